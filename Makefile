@@ -1,0 +1,69 @@
+# Needs python3 (3.10 to 3.13) and make; everything else is installed into .venv here.
+PYTHON ?= python3
+TEXT   ?=
+
+BIN    := .venv/bin
+STAMP  := .venv/.installed
+TFREPS := $(BIN)/tfreps
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slow check tree bench wheel clean
+
+help:
+	@echo "make install     a virtual environment .venv with tfreps and its tools (the others call it)"
+	@echo "make demo        corpus, vocabulary, training, evaluation, export; TEXT=path for your own text"
+	@echo "make test        the tests, in about a minute"
+	@echo "make check       lint, format, import rules, README tree"
+	@echo "make test-slow   the tests that take minutes"
+	@echo "make bench       tokens per second on this machine"
+	@echo "make tree        writes the annotated tree in README.md anew"
+	@echo "make wheel       builds dist/tfreps-*.whl"
+	@echo "make clean       removes what the other targets made, .venv excepted"
+
+install: $(STAMP)
+
+$(STAMP): setup.py pyproject.toml
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 13) or sys.exit( \
+	  "tfreps needs Python 3.10 to 3.13, this is %d.%d: make PYTHON=python3.12" % v)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: install
+	rm -rf demo/run demo/export
+	$(TFREPS) demo-corpus --output demo/corpus $(if $(TEXT),--text "$(TEXT)")
+	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --min-count 5
+	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
+	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
+	  --run demo/run --minutes 3
+	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
+	  --unigram-from 'demo/corpus/train*.txt'
+	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt --word returns
+	$(TFREPS) export demo/run demo/export/1
+	$(TFREPS) predict demo/export/1 "The function returns a list of names ."
+	@echo
+	@echo "Curves of the run:  $(BIN)/tensorboard --logdir demo/run/logs   (then open the address)"
+
+test: install
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-slow: install
+	$(BIN)/python -m pytest -q -m slow
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -q tests/test_imports.py tests/test_readme_tree.py
+
+tree: install
+	$(BIN)/python -m tests.readme_tree
+
+bench: install
+	$(BIN)/python -m benchmarks.elmo
+
+wheel: install
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf build dist demo *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Programs that bring a trained model to its users."""

@@ -1,0 +1,45 @@
+"""One setup() call: version, dependencies, extras, the `tfreps` command, the folder mapping."""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+HERE = pathlib.Path(__file__).parent
+VERSION = re.search(r'^__version__ = "(.+)"', (HERE / "tfreps/__init__.py").read_text(), re.M)[1]
+
+# The program folders stay at the top of the checkout and become subpackages of tfreps once
+# installed, so that site-packages gains one name only. (CONTRIBUTING.md, "Programs")
+PROGRAMS = {"tfreps.training": "training", "tfreps.serving": "serving"}
+
+# Tested with TensorFlow 2.21; Keras 3.15 on Python 3.11 to 3.13, Keras 3.12 (the last) on 3.10.
+REQUIRES = [
+    "tensorflow>=2.20",
+    'tensorflow-text>=2.21.1; platform_system != "Windows"',  # has no Windows wheels
+    "keras>=3.10",
+    "numpy",
+    "h5py",
+    "tensorboard",
+    "safetensors",
+]
+PLOTS = ["matplotlib"]
+
+setup(
+    name="tfreps",
+    version=VERSION,
+    description="Contextual text representations on TensorFlow 2 and Keras 3",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    python_requires=">=3.10,<3.14",
+    packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
+    package_dir={"tfreps": "tfreps", **PROGRAMS},
+    install_requires=REQUIRES,
+    extras_require={
+        "serving": ["tensorflow-serving-api>=2.19", "requests"],
+        "plots": PLOTS,
+        "dev": ["pytest", "hypothesis", "ruff", *PLOTS],
+    },
+    entry_points={"console_scripts": ["tfreps = tfreps.__main__:main"]},
+)

@@ -1,0 +1,29 @@
+"""Contextual text representations (ELMo and relatives) on TensorFlow 2 and Keras 3."""
+
+import importlib
+
+__version__ = "0.1.0"
+
+# Imported when first used, so that `import tfreps` alone stays cheap: no TensorFlow, no Keras.
+SUBMODULES = (
+    "layers",
+    "models",
+    "text",
+    "data",
+    "convert",
+    "metrics",
+    "callbacks",
+    "checkpoint",
+    "run_folder",
+    "signatures",
+)
+
+
+def __getattr__(name):
+    if name in SUBMODULES:
+        return importlib.import_module(f"tfreps.{name}")
+    raise AttributeError(f"module 'tfreps' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *SUBMODULES])

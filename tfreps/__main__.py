@@ -1,0 +1,109 @@
+"""The `tfreps` command: finds a program by name, runs it, and reports its errors in one line."""
+
+import difflib
+import importlib
+import os
+import sys
+
+import tfreps
+
+# Program: module (its folder is found inside the installed package or beside it), description.
+PROGRAMS = {
+    "demo-corpus": ("training.demo_corpus", "a corpus from Python's own documentation"),
+    "build-vocabulary": (
+        "training.build_vocabulary",
+        "text files -> vocabulary, by falling count",
+    ),
+    "pretrain-elmo": ("training.pretrain_elmo", "text files -> biLM in a run folder"),
+    "evaluate-lm": ("training.evaluate_lm", "perplexity of a biLM on held-out text"),
+    "embed": ("training.embed", "sentences -> contextual vectors in HDF5"),
+    "neighbours": ("training.neighbours", "nearest neighbours of a word in its contexts"),
+    "convert": ("training.convert", "published weights <-> run folder"),
+    "export": ("serving.export", "run folder -> SavedModel that takes raw strings"),
+    "predict": ("serving.predict", "answers of an exported SavedModel"),
+}
+
+
+def main(argv=None):
+    """Runs `tfreps <program> ...`; returns the exit code.
+
+    Whatever the program raises as ValueError or OSError is the user's to mend and is told in one
+    line (exit code 2). The environment variable TFREPS_DEBUG=1 shows the traceback instead.
+
+    Example:
+    >>> main(["--version"])
+    tfreps ...
+    0
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    if argv[0] == "--version":
+        print("tfreps", tfreps.__version__)
+        return 0
+    if argv[0] not in PROGRAMS:
+        print(f"tfreps: error: {unknown_program(argv[0])}", file=sys.stderr)
+        return 2
+    return run_program(argv[0], argv[1:])
+
+
+def overview():
+    """What `tfreps --help` prints."""
+    width = max(map(len, PROGRAMS))
+    lines = [f"  {name:{width}}  {about}" for name, (_, about) in PROGRAMS.items()]
+    usage = "usage: tfreps <program> [options]      tfreps <program> --help\n\nprograms:"
+    return "\n".join([usage, *lines])
+
+
+def unknown_program(name):
+    """The sentence about a program that does not exist."""
+    close = difflib.get_close_matches(name, PROGRAMS, n=1)
+    hint = f"did you mean `tfreps {close[0]}`?" if close else "`tfreps --help` lists the programs."
+    return f"there is no program {name!r}; {hint}"
+
+
+def run_program(name, argv):
+    """Runs one program's `main`; user errors end in one line on stderr and exit code 2."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # before TensorFlow is imported
+    debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
+    try:
+        code = import_program(PROGRAMS[name][0]).main(argv) or 0
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print(f"\ntfreps {name}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (`| head`) has gone: nothing is left to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, OSError) as error:
+        if debug:
+            raise
+        print(f"tfreps {name}: error: {one_line(error)}", file=sys.stderr)
+        return 2
+
+
+def import_program(module):
+    """The module of a program: `tfreps.training.x` where installed, `training.x` in a clone."""
+    installed = f"tfreps.{module}"
+    try:
+        return importlib.import_module(installed)
+    except ModuleNotFoundError as error:
+        if error.name not in (installed, installed.rpartition(".")[0]):
+            raise  # the program is there, but something that it imports is not
+    return importlib.import_module(module)
+
+
+def one_line(error):
+    """The message of an error without line breaks; for file errors, the file first."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Programs that make things: corpora, vocabularies, trained models, measurements."""
