@@ -1,0 +1,25 @@
+"""Strings to ids and back; importing it loads no TensorFlow."""
+
+from tfreps.text.char_ids import (
+    NUM_CHARACTER_IDS,
+    PADDING_CHARACTER,
+    batch_to_ids,
+    character_ids,
+    sentence_end_ids,
+    sentence_start_ids,
+    token_character_ids,
+)
+from tfreps.text.decoding import decode_utf8
+from tfreps.text.vocabulary import Vocabulary
+
+__all__ = [
+    "NUM_CHARACTER_IDS",
+    "PADDING_CHARACTER",
+    "Vocabulary",
+    "batch_to_ids",
+    "character_ids",
+    "decode_utf8",
+    "sentence_end_ids",
+    "sentence_start_ids",
+    "token_character_ids",
+]
