@@ -14,6 +14,7 @@ SUBMODULES = (
     "metrics",
     "callbacks",
     "checkpoint",
+    "program_options",
     "run_folder",
     "signatures",
 )

@@ -1,0 +1,97 @@
+"""Options of programs: what beats what, and every way in which a file can be wrong."""
+
+import argparse
+import json
+
+import pytest
+
+from tfreps.program_options import parse_options
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="tfreps test")
+    parser.add_argument("text", nargs="?")
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--rate", type=float, default=0.2)
+    parser.add_argument("--run", required=True)
+    parser.add_argument("--state", choices=["zero", "warm"], default="zero")
+    parser.add_argument("--train", nargs="+", default=["a.txt"])
+    parser.add_argument("--filters", type=json.loads)
+    parser.add_argument("--tie", action="store_true")
+    parser.add_argument("--skip", action=argparse.BooleanOptionalAction, default=True)
+    return parser
+
+
+def parse(tmp_path, config, *flags):
+    path = tmp_path / "config.json"
+    path.write_text(config if isinstance(config, str) else json.dumps(config))
+    return parse_options(make_parser(), [*flags, "--config", str(path)])
+
+
+def test_flags_beat_the_file_which_beats_defaults(tmp_path):
+    config = {"run": "r", "batch_size": 8, "rate": 1, "filters": [[1, 2]], "train": ["b", "c"]}
+    options = parse(tmp_path, {**config, "tie": True, "skip": False}, "--batch-size", "4", "x.txt")
+    assert vars(options) == {
+        "text": "x.txt",
+        "run": "r",
+        "batch_size": 4,
+        "rate": 1.0,
+        "state": "zero",
+        "train": ["b", "c"],
+        "filters": [[1, 2]],
+        "tie": True,
+        "skip": False,
+    }
+    assert type(options.rate) is float
+    assert parse(tmp_path, config, "--train", "d").train == ["d"]
+
+
+def test_without_a_file():
+    options = parse_options(make_parser(), ["--run", "r"])
+    assert options.batch_size == 32 and not hasattr(options, "config")
+
+
+@pytest.mark.parametrize(
+    "config, message",
+    [
+        ({"batchsize": 8}, "no option 'batchsize'; did you mean 'batch_size'"),
+        ({"zzzzzz": 8}, "known are batch_size"),
+        ({"help": True}, "no option 'help'"),
+        ({"config": "x"}, "no option 'config'"),
+        ({"text": "x"}, "no option 'text'"),
+        ({"batch_size": "8"}, "'batch_size': expected int, got str"),
+        ({"batch_size": True}, "'batch_size': expected int, got bool"),
+        ({"batch_size": 8.5}, "'batch_size': expected int, got float"),
+        ({"batch_size": None}, "'batch_size': expected int, got NoneType"),
+        ({"rate": "fast"}, "'rate': expected float"),
+        ({"tie": 1}, "'tie': expected bool"),
+        ({"skip": "no"}, "'skip': expected bool"),
+        ({"state": "cold"}, "'state': expected one of zero, warm; got 'cold'"),
+        ({"train": "a.txt"}, "'train': expected list"),
+        ({"train": [3]}, "'train': expected str, got int"),
+        ({"filters": "[[1"}, "'filters'"),
+        ("[1]", "expected a JSON object"),
+        ("{,}", "not a JSON file"),
+    ],
+)
+def test_a_wrong_file_is_an_error_that_names_the_key(tmp_path, config, message):
+    with pytest.raises(ValueError) as raised:
+        parse(tmp_path, config, "--run", "r")
+    assert message in str(raised.value) and "config.json" in str(raised.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match="No such file"):
+        parse_options(make_parser(), ["--run", "r", "--config", str(tmp_path / "absent.json")])
+
+
+def test_flags_are_written_in_full(capsys):
+    with pytest.raises(SystemExit):
+        parse_options(make_parser(), ["--run", "r", "--batch", "3"])
+    assert "--batch" in capsys.readouterr().err
+
+
+def test_help_lists_the_file(capsys):
+    with pytest.raises(SystemExit):
+        parse_options(make_parser(), ["--help"])
+    assert "--config FILE.json" in capsys.readouterr().out

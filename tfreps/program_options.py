@@ -1,0 +1,130 @@
+"""Options of a program: flags beat a JSON file, which beats defaults; JSON in and out."""
+
+import difflib
+import json
+import os
+import pathlib
+
+
+def parse_options(parser, argv: list[str] | None = None):
+    """The options of a program: flags beat `--config FILE.json`, which beats defaults.
+
+    Args:
+        parser: the program's `argparse.ArgumentParser`; gains the flag `--config`. Flags have
+            to be written in full.
+        argv: what follows the program's name; None for that of the process.
+
+    Returns:
+        The namespace of options, without `config`.
+
+    Raises:
+        ValueError: the file is not a JSON object, has a key that is no option of the program, or
+            a value that its flag would not take.
+
+    Example:
+    >>> import argparse
+    >>> parser = argparse.ArgumentParser()
+    >>> _ = parser.add_argument("--steps", type=int, default=10)
+    >>> parse_options(parser, ["--steps", "3"])
+    Namespace(steps=3)
+    """
+    parser.allow_abbrev = False
+    first = type(parser)(prog=parser.prog, add_help=False, allow_abbrev=False)
+    for each in (first, parser):
+        each.add_argument(
+            "--config", metavar="FILE.json", help="options from a JSON object; flags beat it"
+        )
+    path = first.parse_known_args(argv)[0].config
+    if path is not None:
+        flags = {a.dest: a for a in parser._actions if a.option_strings}
+        given = read_config(path, {k: a for k, a in flags.items() if k not in ("help", "config")})
+        for dest in given:
+            flags[dest].required = False
+        parser.set_defaults(**given)
+    options = parser.parse_args(argv)
+    del options.config
+    return options
+
+
+def read_config(path: str, flags: dict) -> dict:
+    """The options in a file, checked against the flags (name -> argparse action)."""
+    given = read_json(pathlib.Path(path))
+    for key in given:
+        if key not in flags:
+            close = difflib.get_close_matches(key, flags, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(flags)}."
+            raise ValueError(f"{path}: there is no option {key!r}; {hint}")
+    return {key: checked(path, key, value, flags[key]) for key, value in given.items()}
+
+
+def checked(path: str, key: str, value, flag):
+    """A value from a file as its flag would have delivered it."""
+    if value is None and flag.default is None:
+        return None
+    try:
+        if flag.nargs == 0:  # a switch
+            return exactly(value, bool)
+        if flag.nargs is not None and flag.nargs != "?":
+            return [converted(item, flag) for item in exactly(value, list)]
+        return converted(value, flag)
+    except Exception as error:  # whatever the flag's own conversion raises
+        raise ValueError(f"{path}: option {key!r}: {error}") from error
+
+
+def converted(value, flag):
+    """One value, converted by its flag's type and checked against its choices."""
+    if flag.type in (None, int, str):
+        result = exactly(value, flag.type or str)
+    elif flag.type is float:
+        result = float(value if type(value) is int else exactly(value, float))
+    else:  # the flag's own type reads text
+        result = flag.type(value if isinstance(value, str) else json.dumps(value))
+    if flag.choices is not None and result not in flag.choices:
+        raise ValueError(f"expected one of {', '.join(map(str, flag.choices))}; got {value!r}")
+    return result
+
+
+def exactly(value, kind: type):
+    """The value, if it is of that type and no other (a bool is no int)."""
+    if type(value) is not kind:
+        raise ValueError(f"expected {kind.__name__}, got {type(value).__name__} {value!r}")
+    return value
+
+
+def as_json(values: dict) -> dict:
+    """A copy that JSON can hold: paths as text, NumPy numbers as numbers."""
+
+    def plain(value):
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        if hasattr(value, "tolist"):  # NumPy
+            return value.tolist()
+        raise TypeError(f"{type(value).__name__} {value!r} has no place in a JSON file")
+
+    try:
+        return json.loads(json.dumps(values, default=plain))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Options and results must be of JSON types: {error}.") from error
+
+
+def write_json(path: pathlib.Path, values: dict) -> None:
+    """Writes a JSON file whole or not at all."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_json(path: pathlib.Path) -> dict:
+    """A JSON object from a file; ValueError says which file and where in it."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"Cannot read {path}: {error.strerror}.") from error
+    except ValueError as error:  # not UTF-8, or not JSON
+        raise ValueError(f"{path} is not a JSON file in UTF-8: {error}.") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{path}: expected a JSON object {{...}}, got {type(values).__name__}.")
+    return values

@@ -1,0 +1,201 @@
+"""RunFolder: the one thing that training, evaluation, embedding and export share."""
+
+import importlib
+import os
+import pathlib
+import shutil
+from collections.abc import Iterable
+
+from tfreps.program_options import as_json, parse_options, read_json, write_json
+
+__all__ = ["RunFolder", "parse_options"]
+
+FORMAT_VERSION = 1
+OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
+VOCABULARY, TAGS, CHECKPOINTS, LOGS = "vocabulary.txt", "tags.txt", "checkpoints", "logs"
+CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TAGS, CHECKPOINTS, LOGS)
+
+
+class RunFolder:
+    """A folder with everything about one training run.
+
+        options.json     program, format version, and the options that were used
+        vocabulary.txt   the vocabulary of the model
+        tags.txt         the tags of a tagger
+        model.keras      the best model so far
+        checkpoints/     to resume from (`tfreps.checkpoint`)
+        logs/            for TensorBoard
+        results.json     what was measured
+
+    Made by `RunFolder.create` and `RunFolder.open`. The paths of all of these are attributes;
+    `options`, `program` are what options.json says.
+
+    Example:
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/run"
+    >>> run = RunFolder.create(path, "pretrain-elmo", {"batch_size": 128})
+    >>> RunFolder.open(path, "pretrain-elmo").options
+    {'batch_size': 128}
+    """
+
+    def __init__(self, path: str | os.PathLike, program: str, options: dict):
+        self.path = pathlib.Path(path)
+        self.program = program
+        self.options = options
+        self.options_path = self.path / OPTIONS
+        self.results_path = self.path / RESULTS
+        self.model_path = self.path / MODEL
+        self.vocabulary_path = self.path / VOCABULARY
+        self.tags_path = self.path / TAGS
+        self.checkpoints_path = self.path / CHECKPOINTS
+        self.logs_path = self.path / LOGS
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike, program: str, options: dict, overwrite: bool = False
+    ) -> "RunFolder":
+        """Makes the folder and writes options.json.
+
+        Args:
+            path: a folder that does not exist yet, or an empty one.
+            program: name of the program, as in `tfreps <program>`.
+            options: what the program was given, defaults included; JSON types and paths.
+            overwrite: whether an earlier run in that folder may be removed. Folders that hold
+                anything other than a run are never touched.
+
+        Raises:
+            ValueError: the folder holds something, or an option cannot be written as JSON.
+        """
+        run = cls(path, program, as_json(options))
+        if run.path.exists() and not run.path.is_dir():
+            raise ValueError(f"Expected a folder for the run, but {run.path} is a file.")
+        if run.path.is_dir():
+            clear_run(run.path, overwrite)
+        run.logs_path.mkdir(parents=True, exist_ok=True)
+        run.checkpoints_path.mkdir(exist_ok=True)
+        head = {"program": program, "format_version": FORMAT_VERSION}
+        write_json(run.options_path, {**head, "options": run.options})
+        return run
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike, program: str | Iterable[str] | None = None
+    ) -> "RunFolder":
+        """Opens the folder of an earlier run.
+
+        Args:
+            path: the folder.
+            program: the program, or programs, whose runs will do; None for any.
+
+        Raises:
+            ValueError: not a folder, no options.json, torn or foreign JSON, a run of another
+                program or of another format version.
+        """
+        path = pathlib.Path(path)
+        if not path.is_dir():
+            raise ValueError(f"Expected a run folder, but {path} is not a folder.")
+        head = read_head(path / OPTIONS)
+        if head["format_version"] != FORMAT_VERSION:
+            raise ValueError(
+                f"{path} is a run of format version {head['format_version']!r}, and this tfreps "
+                f"reads version {FORMAT_VERSION}: use the tfreps that made it, or train again."
+            )
+        wanted = (program,) if isinstance(program, str) else tuple(program or ())
+        if wanted and head["program"] not in wanted:
+            raise ValueError(
+                f"{path} is a run of `tfreps {head['program']}`; expected one of "
+                + " or ".join(f"`tfreps {name}`." for name in wanted)
+            )
+        return cls(path, head["program"], head["options"])
+
+    def write_results(self, results: dict) -> None:
+        """Writes results.json anew."""
+        write_json(self.results_path, as_json(results))
+
+    def results(self) -> dict:
+        """What results.json says; empty before anything was written."""
+        return read_json(self.results_path) if self.results_path.exists() else {}
+
+    def save_model(self, model) -> None:
+        """Saves the model whole or not at all: the file of before stays until the end."""
+        temporary = self.path / "model.saving.keras"  # Keras insists on the ending
+        try:
+            model.save(temporary)
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, self.model_path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def load_model(self, compile: bool = False):
+        """The saved model. Nothing in the file is run as code.
+
+        Args:
+            compile: whether to restore optimiser, loss and metrics too.
+
+        Raises:
+            ValueError: no model was saved yet, or the file is torn or foreign.
+        """
+        if not self.model_path.is_file():
+            raise ValueError(f"{self.path} holds no {MODEL}: its run has not saved a model yet.")
+        register_classes()
+        keras = importlib.import_module("keras")
+        try:
+            return keras.models.load_model(self.model_path, compile=compile, safe_mode=True)
+        except Exception as error:  # zip, HDF5, JSON and Keras each have their own
+            message = " ".join(str(error).split())[:500]
+            raise ValueError(
+                f"{self.model_path} cannot be loaded ({type(error).__name__}: {message}). The "
+                "file is damaged or was made by another version: train or convert again."
+            ) from error
+
+    def vocabulary(self):
+        """The run's vocabulary, a `tfreps.text.Vocabulary`."""
+        from tfreps.text import Vocabulary
+
+        return Vocabulary.read(self.vocabulary_path)
+
+
+def read_head(path: pathlib.Path) -> dict:
+    """What options.json of a run says, with its three keys in place."""
+    if not path.is_file():
+        raise ValueError(
+            f"{path.parent} is not a run folder: it holds no {OPTIONS}. "
+            "Expected a folder that a tfreps program made with --run."
+        )
+    head = read_json(path)
+    if set(head) != {"program", "format_version", "options"} or type(head["options"]) is not dict:
+        raise ValueError(f"{path} was not written by a tfreps program; it holds {sorted(head)}.")
+    return head
+
+
+def clear_run(path: pathlib.Path, overwrite: bool) -> None:
+    """Empties a folder of an earlier run if allowed; refuses any other that holds something."""
+    found = [item.name for item in path.iterdir() if item.name != OPTIONS + ".tmp"]
+    if not found:
+        return
+    if OPTIONS not in found:
+        raise ValueError(
+            f"{path} is neither empty nor a run folder (it holds {sorted(found)[0]!r}): "
+            "choose another folder for the run."
+        )
+    head = read_head(path / OPTIONS)
+    if not overwrite:
+        raise ValueError(
+            f"{path} already holds a run of `tfreps {head['program']}`: continue it with --resume, "
+            "remove it, or choose another folder."
+        )
+    for name in CONTENTS:
+        item = path / name
+        if item.is_dir() and not item.is_symlink():
+            shutil.rmtree(item)
+        else:
+            item.unlink(missing_ok=True)
+
+
+def register_classes() -> None:
+    """Imports every public layer and model, so that Keras knows the names in a file."""
+    for package in ("layers", "models"):
+        module = importlib.import_module(f"tfreps.{package}")
+        for name in getattr(module, "__all__", ()):
+            getattr(module, name)
