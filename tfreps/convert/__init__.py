@@ -1,0 +1,1 @@
+"""Converters: foreign checkpoints to our weights and back."""

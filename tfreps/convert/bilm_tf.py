@@ -1,0 +1,193 @@
+"""bilm-tf and AllenNLP ELMo weights (options.json and HDF5) to and from `BiLM`."""
+
+import json
+import os
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from tfreps.convert import bilm_tf_options
+from tfreps.convert.table import Ignored, Row, check_names, read_rows, written_rows
+from tfreps.models.bilm import BiLM
+
+
+def table(model_options: dict) -> list[Row]:
+    """The rows of a `BiLM` with these options, in the order of the token's way through it."""
+    o = model_options
+    dim, units = o["projection_dim"], o["units"]
+    rows = _token_rows(o) if o["vocabulary_size"] is None else [_embedding_row(o)]
+    for number, direction in enumerate(["forward", "backward"] if o["bidirectional"] else ["forward"]):
+        for layer in range(o["num_layers"]):
+            foreign = f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
+            ours = f"bilstm/{direction}/"
+            # Gates i, j, f, o there; i, f, g (their j), o here.
+            kernel, bias = (2 * dim, 4 * units), (4 * units,)
+            rows.append(Row(foreign + "W_0", kernel, f"{ours}kernel_{layer}", _swap, _swap))
+            rows.append(Row(foreign + "B", bias, f"{ours}bias_{layer}", _swap, _swap))
+            if dim != units:
+                rows.append(Row(foreign + "W_P_0", (units, dim), f"{ours}projection_{layer}"))
+    return rows
+
+
+def read(
+    options_file: str | os.PathLike,
+    weights_file: str | os.PathLike,
+    embedding_file: str | os.PathLike | None = None,
+    **model_options,
+) -> BiLM:
+    """Loads a `BiLM`; see `BiLM.from_bilm_tf`.
+
+    Args:
+        options_file: path of `options.json`.
+        weights_file: path of the HDF5 file.
+        embedding_file: path of an HDF5 file with the array `embedding`, as written by
+            bilm-tf's `dump_token_embeddings`: the model then reads token ids.
+        **model_options: further options of `BiLM`.
+
+    Raises:
+        ValueError: for files that are missing, broken, or do not fit each other.
+    """
+    options = bilm_tf_options.read(options_file)
+    source, embedding_source = str(weights_file), str(embedding_file)
+    with _open(weights_file) as file:
+        shapes, ignored = _shapes(file), []
+        if embedding_file is not None:
+            with _open(embedding_file) as extra:
+                rows = _shapes(extra).get("embedding", (0,))[0]
+            ignored = [Ignored(row.foreign, "the embedding stands for it") for row in _token_rows(options)]
+            options = {**options, "vocabulary_size": rows}
+        elif options["vocabulary_size"] is not None:
+            options = {**options, "vocabulary_size": shapes.get("embedding", (0,))[0]}
+        rows = table(options)
+        outside = [row for row in rows if embedding_file is not None and row.foreign == "embedding"]
+        check_names([row for row in rows if row not in outside], shapes, source, ignored)
+        if outside:
+            with _open(embedding_file) as extra:
+                check_names(outside, _shapes(extra), embedding_source)
+        model = BiLM(**{**options, **model_options})
+
+        def array(name):
+            if name == "embedding" and embedding_file is not None:
+                with _open(embedding_file) as extra:
+                    return _array(extra, name, embedding_source)
+            return _array(file, name, source)
+
+        read_rows(rows, array, weights_of(model), source)
+    if model.initial_state == "warm":
+        model.warm_up()
+    return model
+
+
+def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.PathLike) -> None:
+    """Writes `options.json` and HDF5 that bilm-tf and AllenNLP read, whole or not at all.
+
+    Always with the canonical names (bilm-tf's own dump leaves parts of them out for models of
+    one layer or one direction, and then cannot read them) and float32 arrays.
+
+    Raises:
+        ValueError: for a model that the format has no place for.
+    """
+    config = model.get_config()
+    options = bilm_tf_options.as_json(config)
+    arrays = written_rows(table(config), weights_of(model))
+    weights_file, options_file = Path(weights_file), Path(options_file)
+    temporary = weights_file.with_name(weights_file.name + ".part")
+    try:
+        with h5py.File(temporary, "w") as file:
+            for name, make in arrays.items():
+                file[name] = make()
+        os.replace(temporary, weights_file)
+    finally:
+        temporary.unlink(missing_ok=True)
+    temporary = options_file.with_name(options_file.name + ".part")
+    temporary.write_text(json.dumps(options, indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, options_file)
+
+
+def weights_of(model: BiLM) -> dict[str, object]:
+    """The weights of token encoder and LSTMs by path; kept states are not part of a format."""
+    layers = (model.token_encoder, "token_encoder"), (model.bilstm, "bilstm")
+    return {
+        weight.path[weight.path.index(name) :]: weight
+        for layer, name in layers
+        for weight in layer.weights
+    }
+
+
+def _token_rows(o: dict) -> list[Row]:
+    ours, dim, total = "token_encoder/", o["character_dim"], sum(n for _, n in o["filters"])
+    rows = [Row("char_embed", (261, dim), ours + "characters", _prepend_zero_row, _drop_zero_row)]
+    for i, (width, count) in enumerate(o["filters"]):
+        shape = (1, width, dim, count)
+        name = f"{ours}convolution_{i}_"
+        rows.append(Row(f"CNN/W_cnn_{i}", shape, name + "kernel", _drop_height, _add_height))
+        rows.append(Row(f"CNN/b_cnn_{i}", (count,), name + "bias"))
+    for i in range(o["num_highways"]):
+        # What bilm-tf calls carry is the gate of the transform.
+        for theirs, name in (("carry", "gate"), ("transform", "transform")):
+            foreign, highway = f"CNN_high_{i}/", f"{ours}highway_{i}/{name}_"
+            rows.append(Row(f"{foreign}W_{theirs}", (total, total), highway + "kernel"))
+            rows.append(Row(f"{foreign}b_{theirs}", (total,), highway + "bias"))
+    if o["projection_dim"] != total:
+        shape = (total, o["projection_dim"])
+        rows.append(Row("CNN_proj/W_proj", shape, ours + "projection_kernel"))
+        rows.append(Row("CNN_proj/b_proj", shape[1:], ours + "projection_bias"))
+    return rows
+
+
+def _embedding_row(o: dict) -> Row:
+    shape, ours = (o["vocabulary_size"], o["projection_dim"]), "token_encoder/embeddings"
+    return Row("embedding", shape, ours, _prepend_zero_row, _drop_zero_row)
+
+
+def _prepend_zero_row(array):
+    """Row 0 is "no token": 261 rows there, 262 here."""
+    return np.concatenate([np.zeros_like(array[:1]), array])
+
+
+def _drop_zero_row(array):
+    return array[1:]
+
+
+def _drop_height(array):
+    return array[0]
+
+
+def _add_height(array):
+    return array[None]
+
+
+def _swap(array):
+    """Gates i, j, f, o to i, f, j, o and back: the middle two change places."""
+    i, second, third, o = np.split(array, 4, axis=-1)
+    return np.concatenate([i, third, second, o], axis=-1)
+
+
+def _open(path):
+    if not Path(path).is_file():
+        raise ValueError(f"{path}: expected an HDF5 file of weights; there is no such file.")
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise ValueError(
+            f"{path}: expected an HDF5 file of weights; it cannot be read as one ({error}). "
+            "It may be truncated: compare its size with the original's."
+        ) from error
+
+
+def _shapes(file) -> dict[str, tuple[int, ...]]:
+    shapes = {}
+    file.visititems(
+        lambda name, item: (
+            shapes.update({name: item.shape}) if isinstance(item, h5py.Dataset) else None
+        )
+    )
+    return shapes
+
+
+def _array(file, name: str, source: str) -> np.ndarray:
+    try:
+        return file[name][...]
+    except OSError as error:
+        raise ValueError(f"{source}: array {name} cannot be read ({error}).") from error

@@ -1,0 +1,167 @@
+"""bilm-tf's `options.json` to and from the options of `BiLM`."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+# The largest size of anything that is believed: sizes are read before weights are.
+LARGEST = 1 << 24
+
+
+def read(path: str | os.PathLike) -> dict:
+    """Reads `options.json` into keyword arguments of `BiLM`.
+
+    Training options and keys that nobody knows are passed over, as the originals do.
+    `n_characters` may be 261 (training) or 262: it means the same here.
+
+    Raises:
+        ValueError: naming the key, what was expected and what came.
+    """
+    return from_json(_load(path), str(path))
+
+
+def from_json(options: dict, source: str) -> dict:
+    """The keyword arguments of `BiLM` that options of bilm-tf stand for; see `read`."""
+    lstm = _Section(options, "lstm", source)
+    result = {
+        "units": lstm.get("dim", _positive),
+        "projection_dim": lstm.get("projection_dim", _positive),
+        "num_layers": lstm.get("n_layers", _positive, 1),
+        "cell_clip": lstm.get("cell_clip", _clip, None),
+        "projection_clip": lstm.get("proj_clip", _clip, None),
+        "use_skip_connections": lstm.get("use_skip_connections", _bool, False),
+        # The originals' predictors are always bidirectional, whatever the file says.
+        "bidirectional": True,
+        "vocabulary_size": None,
+    }
+    if result["projection_dim"] > result["units"]:
+        raise ValueError(
+            f"{source}: `lstm.projection_dim` may not be larger than `lstm.dim`; got "
+            f"{result['projection_dim']} and {result['units']}."
+        )
+    if "char_cnn" not in options:
+        return {**result, "filters": [], "vocabulary_size": 0}  # the size is in the weights
+    return {**result, **_characters(options, source)}
+
+
+def as_json(model_options: dict) -> dict:
+    """The options of bilm-tf for a `BiLM`, with every key that bilm-tf or AllenNLP asks for.
+
+    Raises:
+        ValueError: for a model in one direction, which their predictors cannot read.
+    """
+    o = model_options
+    if not o["bidirectional"]:
+        raise ValueError(
+            "bilm-tf and AllenNLP read bidirectional models alone; this one has one direction."
+        )
+    options = {
+        "bidirectional": True,
+        "lstm": {
+            "dim": o["units"],
+            "projection_dim": o["projection_dim"],
+            "n_layers": o["num_layers"],
+            "cell_clip": o["cell_clip"],
+            "proj_clip": o["projection_clip"],
+            "use_skip_connections": o["use_skip_connections"],
+        },
+        "dropout": o["dropout"],
+    }
+    if o["vocabulary_size"] is not None:
+        return {**options, "n_tokens_vocab": o["vocabulary_size"]}
+    characters = {
+        "embedding": {"dim": o["character_dim"]},
+        "filters": o["filters"],
+        "n_highway": o["num_highways"],
+        "activation": o["activation"],
+        "max_characters_per_token": o["max_characters"],
+        "n_characters": 262,
+    }
+    return {**options, "char_cnn": characters}
+
+
+def _characters(options: dict, source: str) -> dict:
+    section = _Section(options, "char_cnn", source)
+    embedding = _Section(section.values, "embedding", source, "char_cnn.")
+    section.get("n_characters", _num_characters, 262)
+    return {
+        "character_dim": embedding.get("dim", _positive),
+        "filters": section.get("filters", _filters),
+        "num_highways": section.get("n_highway", _count, 0) or 0,
+        "activation": section.get("activation", _activation),
+        "max_characters": section.get("max_characters_per_token", _positive),
+    }
+
+
+class _Section:
+    """One object of the file, whose values are checked as they are taken."""
+
+    def __init__(self, options: dict, name: str, source: str, prefix: str = ""):
+        self.values, self.name, self.source = options.get(name), prefix + name, source
+        if not isinstance(self.values, dict):
+            raise ValueError(
+                f"{source}: expected an object `{self.name}`; got {self.values!r}."
+            )
+
+    def get(self, key: str, check: Callable, *default):
+        if key not in self.values:
+            if default:
+                return default[0]
+            raise ValueError(f"{self.source}: `{self.name}.{key}` is missing.")
+        value = self.values[key]
+        expected, good = check(value)
+        if not good:
+            raise ValueError(
+                f"{self.source}: `{self.name}.{key}` should be {expected}; got {value!r}."
+            )
+        return value
+
+
+def _is_int(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _positive(value):
+    return f"a whole number from 1 to {LARGEST}", _is_int(value) and 1 <= value <= LARGEST
+
+
+def _count(value):
+    return "a whole number, 0 or more", value is None or _is_int(value) and 0 <= value <= 64
+
+
+def _bool(value):
+    return "true or false", isinstance(value, bool)
+
+
+def _clip(value):
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return "a positive number or null", value is None or is_number and 0 < value < float("inf")
+
+
+def _activation(value):
+    return '"relu" or "tanh"', value in ("relu", "tanh")
+
+
+def _num_characters(value):
+    return "261 or 262", value in (261, 262)
+
+
+def _filters(value):
+    good = isinstance(value, list) and value and all(
+        isinstance(pair, list) and len(pair) == 2 and all(_positive(n)[1] for n in pair)
+        for pair in value
+    )
+    return "a list of [width, count] pairs of positive numbers", bool(good)
+
+
+def _load(path: str | os.PathLike) -> dict:
+    try:
+        options = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}).") from error
+    except ValueError as error:  # JSON or UTF-8
+        raise ValueError(f"{path}: expected a JSON file of options; {error}.") from error
+    if not isinstance(options, dict):
+        raise ValueError(f"{path}: expected a JSON object; got {type(options).__name__}.")
+    return options

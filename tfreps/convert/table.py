@@ -1,0 +1,149 @@
+"""The one engine behind all converters: a strict table of foreign arrays and our weights."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+def _as_it_is(array: np.ndarray) -> np.ndarray:
+    return array
+
+
+class Row(NamedTuple):
+    """One line of a table: a foreign array, our weight, and what happens on the way.
+
+    Args:
+        foreign: name of the foreign array.
+        shape: its shape, known from the options, before any memory is taken.
+        ours: path of our weight.
+        read: foreign array to our value.
+        write: our value to the foreign array.
+    """
+
+    foreign: str
+    shape: tuple[int, ...]
+    ours: str
+    read: Callable[[np.ndarray], np.ndarray] = _as_it_is
+    write: Callable[[np.ndarray], np.ndarray] = _as_it_is
+
+
+class Ignored(NamedTuple):
+    """A foreign array that is not needed, and why."""
+
+    foreign: str
+    reason: str
+
+
+def check_names(
+    rows: Sequence[Row],
+    shapes: Mapping[str, tuple[int, ...]],
+    source: str,
+    ignored: Sequence[Ignored] = (),
+) -> None:
+    """Checks that every foreign array has one row and every row its array, of the right shape.
+
+    Args:
+        rows: the table.
+        shapes: name and shape of every array that the source has.
+        source: what to call the source in an error.
+        ignored: arrays that may be there and are not used.
+
+    Raises:
+        ValueError: with both lists of leftovers, or all arrays of a wrong shape.
+    """
+    wanted = {row.foreign: tuple(row.shape) for row in rows}
+    if len(wanted) != len(rows):
+        raise AssertionError("a table names each foreign array once")
+    missing = sorted(set(wanted) - set(shapes))
+    extra = sorted(set(shapes) - set(wanted) - {item.foreign for item in ignored})
+    if missing or extra:
+        raise ValueError(
+            f"{source} does not hold the arrays that its options ask for.\n"
+            f"  missing: {_listed(missing)}\n  not used: {_listed(extra)}\n"
+            "Check that the options belong to these weights."
+        )
+    wrong = [
+        f"{name}: expected {shape}, got {tuple(shapes[name])}"
+        for name, shape in wanted.items()
+        if tuple(shapes[name]) != shape
+    ]
+    if wrong:
+        raise ValueError(
+            f"{source} holds arrays of another shape than its options ask for "
+            f"(transposed, or options of another model):\n  " + "\n  ".join(wrong)
+        )
+
+
+def read_rows(
+    rows: Sequence[Row],
+    arrays: Callable[[str], np.ndarray],
+    weights: Mapping[str, object],
+    source: str,
+) -> None:
+    """Fills each weight from its array; names and shapes were checked by `check_names`.
+
+    Args:
+        rows: the table.
+        arrays: a foreign array by its name; read one at a time.
+        weights: our weights by path, each with `assign`, `shape` and `dtype`.
+        source: what to call the source in an error.
+
+    Raises:
+        ValueError: for weights without a row, rows without a weight, values that are no
+            finite numbers.
+    """
+    ours = [row.ours for row in rows]
+    leftover, unknown = sorted(set(weights) - set(ours)), sorted(set(ours) - set(weights))
+    if leftover or unknown or len(set(ours)) != len(ours):
+        raise ValueError(
+            f"The table for {source} does not fit the model.\n"
+            f"  weights without a row: {_listed(leftover)}\n"
+            f"  rows without a weight: {_listed(unknown)}"
+        )
+    for row in rows:
+        value = row.read(_finite(arrays(row.foreign), row.foreign, source))
+        weight = weights[row.ours]
+        if tuple(value.shape) != tuple(weight.shape):
+            raise ValueError(
+                f"{source}: array {row.foreign} of shape {row.shape} gives {value.shape}, "
+                f"but weight {row.ours} has {tuple(weight.shape)}."
+            )
+        weight.assign(value)
+
+
+def written_rows(
+    rows: Sequence[Row], weights: Mapping[str, object]
+) -> dict[str, Callable[[], np.ndarray]]:
+    """The foreign arrays of a model, by name, each made when it is called for.
+
+    Raises:
+        ValueError: for a weight without a row.
+    """
+    leftover = sorted(set(weights) - {row.ours for row in rows})
+    if leftover:
+        raise ValueError(f"This format has no place for the weights {_listed(leftover)}.")
+
+    def make(row: Row) -> np.ndarray:
+        array = row.write(np.asarray(weights[row.ours], np.float32))
+        if array.shape != tuple(row.shape):
+            raise AssertionError(f"{row.foreign}: wrote {array.shape}, promised {row.shape}")
+        return array
+
+    return {row.foreign: (lambda row=row: make(row)) for row in rows}
+
+
+def _finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
+    if not np.issubdtype(array.dtype, np.floating):
+        raise ValueError(f"{source}: array {name} should hold floats; got {array.dtype}.")
+    bad = array.size - np.count_nonzero(np.isfinite(array))
+    if bad:
+        raise ValueError(
+            f"{source}: array {name} holds {bad} values that are not finite (NaN or infinity) "
+            f"among {array.size}. The file is damaged, or the training had diverged."
+        )
+    return array.astype(np.float32, copy=False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"

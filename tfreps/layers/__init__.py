@@ -1,0 +1,21 @@
+"""Layers: tensors in, tensors out."""
+
+from tfreps.backend import require_tensorflow_backend
+
+require_tensorflow_backend()
+
+from tfreps.layers.char_cnn import CharCNNEncoder  # noqa: E402
+from tfreps.layers.elmo_bilstm import ElmoBiLSTM, ElmoLSTM, LSTMState  # noqa: E402
+from tfreps.layers.highway import Highway  # noqa: E402
+from tfreps.layers.sampled_softmax import SampledSoftmax  # noqa: E402
+from tfreps.layers.scalar_mix import ScalarMix  # noqa: E402
+
+__all__ = [
+    "CharCNNEncoder",
+    "ElmoBiLSTM",
+    "ElmoLSTM",
+    "Highway",
+    "LSTMState",
+    "SampledSoftmax",
+    "ScalarMix",
+]

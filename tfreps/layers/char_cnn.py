@@ -1,0 +1,235 @@
+"""CharCNNEncoder: the character ids of a token become its vector."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.highway import Highway
+from tfreps.layers.products import product
+
+# A token's character ids: 0 is "no token"; the last id fills up the row behind a token.
+# How text becomes such ids is told in tfreps/text/char_ids.py.
+NUM_CHARACTER_IDS = 262
+PADDING_CHARACTER = 261
+NUM_CHUNKS = 6  # groups of tokens of similar length, each cut to its longest
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class CharCNNEncoder(keras.layers.Layer):
+    """Encodes each token from its characters alone, without context.
+
+        x = characters[ids]                                              # [C, character_dim]
+        y_i = activation(max_s(sum_k x[s + k] @ kernel_i[k]) + bias_i)   # one per filter
+        token = highways([y_1, y_2, ...]) @ projection_kernel + projection_bias
+
+    Equal tokens have equal vectors: each distinct token of a batch is encoded once.
+    The characters behind a token are all alike, so that windows which hold nothing else
+    are computed once. All filters together are one product. All three are exact.
+
+    Args:
+        filters: list of `(width, count)` pairs, for example `[[1, 32], [2, 32]]`.
+        projection_dim: int. Width of the token vector; where it equals the number of all
+            filters there is no projection. It may not be larger.
+        character_dim: int. Width of a character's vector.
+        num_highways: int. Highway layers behind the convolutions.
+        activation: `"relu"` or `"tanh"`. The highways use relu in any case.
+        max_characters: int. Character ids per token.
+
+    Call arguments:
+        character_ids: int, shape `[..., max_characters]`, from `tfreps.text`; each in
+            0..261, all 0 where there is no token.
+
+    Returns:
+        float32, shape `[..., projection_dim]`; zeros where there is no token.
+
+    Raises:
+        ValueError: for sizes that do not fit together.
+        tf.errors.InvalidArgumentError: for ids out of range.
+
+    Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et
+    al., 2016, "Exploring the Limits of Language Modeling"; bilm-tf.
+
+    Example:
+    >>> import tfreps
+    >>> encoder = CharCNNEncoder(filters=[[1, 4], [2, 8]], projection_dim=6)
+    >>> vectors = encoder(tfreps.text.batch_to_ids([["a", "dog", "a"]]))
+    >>> vectors.shape, bool(tf.reduce_all(vectors[0, 0] == vectors[0, 2]))
+    (TensorShape([1, 3, 6]), True)
+    """
+
+    def __init__(
+        self,
+        filters,
+        projection_dim,
+        character_dim=16,
+        num_highways=1,
+        activation="relu",
+        max_characters=50,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.filters = filters
+        self.projection_dim = projection_dim
+        self.character_dim = character_dim
+        self.num_highways = num_highways
+        self.activation = activation
+        self.max_characters = max_characters
+        self.total_filters = sum(count for _, count in filters)
+        self.widest = max((width for width, _ in filters), default=0)
+        _check(self)
+        policy = self.dtype_policy
+        self.highways = [Highway(dtype=policy, name=f"highway_{i}") for i in range(num_highways)]
+        self.supports_jit = False  # tf.unique has no static shape
+
+    def build(self, input_shape):
+        uniform = keras.initializers.RandomUniform(-1.0, 1.0)
+        self.characters = self._add("characters", (NUM_CHARACTER_IDS, self.character_dim), uniform)
+        self.characters.assign(self._no_token_row_zero(self.characters))
+        self.kernels, self.biases = [], []
+        for i, (width, count) in enumerate(self.filters):
+            shape = (width, self.character_dim, count)
+            self.kernels.append(self._add(f"convolution_{i}_kernel", shape, self._start(width)))
+            self.biases.append(self._add(f"convolution_{i}_bias", (count,), "zeros"))
+        for highway in self.highways:
+            highway.build((None, self.total_filters))
+        if self.projection_dim != self.total_filters:
+            shape = (self.total_filters, self.projection_dim)
+            normal = keras.initializers.RandomNormal(stddev=self.total_filters**-0.5)
+            self.projection_kernel = self._add("projection_kernel", shape, normal)
+            self.projection_bias = self._add("projection_bias", shape[1:], "zeros")
+
+    def call(self, character_ids):
+        ids = tf.cast(character_ids, "int32")
+        shape = tf.shape(ids)
+        flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
+        distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [U, C], [N]
+        vectors = tf.gather(self.encode(distinct), which)  # [N, P]
+        return tf.reshape(vectors, tf.concat([shape[:-1], [self.projection_dim]], 0))
+
+    def encode(self, ids):
+        """Encodes tokens one by one: int32 `[U, C]` to float32 `[U, P]`; for distinct tokens."""
+        _check_range(ids)
+        lengths = self._lengths(ids)  # [U]
+        order = tf.argsort(lengths, stable=True)
+        kernel, bias = self._packed()
+        ids, lengths, total = tf.gather(ids, order), tf.gather(lengths, order), tf.size(lengths)
+        chunks = []
+        for chunk in range(NUM_CHUNKS):
+            part = slice(total * chunk // NUM_CHUNKS, total * (chunk + 1) // NUM_CHUNKS)
+            chunks.append(self._convolve(ids[part], lengths[part], kernel))
+        y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [U, F]
+        y = keras.activations.get(self.activation)(tf.cast(y, "float32") + bias)
+        for highway in self.highways:
+            y = highway(y)
+        if self.projection_dim != self.total_filters:
+            y = product(y, self.projection_kernel, self.compute_dtype)
+            y += tf.cast(self.projection_bias, "float32")  # [U, P]
+        is_token = tf.reduce_any(tf.not_equal(ids, 0), axis=-1)
+        is_token = tf.gather(is_token, tf.math.invert_permutation(order))
+        return tf.where(is_token[:, None], y, 0.0)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.projection_dim)
+
+    def get_config(self):
+        names = "filters", "projection_dim", "character_dim", "num_highways", "activation"
+        names += ("max_characters",)
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+    def _lengths(self, ids):
+        """Characters up to the last that is no padding, boundaries included: `[U]`."""
+        shown = tf.logical_and(ids != 0, ids != PADDING_CHARACTER)
+        positions = tf.range(1, self.max_characters + 1)
+        return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
+
+    def _convolve(self, ids, lengths, kernel):
+        """Maximum over all windows of tokens of similar length: `[u, C]` to `[u, F]`."""
+        longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
+        starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
+        behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=PADDING_CHARACTER)
+        x = tf.gather(tf.cast(self.characters, self.compute_dtype), behind)
+        x = x[:, : starts + self.widest - 1]  # [u, starts + W - 1, character_dim]
+        windows = [x[:, k : k + starts] for k in range(self.widest)]
+        windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
+        whole = self.max_characters - self.widest + 1  # starts at which every filter fits
+        y = _window_maximum(_window_product(windows[:, :whole], kernel))  # [u, F]
+        late = _window_product(windows[:, whole:], kernel)
+        fits = _fits(self.filters, whole, starts)[None]  # [1, starts - whole, F]
+        late = tf.where(fits, late, late.dtype.min)
+        none = tf.fill([tf.shape(ids)[0], 1, self.total_filters], late.dtype.min)
+        return tf.maximum(y, _window_maximum(tf.concat([late, none], 1)))
+
+    def _packed(self):
+        """All filters as one matrix `[W * character_dim, F]`, narrow ones filled up with zeros."""
+        kernels = [
+            tf.pad(kernel, [[0, self.widest - width], [0, 0], [0, 0]])
+            for kernel, (width, _) in zip(self.kernels, self.filters, strict=True)
+        ]
+        kernel = tf.reshape(tf.concat(kernels, axis=-1), [-1, self.total_filters])
+        bias = tf.concat([tf.convert_to_tensor(bias) for bias in self.biases], 0)
+        return tf.cast(kernel, self.compute_dtype), tf.cast(bias, "float32")
+
+    def _start(self, width):
+        if self.activation == "relu":
+            return keras.initializers.RandomUniform(-0.05, 0.05)
+        return keras.initializers.RandomNormal(stddev=(width * self.character_dim) ** -0.5)
+
+    def _no_token_row_zero(self, characters):
+        return tf.concat([tf.zeros_like(characters[:1]), characters[1:]], 0)
+
+    def _add(self, name, shape, initializer):
+        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+@tf.custom_gradient
+def _window_maximum(y):
+    """Maximum over the windows, `[u, S, F]` to `[u, F]`; ties share the gradient."""
+    maximum = tf.reduce_max(y, axis=1)
+
+    def gradient(d):
+        best = tf.cast(tf.equal(y, maximum[:, None]), y.dtype)
+        return best * (d / tf.reduce_sum(best, axis=1))[:, None]
+
+    return maximum, gradient
+
+
+def _window_product(windows, kernel):
+    flat = tf.reshape(windows, [-1, kernel.shape[0]]) @ kernel
+    return tf.reshape(flat, [*tf.unstack(tf.shape(windows)[:2]), kernel.shape[1]])
+
+
+def _fits(filters, first, starts):
+    """Whether a filter's window, begun at `first`, `first + 1`, ..., ends within the token."""
+    widest = max(width for width, _ in filters)
+    widths = [width for width, count in filters for _ in range(count)]
+    room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]
+    return tf.constant(widths)[None, :] <= room[:, None]
+
+
+def _check_range(ids):
+    tf.debugging.assert_less(
+        tf.reduce_max(tf.concat([tf.reshape(ids, [-1]), [0]], 0)),
+        NUM_CHARACTER_IDS,
+        f"character ids must lie in 0..{NUM_CHARACTER_IDS - 1}; make them with tfreps.text",
+    )
+    tf.debugging.assert_non_negative(ids, "character ids must not be negative")
+
+
+def _check(layer):
+    pairs_fit = layer.filters and all(width > 0 and count > 0 for width, count in layer.filters)
+    if not pairs_fit or layer.widest > layer.max_characters:
+        raise ValueError(
+            "`filters` must be a list of (width, count) pairs of positive numbers, none wider "
+            f"than `max_characters` ({layer.max_characters}); got {layer.filters}."
+        )
+    if layer.activation not in ("relu", "tanh"):
+        raise ValueError(f'`activation` must be "relu" or "tanh"; got {layer.activation!r}.')
+    if not 0 < layer.projection_dim <= layer.total_filters:
+        raise ValueError(
+            "`projection_dim` must be positive and not above the number of filters, "
+            f"{layer.total_filters}; got {layer.projection_dim}."
+        )
+    if layer.character_dim < 1 or layer.num_highways < 0:
+        raise ValueError(
+            "`character_dim` must be positive and `num_highways` not negative; "
+            f"got {layer.character_dim} and {layer.num_highways}."
+        )

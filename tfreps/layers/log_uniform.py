@@ -1,0 +1,103 @@
+"""Distinct log-uniform (Zipf) draws that depend on a seed alone."""
+
+import numpy as np
+import tensorflow as tf
+
+DEVIATIONS = 8.0  # how far above the expected number of tries one block of draws reaches
+
+
+class LogUniformSampler:
+    """Draws `num_sampled` distinct ids in `[0, range_max)`, small ones more often.
+
+        p(i) = log((i + 2) / (i + 1)) / log(range_max + 1)
+
+    The distribution of TensorFlow's log-uniform candidate sampler with `unique=True`, but
+    without its hidden state: equal seeds give equal draws, so that a training run can be
+    killed and resumed. An id's expected count after `tries` draws is
+
+        q(i) = 1 - (1 - p(i)) ** tries
+
+    with `tries` the number of draws that it took to find that many distinct ids.
+
+    Args:
+        num_sampled: int, smaller than `range_max`.
+        range_max: int. Ids must be sorted by falling count for the draws to be Zipf's.
+
+    Raises:
+        ValueError: unless `0 < num_sampled < range_max`.
+
+    Reference: TensorFlow, `tf.random.log_uniform_candidate_sampler`; Jean et al., 2014, "On
+    Using Very Large Target Vocabulary for Neural Machine Translation".
+
+    Example:
+    >>> sampler = LogUniformSampler(num_sampled=3, range_max=10)
+    >>> ids, tries = sampler.draw([1, 2])
+    >>> len(set(ids.numpy().tolist())), bool(tries >= 3)
+    (3, True)
+    """
+
+    def __init__(self, num_sampled, range_max):
+        if not 0 < num_sampled < range_max:
+            raise ValueError(
+                "The number of sampled negatives must be positive and smaller than the "
+                f"vocabulary; got {num_sampled} for a vocabulary of {range_max}. Lower it, or use "
+                "the full softmax (num_sampled=None)."
+            )
+        self.num_sampled = num_sampled
+        self.range_max = range_max
+        self.block = _block_size(num_sampled, range_max)
+
+    def draw(self, seed):
+        """Draws for one seed.
+
+        Args:
+            seed: int, shape `[2]`.
+
+        Returns:
+            Distinct ids int64 `[num_sampled]`, and the number of tries, an int64 scalar.
+        """
+        seed = tf.cast(seed, "int64")
+
+        def more(draws, distinct, number):
+            fresh = self._block(tf.random.experimental.stateless_fold_in(seed, number))
+            draws = tf.concat([draws, fresh], 0)
+            return draws, tf.unique(draws).y, number + 1
+
+        # Nearly always one block is enough.
+        none = tf.zeros([0], "int64")
+        draws, _, _ = tf.while_loop(
+            lambda draws, distinct, number: tf.size(distinct) < self.num_sampled,
+            more,
+            (none, none, tf.constant(0, "int64")),
+            shape_invariants=(tf.TensorShape([None]), tf.TensorShape([None]), tf.TensorShape([])),
+        )
+        distinct, which = tf.unique(draws)
+        last = tf.argmax(tf.equal(which, self.num_sampled - 1))  # the first hit of the last id
+        return tf.ensure_shape(distinct[: self.num_sampled], [self.num_sampled]), last + 1
+
+    def log_expected_count(self, ids, tries):
+        """`log q(i)` as float32, of the shape of `ids`."""
+        ids = tf.cast(ids, "float64")
+        probability = tf.math.log((ids + 2.0) / (ids + 1.0)) / np.log(self.range_max + 1.0)
+        tries = tf.cast(tries, "float64")
+        expected = -tf.math.expm1(tries * tf.math.log1p(-probability))
+        return tf.cast(tf.math.log(expected), "float32")
+
+    def _block(self, seed):
+        uniform = tf.random.stateless_uniform([self.block], seed, dtype="float64")
+        ids = tf.cast(tf.exp(uniform * np.log(self.range_max + 1.0)), "int64") - 1
+        return tf.minimum(ids, self.range_max - 1)
+
+
+def _block_size(num_sampled, range_max):
+    """Tries that nearly always hold `num_sampled` distinct ids: their mean and 8 deviations."""
+    ids = np.arange(range_max, dtype=np.float64)
+    probability = np.log((ids + 2.0) / (ids + 1.0)) / np.log(range_max + 1.0)
+    low, high = float(num_sampled), 1e9
+    for _ in range(60):
+        tries = (low + high) / 2
+        expected = -np.expm1(tries * np.log1p(-probability))
+        low, high = (tries, high) if expected.sum() < num_sampled else (low, tries)
+    deviation = np.sqrt((expected * (1.0 - expected)).sum())
+    slope = (probability * (1.0 - expected)).sum()  # distinct ids per further try
+    return int(tries + DEVIATIONS * deviation / slope) + 1

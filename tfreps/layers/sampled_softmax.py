@@ -1,0 +1,167 @@
+"""SampledSoftmax: a language model's loss over a large vocabulary."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.log_uniform import LogUniformSampler
+from tfreps.layers.products import product
+
+MAX_LOGITS = 1 << 24  # logits held at once when evaluating: 64 MiB
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SampledSoftmax(keras.layers.Layer):
+    """Negative log-likelihood of the next token, over a sample in training, else over all.
+
+        full:     nll = logsumexp_v(z_v) - z_target,        z_v = x @ kernel[v] + bias[v]
+        sampled:  nll = logsumexp({target} + negatives) - z'_target,  z'_v = z_v - log q(v)
+
+    Negatives are distinct, log-uniform (ids must be sorted by falling count) and shared
+    by all positions of a group; `q` is a token's expected count in the sample. A negative
+    that is the position's own target does not count twice. Draws depend on `seed` and on
+    the weight `draws`, which counts the steps, and on nothing else.
+
+    Args:
+        vocabulary_size: int.
+        num_sampled: int, smaller than the vocabulary; None for the full softmax in training.
+        seed: int. Seed of the negatives.
+        tied: bool. Whether the kernel is a word embedding given at each call, instead of a
+            weight of this layer.
+
+    Call arguments:
+        features: float, shape `[G, N, D]`: G groups (directions) of N positions.
+        targets: int, shape `[G, N]`, each in `0 .. vocabulary_size - 1`.
+        kernel: float, shape `[vocabulary_size, D]`; for `tied=True` alone.
+        training: bool. Whether to sample.
+
+    Returns:
+        float32, shape `[G, N]`, in nats.
+
+    Masking: none; positions that do not count are left out of the sum by the caller.
+
+    Reference: Jean et al., 2014, "On Using Very Large Target Vocabulary for Neural Machine
+    Translation", section 3; `tf.nn.sampled_softmax_loss`, which it agrees with.
+
+    Example:
+    >>> softmax = SampledSoftmax(vocabulary_size=10)
+    >>> softmax(tf.zeros([1, 2, 4]), tf.constant([[3, 7]])).numpy().round(4).tolist()
+    [[2.3026, 2.3026]]
+    """
+
+    def __init__(self, vocabulary_size, num_sampled=None, seed=0, tied=False, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.num_sampled = num_sampled
+        self.seed = seed
+        self.tied = tied
+        self.sampler = LogUniformSampler(num_sampled, vocabulary_size) if num_sampled else None
+        self.supports_jit = False
+
+    def build(self, input_shape, *_):
+        dim = input_shape[-1]
+        if not self.tied:
+            normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
+            shape = (self.vocabulary_size, dim)
+            self.kernel = self.add_weight(
+                name="kernel", shape=shape, initializer=normal, autocast=False
+            )
+        self.bias = self.add_weight(
+            name="bias", shape=(self.vocabulary_size,), initializer="zeros", autocast=False
+        )
+        self.draws = self.add_weight(
+            name="draws", shape=(), dtype="int64", initializer="zeros", trainable=False
+        )
+
+    def call(self, features, targets, kernel=None, training=False):
+        features = tf.cast(features, "float32")
+        kernel = tf.convert_to_tensor(self.kernel if kernel is None else kernel)
+        bias = tf.convert_to_tensor(self.bias)
+        if training and self.num_sampled:
+            return self._sampled(features, targets, kernel, bias)
+        flat = tf.reshape(features, [-1, features.shape[-1]])  # [G*N, D]
+        nll = self._full(flat, tf.reshape(targets, [-1]), kernel, bias, training)
+        return tf.reshape(nll, tf.shape(targets))
+
+    def compute_output_shape(self, input_shape, *_, **__):
+        return tuple(input_shape[:-1])
+
+    def get_config(self):
+        names = "vocabulary_size", "num_sampled", "seed", "tied"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+    def _full(self, features, targets, kernel, bias, training):
+        def nll(features, targets):
+            logits = product(features, kernel, self.compute_dtype, True)  # [N, V]
+            logits += tf.cast(bias, "float32")
+            return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)  # [N]
+
+        rows = max(1, MAX_LOGITS // self.vocabulary_size)
+        if training:
+            return nll(features, targets)
+
+        def some(start, parts):
+            part = nll(features[start : start + rows], targets[start : start + rows])
+            return start + rows, tf.concat([parts, part], 0)
+
+        _, result = tf.while_loop(
+            lambda start, _: start < tf.size(targets),
+            some,
+            (0, tf.zeros([0])),
+            shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+        )
+        return result
+
+    def _sampled(self, features, targets, kernel, bias):
+        targets = tf.cast(targets, "int64")
+        groups = features.shape[0]
+        step = self.draws.value
+        seeds = [tf.stack([self.seed, step * groups + g]) for g in range(groups)]
+        negatives, tries = zip(*(self.sampler.draw(seed) for seed in seeds), strict=True)
+        self.draws.assign_add(1)
+        negatives, tries = tf.stack(negatives), tf.stack(tries)[:, None]  # [G, S], [G, 1]
+
+        # Every row of the kernel that is needed is read once, so its gradient has each
+        # row once too.
+        wanted = tf.concat([tf.reshape(targets, [-1]), tf.reshape(negatives, [-1])], 0)
+        distinct, which = tf.unique(wanted)
+        rows = tf.gather(kernel, distinct)  # [U, D]
+        row_bias = tf.cast(tf.gather(bias, distinct), "float32")  # [U]
+        at_target = tf.reshape(which[: tf.size(targets)], tf.shape(targets))  # [G, N]
+        at_negative = tf.reshape(which[tf.size(targets) :], tf.shape(negatives))  # [G, S]
+
+        target_rows = tf.cast(tf.gather(rows, at_target), "float32")  # [G, N, D]
+        z_target = tf.reduce_sum(features * target_rows, -1) + tf.gather(row_bias, at_target)
+        z_target -= self.sampler.log_expected_count(targets, tries)  # [G, N]
+        z = product(features, tf.gather(rows, at_negative), self.compute_dtype, True)
+        offset = tf.gather(row_bias, at_negative)
+        offset -= self.sampler.log_expected_count(negatives, tries)  # [G, S]
+        z_negatives = _logsumexp(z + offset[:, None])  # [G, N]
+
+        # A target among the negatives is in their sum already, with the same logit.
+        drawn = _among(at_target, at_negative, tf.size(distinct))  # [G, N]
+        alone = tf.where(drawn, z_target.dtype.min, z_target)
+        high = tf.stop_gradient(tf.maximum(z_negatives, alone))
+        total = tf.exp(z_negatives - high) + tf.exp(alone - high)
+        return high + tf.math.log(total) - z_target
+
+
+@tf.custom_gradient
+def _logsumexp(z):
+    """log(sum(exp(z))) over the last axis, with the exponentials kept for the gradient."""
+    highest = tf.reduce_max(z, axis=-1, keepdims=True)
+    weights = tf.exp(z - highest)
+    total = tf.reduce_sum(weights, axis=-1, keepdims=True)
+
+    def gradient(d):
+        return weights * (d[..., None] / total)
+
+    return (highest + tf.math.log(total))[..., 0], gradient
+
+
+def _among(at_target, at_negative, size):
+    """Whether each target `[G, N]` is one of its group's negatives `[G, S]`: bool `[G, N]`."""
+    groups = tf.shape(at_negative)[0]
+    group = tf.broadcast_to(tf.range(groups)[:, None], tf.shape(at_negative))
+    where = tf.stack([group, at_negative], axis=-1)  # [G, S, 2]
+    drawn = tf.scatter_nd(where, tf.ones_like(at_negative), [groups, size])  # [G, U]
+    return tf.gather(drawn, at_target, batch_dims=1) > 0

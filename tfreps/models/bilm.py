@@ -1,0 +1,319 @@
+"""BiLM: token encoder and bidirectional LSTMs of ELMo, every layer's output."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.char_cnn import CharCNNEncoder
+from tfreps.layers.elmo_bilstm import ElmoBiLSTM, LSTMState
+from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
+
+INITIAL_STATES = "zero", "warm", "carry"
+WARM_UP = "The committee said on Monday that it would publish the full report , with all of its \
+findings , before the end of the year .".split()
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class BiLM(keras.Model):
+    """The network of a bidirectional language model, without its softmax.
+
+        layer 0:  [token, token],  token = CharCNN(characters)  (or an embedding of the id)
+        layer l:  [forward_l, backward_l]                       (`ElmoBiLSTM`)
+
+    A sentence start and a sentence end are put around every sentence and taken off again.
+
+    Args:
+        filters, character_dim, num_highways, activation, max_characters: the token encoder,
+            as in `CharCNNEncoder`.
+        units, projection_dim, num_layers, cell_clip, projection_clip,
+            use_skip_connections, dropout, bidirectional: as in `ElmoBiLSTM`.
+        vocabulary_size: int; for a model that reads token ids instead of characters. Its ids
+            are vocabulary ids plus 1, 0 is padding. None for characters.
+        sentence_start_id, sentence_end_id: int, with the 1 added; for a token model.
+        initial_state: what the LSTMs start each batch from. `"zero"`: zeros, what the
+            originals return on their first call. `"warm"`: the state after one fixed sentence
+            (`warm_up`), kept with the weights: deterministic, and close to what the originals
+            return ever after. `"carry"`: row i goes on from row i of the batch before, as in
+            bilm-tf and AllenNLP, until `reset_states`.
+        max_batch_size: int. Rows of state that `"carry"` keeps.
+
+    Call arguments:
+        ids: int, character ids `[B, T, C]` or token ids `[B, T]`; or str, tokens `[B, T]`
+            with `""` for padding, or sentences `[B]`, which are split on spaces. Padding
+            comes last. `T` may be 0.
+        initial_state: dict with the four states below; overrules the constructor's.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with
+        `layer_outputs` float32 `[B, L+1, T, 2P]`, the token layer first, zero on padding;
+        `sequence_output` float32 `[B, T, 2P]`, the last layer;
+        `mask` bool `[B, T]`, True on real tokens;
+        `layer_outputs_with_boundaries` `[B, L+1, T+2, 2P]` and `mask_with_boundaries`;
+        `forward_hidden` `[B, L, P]`, `forward_cell` `[B, L, U]`, `backward_hidden`,
+        `backward_cell`: the state after each sentence.
+
+    Raises:
+        ValueError: for sizes that do not fit, or a batch above `max_batch_size`.
+
+    Reference: Peters et al., 2018, "Deep contextualized word representations"; bilm-tf.
+
+    Example:
+    >>> import tfreps
+    >>> bilm = BiLM(filters=[[1, 8], [2, 8]], units=16, projection_dim=4)
+    >>> out = bilm(tfreps.text.batch_to_ids([["I", "have", "a", "dog"], ["That"]]))
+    >>> out["layer_outputs"].shape, out["mask"].numpy().sum(axis=1).tolist()
+    (TensorShape([2, 3, 4, 8]), [4, 1])
+    """
+
+    def __init__(
+        self,
+        filters=(),
+        units=4096,
+        projection_dim=512,
+        num_layers=2,
+        character_dim=16,
+        num_highways=2,
+        activation="relu",
+        max_characters=50,
+        cell_clip=3.0,
+        projection_clip=3.0,
+        use_skip_connections=True,
+        dropout=0.0,
+        bidirectional=True,
+        vocabulary_size=None,
+        sentence_start_id=1,
+        sentence_end_id=2,
+        initial_state="zero",
+        max_batch_size=128,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        # Options.
+        if initial_state not in INITIAL_STATES:
+            raise ValueError(
+                f"`initial_state` must be one of {INITIAL_STATES}; got {initial_state!r}."
+            )
+        options = {**locals()}
+        for name in OPTIONS:
+            setattr(self, name, options[name])
+        self.filters = [list(pair) for pair in filters]
+        # Layers.
+        policy = self.dtype_policy
+        if vocabulary_size is None:
+            self.token_encoder = CharCNNEncoder(
+                filters=self.filters,
+                projection_dim=projection_dim,
+                character_dim=character_dim,
+                num_highways=num_highways,
+                activation=activation,
+                max_characters=max_characters,
+                dtype=policy,
+                name="token_encoder",
+            )
+            self.token_encoder.build((None, None, max_characters))
+        else:
+            self.token_encoder = keras.layers.Embedding(
+                vocabulary_size + 1, projection_dim, "glorot_uniform", name="token_encoder"
+            )
+            self.token_encoder.build((None, None))
+        self.bilstm = ElmoBiLSTM(
+            units=units,
+            projection_dim=projection_dim,
+            num_layers=num_layers,
+            cell_clip=cell_clip,
+            projection_clip=projection_clip,
+            use_skip_connections=use_skip_connections,
+            dropout=dropout,
+            bidirectional=bidirectional,
+            dtype=policy,
+            name="bilstm",
+        )
+        self.bilstm.build((None, None, projection_dim))
+        rows = {"zero": 0, "warm": 1, "carry": max_batch_size}[initial_state]
+        self.kept_states = self._add_states(rows)
+        self.built = True
+
+    def call(self, ids, initial_state=None, training=False):
+        ids = self._to_ids(ids)
+        mask = tf.not_equal(ids, 0) if ids.shape.rank == 2 else tf.reduce_any(ids != 0, -1)
+        ids, mask_with_boundaries = self._add_boundaries(ids, mask)
+        tokens = self.encode_tokens(ids)  # [B, T+2, P]
+        start = self._start(initial_state, tf.shape(ids)[0])
+        layers, state = self.bilstm(
+            tokens, mask=mask_with_boundaries, initial_state=start, training=training
+        )
+        both = tf.concat([tokens] * len(self.bilstm.directions), axis=-1)
+        layers = tf.concat([both[:, None], layers], axis=1)  # [B, L+1, T+2, 2P]
+        if self.initial_state == "carry" and initial_state is None:
+            self._keep(state)
+        inner = tf.where(mask[:, None, :, None], layers[:, :, 1:-1], 0.0)  # [B, L+1, T, 2P]
+        return {
+            "layer_outputs": inner,
+            "sequence_output": inner[:, -1],
+            "mask": mask,
+            "layer_outputs_with_boundaries": layers,
+            "mask_with_boundaries": mask_with_boundaries,
+            **dict(zip(self.state_names, _flatten(state), strict=True)),
+        }
+
+    @property
+    def state_names(self):
+        """Names of the states in the output: two per direction."""
+        directions = ["forward", "backward"] if self.bidirectional else ["forward"]
+        return [f"{name}_{part}" for name in directions for part in ("hidden", "cell")]
+
+    def encode_tokens(self, ids):
+        """Vectors of tokens without context: ids `[..., C]` (or `[...]`) to `[..., P]`."""
+        vectors = self.token_encoder(ids)
+        if self.vocabulary_size is None:
+            return vectors
+        return tf.where((ids != 0)[..., None], vectors, 0.0)
+
+    def reset_states(self):
+        """Forgets the carried state: the next batch starts from zeros."""
+        if self.initial_state != "carry":
+            raise ValueError(f'Only "carry" has states to reset; this is {self.initial_state!r}.')
+        for state in self.kept_states:
+            state.assign(tf.zeros_like(state))
+
+    def warm_up(self, ids=None):
+        """Makes the state after `ids`, one fixed sentence, the state that `"warm"` starts from.
+
+        Args:
+            ids: int, shape `[1, T, C]` (or `[1, T]`), as in a call. Default: an English
+                sentence of ordinary length; for a token model its boundaries alone.
+        """
+        if self.initial_state != "warm":
+            raise ValueError(f'Only "warm" has a state to set; this is {self.initial_state!r}.')
+        if ids is None:
+            is_character_model = self.vocabulary_size is None
+            ids = tf.constant([WARM_UP]) if is_character_model else tf.zeros([1, 0], "int32")
+        zeros = dict(zip(self.state_names, map(tf.zeros_like, self.kept_states), strict=True))
+        output = self(ids, initial_state=zeros)
+        for name, state in zip(self.state_names, self.kept_states, strict=True):
+            state.assign(output[name])
+
+    def with_initial_state(self, initial_state):
+        """A copy of this model that starts its batches otherwise; see the class."""
+        copy = BiLM.from_config({**self.get_config(), "initial_state": initial_state})
+        for layer, source in ((copy.token_encoder, self.token_encoder), (copy.bilstm, self.bilstm)):
+            for weight, value in zip(layer.weights, source.weights, strict=True):
+                weight.assign(value)
+        if initial_state == "warm":
+            copy.warm_up()
+        return copy
+
+    @classmethod
+    def from_bilm_tf(cls, options_file, weights_file, initial_state="zero", **kwargs):
+        """Loads published ELMo weights: `options.json` and HDF5 of bilm-tf or AllenNLP.
+
+        Args:
+            options_file, weights_file: str. Paths.
+            initial_state: as in the class; `"warm"` is warmed up with its own sentence.
+            **kwargs: further options of the class, such as `dtype` or `max_batch_size`.
+
+        Raises:
+            ValueError: for files that are broken or do not fit each other; it names the array.
+        """
+        from tfreps.convert import bilm_tf
+
+        return bilm_tf.read(options_file, weights_file, initial_state=initial_state, **kwargs)
+
+    def to_bilm_tf(self, options_file, weights_file):
+        """Writes files that bilm-tf and AllenNLP read; see `from_bilm_tf`."""
+        from tfreps.convert import bilm_tf
+
+        bilm_tf.write(self, options_file, weights_file)
+
+    def get_config(self):
+        return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+    def _to_ids(self, ids):
+        ids = tf.convert_to_tensor(ids)
+        if ids.dtype == tf.string:
+            if ids.shape.rank == 1:
+                ids = tf.strings.split(ids).to_tensor("")  # [B, T]
+            ids = character_ids(ids, self.max_characters)
+        expected = 3 if self.vocabulary_size is None else 2
+        if ids.shape.rank != expected:
+            wanted = "[B, T, C] of character ids" if expected == 3 else "[B, T] of token ids"
+            raise ValueError(f"This BiLM reads {wanted}; got shape {ids.shape}.")
+        if expected == 3 and ids.shape[-1] not in (None, self.max_characters):
+            raise ValueError(
+                f"This BiLM reads {self.max_characters} characters per token; "
+                f"got {ids.shape[-1]}."
+            )
+        return tf.cast(ids, "int32")
+
+    def _add_boundaries(self, ids, mask):
+        """Puts a start before and an end behind each row's real tokens: `[B, T+2, ...]`."""
+        if self.vocabulary_size is None:
+            start = tf.constant(sentence_start_ids(self.max_characters))
+            end = tf.constant(sentence_end_ids(self.max_characters))
+        else:
+            start, end = tf.constant(self.sentence_start_id), tf.constant(self.sentence_end_id)
+        lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
+        around = [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2)
+        ids = tf.pad(ids, around)
+        positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
+        is_start, is_end = positions == 0, positions == lengths[:, None] + 1
+        new_mask = positions < lengths[:, None] + 2  # [B, T+2]
+        if ids.shape.rank == 3:
+            is_start, is_end = is_start[..., None], is_end[..., None]
+        return tf.where(is_start, start, tf.where(is_end, end, ids)), new_mask
+
+    def _start(self, given, batch_size):
+        if given is not None:
+            return _unflatten([given[name] for name in self.state_names])
+        if self.initial_state == "zero":
+            return None
+        kept = [tf.convert_to_tensor(state) for state in self.kept_states]
+        if self.initial_state == "warm":
+            return _unflatten([tf.repeat(state, batch_size, axis=0) for state in kept])
+        tf.debugging.assert_less_equal(
+            batch_size,
+            self.max_batch_size,
+            'the batch has more rows than "carry" keeps states for: raise `max_batch_size`',
+        )
+        return _unflatten([state[:batch_size] for state in kept])
+
+    def _keep(self, state):
+        """Writes the state of the first rows; those beyond the batch stay as they are."""
+        for kept, new in zip(self.kept_states, _flatten(state), strict=True):
+            kept.assign(tf.concat([new, tf.convert_to_tensor(kept)[tf.shape(new)[0] :]], 0))
+
+    def _add_states(self, rows):
+        if not rows:
+            return []
+        widths = {"hidden": self.projection_dim, "cell": self.units}
+        return [
+            self.add_weight(
+                name=f"{self.initial_state}_{name}",
+                shape=(rows, self.num_layers, widths[name.split("_")[1]]),
+                initializer="zeros",
+                dtype="float32",
+                trainable=False,
+                autocast=False,
+            )
+            for name in self.state_names
+        ]
+
+
+OPTIONS = (
+    *("filters", "units", "projection_dim", "num_layers", "character_dim", "num_highways"),
+    *("activation", "max_characters", "cell_clip", "projection_clip", "use_skip_connections"),
+    *("dropout", "bidirectional", "vocabulary_size", "sentence_start_id", "sentence_end_id"),
+    *("initial_state", "max_batch_size"),
+)
+
+
+def _flatten(states):
+    return [part for state in states for part in state]
+
+
+def _unflatten(parts):
+    return tuple(LSTMState(*parts[i : i + 2]) for i in range(0, len(parts), 2))
