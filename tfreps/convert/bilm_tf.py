@@ -17,7 +17,9 @@ def table(model_options: dict) -> list[Row]:
     o = model_options
     dim, units = o["projection_dim"], o["units"]
     rows = _token_rows(o) if o["vocabulary_size"] is None else [_embedding_row(o)]
-    for number, direction in enumerate(["forward", "backward"] if o["bidirectional"] else ["forward"]):
+    for number, direction in enumerate(
+        ["forward", "backward"] if o["bidirectional"] else ["forward"]
+    ):
         for layer in range(o["num_layers"]):
             foreign = f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
             ours = f"bilstm/{direction}/"
@@ -55,7 +57,9 @@ def read(
         if embedding_file is not None:
             with _open(embedding_file) as extra:
                 rows = _shapes(extra).get("embedding", (0,))[0]
-            ignored = [Ignored(row.foreign, "the embedding stands for it") for row in _token_rows(options)]
+            ignored = [
+                Ignored(row.foreign, "the embedding stands for it") for row in _token_rows(options)
+            ]
             options = {**options, "vocabulary_size": rows}
         elif options["vocabulary_size"] is not None:
             options = {**options, "vocabulary_size": shapes.get("embedding", (0,))[0]}

@@ -100,9 +100,7 @@ class _Section:
     def __init__(self, options: dict, name: str, source: str, prefix: str = ""):
         self.values, self.name, self.source = options.get(name), prefix + name, source
         if not isinstance(self.values, dict):
-            raise ValueError(
-                f"{source}: expected an object `{self.name}`; got {self.values!r}."
-            )
+            raise ValueError(f"{source}: expected an object `{self.name}`; got {self.values!r}.")
 
     def get(self, key: str, check: Callable, *default):
         if key not in self.values:
@@ -148,9 +146,13 @@ def _num_characters(value):
 
 
 def _filters(value):
-    good = isinstance(value, list) and value and all(
-        isinstance(pair, list) and len(pair) == 2 and all(_positive(n)[1] for n in pair)
-        for pair in value
+    good = (
+        isinstance(value, list)
+        and value
+        and all(
+            isinstance(pair, list) and len(pair) == 2 and all(_positive(n)[1] for n in pair)
+            for pair in value
+        )
     )
     return "a list of [width, count] pairs of positive numbers", bool(good)
 

@@ -87,7 +87,9 @@ class ElmoLSTM(keras.layers.Layer):
         dim, units = self.projection_dim, self.units
         self.kernels, self.biases, self.projections = [], [], []
         for layer in range(self.num_layers):
-            self.kernels.append(self._add(f"kernel_{layer}", (2 * dim, 4 * units), "glorot_uniform"))
+            self.kernels.append(
+                self._add(f"kernel_{layer}", (2 * dim, 4 * units), "glorot_uniform")
+            )
             self.biases.append(self._add(f"bias_{layer}", (4 * units,), "zeros"))
             if dim != units:
                 shape = (units, dim)

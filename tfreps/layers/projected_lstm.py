@@ -5,9 +5,7 @@ import tensorflow as tf
 from tfreps.layers.products import product
 
 
-def projected_lstm(
-    inputs, mask, hidden, cell, kernel, bias, projection, options, training=False
-):
+def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options, training=False):
     """Runs one LSTM layer in one direction over all steps.
 
         i, f, g, o = split([x_t, h_{t-1}] @ kernel + bias)

@@ -244,8 +244,7 @@ class BiLM(keras.Model):
             raise ValueError(f"This BiLM reads {wanted}; got shape {ids.shape}.")
         if expected == 3 and ids.shape[-1] not in (None, self.max_characters):
             raise ValueError(
-                f"This BiLM reads {self.max_characters} characters per token; "
-                f"got {ids.shape[-1]}."
+                f"This BiLM reads {self.max_characters} characters per token; got {ids.shape[-1]}."
             )
         return tf.cast(ids, "int32")
 

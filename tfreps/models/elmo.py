@@ -1,0 +1,141 @@
+"""Elmo: learned mixes of the layers of one BiLM."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.scalar_mix import ScalarMix
+
+# What each original normalises over, and its epsilon: see ScalarMix.
+LAYER_NORMS = {None: 0.0, "bilm_tf": 1e-12, "allennlp": 1e-13}
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class Elmo(keras.Model):
+    """Contextual token vectors: `k` independent mixes of the layers of one biLM pass.
+
+        elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)
+
+    Use it on its own, or as a layer of a functional model that takes character ids or
+    strings.
+
+    Args:
+        bilm: `BiLM`. Its `trainable` is set to `fine_tune`.
+        num_output_representations: int. Mixes, for as many places in a model.
+        dropout: float in [0, 1). Of the mixes, in training.
+        keep_sentence_boundaries: bool. Whether outputs keep the sentence start and end.
+        fine_tune: bool. Whether the biLM is trained too. The mixes always are.
+        layer_norm: None, `"bilm_tf"` (over the tokens of the batch) or `"allennlp"`
+            (sentence boundaries included): see `ScalarMix`.
+        l2: float. Regularisation of the mix weights.
+        top_only: bool. Whether to use the last layer alone.
+        mix_weights: list of float, one per layer, before the softmax: a fixed mix, as in
+            AllenNLP's `scalar_mix_parameters`. None for a learned one.
+
+    Call arguments:
+        ids: as in `BiLM`: character ids `[B, T, C]`, tokens `[B, T]` or sentences `[B]` as str.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `elmo_representations`, a list of float32 `[B, T, 2P]`, zero on padding;
+        `mask` bool `[B, T]`; `sequence_output`, the first representation; `layer_outputs`
+        float32 `[B, L+1, T, 2P]`. With sentence boundaries `T + 2` stands for `T`.
+
+    Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.2;
+    AllenNLP's module of the same name.
+
+    Example:
+    >>> import tfreps
+    >>> from tfreps.models import BiLM
+    >>> elmo = Elmo(BiLM(filters=[[1, 8]], units=16, projection_dim=4), dropout=0.0)
+    >>> out = elmo(tfreps.text.batch_to_ids([["I", "have", "a", "dog"], ["That"]]))
+    >>> out["elmo_representations"][0].shape
+    TensorShape([2, 4, 8])
+    """
+
+    def __init__(
+        self,
+        bilm,
+        num_output_representations=1,
+        dropout=0.5,
+        keep_sentence_boundaries=False,
+        fine_tune=False,
+        layer_norm=None,
+        l2=0.0,
+        top_only=False,
+        mix_weights=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if layer_norm not in LAYER_NORMS:
+            raise ValueError(
+                f"`layer_norm` must be one of {list(LAYER_NORMS)}; got {layer_norm!r}."
+            )
+        if num_output_representations < 1:
+            raise ValueError(
+                "`num_output_representations` must be at least 1; "
+                f"got {num_output_representations}."
+            )
+        # Options.
+        self.num_output_representations = num_output_representations
+        self.dropout = dropout
+        self.keep_sentence_boundaries = keep_sentence_boundaries
+        self.fine_tune = fine_tune
+        self.layer_norm = layer_norm
+        self.l2 = l2
+        self.top_only = top_only
+        self.mix_weights = mix_weights
+        # Layers.
+        self.bilm = bilm
+        self.bilm.trainable = fine_tune
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.mixes = [
+            ScalarMix(
+                initial_weights=mix_weights,
+                layer_norm=layer_norm is not None,
+                epsilon=LAYER_NORMS[layer_norm],
+                l2=l2,
+                top_only=top_only,
+                trainable=mix_weights is None,
+                name=f"mix_{k}",
+            )
+            for k in range(num_output_representations)
+        ]
+        width = bilm.projection_dim * len(bilm.bilstm.directions)
+        for mix in self.mixes:
+            mix.build((None, bilm.num_layers + 1, None, width))
+        self.built = True
+
+    def call(self, ids, training=False):
+        out = self.bilm(ids, training=training and self.fine_tune)
+        names = "layer_outputs", "mask"
+        boundaries = "layer_outputs_with_boundaries", "mask_with_boundaries"
+        layers, mask = (out[name] for name in (boundaries if self._sees_boundaries else names))
+        if not self.fine_tune:
+            layers = tf.stop_gradient(layers)  # [B, L+1, T, 2P]
+        mixed = [mix(layers, mask=mask) for mix in self.mixes]  # [B, T, 2P] each
+        if self._sees_boundaries and not self.keep_sentence_boundaries:
+            mixed = [x[:, 1:-1] for x in mixed]
+            layers, mask = out["layer_outputs"], out["mask"]
+        mixed = [tf.where(mask[..., None], self.drop(x, training=training), 0.0) for x in mixed]
+        return {
+            "elmo_representations": mixed,
+            "sequence_output": mixed[0],
+            "layer_outputs": layers,
+            "mask": mask,
+        }
+
+    def get_config(self):
+        names = "num_output_representations", "dropout", "keep_sentence_boundaries", "fine_tune"
+        names += "layer_norm", "l2", "top_only", "mix_weights"
+        bilm = keras.saving.serialize_keras_object(self.bilm)
+        options = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), "bilm": bilm, **options}
+
+    @classmethod
+    def from_config(cls, config):
+        bilm = keras.saving.deserialize_keras_object(config.pop("bilm"))
+        return cls(bilm, **config)
+
+    @property
+    def _sees_boundaries(self):
+        return self.keep_sentence_boundaries or self.layer_norm == "allennlp"

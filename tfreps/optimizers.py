@@ -1,0 +1,140 @@
+"""Optimisers: bilm-tf's Adagrad, and one optimiser for each part of a model."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class TF1Adagrad(keras.optimizers.Optimizer):
+    """Adagrad as TensorFlow 1 had it, in TensorFlow's fused kernels.
+
+        accumulator += gradient ** 2
+        weight -= learning_rate * gradient / sqrt(accumulator)
+
+    Keras's own Adagrad adds an epsilon, starts its accumulators at 0.1 and makes five passes
+    over memory where this makes one. Rows of a sparse gradient that are not named are not
+    touched; its indices must be distinct, as those of `SampledSoftmax` are.
+
+    Args:
+        learning_rate: float, or a Keras schedule. Default 0.2, as in bilm-tf.
+        initial_accumulator_value: float, positive. Default 1.0, as in bilm-tf.
+
+    Reference: Duchi, Hazan and Singer, 2011, "Adaptive Subgradient Methods for Online
+    Learning and Stochastic Optimization"; `tf.compat.v1.train.AdagradOptimizer`.
+
+    Example:
+    >>> weight = keras.Variable([1.0])
+    >>> TF1Adagrad(learning_rate=0.2).apply([tf.constant([3.0])], [weight])
+    >>> weight.numpy().round(4).tolist()        # 1 - 0.2 * 3 / sqrt(1 + 9)
+    [0.8103]
+    """
+
+    def __init__(self, learning_rate=0.2, initial_accumulator_value=1.0, name="adagrad", **kwargs):
+        super().__init__(learning_rate=learning_rate, name=name, **kwargs)
+        if initial_accumulator_value <= 0:
+            raise ValueError(
+                f"`initial_accumulator_value` must be positive; got {initial_accumulator_value}."
+            )
+        self.initial_accumulator_value = initial_accumulator_value
+
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        initial = keras.initializers.Constant(self.initial_accumulator_value)
+        self.accumulators = [
+            self.add_variable_from_reference(v, name="accumulator", initializer=initial)
+            for v in variables
+        ]
+
+    def update_step(self, gradient, variable, learning_rate):
+        accumulator = self.accumulators[self._get_variable_index(variable)].value
+        common = {
+            "var": variable.handle,
+            "accum": accumulator.handle,
+            "lr": tf.cast(learning_rate, variable.dtype),
+            "epsilon": tf.zeros([], variable.dtype),
+        }
+        if isinstance(gradient, tf.IndexedSlices):
+            values = tf.cast(gradient.values, variable.dtype)
+            tf.raw_ops.ResourceSparseApplyAdagradV2(**common, grad=values, indices=gradient.indices)
+        else:
+            gradient = tf.cast(gradient, variable.dtype)
+            tf.raw_ops.ResourceApplyAdagradV2(**common, grad=gradient)
+
+    def get_config(self):
+        value = self.initial_accumulator_value
+        return {**super().get_config(), "initial_accumulator_value": value}
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class GroupedOptimizer(keras.optimizers.Optimizer):
+    """One optimiser for the variables of a part of a model, another for the rest.
+
+    For a fine-tuned biLM under a new head: small steps for the one, ordinary steps for the
+    other. (Scaling the gradient instead does nothing under Adam or Adagrad.)
+
+    Args:
+        default: Keras optimiser for every variable that no group names. Its learning rate
+            is the one that is logged.
+        groups: dict from part of a variable's path, for example `"bilm/"`, to the
+            Keras optimiser of those variables. The first that fits is taken.
+
+    Example:
+    >>> sgd = keras.optimizers.SGD
+    >>> optimizer = GroupedOptimizer(sgd(1.0), {"bilm": sgd(0.1)})
+    >>> a, b = keras.Variable(1.0, name="bilm"), keras.Variable(1.0, name="head")
+    >>> optimizer.apply([tf.constant(1.0), tf.constant(1.0)], [a, b])
+    >>> round(float(a), 4), round(float(b), 4)
+    (0.9, 0.0)
+    """
+
+    def __init__(self, default, groups, name="grouped", **kwargs):
+        kwargs.pop("learning_rate", None)
+        super().__init__(learning_rate=0.0, name=name, **kwargs)
+        self.default = default
+        self.groups = dict(groups)
+        self.optimizers = [*self.groups.values(), default]
+
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        for optimizer, members in zip(self.optimizers, self._split(variables), strict=True):
+            optimizer.build([variables[i] for i in members])
+
+    @property
+    def variables(self):
+        own = [self.iterations] if self.built else []
+        return own + [v for optimizer in self.optimizers for v in optimizer.variables]
+
+    @property
+    def learning_rate(self):
+        return self.default.learning_rate
+
+    def apply(self, grads, trainable_variables=None):
+        variables = list(trainable_variables or self._trainable_variables)
+        self.build(variables)
+        for optimizer, members in zip(self.optimizers, self._split(variables), strict=True):
+            if members:
+                optimizer.apply([grads[i] for i in members], [variables[i] for i in members])
+        self.iterations.assign_add(1)
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        groups = {name: serialize(optimizer) for name, optimizer in self.groups.items()}
+        return {"name": self.name, "default": serialize(self.default), "groups": groups}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        load = keras.saving.deserialize_keras_object
+        groups = {name: load(optimizer) for name, optimizer in config.pop("groups").items()}
+        return cls(load(config.pop("default")), groups, **config)
+
+    def _split(self, variables):
+        """Positions of the variables of each group, those of the rest last."""
+        members = [[] for _ in self.optimizers]
+        for i, variable in enumerate(variables):
+            fits = [n for n, part in enumerate(self.groups) if part in variable.path]
+            members[fits[0] if fits else -1].append(i)
+        return members
