@@ -38,7 +38,7 @@ demo: install
 	  --run demo/run --minutes 3
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
-	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt --word returns
+	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt --word left
 	$(TFREPS) export demo/run demo/export/1
 	$(TFREPS) predict demo/export/1 "The function returns a list of names ."
 	@echo

@@ -1,0 +1,246 @@
+"""Builds a corpus from text that every Python machine has, or from your own.
+
+    tfreps demo-corpus --output demo/corpus
+    tfreps demo-corpus --output demo/corpus --text my_notes/ --text novel.txt
+
+Python's own text is the documentation topics of `pydoc` and the docstrings of the standard library
+and of the installed packages, read from the source files without importing them. One sentence a
+line, words and punctuation apart, no line twice: train-00.txt ..., validation.txt, test.txt.
+"""
+
+import argparse
+import ast
+import hashlib
+import itertools
+import os
+import pathlib
+import re
+import sysconfig
+import warnings
+
+from tfreps.run_folder import parse_options
+
+# A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,
+# tf.data), or one punctuation mark.
+TOKEN = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
+# Where a sentence ends: after . ! ? and closing quotes, before a capital, digit or opening mark.
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*[A-Z0-9])")
+# Markup of docstrings: :class:`Name`, ``code``, `code`, *emphasis*.
+MARKUP = (
+    (re.compile(r":[\w:]+:`[~!]?([^`]*)`"), r"\1"),
+    (re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+"), ""),
+)
+CODE_LINE = re.compile(r"\s*(>>>|\.\.\.|\.\. |[-+|=~^*#]{3,}|[|+@$%#]|import |from \w+ import )")
+BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
+SHORTEST, LONGEST = 4, 120  # tokens of a sentence
+LINES_PER_DOCUMENT = 200  # own text is split by blocks of so many lines
+
+
+def main(argv=None):
+    """Collects sentences until there are enough, splits them by document, writes the files."""
+    options = parse_options(make_parser(), argv)
+    check(options)
+    documents = own_documents(options.text) if options.text else python_documents()
+    kept = without_repetition(documents, options.max_tokens)
+    if not kept:
+        raise ValueError("There is no sentence in that text: expected running prose.")
+    parts = split(kept)
+    write_files(pathlib.Path(options.output), parts, options.shards)
+    for name, part in parts.items():
+        lines = [line for _, lines in part for line in lines]
+        print(f"{name:10}  {len(lines):9,} sentences  {count_tokens(lines):9,} tokens")
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(
+        prog="tfreps demo-corpus", description="A corpus from Python's own text, or from yours."
+    )
+    parser.add_argument("--output", required=True, metavar="FOLDER", help="where the files go")
+    parser.add_argument(
+        "--text", action="append", metavar="PATH", help="own text file or folder; may be repeated"
+    )
+    parser.add_argument("--max-tokens", type=int, default=3_000_000, help="stop at so many tokens")
+    parser.add_argument("--shards", type=int, default=2, help="number of training files")
+    return parser
+
+
+def check(options):
+    if options.shards < 1 or options.max_tokens < 1:
+        raise ValueError(
+            "--shards and --max-tokens must be at least 1; "
+            f"got {options.shards} and {options.max_tokens}."
+        )
+    for path in options.text or ():
+        if not os.path.exists(path):
+            raise ValueError(f"Expected a text file or folder, but {path} does not exist.")
+
+
+# Where text comes from. A document is (name, raw paragraphs).
+
+
+def python_documents():
+    """Topics of pydoc, then docstrings of the standard library and of installed packages."""
+    from pydoc_data.topics import topics
+
+    for name in sorted(topics):
+        yield f"topic {name}", topics[name]
+    paths = sysconfig.get_paths()
+    yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
+    for folder in sorted({paths["purelib"], paths["platlib"]}):
+        yield from docstrings(folder, leave_out=())
+
+
+def docstrings(root, leave_out):
+    """The docstrings of each source file below a folder, as one document per file."""
+    leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(set(folders) - leave_out)
+        for path in (os.path.join(folder, name) for name in sorted(files) if name[-3:] == ".py"):
+            yield os.path.relpath(path, root), "\n\n".join(docstrings_of_file(path))
+
+
+def docstrings_of_file(path):
+    """The docstrings of one source file; none where Python itself cannot read it."""
+    try:
+        source = pathlib.Path(path).read_text(encoding="utf-8")
+        if '"""' not in source:
+            return []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes in other people's strings
+            tree = ast.parse(source)
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    return [text for text in map(ast.get_docstring, documented(tree)) if text]
+
+
+def documented(tree):
+    """The module, its classes and functions, and theirs; what is inside functions is skipped."""
+    found = [tree]
+    for node in found:
+        if isinstance(node, ast.Module | ast.ClassDef):
+            defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            found.extend(child for child in node.body if isinstance(child, defined))
+    return found
+
+
+def own_documents(paths):
+    """The user's files in blocks of lines; an unreadable file is an error, not a gap."""
+    for path in map(pathlib.Path, paths):
+        files = sorted(item for item in path.rglob("*.txt")) if path.is_dir() else [path]
+        if not files:
+            raise ValueError(f"The folder {path} holds no .txt file.")
+        for file in files:
+            lines = read_text(file).splitlines()
+            for start in range(0, len(lines), LINES_PER_DOCUMENT):
+                block = lines[start : start + LINES_PER_DOCUMENT]
+                yield f"{file}:{start}", "\n".join(block)
+
+
+def read_text(path):
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8. "
+            "Save the file as UTF-8 text."
+        ) from error
+    if "\0" in text:
+        raise ValueError(f"{path} is not text: it holds zero bytes.")
+    return text
+
+
+# From raw text to sentences.
+
+
+def without_repetition(documents, max_tokens):
+    """`(name, sentences)` of each document, no sentence twice anywhere, up to so many tokens."""
+    seen, kept, total = set(), [], 0
+    for name, text in documents:
+        fresh = list(dict.fromkeys(line for line in sentences(text) if line not in seen))
+        seen.update(fresh)
+        if fresh:
+            kept.append((name, fresh))
+            total += count_tokens(fresh)
+        if total >= max_tokens:
+            break
+    return kept
+
+
+def sentences(text):
+    """Tokenised sentences of running prose; code, tables and headings are left out."""
+    for paragraph in paragraphs(text):
+        for pattern, replacement in MARKUP:
+            paragraph = pattern.sub(replacement, paragraph)
+        for sentence in SENTENCE_END.split(paragraph):
+            tokens = TOKEN.findall(sentence)
+            if is_prose(tokens):
+                yield " ".join(tokens)
+
+
+def paragraphs(text):
+    """Lines that belong together, joined: blank lines, bullets and code lines part them."""
+    lines = []
+    for line in itertools.chain(text.splitlines(), [""]):
+        bullet, code = BULLET.match(line), CODE_LINE.match(line)
+        if lines and (bullet or code or not line.strip()):
+            yield " ".join(lines)
+            lines = []
+        if line.strip() and not code:
+            lines.append(line[bullet.end() :].strip() if bullet else line.strip())
+
+
+def is_prose(tokens):
+    """Whether most of it is words, it is neither tiny nor endless, and it ends like a sentence."""
+    if not SHORTEST <= len(tokens) <= LONGEST or tokens[-1] not in ".!?:":
+        return False
+    words = sum(token[0].isalpha() for token in tokens)
+    names = sum(token != token.lower() for token in tokens)
+    code = sum(len(token) > 1 and ("_" in token or "." in token) for token in tokens)
+    return words >= 0.6 * len(tokens) and 2 * names <= len(tokens) and code <= 0.15 * len(tokens)
+
+
+def count_tokens(lines):
+    return sum(line.count(" ") + 1 for line in lines)
+
+
+# Files.
+
+
+def split(documents):
+    """Train, validation and test, by the hash of the documents' names: 2 % each for the latter.
+
+    They get 20,000 tokens at least where that is no more than a tenth of all.
+    """
+    ordered = sorted(documents, key=lambda d: hashlib.sha256(d[0].encode()).digest())
+    total = sum(count_tokens(lines) for _, lines in documents)
+    enough = max(0.02 * total, min(20_000, 0.1 * total))
+    parts, place = {"train": [], "validation": [], "test": []}, 0
+    for name in ("validation", "test"):
+        size = 0
+        while size < enough and place < len(ordered) - 1:
+            parts[name].append(ordered[place])
+            size += count_tokens(ordered[place][1])
+            place += 1
+    parts["train"] = ordered[place:]
+    return parts
+
+
+def write_files(folder, parts, shards):
+    """One sentence per line; every file is whole or not there, and no shard of before stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {f"train-{n:02d}.txt": parts["train"][n::shards] for n in range(shards)}
+    files |= {"validation.txt": parts["validation"], "test.txt": parts["test"]}
+    for name, documents in files.items():
+        lines = [line + "\n" for _, lines in documents for line in lines]
+        temporary = folder / f"{name}.tmp"
+        try:
+            temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
+            os.replace(temporary, folder / name)
+        finally:
+            temporary.unlink(missing_ok=True)
+    for old in folder.glob("train-*.txt"):
+        if old.name not in files and re.fullmatch(r"train-\d\d+\.txt", old.name):
+            old.unlink()
