@@ -12,6 +12,7 @@ SUBMODULES = (
     "data",
     "convert",
     "metrics",
+    "optimizers",
     "callbacks",
     "checkpoint",
     "program_options",

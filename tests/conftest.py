@@ -1,0 +1,88 @@
+"""What all tests share: quiet TensorFlow, fixed seeds, a small corpus, the optional data."""
+
+import os
+import pathlib
+import random
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # before anything imports TensorFlow
+
+import numpy as np
+import pytest
+
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+
+# Three files of tokenised sentences: words come again, two of them in two senses.
+CORPUS = {
+    "train-00.txt": """
+The old bank of the river was covered with wet leaves .
+She sat on the bank of the river and watched the boats .
+The bank lent him money to buy a small house .
+He put his money in the bank near the station .
+Our dog runs along the river every morning .
+The boats came back to the harbour before the storm .
+A small dog slept under the table near the fire .
+They watched the storm from the window of the house .
+He wrote a letter to his sister about the storm .
+The letter arrived after three weeks .
+It didn't rain in the morning , but the river was high .
+Nobody knew where the dog had gone .
+Three boats were lost , and the harbour was closed .
+The station is far from the river .
+She will buy a ticket at the station in the morning .
+""",
+    "train-01.txt": """
+The letter was written in a small and careful hand .
+He held the ticket in his left hand .
+They left the house before the rain came .
+The train left the station at seven .
+Her left hand was cold , so she sat by the fire .
+A careful man keeps his money in a bank .
+The river left its bank after the rain .
+Every morning the train passes the old house .
+My sister keeps two cats and a dog .
+The cats slept by the window all day .
+Where did you buy that old table ?
+We watched the boats until it was dark .
+The man at the station sold us a ticket .
+It was a cold day , and the fire had gone out .
+Do you know how far the harbour is ?
+""",
+    "heldout.txt": """
+The dog sat by the river all day .
+She wrote to the bank about the money .
+They left the harbour in the morning .
+His sister lost the ticket at the station .
+The old man watched the fire and slept .
+Did the boats come back after the storm ?
+""",
+}
+
+
+@pytest.fixture
+def small_corpus(tmp_path):
+    """A folder with train-00.txt, train-01.txt (30 sentences) and heldout.txt (6 sentences)."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for name, text in CORPUS.items():
+        (folder / name).write_text(text.lstrip(), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def tfreps_data():
+    """The folder of data sets that are not part of the project; a test without them is skipped."""
+    folder = pathlib.Path(os.environ.get("TFREPS_DATA", CHECKOUT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"needs the data sets, and TFREPS_DATA={folder} is not a folder")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def fixed_seeds():
+    """Every test starts from the same random numbers."""
+    if "keras" in sys.modules:  # a test that needs no Keras does not wait for it
+        sys.modules["keras"].utils.set_random_seed(0)
+    else:
+        random.seed(0)
+        np.random.seed(0)

@@ -1,0 +1,62 @@
+"""Another Keras than the one that tfreps needs ends in one clear sentence."""
+
+import os
+import subprocess
+import sys
+
+import keras
+import pytest
+
+from tests.conftest import CHECKOUT
+from tfreps.backend import require_tensorflow_backend
+
+CALL = "from tfreps.backend import require_tensorflow_backend; require_tensorflow_backend()"
+
+
+def last_line(code, **environment):
+    """The last line on stderr of a fresh Python that runs the code."""
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=CHECKOUT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return process.stderr.strip().splitlines()[-1] if process.returncode else ""
+
+
+def test_tensorflow_is_fine():
+    require_tensorflow_backend()
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch", "numpy"])
+def test_another_backend(backend):
+    line = last_line(CALL, KERAS_BACKEND=backend)
+    assert line.startswith("ImportError: tfreps needs Keras on the TensorFlow backend")
+    assert repr(backend) in line and "KERAS_BACKEND=tensorflow" in line
+
+
+def test_another_backend_when_keras_is_imported_already(monkeypatch):
+    monkeypatch.setattr(keras.config, "backend", lambda: "jax")
+    with pytest.raises(ImportError, match="Keras is set to 'jax'"):
+        require_tensorflow_backend()
+
+
+def test_keras_2_under_the_name_of_keras(monkeypatch):
+    monkeypatch.setattr(keras, "__version__", "2.15.0")
+    with pytest.raises(ImportError, match="Keras 2.15.0 is installed"):
+        require_tensorflow_backend()
+
+
+def test_legacy_keras():
+    line = last_line(CALL, TF_USE_LEGACY_KERAS="1")
+    assert line.startswith("ImportError: tfreps needs Keras 3") and "TF_USE_LEGACY_KERAS" in line
+
+
+@pytest.mark.parametrize("package", ["layers", "models"])
+def test_the_packages_call_it(package):
+    if not (CHECKOUT / "tfreps" / package / "__init__.py").exists():
+        pytest.skip(f"tfreps.{package} is not there yet")
+    line = last_line(f"import tfreps.{package}", KERAS_BACKEND="jax")
+    assert "tfreps needs Keras on the TensorFlow backend" in line

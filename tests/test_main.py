@@ -1,0 +1,157 @@
+"""The `tfreps` command: finds programs, and turns the user's errors into one line."""
+
+import os
+import subprocess
+import sys
+import types
+
+import pytest
+
+from tests.conftest import CHECKOUT
+from tfreps import __main__ as command
+
+
+@pytest.fixture
+def program(monkeypatch):
+    """Lets a test say what the program `demo-corpus` does."""
+
+    def install(main):
+        monkeypatch.setattr(command, "import_program", lambda _: types.SimpleNamespace(main=main))
+
+    monkeypatch.delenv("TFREPS_DEBUG", raising=False)
+    return install
+
+
+def raising(error):
+    def main(argv):
+        raise error
+
+    return main
+
+
+def test_help_lists_every_program(capsys):
+    assert command.main([]) == command.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for name, (_, about) in command.PROGRAMS.items():
+        assert name in text and about in text
+
+
+def test_version(capsys):
+    import tfreps
+
+    assert command.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"tfreps {tfreps.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "name, message", [("pretrain-emlo", "did you mean `tfreps pretrain-elmo`"), ("zz", "--help")]
+)
+def test_unknown_program(capsys, name, message):
+    assert command.main([name]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "error, message",
+    [
+        (ValueError("expected this\n  and got that"), "expected this and got that"),
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), "a.txt: No such file"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "invalid start byte"),
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_user_errors_end_in_one_line(program, capsys, error, message):
+    program(raising(error))
+    assert command.main(["demo-corpus"]) == 2
+    text = capsys.readouterr().err
+    assert text.startswith("tfreps demo-corpus: error: ") and message in text
+    assert text.count("\n") == 1
+
+
+def test_debug_shows_the_traceback(program, monkeypatch):
+    program(raising(ValueError("mine")))
+    monkeypatch.setenv("TFREPS_DEBUG", "1")
+    with pytest.raises(ValueError, match="mine"):
+        command.main(["demo-corpus"])
+
+
+def test_errors_of_ours_keep_their_traceback(program):
+    program(raising(TypeError("a fault of the program")))
+    with pytest.raises(TypeError):
+        command.main(["demo-corpus"])
+
+
+def test_interrupt(program, capsys):
+    program(raising(KeyboardInterrupt()))
+    assert command.main(["demo-corpus"]) == 130
+    assert capsys.readouterr().err == "\ntfreps demo-corpus: interrupted\n"
+
+
+def test_exit_code_and_arguments_pass_through(program):
+    program(lambda argv: len(argv))
+    assert command.main(["demo-corpus", "a", "--b", "c"]) == 3
+    program(lambda argv: None)
+    assert command.main(["demo-corpus"]) == 0
+
+
+def test_tensorflow_is_quiet_unless_told_otherwise(program, monkeypatch):
+    program(lambda argv: int(os.environ["TF_CPP_MIN_LOG_LEVEL"]))
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
+    assert command.main(["demo-corpus"]) == 3
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "1")
+    assert command.main(["demo-corpus"]) == 1
+
+
+def test_a_missing_package_is_not_mistaken_for_a_missing_program(monkeypatch):
+    def import_module(name):
+        raise ModuleNotFoundError("No module named 'h5py'", name="h5py")
+
+    monkeypatch.setattr(command.importlib, "import_module", import_module)
+    with pytest.raises(ModuleNotFoundError, match="h5py"):
+        command.import_program("training.embed")
+
+
+def run(*arguments, **options):
+    process = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, **options
+    )
+    return process.returncode, process.stdout, process.stderr
+
+
+def test_in_a_bare_clone():
+    code, out, err = run("-m", "tfreps", "demo-corpus", "--help", cwd=CHECKOUT)
+    assert code == 0 and "tfreps demo-corpus" in out and err == ""
+
+
+def test_a_reader_that_has_gone_is_no_error():
+    code = "import sys, tfreps.__main__ as m; import types; " + (
+        "m.import_program = lambda _: types.SimpleNamespace("
+        "main=lambda argv: print('x' * 10_000_000)); sys.exit(m.main(['embed']))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.wait(timeout=60)
+    assert process.returncode == 1
+
+
+def test_importing_tfreps_is_cheap():
+    code = (
+        "import sys, time; start = time.perf_counter(); import tfreps, tfreps.__main__; "
+        "spent = time.perf_counter() - start; "
+        "print(spent < 1, [m for m in ('tensorflow', 'keras', 'numpy') if m in sys.modules])"
+    )
+    assert run("-c", code, cwd=CHECKOUT)[1] == "True []\n"
+
+
+def test_subpackages_are_imported_when_used():
+    import tfreps
+
+    assert tfreps.run_folder.RunFolder and "layers" in dir(tfreps)
+    with pytest.raises(AttributeError, match="no attribute 'layer'"):
+        tfreps.layer  # noqa: B018
