@@ -13,9 +13,10 @@ from tests.conftest import CHECKOUT
 MAY_IMPORT = {
     "layers": {"backend"},
     "text": set(),
-    "models": {"layers", "text", "backend"},
+    "models": {"layers", "text", "metrics", "backend"},
     "data": {"text"},
     "metrics": {"text"},
+    "callbacks": {"checkpoint"},
     "convert": {"models"},
     "run_folder": {"models", "text", "layers", "program_options"},
     "signatures": {"models", "text"},

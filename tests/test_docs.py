@@ -1,0 +1,76 @@
+"""What is written runs: the examples in docstrings, and the Python blocks of README.md."""
+
+import doctest
+import importlib
+import re
+import textwrap
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"^([ \t]*)```python\n(.*?)^[ \t]*```", re.M | re.S)
+NOT_RUN = re.compile(r"<!-- not run: \w(?:(?!-->).)*-->\s*\Z", re.S)
+
+MODULES = [
+    ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted((CHECKOUT / "tfreps").rglob("*.py"))
+]
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A folder of its own to leave files in, with fixed seeds."""
+    monkeypatch.chdir(tmp_path)
+    if importlib.util.find_spec("keras"):
+        importlib.import_module("keras").utils.set_random_seed(0)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name, elsewhere):
+    module = importlib.import_module(name)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for test in doctest.DocTestFinder().find(module):
+        runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
+
+
+def readme_sections(text):
+    """`(heading, [(line number, code)])` of every section that has Python blocks to run."""
+    sections = {}
+    for match in BLOCK.finditer(text):
+        before = text[: match.start()]
+        headings = re.findall(r"^##? (.+)$", re.sub(r"```.*?```", "", before, flags=re.S), re.M)
+        if not NOT_RUN.search(before):
+            line = text[: match.start(2)].count("\n") + 1
+            block = (line, textwrap.dedent(match[2]))
+            sections.setdefault(headings[-1] if headings else "", []).append(block)
+    return list(sections.items())
+
+
+README = readme_sections((CHECKOUT / "README.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("blocks", [pytest.param(b, id=heading) for heading, b in README])
+def test_readme_blocks(blocks, elsewhere, monkeypatch):
+    """In order, in one namespace for a section."""
+    namespace = {"__name__": "__main__"}
+    for line, code in blocks:
+        # Empty lines in front make a traceback show the line of README.md.
+        exec(compile("\n" * (line - 1) + code, str(CHECKOUT / "README.md"), "exec"), namespace)
+
+
+def test_which_blocks_are_run():
+    text = (
+        "# T\n```python\na = 1\n```\n## One\n```bash\n# not a heading\n```\ntext\n"
+        "```python\nb = 1\n```\n<!-- not run: needs weights -->\n```python\nc = 1\n```\n"
+        "<!-- a remark -->\n- item\n  ```python\n  if d:\n      d = 1\n  ```\n"
+        "## Two\n<!-- not run: -->\n```python\ne = 1\n```\n"
+    )
+    assert readme_sections(text) == [
+        ("T", [(3, "a = 1\n")]),
+        ("One", [(11, "b = 1\n"), (20, "if d:\n    d = 1\n")]),
+        ("Two", [(26, "e = 1\n")]),  # no reason given, so it is run
+    ]
