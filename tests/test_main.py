@@ -104,6 +104,33 @@ def test_tensorflow_is_quiet_unless_told_otherwise(program, monkeypatch):
     assert command.main(["demo-corpus"]) == 1
 
 
+def test_other_lines_on_stderr_are_passed_on(monkeypatch, capfd):
+    def import_program(module):
+        os.write(2, b"WARNING: All log messages before absl::InitializeLog() is called\n")
+        os.write(2, b"I0000 00:00:1795.5 8849 port.cc:153] oneDNN custom operations are on.\n")
+        os.write(2, b"E0000 00:00:1795.5 8849 gpu.cc:1] a real error\n")
+        return types.SimpleNamespace(main=lambda argv: 0)
+
+    monkeypatch.setattr(command, "import_program", import_program)
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
+    assert command.main(["demo-corpus"]) == 0
+    assert capfd.readouterr().err == "E0000 00:00:1795.5 8849 gpu.cc:1] a real error\n"
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+    assert command.main(["demo-corpus"]) == 0
+    assert capfd.readouterr().err.count("\n") == 3
+
+
+@pytest.mark.parametrize("program", ["tensorflow", "keras"])
+def test_importing_tensorflow_through_the_command_is_silent(program):
+    code = (
+        "import importlib, types, tfreps.__main__ as m; "
+        f"m.import_program = lambda _: importlib.import_module({program!r}) and "
+        "types.SimpleNamespace(main=lambda argv: 0); m.main(['embed'])"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
+    assert run("-c", code, cwd=CHECKOUT, env=environment) == (0, "", "")
+
+
 def test_a_missing_package_is_not_mistaken_for_a_missing_program(monkeypatch):
     def import_module(name):
         raise ModuleNotFoundError("No module named 'h5py'", name="h5py")

@@ -1,9 +1,12 @@
 """The `tfreps` command: finds a program by name, runs it, and reports its errors in one line."""
 
+import contextlib
 import difflib
 import importlib
 import os
+import re
 import sys
+import tempfile
 
 import tfreps
 
@@ -22,6 +25,8 @@ PROGRAMS = {
     "export": ("serving.export", "run folder -> SavedModel that takes raw strings"),
     "predict": ("serving.predict", "answers of an exported SavedModel"),
 }
+# How C++ marks information; and what it says once before its log is set up.
+LOG_LINE = re.compile(rb"I\d{4} |\d{4}-\d\d-\d\d .*: I |WARNING: All log messages before absl::")
 
 
 def main(argv=None):
@@ -65,10 +70,11 @@ def unknown_program(name):
 
 def run_program(name, argv):
     """Runs one program's `main`; user errors end in one line on stderr and exit code 2."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # before TensorFlow is imported
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
     try:
-        code = import_program(PROGRAMS[name][0]).main(argv) or 0
+        with quiet_tensorflow():
+            program = import_program(PROGRAMS[name][0])
+        code = program.main(argv) or 0
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -85,6 +91,33 @@ def run_program(name, argv):
             raise
         print(f"tfreps {name}: error: {one_line(error)}", file=sys.stderr)
         return 2
+
+
+@contextlib.contextmanager
+def quiet_tensorflow():
+    """Keeps TensorFlow's log lines off stderr, unless TF_CPP_MIN_LOG_LEVEL asks for them.
+
+    TensorFlow 2.21 prints some while it is imported whatever that variable says; so what is
+    written to stderr meanwhile is held back, and all other lines are passed on afterwards.
+    """
+    if "TF_CPP_MIN_LOG_LEVEL" in os.environ:
+        yield
+        return
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            held.seek(0)
+            for line in held:
+                if not LOG_LINE.match(line):
+                    os.write(2, line)
 
 
 def import_program(module):
