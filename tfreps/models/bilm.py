@@ -87,7 +87,7 @@ class BiLM(keras.Model):
         max_batch_size=128,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)  # states stay float32
         # Options.
         if initial_state not in INITIAL_STATES:
             raise ValueError(
@@ -113,7 +113,11 @@ class BiLM(keras.Model):
             self.token_encoder.build((None, None, max_characters))
         else:
             self.token_encoder = keras.layers.Embedding(
-                vocabulary_size + 1, projection_dim, "glorot_uniform", name="token_encoder"
+                vocabulary_size + 1,
+                projection_dim,
+                "glorot_uniform",
+                dtype="float32",
+                name="token_encoder",
             )
             self.token_encoder.build((None, None))
         self.bilstm = ElmoBiLSTM(
@@ -164,9 +168,11 @@ class BiLM(keras.Model):
 
     def encode_tokens(self, ids):
         """Vectors of tokens without context: ids `[..., C]` (or `[...]`) to `[..., P]`."""
-        vectors = self.token_encoder(ids)
         if self.vocabulary_size is None:
-            return vectors
+            return self.token_encoder(ids)
+        # Each row once, so that its gradient, which is sparse, has each row once too.
+        distinct, which = tf.unique(tf.reshape(ids, [-1]))
+        vectors = tf.gather(self.token_encoder(distinct), tf.reshape(which, tf.shape(ids)))
         return tf.where((ids != 0)[..., None], vectors, 0.0)
 
     def reset_states(self):

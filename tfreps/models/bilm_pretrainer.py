@@ -63,7 +63,7 @@ class BiLMPretrainer(keras.Model):
         seed=0,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)  # states stay float32
         if tied and bilm.vocabulary_size is None:
             raise ValueError(
                 "`tied` shares the word embedding with the softmax; a biLM that reads characters "
@@ -127,7 +127,7 @@ class BiLMPretrainer(keras.Model):
             objective = tf.reduce_sum(tf.where(mask, nll, 0.0)) / rows
             scaled = self.optimizer.scale_loss(objective)
         gradients = tape.gradient(scaled, self.trainable_variables)
-        scale = scaled / objective  # 1, but for float16
+        scale = self.optimizer.scale_loss(tf.ones([]))  # 1, but for float16
         norm = tf.linalg.global_norm(gradients)
         if self.clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self.clip_norm * scale, norm)

@@ -65,7 +65,7 @@ class Elmo(keras.Model):
         mix_weights=None,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         if layer_norm not in LAYER_NORMS:
             raise ValueError(
                 f"`layer_norm` must be one of {list(LAYER_NORMS)}; got {layer_norm!r}."
