@@ -23,7 +23,7 @@ help:
 install: $(STAMP)
 
 $(STAMP): setup.py pyproject.toml
-	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 13) or sys.exit( \
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 13) or sys.exit( \
 	  "tfreps needs Python 3.10 to 3.13, this is %d.%d: make PYTHON=python3.12" % v)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
