@@ -19,7 +19,11 @@ MAY_IMPORT = {
     "callbacks": {"checkpoint"},
     "convert": {"models"},
     "run_folder": {"models", "text", "layers", "program_options"},
-    "signatures": {"models", "text"},
+    # What is served: text -> ids -> model -> named outputs.
+    "token_reader": {"text"},
+    "scoring": {"layers"},
+    "signatures": {"models", "text", "token_reader", "scoring"},
+    "pretrained": {"models", "run_folder"},  # a model from wherever it was saved
 }
 # The methods that read and write foreign weights hand over to the converters.
 MAY_IMPORT_INSIDE_FUNCTIONS = {"models": {"convert"}}
