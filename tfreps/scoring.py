@@ -1,0 +1,69 @@
+"""Scoring: a biLM with its softmax as a language model whose state the caller keeps."""
+
+import tensorflow as tf
+
+from tfreps.layers.elmo_bilstm import LSTMState, reverse_tokens
+
+
+class Scoring:
+    """The signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
+
+        initial_states  batch_size int32 [] -> the states to begin with (zeros, or warm ones)
+        score           tokens str [N, T], sequence_len int32 [N], forward_hidden [N, L, P],
+                        forward_cell [N, L, U], backward_hidden, backward_cell -> nll,
+                        forward_nll, backward_nll float32 [N], sums in nats; token_count int32
+                        [N], the predictions per direction: a sentence's tokens and its end
+                        (backward: its start); and the new states under the names of the old
+
+    `nll` is the sum of both directions, and the perplexity of both
+    `exp(sum(nll) / (2 * sum(token_count)))`: the full softmax, every token counted. The model
+    itself keeps nothing from call to call.
+
+    Args:
+        bilm: `BiLM` that gives the initial state and the weights.
+        pretrainer: `BiLMPretrainer` that gives the softmax.
+        reader: `TokenReader` with a vocabulary.
+    """
+
+    def __init__(self, bilm, pretrainer, reader):
+        self.bilm = bilm
+        self.pretrainer = pretrainer
+        self.reader = reader
+
+    def initial_states(self, batch_size):
+        """Signature `initial_states`: the states of sentences that have read nothing."""
+        if self.bilm.initial_state == "warm":
+            states = [tf.repeat(state.value, batch_size, axis=0) for state in self.bilm.kept_states]
+        else:
+            states = [
+                part for lstm in self.bilm.bilstm.directions for part in lstm.zero_state(batch_size)
+            ]
+        return dict(zip(self.bilm.state_names, states, strict=True))
+
+    def score(self, tokens, sequence_len, **states):
+        """Signature `score`: what the language model says of `tokens`, and its new states."""
+        bilm = self.bilm
+        ids = self.reader.to_ids(tokens, sequence_len)
+        ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
+        targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
+        vectors = bilm.encode_tokens(ids)  # [N, T+2, P]
+        mask = known[:, 1:]  # the last token of each direction is predicted, never read
+        answer = {"token_count": sequence_len + 1}
+        for name, lstm in zip(("forward", "backward"), bilm.bilstm.directions, strict=False):
+            if name == "backward":
+                vectors, targets = reverse_tokens(vectors, known), reverse_tokens(targets, known)
+            state = LSTMState(states[f"{name}_hidden"], states[f"{name}_cell"])
+            layers, state = lstm(vectors[:, :-1], mask=mask, initial_state=state)
+            nll = self._nll(layers[:, -1], targets[:, 1:])  # [N, T+1]
+            answer[f"{name}_nll"] = tf.reduce_sum(tf.where(mask, nll, 0.0), axis=1)
+            answer[f"{name}_hidden"], answer[f"{name}_cell"] = state
+        answer["nll"] = answer["forward_nll"] + answer.get("backward_nll", 0.0)
+        return answer
+
+    def _nll(self, features, targets):
+        """NLL in nats of `targets` `[N, T]` after `features` `[N, T, P]`: float32 `[N, T]`."""
+        shape = tf.shape(targets)
+        features = tf.reshape(features, [1, -1, self.bilm.projection_dim])
+        kernel = self.bilm.token_encoder.embeddings[1:] if self.pretrainer.tied else None
+        nll = self.pretrainer.softmax(features, tf.reshape(targets, [1, -1]), kernel=kernel)
+        return tf.reshape(nll, shape)

@@ -1,0 +1,191 @@
+"""Signatures: a model becomes a SavedModel that takes strings and needs TensorFlow alone."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+
+import tensorflow as tf
+
+from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.scoring import Scoring
+from tfreps.token_reader import TokenReader
+
+
+def export_bilm(model, folder, vocabulary=None, initial_state=None):
+    """Writes a biLM as a SavedModel with the signatures of `BiLMSignatures`.
+
+    The folder appears whole or not at all.
+
+    Args:
+        model: `BiLM`; `BiLMPretrainer`, whose softmax gives the signature `score`; or `Elmo`,
+            whose first mix becomes the output `elmo`.
+        folder: path that does not exist yet, or an empty folder. TensorFlow Serving expects its
+            name to be a number, the version: `elmo/1`.
+        vocabulary: `tfreps.text.Vocabulary`, for `score` and for models that read token ids.
+        initial_state: `"zero"` or `"warm"`; None for the model's own. The state of a model in
+            `"carry"` is never exported: it becomes `"zero"`.
+
+    Returns:
+        The names of the signatures, a list of str.
+
+    Raises:
+        ValueError: the folder holds something, or model and vocabulary do not fit.
+
+    Example:
+    >>> import tempfile
+    >>> from tfreps.models import BiLM
+    >>> bilm = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
+    >>> folder = tempfile.mkdtemp() + "/1"
+    >>> export_bilm(bilm, folder)
+    ['default', 'serving_default', 'tokens', 'character_ids']
+    >>> answer = tf.saved_model.load(folder).signatures["default"]
+    >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
+    TensorShape([1, 4, 8])
+    """
+    folder = pathlib.Path(folder)
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise ValueError(f"{folder} exists already and is not an empty folder: choose another.")
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    with tempfile.TemporaryDirectory() as assets:
+        try:
+            signatures = BiLMSignatures(model, vocabulary, initial_state, assets)
+            functions = signatures.functions()
+            # Without the gradients that were written by hand, which no server asks for.
+            options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+            tf.saved_model.save(signatures.module(), str(temporary), functions, options)
+            if folder.exists():
+                folder.rmdir()
+            os.replace(temporary, folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return list(functions)
+
+
+class BiLMSignatures:
+    """The signatures of an exported biLM: dense strings or int32 in, dense float32 out.
+
+    Three of them read sentences, `N` of up to `T` tokens:
+
+        default         text str [N], split at white space (also called serving_default)
+        tokens          tokens str [N, T], sequence_len int32 [N]; what is beyond is ignored
+        character_ids   character_ids int32 [N, T, C], from tfreps.text, padding last
+                        (token_ids int32 [N, T] for a model that reads token ids)
+
+    and answer, zero on padding,
+
+        word_emb        float32 [N, T, P], the token vectors, without context
+        lstm_outputs1, ..., lstm_outputsL        float32 [N, T, 2P]
+        elmo            float32 [N, T, 2P], the average of all layers, or the mix of an `Elmo`
+        default         float32 [N, 2P], the mean of elmo over the sentence's tokens
+        sequence_len    int32 [N]
+
+    Two more, `initial_states` and `score`, are there where the model has a softmax: `Scoring`.
+
+    Args:
+        model, vocabulary, initial_state: as in `export_bilm`.
+        assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+
+    Reference: names and outputs of TF-Hub's `google/elmo`.
+    """
+
+    def __init__(self, model, vocabulary, initial_state, assets):
+        bilm = model if isinstance(model, BiLM) else model.bilm
+        if initial_state is None:
+            initial_state = "warm" if bilm.initial_state == "warm" else "zero"
+        if initial_state not in ("zero", "warm"):
+            raise ValueError(f'An export starts from "zero" or "warm"; got {initial_state!r}.')
+        if bilm.initial_state != initial_state:
+            bilm = bilm.with_initial_state(initial_state)
+        self.bilm = bilm
+        self.elmo = model if isinstance(model, Elmo) else None
+        self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
+        _check_size(model, vocabulary)
+        self.reader = TokenReader(bilm, vocabulary, assets)
+
+    def functions(self):
+        """The traced functions by name, as `tf.saved_model.save` takes them."""
+        tokens = _spec("tokens", [None, None], tf.string), _spec("sequence_len", [None])
+        ids = _spec("token_ids", [None, None])
+        if self.reader.reads_characters:
+            ids = _spec("character_ids", [None, None, self.bilm.max_characters])
+        functions = {}
+        if self.reader.reads_characters or self.reader.table is not None:
+            functions["default"] = _trace(self.embed_text, _spec("text", [None], tf.string))
+            functions["serving_default"] = functions["default"]
+            functions["tokens"] = _trace(self.embed_tokens, *tokens)
+        functions[ids.name] = _trace(self.embed_ids, ids)
+        functions.setdefault("serving_default", functions[ids.name])
+        if self.pretrainer is not None and self.reader.table is not None:
+            scoring = Scoring(self.bilm, self.pretrainer, self.reader)
+            states = {
+                name: _spec(name, [None, *state.shape[1:]], tf.float32)
+                for name, state in scoring.initial_states(1).items()
+            }
+            functions["initial_states"] = _trace(scoring.initial_states, _spec("batch_size", []))
+            functions["score"] = _trace(scoring.score, *tokens, **states)
+        return functions
+
+    def module(self):
+        """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
+        models = [self.bilm] + [m for m in (self.elmo, self.pretrainer) if m is not None]
+        module = tf.Module()
+        module.weights = [weight.value for model in models for weight in model.variables]
+        module.table = self.reader.table
+        return module
+
+    def embed_text(self, text):
+        """Signature `default`: sentences, str `[N]`."""
+        words = tf.strings.split(text)
+        return self.embed_tokens(words.to_tensor(""), tf.cast(words.row_lengths(), tf.int32))
+
+    def embed_tokens(self, tokens, sequence_len):
+        """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""
+        return self._outputs(self.reader.to_ids(tokens, sequence_len), sequence_len)
+
+    def embed_ids(self, ids):
+        """Signature `character_ids` or `token_ids`: int32 `[N, T, C]` or `[N, T]`."""
+        mask = tf.reduce_any(ids != 0, -1) if self.reader.reads_characters else ids != 0  # [N, T]
+        message = "padding (tokens whose ids are all 0) must come last in every row"
+        tf.debugging.Assert(tf.reduce_all(mask[:, :-1] | ~mask[:, 1:]), [message])
+        return self._outputs(ids, tf.reduce_sum(tf.cast(mask, tf.int32), axis=1))
+
+    def _outputs(self, ids, sequence_len):
+        """The outputs that the docstring of the class lists."""
+        out = self.bilm(ids)
+        layers = out["layer_outputs"]  # [N, L+1, T, 2P]
+        elmo = tf.where(out["mask"][..., None], self._mix(out), 0.0)  # [N, T, 2P]
+        count = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
+        answer = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
+        for number in range(1, self.bilm.num_layers + 1):
+            answer[f"lstm_outputs{number}"] = layers[:, number]
+        answer["default"] = tf.reduce_sum(elmo, axis=1) / count
+        answer = {name: tf.cast(output, tf.float32) for name, output in answer.items()}
+        return {**answer, "sequence_len": tf.identity(sequence_len)}
+
+    def _mix(self, out):
+        if self.elmo is None:
+            return tf.reduce_mean(out["layer_outputs"], axis=1)
+        mix = self.elmo.mixes[0]
+        if not self.elmo.keep_sentence_boundaries and self.elmo.layer_norm != "allennlp":
+            return mix(out["layer_outputs"], mask=out["mask"])
+        with_boundaries = out["layer_outputs_with_boundaries"]
+        return mix(with_boundaries, mask=out["mask_with_boundaries"])[:, 1:-1]
+
+
+def _check_size(model, vocabulary):
+    size = None if isinstance(model, Elmo) else model.vocabulary_size
+    if vocabulary is not None and size not in (None, len(vocabulary)):
+        raise ValueError(
+            f"The model knows {size} tokens, but {vocabulary.source} has {len(vocabulary)}: "
+            "that is another model's vocabulary."
+        )
+
+
+def _trace(function, *arguments, **named):
+    return tf.function(function).get_concrete_function(*arguments, **named)
+
+
+def _spec(name, shape, dtype=tf.int32):
+    return tf.TensorSpec(shape, dtype, name)

@@ -1,0 +1,88 @@
+"""TokenReader: strings to what a biLM reads, inside an exported graph."""
+
+import os
+
+import tensorflow as tf
+
+from tfreps.text.char_ids import (
+    character_ids,
+    sentence_end_ids,
+    sentence_start_ids,
+    token_character_ids,
+)
+
+
+class TokenReader:
+    """Turns strings into ids, with core TensorFlow operations only.
+
+    Args:
+        bilm: `BiLM`, whose ids are wanted.
+        vocabulary: `tfreps.text.Vocabulary`, or None for a biLM that reads characters and is
+            not asked for vocabulary ids.
+        folder: str. Where the vocabulary is written, as a file that a SavedModel copies.
+    """
+
+    def __init__(self, bilm, vocabulary, folder):
+        self.bilm = bilm
+        self.vocabulary = vocabulary
+        self.reads_characters = bilm.vocabulary_size is None
+        self.table = None if vocabulary is None else _lookup_table(vocabulary, folder)
+
+    def to_ids(self, tokens, sequence_len):
+        """What the biLM reads: ids of the first `sequence_len` tokens, 0 beyond."""
+        rows, longest = tf.unstack(tf.shape(tokens))
+        fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
+        fits &= tf.size(sequence_len) == rows
+        message = "sequence_len must have one value per row of tokens, none above its length"
+        tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
+        inside = tf.sequence_mask(sequence_len, longest)  # [N, T]
+        if not self.reads_characters:
+            return tf.where(inside, self.lookup(tokens) + 1, 0)
+        size = self.bilm.max_characters
+        empty = tf.constant(token_character_ids("", size))  # a token without characters
+        ids = tf.where((tokens == "")[..., None], empty, character_ids(tokens, size))
+        return tf.where(inside[..., None], ids, 0)  # [N, T, C]
+
+    def lookup(self, tokens):
+        """Vocabulary ids of tokens, int32: what a softmax predicts."""
+        return tf.cast(self.table.lookup(tokens), tf.int32)
+
+    def surround(self, ids, lengths):
+        """Puts sentence boundaries around ids `[N, T(, C)]`: `[N, T+2(, C)]`, and their mask."""
+        bilm = self.bilm
+        if self.reads_characters:
+            size = bilm.max_characters
+            start, end = tf.constant(sentence_start_ids(size)), tf.constant(sentence_end_ids(size))
+        else:
+            start, end = tf.constant(bilm.sentence_start_id), tf.constant(bilm.sentence_end_id)
+        return _surround(ids, lengths, start, end)
+
+    def targets(self, tokens, lengths):
+        """Vocabulary ids of tokens with their boundaries, int32 `[N, T+2]`."""
+        ends = self.vocabulary.start_id, self.vocabulary.end_id
+        return _surround(self.lookup(tokens), lengths, *ends)[0]
+
+
+def _surround(ids, lengths, start, end):
+    """Puts `start` before and `end` behind the tokens: `[N, T+2, ...]`, and their mask."""
+    ids = tf.pad(ids, [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2))
+    positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
+    is_start, is_end = positions == 0, positions == lengths[:, None] + 1
+    if ids.shape.rank == 3:
+        is_start, is_end = is_start[..., None], is_end[..., None]
+    ids = tf.where(is_start, start, tf.where(is_end, end, ids))
+    return ids, positions < lengths[:, None] + 2
+
+
+def _lookup_table(vocabulary, folder):
+    """Token -> id as a table whose file the SavedModel takes along."""
+    path = os.path.join(folder, "vocabulary.txt")
+    vocabulary.write(path)
+    lines = tf.lookup.TextFileInitializer(
+        path,
+        tf.string,
+        tf.lookup.TextFileIndex.WHOLE_LINE,
+        tf.int64,
+        tf.lookup.TextFileIndex.LINE_NUMBER,
+    )
+    return tf.lookup.StaticHashTable(lines, vocabulary.unknown_id)
