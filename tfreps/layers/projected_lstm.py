@@ -87,8 +87,8 @@ def _forward(inputs, mask, hidden, cell, weights, options, keep):
             new_cell = new_cell * real + cell * (1.0 - real)
         return t + 1, new_hidden, new_cell, outputs.write(t, output), tape
 
-    def array():
-        return tf.TensorArray("float32", num_steps)
+    def array():  # the gradient reads some twice, which an eager array allows only if told
+        return tf.TensorArray("float32", num_steps, clear_after_read=False)
 
     _, hidden, cell, outputs, tape = tf.while_loop(
         lambda t, *_: t < num_steps,

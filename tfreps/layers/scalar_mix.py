@@ -58,6 +58,7 @@ class ScalarMix(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
         self.initial_weights = initial_weights
         self.layer_norm = layer_norm
         self.epsilon = epsilon
