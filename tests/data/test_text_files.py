@@ -1,0 +1,72 @@
+import gzip
+
+import pytest
+
+from tfreps.data import count_tokens, find_files, read_blocks
+
+
+def test_find_files(tmp_path):
+    for name in ("b.txt", "a.txt", "c.gz", "[x].txt"):
+        (tmp_path / name).write_text("")
+    path = str(tmp_path)
+    assert find_files(f"{path}/?.txt") == [f"{path}/a.txt", f"{path}/b.txt"]
+    assert find_files(tmp_path / "[x].txt") == [f"{path}/[x].txt"]  # a file, not a pattern
+    both = [tmp_path / "c.gz", f"{path}/a.*", f"{path}/a.txt"]
+    assert find_files(both) == [f"{path}/a.txt", f"{path}/c.gz"]
+    with pytest.raises(ValueError, match="nothing.* matches no file"):
+        find_files([f"{path}/a.txt", f"{path}/nothing*"])
+    with pytest.raises(ValueError, match="is a folder"):
+        find_files(path)
+    with pytest.raises(ValueError, match="No text files"):
+        find_files([])
+
+
+@pytest.mark.parametrize("block_bytes", [1, 5, 7, 1000])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_blocks_are_whole_lines(tmp_path, block_bytes, name):
+    text = "é é\n\nlong long long\r\nlast"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    blocks = list(read_blocks(str(path), block_bytes))
+    assert "".join(block.text for block in blocks) == text + "\n"
+    for number, block in enumerate(blocks):
+        assert block.text.endswith("\n")
+        before = "".join(earlier.text for earlier in blocks[:number])
+        assert (block.offset, block.line) == (len(before.encode()), 1 + before.count("\n"))
+        again = list(read_blocks(str(path), block_bytes, block.offset, block.line))
+        assert again == blocks[number:]
+
+
+@pytest.mark.parametrize(
+    "name, data, message",
+    [
+        ("a.txt", b"good\n" * 50 + b"caf\xe9\n", "a.txt, line 51: .* byte 0xe9"),
+        ("a.txt", b"good\n" * 50 + b"\x00\x01", "a.txt, line 51: .* binary"),
+        ("a.gz", b"no gzip", "a.gz, after line 1: damaged or no gzip"),
+        ("a.gz", gzip.compress(b"word\n" * 1000)[:-20], "a.gz, after line .*: damaged"),
+        ("a.txt", gzip.compress(b"word\n" * 1000), "a.txt, line"),
+    ],
+)
+def test_bad_files(tmp_path, name, data, message):
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        list(read_blocks(str(path), 20))
+
+
+def test_unreadable(tmp_path):
+    with pytest.raises(ValueError, match="Cannot read .*none.txt: No such file"):
+        list(read_blocks(str(tmp_path / "none.txt")))
+
+
+def test_count_tokens(tmp_path):
+    (tmp_path / "1.txt").write_text("a b\u3000a\n\n<UNK> a\n", encoding="utf-8")
+    (tmp_path / "2.txt").write_text("c\r\na")
+    seen = []
+    counts = count_tokens(
+        str(tmp_path / "*.txt"), refused=["<S>"], progress=lambda *n: seen.append(n)
+    )
+    assert counts == {"a": 4, "b": 1, "c": 1, "<UNK>": 1}
+    assert seen == [(5, 3), (7, 4)]
+    with pytest.raises(ValueError, match="1.txt, line 3: the token '<UNK>' marks"):
+        count_tokens(str(tmp_path / "*.txt"), refused=["<UNK>"])

@@ -1,0 +1,23 @@
+"""Files to `tf.data.Dataset`s; importing it loads no TensorFlow until a pipeline is named."""
+
+import importlib
+
+_HOMES = {
+    "CorpusCounts": "corpus_counts",
+    "LMBatches": "lm_batches",
+    "count_corpus": "corpus_counts",
+    "count_tokens": "text_files",
+    "find_files": "text_files",
+    "read_blocks": "text_files",
+    "sentence_batches": "sentences",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        module = importlib.import_module(f"tfreps.data.{_HOMES[name]}")
+        value = getattr(module, name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,96 @@
+"""From NumPy batches of word rows to a `tf.data.Dataset` of named tensors."""
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps.text import Vocabulary
+
+# Rows and targets, int32 [directions, B, T], and characters of unknown words, int32 [U, C].
+Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
+_GROUP = 8  # batches handed from Python to TensorFlow at a time; a hand-over costs 0.4 ms
+
+
+def to_dataset(
+    make_batches: Callable[[], Iterator[Batch]],
+    vocabulary: Vocabulary,
+    shape: tuple[int | None, int | None],
+    bidirectional: bool,
+    characters: str | None,
+    max_characters: int,
+) -> tf.data.Dataset:
+    """Names and completes the tensors of batches; see `LMBatches` for the elements.
+
+    Args:
+        make_batches: called for every iteration over the data set. Rows below V are vocabulary
+            ids, row V + k is the k-th unknown word of the batch; targets are -1 on padding.
+            Eight consecutive batches of equal shape are handed over together.
+        vocabulary: Vocabulary of V tokens.
+        shape: B and T, None where they vary.
+        bidirectional: bool, whether there are two directions.
+        characters: "ids", "table" or None.
+        max_characters: int, C.
+    """
+    arrays = tf.TensorSpec([None, 1 + bidirectional, *shape], tf.int32)
+    unknown = tf.TensorSpec([None, max_characters], tf.int32)
+    splits = tf.TensorSpec([None], tf.int64)
+    groups = tf.data.Dataset.from_generator(
+        lambda: map(_join, _groups(make_batches())),
+        output_signature=(arrays, arrays, unknown, splits),
+    )
+    complete = _completion(vocabulary, bidirectional, characters, max_characters)
+
+    def batches(rows, targets, unknown, splits):
+        numbers = tf.data.Dataset.range(tf.shape(rows, tf.int64)[0])
+        return numbers.map(
+            lambda n: complete(rows[n], targets[n], unknown[splits[n] : splits[n + 1]])
+        )
+
+    return groups.flat_map(batches).prefetch(4)
+
+
+def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:
+    for _, equal in itertools.groupby(batches, lambda batch: batch[0].shape):
+        while group := list(itertools.islice(equal, _GROUP)):
+            yield group
+
+
+def _join(group: list[Batch]) -> tuple[np.ndarray, ...]:
+    rows, targets, unknown = zip(*group, strict=True)
+    splits = np.cumsum([0, *map(len, unknown)])
+    return np.stack(rows), np.stack(targets), np.concatenate(unknown), splits
+
+
+def _completion(
+    vocabulary: Vocabulary, bidirectional: bool, characters: str | None, max_characters: int
+):
+    """The function from the arrays of one batch to a dict of tensors, run by tf.data."""
+    size, unknown_id = len(vocabulary), vocabulary.unknown_id
+    table = None
+    if characters == "ids":
+        table = tf.constant(vocabulary.character_table(max_characters))  # [V, C]
+
+    def complete(rows, targets, unknown):
+        element = {}
+        for direction, suffix in enumerate(("", "_reverse")[: 1 + bidirectional]):
+            row, target = rows[direction], targets[direction]  # [B, T]
+            element["token_ids" + suffix] = tf.where(row < size, row, unknown_id)
+            element["next_token_id" + suffix] = tf.maximum(target, 0)
+            element["mask" + suffix] = target >= 0
+            if characters == "table":
+                element["character_rows" + suffix] = row
+            elif characters == "ids":
+                own = tf.pad(unknown, [[1, 0], [0, 0]])  # [1 + U, C]
+                own = tf.gather(own, tf.maximum(row - size + 1, 0))  # [B, T, C]
+                known = tf.gather(table, tf.minimum(row, size - 1))
+                either = tf.where((row < size)[..., None], known, own)
+                element["tokens_characters" + suffix] = tf.where(
+                    (target >= 0)[..., None], either, 0
+                )
+        if characters == "table":
+            element["unknown_characters"] = unknown
+        return element
+
+    return complete

@@ -1,0 +1,122 @@
+"""WordRows: numbers for words, those outside the vocabulary included."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfreps.text import Vocabulary
+from tfreps.text.char_ids import token_rows
+
+LINE_END = -1
+_PIECE = 1 << 16  # characters
+_LINE_END_WORD = "\0"  # no text that got through decode_utf8 holds it
+
+
+class WordRows(dict):
+    """Word -> row of a character table whose first V rows are the vocabulary's.
+
+    A word outside the vocabulary gets the next free row when it is first looked up. `forget`
+    drops those that are no longer needed, so that the table does not grow with the corpus.
+
+    Args:
+        vocabulary: Vocabulary of V tokens.
+        max_characters: int. Length of the rows that `characters` gives.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, max_characters: int = 50):
+        super().__init__(zip(vocabulary.tokens, range(len(vocabulary)), strict=True))
+        self[_LINE_END_WORD] = LINE_END
+        self.first_unknown = len(vocabulary)
+        self.unknown: list[str] = []
+        self._table = np.zeros([0, max_characters], np.int32)  # [rows made so far or more, C]
+        self._made = 0
+
+    def __missing__(self, word: str) -> int:
+        row = self[word] = self.first_unknown + len(self.unknown)
+        self.unknown.append(word)
+        return row
+
+    def encode(self, text: str) -> np.ndarray:
+        """Rows of the words of whole lines, `LINE_END` after each line: int32 `[words + lines]`."""
+        pieces, start = [np.zeros([0], np.int32)], 0
+        while start < len(text):  # in pieces that stay in the processor's cache
+            stop = text.index("\n", min(start + _PIECE, len(text) - 1)) + 1
+            words = text[start:stop].replace("\n", f" {_LINE_END_WORD} ").split()
+            pieces.append(np.fromiter(map(self.__getitem__, words), np.int32, len(words)))
+            start = stop
+        return np.concatenate(pieces)
+
+    def word(self, row: int) -> int | str:
+        """The row itself inside the vocabulary, else the word: what a saved state holds."""
+        return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
+
+    def row(self, word: int | str) -> int:
+        """The inverse of `word`."""
+        return self[word] if isinstance(word, str) else word
+
+    def characters(self, unknown: np.ndarray) -> np.ndarray:
+        """Character ids of unknown words, counted from 0: int32 `[N]` -> int32 `[N, C]`."""
+        if self._made < len(self.unknown):
+            self._make_characters()
+        return self._table[unknown]
+
+    def forget(self, keep: np.ndarray) -> np.ndarray:
+        """Drops unknown words but those of the rows `keep`.
+
+        Args:
+            keep: int32, sorted, without repetitions; rows of unknown words.
+
+        Returns:
+            int32, shape `[unknown words before]`: the new row of each kept word.
+        """
+        for word in self.unknown:
+            del self[word]
+        kept = [self.unknown[i] for i in (keep - self.first_unknown).tolist()]
+        new_rows = np.zeros([len(self.unknown)], np.int32)
+        self.unknown, self._made = [], 0
+        self._table = self._table[:0]
+        new_rows[keep - self.first_unknown] = [self[word] for word in kept]
+        return new_rows
+
+    def _make_characters(self) -> None:
+        fresh = token_rows(self.unknown[self._made :], self._table.shape[1])
+        if len(self.unknown) > len(self._table):  # doubled, so that a row is copied seldom
+            spare = np.zeros([2 * len(self.unknown), self._table.shape[1]], np.int32)
+            spare[: self._made] = self._table[: self._made]
+            self._table = spare
+        self._table[self._made : len(self.unknown)] = fresh
+        self._made = len(self.unknown)
+
+
+def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
+    """Model inputs for sentences given as words and `LINE_END`: `<S> w1 .. wn`."""
+    inputs = np.roll(rows, 1)
+    inputs[inputs == LINE_END] = vocabulary.end_id if reverse else vocabulary.start_id
+    return inputs
+
+
+def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
+    """Targets for the same, as vocabulary ids: `w1 .. wn </S>`."""
+    targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
+    targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id
+    return targets
+
+
+def number_by_first_use(rows: np.ndarray, first_unknown: int) -> Sequence[np.ndarray]:
+    """Renumbers the unknown rows of a batch by their first occurrence, in place.
+
+    Args:
+        rows: int32 of any shape, contiguous.
+        first_unknown: int, V.
+
+    Returns:
+        int `[U]`: the unknown words (counted from 0) that became V, V + 1, ...
+    """
+    flat = rows.reshape(-1)
+    places = np.flatnonzero(flat >= first_unknown)
+    found, first, inverse = np.unique(flat[places], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    flat[places] = first_unknown + rank[inverse]
+    return found[order] - first_unknown
