@@ -41,7 +41,7 @@ def parse_options(parser, argv: list[str] | None = None):
         for dest in given:
             flags[dest].required = False
         parser.set_defaults(**given)
-    options = parser.parse_args(argv)
+    options = parser.parse_intermixed_args(argv)
     del options.config
     return options
 

@@ -1,0 +1,51 @@
+"""Writes a SavedModel that takes raw strings and needs TensorFlow alone.
+
+    tfreps export runs/elmo exports/elmo/1
+    tfreps export --options options.json --weights weights.hdf5 exports/elmo/1
+
+Its signatures: `default` (sentences), `tokens`, `character_ids`, and for a run folder `score`, the
+language model itself. Their inputs and outputs: `tfreps.signatures.BiLMSignatures`.
+"""
+
+import argparse
+import pathlib
+
+from tfreps.pretrained import load_bilm
+from tfreps.run_folder import parse_options
+
+
+def main(argv=None):
+    options = parse_options(make_parser(), argv)
+    if pathlib.Path(options.output).is_file():
+        raise ValueError(f"Expected a folder to write to, but {options.output} is a file.")
+    found = load_bilm(options.model, options.options, options.weights, options.state)
+    from tfreps.signatures import export_bilm
+
+    names = export_bilm(found.model, options.output, found.vocabulary, options.state)
+    size = sum(path.stat().st_size for path in pathlib.Path(options.output).rglob("*"))
+    print(f"Wrote {options.output} ({size / 1e6:.1f} MB) with the signatures {', '.join(names)}.")
+    print("Next, an answer from it, and what it takes and gives:")
+    print(f'  tfreps predict {options.output} "The dog sat on the mat ."')
+    print(f"  saved_model_cli show --dir {options.output} --tag_set serve --all")
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(
+        prog="tfreps export", description="A SavedModel that takes raw strings, from a biLM."
+    )
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="run folder of a biLM")
+    parser.add_argument(
+        "output",
+        metavar="OUTPUT_FOLDER",
+        help="new folder; a number as its name, as in exports/elmo/1, suits TensorFlow Serving",
+    )
+    parser.add_argument("--options", metavar="FILE.json", help="published model instead of MODEL")
+    parser.add_argument("--weights", metavar="FILE.hdf5", help="its weights")
+    parser.add_argument(
+        "--state",
+        choices=["zero", "warm"],
+        default="zero",
+        help="what every sentence starts from: zeros, or the state after one fixed sentence (zero)",
+    )
+    return parser

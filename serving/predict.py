@@ -1,0 +1,136 @@
+"""Asks an exported SavedModel about raw sentences; imports TensorFlow and nothing of tfreps.
+
+    tfreps predict exports/elmo/1 "The dog sat on the mat ." "Another sentence"
+    python serving/predict.py exports/elmo/1 --file sentences.txt --full > vectors.jsonl
+
+One JSON object per sentence: its number of tokens, the shapes of all outputs and the first
+numbers of `default`, or with --full every number. Sentences are split at white space; they come
+from the command line, from --file, or else from standard input, one a line.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import sys
+
+BATCH = 32
+FIRST = 5  # numbers shown without --full
+
+
+def main(argv=None):
+    options = make_parser().parse_intermixed_args(argv)
+    if not os.path.isfile(os.path.join(options.folder, "saved_model.pb")):
+        raise ValueError(
+            f"{options.folder} is not a SavedModel: it holds no saved_model.pb. "
+            "Expected a folder that `tfreps export` wrote."
+        )
+    sentences = read_sentences(options)
+    signature = load_signature(options.folder, options.signature)
+    while batch := list(itertools.islice(sentences, BATCH)):
+        for answer in answers(signature, batch, options.full):
+            print(json.dumps(answer), flush=True)
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(
+        prog="tfreps predict", description="Answers of an exported SavedModel, as JSON lines."
+    )
+    parser.add_argument("folder", metavar="EXPORT_FOLDER", help="what `tfreps export` wrote")
+    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="raw sentences")
+    parser.add_argument("--file", help="sentences from a UTF-8 text file, one a line")
+    parser.add_argument(
+        "--signature", default="default", help="default or tokens, which answer alike (default)"
+    )
+    parser.add_argument("--full", action="store_true", help="every number of every output")
+    return parser
+
+
+def read_sentences(options):
+    """An iterator over the sentences, wherever they are."""
+    if options.file is not None and options.sentences:
+        raise ValueError("Give sentences or --file, not both.")
+    if options.sentences:
+        return iter(options.sentences)
+    if options.file is None:
+        return lines(sys.stdin.buffer, "standard input")
+    return lines(open(options.file, "rb"), options.file)
+
+
+def lines(file, name):
+    with file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield line.decode("utf-8").strip()
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{name}, line {number}: expected UTF-8 text, found the byte "
+                    f"0x{line[error.start]:02x}. Convert it first, for example from Latin-1: "
+                    "iconv -f LATIN1 -t UTF-8."
+                ) from None
+
+
+def load_signature(folder, name):
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow as tf
+
+    try:
+        signatures = tf.saved_model.load(folder).signatures
+    except Exception as error:  # torn protobufs, missing files and more have their own
+        raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
+    if name not in signatures:
+        known = ", ".join(signatures)
+        raise ValueError(f"{folder} has no signature {name!r}; it has {known or 'none at all'}.")
+    signature = signatures[name]
+    takes = set(signature.structured_input_signature[1])
+    if takes not in ({"text"}, {"tokens", "sequence_len"}):
+        raise ValueError(
+            f"The signature {name!r} takes {', '.join(sorted(takes))}; this program asks with "
+            "sentences: use the signature default or tokens."
+        )
+    if not {"default", "sequence_len"} <= set(signature.structured_outputs):
+        raise ValueError(
+            f"{folder} is no export of tfreps: its answers lack default, sequence_len."
+        )
+    return signature
+
+
+def answers(signature, sentences, full):
+    """One dict per sentence, its outputs cut to its own tokens."""
+    outputs = {name: value.numpy() for name, value in ask(signature, sentences).items()}
+    lengths = outputs.pop("sequence_len").tolist()
+    for row, (sentence, length) in enumerate(zip(sentences, lengths, strict=True)):
+        own = {name: value[row] for name, value in sorted(outputs.items())}
+        own = {name: value[:length] if value.ndim > 1 else value for name, value in own.items()}
+        answer = {"text": sentence, "tokens": length}
+        answer["shapes"] = {name: list(value.shape) for name, value in own.items()}
+        if full:
+            yield {**answer, **{name: numbers(value) for name, value in own.items()}}
+        else:
+            yield {**answer, "default": numbers(own["default"][:FIRST])}
+
+
+def ask(signature, sentences):
+    import tensorflow as tf
+
+    if "text" in signature.structured_input_signature[1]:
+        return signature(text=tf.constant(sentences))
+    words = tf.strings.split(tf.constant(sentences))
+    lengths = tf.cast(words.row_lengths(), tf.int32)
+    return signature(tokens=words.to_tensor(""), sequence_len=lengths)
+
+
+def numbers(array):
+    """Nested lists with the digits that float32 has, and no more."""
+    if array.ndim:
+        return [numbers(part) for part in array]
+    return float(f"{array:.9g}")
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (ValueError, OSError) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,68 @@
+"""`tfreps export`: run folders and published files become SavedModels."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.tiny_run import make_run
+from tfreps.__main__ import main
+
+SENTENCES = ["the dog left", "", "her left hand , zebra"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("run") / "run")
+
+
+def answer(folder):
+    return tf.saved_model.load(str(folder)).signatures["default"](text=tf.constant(SENTENCES))
+
+
+def test_a_run_folder(run, tmp_path, capsys):
+    path, model = run
+    folder = tmp_path / "deep" / "export" / "1"
+    assert main(["export", path, "--state", "warm", str(folder)]) == 0
+    bilm = model.bilm.with_initial_state("warm")
+    expected = bilm(tf.constant(SENTENCES))["sequence_output"]
+    np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
+    out = capsys.readouterr().out
+    assert "default, serving_default, tokens, character_ids, initial_states, score" in out
+    assert f'tfreps predict {folder} "' in out
+    assert [path.name for path in folder.parent.iterdir()] == ["1"]
+
+
+def test_published_files(run, tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
+    bilm = run[1].bilm
+    bilm.to_bilm_tf(*files)
+    folder = tmp_path / "1"
+    folder.mkdir()  # empty, so welcome
+    assert main(["export", "--options", files[0], "--weights", files[1], str(folder)]) == 0
+    expected = bilm(tf.constant(SENTENCES))["sequence_output"]
+    np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
+    assert "score" not in capsys.readouterr().out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["no/such/run", "OUT"], "not a folder"),
+        (["OUT"], "either a run folder, or both"),
+        (["RUN", "OUT", "--options", "options.json"], "either a run folder, or both"),
+        (["--options", "options.json", "OUT"], "either a run folder, or both"),
+        (["RUN", "FULL"], "not an empty folder"),
+        (["RUN", "FULL/file"], "is a file"),
+    ],
+)
+def test_what_cannot_be(run, tmp_path, capsys, arguments, message):
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "file").write_text("kept")
+    names = {"RUN": run[0], "OUT": str(tmp_path / "out")}
+    arguments = [names.get(a, a.replace("FULL", str(full))) for a in arguments]
+    assert main(["export", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and len(captured.err.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["full"]
+    assert [path.name for path in full.iterdir()] == ["file"]

@@ -1,0 +1,91 @@
+"""`tfreps predict`: a plain file that asks an export, without tfreps."""
+
+import io
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from serving import predict
+from tests.tiny_run import make_pretrainer
+from tfreps.__main__ import main
+from tfreps.signatures import export_bilm
+
+SENTENCES = ["the dog left her house .", "", "unknown words"]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export") / "1"
+    bilm = make_pretrainer().bilm
+    export_bilm(bilm, folder)
+    return str(folder), bilm
+
+
+def ask(capsys, *arguments):
+    assert main(["predict", *arguments]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("signature", ["default", "tokens"])
+def test_every_number(exported, capsys, signature):
+    folder, bilm = exported
+    found = ask(capsys, folder, *SENTENCES, "--full", "--signature", signature)
+    layers = bilm(tf.constant(SENTENCES))["layer_outputs"].numpy()
+    assert [answer["text"] for answer in found] == SENTENCES
+    assert [answer["tokens"] for answer in found] == [6, 0, 2]
+    for row, answer in enumerate(found):
+        n = answer["tokens"]
+        np.testing.assert_allclose(
+            np.reshape(answer["lstm_outputs1"], [n, 12]), layers[row, 1, :n], rtol=1e-5, atol=1e-6
+        )
+        mean = layers[row, :, :n].mean(axis=0).sum(axis=0) / max(n, 1)
+        np.testing.assert_allclose(answer["default"], mean, rtol=1e-5, atol=1e-6)
+        assert answer["shapes"]["word_emb"] == [n, 6]
+
+
+def test_from_a_file_and_from_standard_input(exported, tmp_path, capsys, monkeypatch):
+    folder, _ = exported
+    many = [f"sentence {n} of the house" for n in range(40)]  # more than one batch
+    text = "\r\n".join(many) + "\n"
+    (tmp_path / "text").write_text(text, newline="")
+    expected = ask(capsys, folder, *many)
+    assert ask(capsys, folder, "--file", str(tmp_path / "text")) == expected
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert ask(capsys, folder) == expected
+    assert len(expected) == 40 and len(expected[0]["default"]) == predict.FIRST
+
+
+def test_as_a_plain_file_without_tfreps(exported, tmp_path):
+    plain = tmp_path / "predict.py"
+    plain.write_text(pathlib.Path(predict.__file__).read_text())
+    command = [sys.executable, "-I", str(plain), exported[0], "the dog"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert json.loads(done.stdout)["shapes"]["elmo"] == [2, 12]
+    wrong = subprocess.run([*command[:3], "none", "the dog"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and wrong.stderr.startswith("error: none is not a SavedModel")
+
+
+def test_what_cannot_be(exported, tmp_path, capsys):
+    folder, _ = exported
+    torn = tmp_path / "torn"
+    torn.mkdir()
+    (torn / "saved_model.pb").write_bytes(b"\x08\x01\x12\xff\xff")
+    (tmp_path / "latin").write_bytes("ein Fl\xfcgel\n".encode("latin-1"))
+    for arguments, message in [
+        ([str(tmp_path), "a"], "holds no saved_model.pb"),
+        ([str(torn), "a"], "cannot be loaded as a SavedModel"),
+        ([folder, "a", "--signature", "scores"], "has no signature 'scores'; it has default"),
+        ([folder, "a", "--signature", "character_ids"], "use the signature default or tokens"),
+        ([folder, "a", "--file", "b"], "not both"),
+        ([folder, "--file", str(tmp_path / "none")], "No such file"),
+        ([folder, "--file", str(tmp_path / "latin")], "latin, line 1: expected UTF-8 text"),
+    ]:
+        assert main(["predict", *arguments]) == 2
+        captured = capsys.readouterr()
+        assert message in captured.err and len(captured.err.splitlines()) == 1, captured.err
+        assert not captured.out
