@@ -79,7 +79,10 @@ def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(encoder(batch_to_ids([tokens]))[0] * direction.astype("float32"))
     ours = tape.gradient(loss, encoder.trainable_weights)
-    ours = {w.path.split("token_encoder/")[-1]: g for w, g in zip(encoder.weights, ours)}
+    ours = {
+        w.path.split("token_encoder/")[-1]: g
+        for w, g in zip(encoder.trainable_weights, ours, strict=True)
+    }
 
     naive = oracles_tf.as_tensors(weights)
     rows = tf.constant([oracles.characters(token) for token in tokens])

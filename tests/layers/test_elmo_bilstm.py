@@ -1,0 +1,162 @@
+"""ElmoLSTM and ElmoBiLSTM against plain loops per sentence, token and gate."""
+
+import collections
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles
+from tfreps.layers import ElmoBiLSTM, ElmoLSTM, LSTMState
+from tfreps.models import BiLM
+
+LENGTHS = 6, 3, 1, 0
+MASK = np.arange(6) < np.array(LENGTHS)[:, None]
+CASES = {
+    "1 layer": {"n_layers": 1},
+    "2 layers": {"n_layers": 2},
+    "3 layers": {"n_layers": 3},
+    "no skip connections": {"n_layers": 3, "use_skip_connections": False},
+    "no projection": {"projection_dim": 6},
+    "no clips": {"cell_clip": None, "proj_clip": None},
+}
+
+
+def make(tmp_path, lstm):
+    options = oracles.options_with(lstm=lstm)
+    weights = oracles.random_weights(options, seed=4)
+    layer = BiLM.from_bilm_tf(*oracles.write_files(tmp_path, options, weights)).bilstm
+    dim = options["lstm"]["projection_dim"]
+    x = np.random.default_rng(5).normal(size=(4, 6, dim)).astype("float32")
+    return options, weights, layer, x
+
+
+def random_states(options):
+    """One state per direction, for four sentences: ours, and sentence by sentence."""
+    rng, lstm = np.random.default_rng(6), options["lstm"]
+    shape = 4, lstm["n_layers"]
+    ours = [
+        LSTMState(
+            0.3 * rng.normal(size=(*shape, lstm["projection_dim"])).astype("float32"),
+            0.3 * rng.normal(size=(*shape, lstm["dim"])).astype("float32"),
+        )
+        for _ in range(2)
+    ]
+    theirs = [
+        [list(zip(*(part[row].astype(float) for part in state), strict=True)) for state in ours]
+        for row in range(4)
+    ]
+    return tuple(ours), theirs
+
+
+@pytest.mark.parametrize("state_in", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_equals_the_loops(tmp_path, case, state_in):
+    options, weights, layer, x = make(tmp_path, CASES[case])
+    state, rows = random_states(options) if state_in else (None, None)
+    outputs, last = layer(x, mask=MASK, initial_state=state)
+    bites, dim = collections.Counter(), options["lstm"]["projection_dim"]
+    for b, n in enumerate(LENGTHS):
+        start = rows[b] if state_in else oracles.zero_state(options)
+        vectors = list(x[b, :n].astype(float))
+        arguments = weights, options
+        ahead, end = oracles.read_direction(*arguments, 0, vectors, start[0], bites)
+        back, begin = oracles.read_direction(*arguments, 1, vectors[::-1], start[1], bites)
+        for number in range(options["lstm"]["n_layers"]):
+            expected = np.zeros([6, 2 * dim])
+            for t in range(n):
+                expected[t] = np.concatenate([ahead[number][t], back[number][n - 1 - t]])
+            np.testing.assert_allclose(outputs[b, number], expected, atol=2e-6)
+        for ours, theirs in zip(last, (end, begin), strict=True):
+            hidden, cell = zip(*theirs, strict=True)
+            np.testing.assert_allclose(ours.hidden[b], hidden, atol=2e-6)
+            np.testing.assert_allclose(ours.cell[b], cell, atol=2e-6)
+    clips = options["lstm"]["cell_clip"] is not None
+    assert (bites["cell"] > 20) == clips
+    assert (bites["hidden"] > 20) == (clips and dim < options["lstm"]["dim"])
+
+
+def test_one_direction_is_the_forward_half(tmp_path):
+    options, _, layer, x = make(tmp_path, {})
+    sizes = {name: layer.get_config()[name] for name in ("units", "projection_dim", "num_layers")}
+    clips = {"cell_clip": 0.4, "projection_clip": 0.3}
+    single, stack = ElmoBiLSTM(**sizes, **clips, bidirectional=False), ElmoLSTM(**sizes, **clips)
+    for other in (single, stack):
+        other.build(x.shape)
+        other.set_weights(layer.directions[0].get_weights())
+    both, states = layer(x, mask=MASK)
+    outputs, (state,) = single(x, mask=MASK)
+    np.testing.assert_array_equal(outputs, both[..., :4])
+    np.testing.assert_array_equal(state.cell, states[0].cell)
+    np.testing.assert_array_equal(stack(x, mask=MASK)[0], outputs)
+
+
+def test_no_mask_is_a_mask_of_ones(tmp_path):
+    _, _, layer, x = make(tmp_path, {})
+    without, with_mask = layer(x), layer(x, mask=np.ones([4, 6], bool))
+    for a, b in zip(tf.nest.flatten(without), tf.nest.flatten(with_mask), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_what_padding_holds_does_not_matter(tmp_path):
+    _, _, layer, x = make(tmp_path, {})
+    other = np.where(MASK[..., None], x, np.float32(1e3))
+    results = layer(x, mask=MASK), layer(other, mask=MASK)
+    for a, b in zip(*map(tf.nest.flatten, results), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_carrying_the_state_is_reading_on():
+    """Two halves one after the other give what the whole gives, forwards."""
+    layer = ElmoLSTM(units=6, projection_dim=4, num_layers=3)
+    x = np.random.default_rng(0).normal(size=(2, 8, 4)).astype("float32")
+    whole, last = layer(x)
+    first, state = layer(x[:, :5])
+    second, end = layer(x[:, 5:], initial_state=state)
+    np.testing.assert_allclose(tf.concat([first, second], 2), whole, atol=1e-6)
+    np.testing.assert_allclose(end.cell, last.cell, atol=1e-6)
+
+
+def test_dropout_falls_on_the_input_of_every_layer_before_the_skip_connection():
+    """With the LSTM itself silenced, what is left is the dropped input, passed on."""
+    layer = ElmoLSTM(units=5, projection_dim=4, num_layers=3, dropout=0.5, seed=1)
+    layer.build((None, None, 4))
+    layer.projections[0].assign(10.0 * tf.ones([5, 4]))  # layer 0 gives the clip, 3, everywhere
+    layer.biases[0].assign(10.0 * tf.ones([20]))
+    for number in (1, 2):
+        layer.projections[number].assign(tf.zeros([5, 4]))
+    outputs, _ = layer(tf.ones([50, 10, 4]), training=True)
+    first, second, third = tf.unstack(outputs, axis=1)
+    np.testing.assert_array_equal(first, 3.0)
+    assert set(np.unique(second)) == {0.0, 6.0}  # scaled up, so that the mean stays
+    assert set(np.unique(third)) == {0.0, 12.0}
+    assert np.mean(second == 0.0) == pytest.approx(0.5, abs=0.05)
+    assert np.mean(third == 0.0) == pytest.approx(0.75, abs=0.05)
+    assert len(np.unique(second[0], axis=0)) > 1  # fresh at every step
+    np.testing.assert_array_equal(layer(tf.ones([1, 2, 4]))[0][:, 1:], 3.0)
+
+
+def test_starts_as_tf1_did():
+    layer = ElmoLSTM(units=60, projection_dim=40)
+    layer.build((None, None, 40))
+    bound = (6.0 / (80 + 240)) ** 0.5
+    assert 0.98 * bound < np.abs(layer.kernels[0]).max() <= bound
+    bound = (6.0 / (60 + 40)) ** 0.5
+    assert 0.98 * bound < np.abs(layer.projections[1]).max() <= bound
+    assert (np.asarray(layer.biases[0]) == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"units": 0}, "must be positive; got 0, 4 and 2"),
+        ({"num_layers": 0}, "must be positive"),
+        ({"projection_dim": 9}, "may not be larger than `units`; got 9 and 8"),
+        ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
+        ({"dropout": -0.1}, "`dropout` must be"),
+    ],
+)
+@pytest.mark.parametrize("layer", [ElmoLSTM, ElmoBiLSTM])
+def test_sizes_that_do_not_fit(layer, options, message):
+    with pytest.raises(ValueError, match=message):
+        layer(**{"units": 8, "projection_dim": 4, **options})
