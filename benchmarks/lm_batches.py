@@ -1,0 +1,101 @@
+"""Measures how fast `LMBatches` delivers, and whether its memory grows with the corpus.
+
+    python -m benchmarks.lm_batches
+    python -m benchmarks.lm_batches --shuffle --megabytes 100
+
+The text is made of Python's documentation topics, repeated; a tenth of its tokens are outside the
+vocabulary. Prints JSON: `tokens_per_second` of each direction while both are read, characters
+given as rows of a table ("table") and nothing else running on the machine.
+"""
+
+import argparse
+import collections
+import json
+import os
+import resource
+import statistics
+import tempfile
+import time
+from pydoc_data.topics import topics
+
+from tfreps.data import LMBatches
+from tfreps.text import Vocabulary
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        result = measure(folder, options)
+    print(json.dumps(result, indent=1))
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.lm_batches", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--megabytes", type=int, default=30, metavar="N", help="of text (30)")
+    parser.add_argument("--batch-size", type=int, default=128, metavar="N")
+    parser.add_argument("--unroll-steps", type=int, default=20, metavar="N")
+    parser.add_argument("--shuffle", action="store_true", help="shuffle sentences")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="passes timed (3)")
+    return parser
+
+
+def measure(folder, options):
+    """Times whole passes over a small file (to warm up) and a large one."""
+    small, vocabulary = write_text(folder, "small.txt", 2)
+    large, _ = write_text(folder, "large.txt", options.megabytes)
+    one_pass(small, vocabulary, options)
+    memory = peak_megabytes()
+    rates = [one_pass(large, vocabulary, options) for _ in range(options.repeats)]
+    return {
+        "tokens_per_second": round(statistics.median(rates)),
+        "tokens_per_second_of_each_pass": [round(rate) for rate in rates],
+        "peak_memory_growth_MB": round(peak_megabytes() - memory, 1),
+        "megabytes": options.megabytes,
+        "batch_size": options.batch_size,
+        "unroll_steps": options.unroll_steps,
+        "shuffle": options.shuffle,
+        "unknown_share": round(unknown_share(small, vocabulary, options), 4),
+    }
+
+
+def write_text(folder, name, megabytes):
+    """Writes the topics, one line of theirs a sentence, until the file is large enough."""
+    text = "\n".join(line for topic in topics.values() for line in topic.split("\n") if line)
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        while file.tell() < megabytes * 1e6:
+            file.write(text + "\n")
+    return path, Vocabulary.from_counts(collections.Counter(text.split()), min_count=3)
+
+
+def one_pass(path, vocabulary, options):
+    """Positions per second and direction of one pass, counted from the second batch on."""
+    batches = make_batches(path, vocabulary, options)
+    iterator = iter(batches.dataset())
+    next(iterator)
+    begin, number = time.perf_counter(), 0
+    for _ in iterator:
+        number += 1
+    positions = number * options.batch_size * options.unroll_steps
+    return positions / (time.perf_counter() - begin)
+
+
+def make_batches(path, vocabulary, options):
+    sizes = (options.batch_size, options.unroll_steps)
+    given = {"characters": "table", "shuffle": options.shuffle, "passes": 1}
+    return LMBatches(path, vocabulary, *sizes, **given)
+
+
+def unknown_share(path, vocabulary, options):
+    counts = make_batches(path, vocabulary, options).count()
+    return counts.unknown_tokens / counts.tokens
+
+
+def peak_megabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,72 @@
+import gzip
+import subprocess
+import sys
+
+import pytest
+
+from tfreps.text import Vocabulary
+from training import build_vocabulary
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "1.txt").write_text("b a b\n\nthe the the <UNK>\n", encoding="utf-8")
+    (tmp_path / "2.txt.gz").write_bytes(gzip.compress("the é\na\n".encode()))
+    return tmp_path
+
+
+def build(corpus, *options):
+    output = corpus / "vocabulary.txt"
+    files = str(corpus / "*.txt*")
+    assert build_vocabulary.main([files, "--output", str(output), *options]) == 0
+    vocabulary = Vocabulary.read(output)
+    output.unlink()
+    return vocabulary.tokens
+
+
+def test_falling_counts(corpus, capsys):
+    specials = ["<S>", "</S>", "<UNK>"]
+    assert build(corpus) == [*specials, "the", "a", "b", "é"]
+    printed = capsys.readouterr().out
+    assert "7 tokens, of 5 distinct" in printed
+    assert "10 tokens, 90.00 % of them" in printed and "next: tfreps pretrain-elmo" in printed
+    assert build(corpus, "--min-count", "2") == [*specials, "the", "a", "b"]
+    assert build(corpus, "--max-size", "5") == [*specials, "the", "a"]
+    build(corpus, "--min-count", "9")
+    assert "No token of the text" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"a\n<S> b </S>\n", "text.txt, line 2: the token '<S>'"),
+        (b"a\nb\xe9\n", "text.txt, line 2: expected UTF-8"),
+        (b"a\nb\x00\n", "text.txt, line 2: .* binary"),
+        (b"\n \n", "no token"),
+    ],
+)
+def test_bad_text_writes_nothing(tmp_path, data, message):
+    path = tmp_path / "text.txt"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        build_vocabulary.main([str(path), "--output", str(tmp_path / "vocabulary.txt")])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_bad_options(tmp_path, corpus):
+    files = str(corpus / "1.txt")
+    for options, message in (
+        ([files, "--min-count", "0"], "min_count"),
+        ([files, "--max-size", "3"], "max_size"),
+        ([str(tmp_path / "none.txt")], "matches no file"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            build_vocabulary.main([*options, "--output", str(tmp_path / "v.txt")])
+    with pytest.raises(SystemExit) as stop:
+        build_vocabulary.main([files])
+    assert stop.value.code == 2
+
+
+def test_needs_no_tensorflow():
+    code = "import sys, training.build_vocabulary; sys.exit('tensorflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
