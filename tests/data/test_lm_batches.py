@@ -378,21 +378,6 @@ def test_state_of_other_data(two_shards, tmp_path):
         LMBatches(two_shards, VOCABULARY, 2, 3).state(-1)
 
 
-@pytest.mark.parametrize(
-    "data, message",
-    [
-        (b"a b\nb \xe9\n", "a.txt, line 2: expected UTF-8 text, found the byte 0xe9"),
-        (b"a\nb\nc \x00\n", "a.txt, line 3: .* binary"),
-        (b"", "no text in"),
-        (b"\n\n", "no text in"),
-        (b"x y\nz\n", "None of the 3 tokens in .* is in the vocabulary"),
-    ],
-)
-def test_count_finds_bad_text(tmp_path, data, message):
-    with pytest.raises(ValueError, match=message):
-        LMBatches(write(tmp_path, "a.txt", data), VOCABULARY, 2, 3).count()
-
-
 def test_bad_text_ends_the_data_set(tmp_path):
     for data, message in ((b"", "no sentence"), (b"a\xff\n", "line 1")):
         path = write(tmp_path, "a.txt", data)

@@ -5,7 +5,7 @@ import math
 import os
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -128,7 +128,8 @@ class LMBatches:
         self.skip_blank = skip_blank
         self.block_bytes = block_bytes
         self._counts: CorpusCounts | None = None
-        self._snapshots: dict[int, list[dict] | None] = {0: None}  # batches delivered -> streams
+        # Batches delivered -> where the streams then were.
+        self._snapshots: dict[int, list[Callable[[], dict]] | None] = {0: None}
 
     def dataset(self, state: dict | None = None) -> tf.data.Dataset:
         """The elements, from the beginning or from a saved position on.
@@ -147,7 +148,8 @@ class LMBatches:
         if state is not None:
             self._check_state(state)
             start, streams, skip = state["batches"], state["streams"], state["skip"]
-            self._snapshots.setdefault(start, streams)
+            if streams:
+                self._snapshots.setdefault(start, [dict(stream).copy for stream in streams])
         return to_dataset(
             lambda: self._batches(start, streams, skip),
             self.vocabulary,
@@ -172,11 +174,12 @@ class LMBatches:
         if num_batches < 0:
             raise ValueError(f"`num_batches` must not be negative; got {num_batches}.")
         start = max(n for n in list(self._snapshots) if n <= num_batches)
+        streams = self._snapshots[start]
         return {
             "options": self._options(),
             "batches": start,
             "skip": num_batches - start,
-            "streams": self._snapshots[start],
+            "streams": streams and [write_out() for write_out in streams],
         }
 
     def count(self) -> CorpusCounts:
@@ -236,7 +239,7 @@ class LMBatches:
             for reverse, snapshot in zip(directions, snapshots or [None, None], strict=False)
         ]
 
-    def _keep_snapshot(self, number: int, streams: list[dict]) -> None:
+    def _keep_snapshot(self, number: int, streams: list[Callable[[], dict]]) -> None:
         self._snapshots[number] = streams
         for old in sorted(self._snapshots, reverse=True)[_SNAPSHOTS_KEPT:-1]:
             del self._snapshots[old]  # but never 0, the beginning

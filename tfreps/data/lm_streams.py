@@ -1,6 +1,7 @@
 """LMStream: one direction of a language-model corpus as rows that run on from batch to batch."""
 
 import weakref
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class LMStream:
         batch_size: int, B.
         unroll_steps: int, T.
         reverse: bool.
-        snapshot: what `snapshot()` of an equal stream returned, or None for the beginning.
+        snapshot: what `snapshot()()` of an equal stream gave, or None for the beginning.
     """
 
     def __init__(
@@ -85,14 +86,24 @@ class LMStream:
         self._next = position
         return np.array(bounds)
 
-    def snapshot(self) -> dict:
-        """Where the stream is, as plain lists and numbers; words outside the vocabulary as str."""
-        word = self.words.word
-        rows = [
-            [word(row) for row in self._inputs[at : at + left].tolist()]
-            for at, left in zip(self._at, self._left, strict=True)
-        ]
-        return {"place": list(self._place), "used": self._next - self._base, "rows": rows}
+    def snapshot(self) -> Callable[[], dict]:
+        """Notes where the stream is now; the result writes it out in full when it is called.
+
+        A dict of plain lists and numbers, words outside the vocabulary as str. Most notes are
+        never asked for, and so are kept as arrays.
+        """
+        rows = self._inputs[self._leftover()]
+        outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
+        words = {row: self.words.word(row) for row in outside}
+        place, used, left = list(self._place), self._next - self._base, self._left
+
+        def write_out() -> dict:
+            plain = [words.get(row, row) for row in rows.tolist()]
+            ends = np.cumsum(left).tolist()
+            parts = [plain[end - n : end] for end, n in zip(ends, left.tolist(), strict=True)]
+            return {"place": place, "used": int(used), "rows": parts}
+
+        return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
         """The arrays in which the stream holds rows of words, to be renumbered in place."""
@@ -130,16 +141,20 @@ class LMStream:
 
     def _drop_delivered(self) -> None:
         """Keeps the rest of each row's sentence and the sentences that no row has pulled yet."""
-        begins = np.cumsum(self._left) - self._left
-        index = np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
+        index = self._leftover()
         shift = len(index) - self._next
         self._inputs = np.append(self._inputs[index], self._inputs[self._next :])
         self._targets = np.append(self._targets[index], self._targets[self._next :])
         ends = self._sentence_end[self._next :] + shift
         self._sentence_end = np.append(np.zeros_like(index), ends)
-        self._at = begins
+        self._at = np.cumsum(self._left) - self._left
         self._base += shift
         self._next += shift
+
+    def _leftover(self) -> np.ndarray:
+        """Where in the buffer the rest of each row's sentence is, row after row."""
+        begins = np.cumsum(self._left) - self._left
+        return np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
 
     def _restore_rows(self, rows: list[list[int]]) -> None:
         """Starts the buffer with what is left of each row's sentence."""
