@@ -1,0 +1,71 @@
+"""The HDF5 layout, and what is left of a file that was not finished."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from tfreps.embeddings_file import EmbeddingsFile, read_options, read_vectors
+
+OPTIONS = {"layers": "top", "dtype": "float16"}
+
+
+def write(file, *numbers):
+    with file.window() as put:
+        for number in numbers:
+            put(number, np.full([number, 4], number, np.float16))
+
+
+def test_layout(tmp_path):
+    file = EmbeddingsFile(tmp_path / "new" / "v.hdf5", OPTIONS)
+    write(file, 1, 0)
+    write(file, 2)
+    file.finish({"b": "1", "": "0", "c c": "2"})
+    with h5py.File(file.path) as result:
+        assert sorted(result) == ["0", "1", "2", "sentence_to_index"]
+        assert result["0"].shape == (0, 4) and result["2"].dtype == np.float16
+        assert result["2"][()].tolist() == [[2] * 4] * 2
+        assert result["sentence_to_index"].shape == (1,)
+        assert json.loads(result["sentence_to_index"][0]) == {"b": "1", "": "0", "c c": "2"}
+    assert read_vectors(file.path, "c c").shape == (2, 4)
+    assert read_options(file.path) == OPTIONS
+    assert [path.name for path in file.path.parent.iterdir()] == ["v.hdf5"]
+    with pytest.raises(ValueError, match="no sentence 'd'"):
+        read_vectors(file.path, "d")
+
+
+def test_a_window_that_failed_is_not_there(tmp_path):
+    file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
+    write(file, 0, 1)
+    with pytest.raises(KeyboardInterrupt):
+        with file.window() as put:
+            put(2, np.zeros([2, 4]))
+            raise KeyboardInterrupt
+    assert not file.path.exists()
+    again = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS, resume=True)
+    assert again.windows == 1 and not again.complete
+    write(again, 2)
+    again.finish(None)
+    with h5py.File(again.path) as result:
+        assert sorted(result) == ["0", "1", "2"]
+    assert EmbeddingsFile(again.path, OPTIONS, resume=True).complete
+
+
+def test_refusals(tmp_path):
+    path = tmp_path / "v.hdf5"
+    file = EmbeddingsFile(path, OPTIONS)
+    with pytest.raises(ValueError, match="go on with --resume"):
+        EmbeddingsFile(path, OPTIONS)
+    with pytest.raises(ValueError, match="layers 'top'; now it is layers 'all'"):
+        EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
+    write(file, 0)
+    file.finish({})
+    with pytest.raises(ValueError, match="exists already"):
+        EmbeddingsFile(path, OPTIONS)
+    with pytest.raises(ValueError, match="layers 'top'; now it is layers 'all'"):
+        EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
+    path.write_text("something else")
+    with pytest.raises(ValueError, match="no file of `tfreps embed`"):
+        EmbeddingsFile(path, OPTIONS, resume=True)
+    assert path.read_text() == "something else"

@@ -1,0 +1,219 @@
+"""`tfreps embed`: numbers, formats, resuming after a kill, hostile text."""
+
+import json
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+from tests.tiny_run import make_run
+from tfreps.__main__ import import_program, main
+from tfreps.embeddings_file import EmbeddingsFile
+from tfreps.sentence_encoder import SentenceEncoder
+from tfreps.text import batch_to_ids
+
+TEXT = """The dog put money in the bank .
+
+a  left  hand
+zebra
+the bank of the river , the left bank of the river
+the dog .
+"""
+LINES = TEXT.split("\n")[:-1]
+EXACT = {"rtol": 1e-5, "atol": 1e-6}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("run") / "run")
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
+    return str(path)
+
+
+def tfreps(*arguments):
+    assert main(["embed", *map(str, arguments)]) == 0
+
+
+def read(path):
+    with h5py.File(path) as file:
+        index = json.loads(file["sentence_to_index"][0])
+        return {number: file[number][()] for number in file if number.isdigit()}, index
+
+
+def layers_of(bilm, line):
+    ids = batch_to_ids([line.split()]) if line.split() else np.zeros([1, 0, 50], np.int32)
+    return bilm(ids)["layer_outputs"][0].numpy()
+
+
+MIX = np.exp([0.1, 0.3, 0.5]) / np.exp([0.1, 0.3, 0.5]).sum() * 1.1
+
+
+@pytest.mark.parametrize(
+    "flags, combine",
+    [
+        ([], lambda layers: layers),
+        (["--layers", "top", "--cache", "0", "--batch-tokens", "12"], lambda layers: layers[-1]),
+        (["--layers", "average", "--cache", "2"], lambda layers: layers.mean(axis=0)),
+        (
+            ["--layers", "mix", "--mix", "0.1,0.3,0.5", "--gamma", "1.1"],
+            lambda layers: np.tensordot(MIX, layers, 1),
+        ),
+    ],
+)
+def test_layers(run, text, tmp_path, flags, combine):
+    output = tmp_path / "v.hdf5"
+    tfreps(run[0], text, "--output", output, *flags)
+    vectors, index = read(output)
+    assert index == {line.strip(): str(number) for number, line in enumerate(LINES)}
+    assert len(vectors) == 6 and vectors["0"].dtype == np.float32
+    for number, line in enumerate(LINES):
+        np.testing.assert_allclose(
+            vectors[str(number)], combine(layers_of(run[1].bilm, line)), **EXACT
+        )
+
+
+def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
+    bilm, output = run[1].bilm, tmp_path / "v.hdf5"
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
+    bilm.to_bilm_tf(*files)
+    flags = ["--state", "warm", "--dtype", "float16", "--forget-sentences"]
+    tfreps("--options", files[0], "--weights", files[1], text, "--output", output, *flags)
+    with h5py.File(output) as file:
+        assert "sentence_to_index" not in file and file["2"].dtype == np.float16
+        expected = layers_of(bilm.with_initial_state("warm"), LINES[2])
+        np.testing.assert_allclose(file["2"], expected, rtol=1e-3, atol=1e-3)
+    assert f"Wrote {output}: 6 sentences, 27 tokens" in capsys.readouterr().out
+
+
+CONLL = "-DOCSTART- -X- O\n\n\nthe DT O\nbank NN B-LOC\r\n\n \nzebra NN O\n. . O"
+
+
+def test_conll(run, tmp_path):
+    text, output = tmp_path / "eng.train", tmp_path / "v.hdf5"
+    text.write_text(CONLL)
+    tfreps(run[0], text, "--column", "1", "--output", output)
+    vectors, index = read(output)
+    assert index == {"-DOCSTART-": "0", "the bank": "1", "zebra .": "2"}
+    for line, number in index.items():
+        np.testing.assert_allclose(vectors[number], layers_of(run[1].bilm, line), **EXACT)
+    text.write_text("1\tthe bank\tNN\n2\tof\t_\n")  # a token with a space in it
+    tfreps(run[0], text, "--column", "2", "--output", tmp_path / "w.hdf5")
+    assert read(tmp_path / "w.hdf5")[0]["0"].shape == (3, 2, 12)
+
+
+KILLED = """
+import os, signal, sys
+from tfreps.__main__ import import_program, main
+from tfreps.embeddings_file import EmbeddingsFile
+
+import_program("training.embed").WINDOW = 10
+window = EmbeddingsFile.window
+
+def killing(self):
+    if self.windows == 2:
+        (self.part / "00000002.tmp").write_bytes(b"torn")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return window(self)
+
+EmbeddingsFile.window = killing
+main(sys.argv[1:])
+"""
+
+
+def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(import_program("training.embed"), "WINDOW", 10)
+    tfreps(run[0], text, "--output", tmp_path / "whole.hdf5")
+    output = tmp_path / "v.hdf5"
+    command = [sys.executable, "-c", KILLED, "embed", run[0], text, "--output", str(output)]
+    assert subprocess.run(command, capture_output=True).returncode == -9
+    assert not output.exists() and (tmp_path / "v.hdf5.part").is_dir()
+
+    again = ["embed", run[0], text, "--output", str(output)]
+    assert main(again) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert main([*again, "--layers", "top", "--resume"]) == 2
+    assert "layers 'all'; now it is layers 'top'" in capsys.readouterr().err
+
+    encoded = []
+    encode = SentenceEncoder.encode
+
+    def counting(self, sentences):
+        encoded.extend(sentences)
+        return encode(self, sentences)
+
+    monkeypatch.setattr(SentenceEncoder, "encode", counting)
+    tfreps(*again[1:], "--resume", "--batch-tokens", "4096")
+    assert [" ".join(tokens) for tokens in encoded] == ["the dog ."]
+    whole, resumed = read(tmp_path / "whole.hdf5"), read(output)
+    assert whole[1] == resumed[1]
+    for number, vectors in whole[0].items():
+        np.testing.assert_array_equal(vectors, resumed[0][number])
+    assert not (tmp_path / "v.hdf5.part").exists()
+    tfreps(*again[1:], "--resume")  # complete: nothing to do
+    assert len(encoded) == 1
+
+
+def test_very_long_lines_and_tokens(tmp_path):
+    path, model = make_run(tmp_path / "run", num_layers=1, units=6)
+    text, output = tmp_path / "long.txt", tmp_path / "v.hdf5"
+    words = [f"w{number % 5000}" for number in range(100_000)]
+    text.write_text(" ".join(words) + "\n" + "x" * 10_000_000 + " end\na b\n")
+    tfreps(path, text, "--output", output, "--layers", "top")
+    with h5py.File(output) as file:
+        assert file["0"].shape == (100_000, 12) and file["1"].shape == (2, 12)
+        # State decays: far from the ends a piece of the line tells the same.
+        piece = layers_of(model.bilm, " ".join(words[:300]))[-1]
+        np.testing.assert_allclose(file["0"][:200, :6], piece[:200, :6], **EXACT)
+        np.testing.assert_allclose(file["0"][:100], piece[:100], rtol=1e-3, atol=1e-4)
+        piece = layers_of(model.bilm, " ".join(words[-300:]))[-1]
+        np.testing.assert_allclose(file["0"][-200:, 6:], piece[-200:, 6:], **EXACT)
+        np.testing.assert_allclose(file["1"], layers_of(model.bilm, "x" * 99 + " end")[-1], **EXACT)
+
+
+@pytest.mark.parametrize(
+    "content, flags, message",
+    [
+        (None, [], "No such file"),
+        ("ein Flügel\nnoch einer\n".encode("latin-1"), [], "line 1: expected UTF-8"),
+        (b"good\n" * 300_000 + b"bad \xff\n", [], "line 300001: expected UTF-8"),
+        (b"\x89HDF\r\n\x1a\n\0\0\0\0", [], "text.bad, line 3: expected UTF-8 text, found a NUL"),
+        (b"one\0two\n", [], "NUL byte"),
+        (b"", [], "is empty"),
+        (b"\n\n", ["--column", "1"], "is empty"),
+        (b"the DT\nbank\n", ["--column", "1"], "line 2: expected 2 columns"),
+        (b"the DT\n", ["--column", "3"], "line 1: expected 2 columns as in the lines before, at"),
+        (b"a b\n", ["--column", "0"], "--column must be at least 1"),
+        (b"a b\n", ["--batch-tokens", "0"], "--batch-tokens must be at least 1"),
+        (b"a b\n", ["--layers", "mix"], "belong together"),
+        (b"a b\n", ["--mix", "1,2,3"], "belong together"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,2"], "--mix needs 3 numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,x,2"], "--mix needs 3 numbers"),
+    ],
+)
+def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
+    text = tmp_path / "text.bad"
+    if content is not None:
+        text.write_bytes(content)
+    before = sorted(tmp_path.iterdir())
+    assert main(["embed", run[0], str(text), "--output", str(tmp_path / "v.hdf5"), *flags]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and len(captured.err.splitlines()) == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_is_there_already(run, text, tmp_path, capsys):
+    output = tmp_path / "v.hdf5"
+    file = EmbeddingsFile(output, {"layers": "other"})
+    file.finish({})
+    content = output.read_bytes()
+    for flags, message in [([], "exists already"), (["--resume"], "was written with")]:
+        assert main(["embed", run[0], text, "--output", str(output), *flags]) == 2
+        assert message in capsys.readouterr().err
+    assert output.read_bytes() == content

@@ -1,0 +1,163 @@
+"""EmbeddingsFile: vectors of sentences in one HDF5 file, written in pieces that survive a kill."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+
+import h5py
+import numpy as np
+
+OPTIONS_ATTRIBUTE = "tfreps_options"
+SENTENCE_INDEX = "sentence_to_index"
+
+
+class EmbeddingsFile:
+    """Writes vectors in the layout of bilm-tf and AllenNLP.
+
+        "0", "1", ...       vectors of a sentence, by its number; any shape
+        sentence_to_index   str, shape (1,): a JSON object, sentence -> its number as a string
+
+    Until it is complete the file does not exist; windows of sentences are collected in the folder
+    `PATH.part`, each written whole or not at all, so that a killed run loses its last window
+    alone. Windows and the file together take twice its size while it is put together.
+
+    Args:
+        path: of the file.
+        options: dict of JSON types: everything that the vectors depend on. Kept in the file as
+            the attribute `tfreps_options`.
+        resume: whether to go on with what an earlier run with the same options left.
+
+    Attributes:
+        complete: bool, whether the file is there already, with `resume`.
+        windows: int, how many windows are there already.
+
+    Raises:
+        ValueError: the file exists, or an unfinished one without `resume` or of other options.
+
+    Example:
+    >>> import tempfile
+    >>> file = EmbeddingsFile(tempfile.mkdtemp() + "/vectors.hdf5", {"layers": "top"})
+    >>> with file.window() as put:
+    ...     put(0, np.ones([3, 8], "float32"))
+    >>> file.finish({"I see .": "0"})
+    >>> with h5py.File(file.path) as result:
+    ...     print(sorted(result), result["0"].shape)
+    ['0', 'sentence_to_index'] (3, 8)
+    """
+
+    def __init__(self, path: str | os.PathLike, options: dict, resume: bool = False):
+        self.path = pathlib.Path(path)
+        self.options = options
+        self.part = self.path.with_name(self.path.name + ".part")
+        self.complete = False
+        if self.path.exists():
+            if not resume:
+                raise ValueError(f"{self.path} exists already: remove it or choose another name.")
+            _check_same(self.path, read_options(self.path), options)
+            self.complete = True
+            shutil.rmtree(self.part, ignore_errors=True)
+        elif self.part.exists():
+            marker = self.part / "options.json"
+            if not resume:
+                raise ValueError(
+                    f"{self.part} holds an unfinished run: go on with --resume, or remove it."
+                )
+            _check_same(self.part, _read_marker(marker), options)
+        else:
+            self._begin()
+        self.windows = len(self._windows())
+
+    @contextlib.contextmanager
+    def window(self) -> Iterator:
+        """The next window; gives a function `put(number, vectors)`."""
+        target = self._window(self.windows)
+        temporary = target.with_suffix(".tmp")
+        with h5py.File(temporary, "w") as file:
+            yield lambda number, vectors: file.create_dataset(str(number), data=vectors)
+        _sync(temporary)
+        os.replace(temporary, target)
+        self.windows += 1
+
+    def finish(self, sentence_to_index: dict[str, str] | None) -> None:
+        """Puts the windows together; with None the sentences themselves are left out."""
+        temporary = self.part / "whole.tmp"
+        with h5py.File(temporary, "w") as whole:
+            whole.attrs[OPTIONS_ATTRIBUTE] = json.dumps(self.options)
+            for window in self._windows():
+                with h5py.File(window) as file:
+                    for number in file:
+                        file.copy(number, whole)
+            if sentence_to_index is not None:
+                index = whole.create_dataset(SENTENCE_INDEX, (1,), h5py.string_dtype())
+                index[0] = json.dumps(sentence_to_index)
+        _sync(temporary)
+        os.replace(temporary, self.path)
+        shutil.rmtree(self.part)
+        self.complete = True
+
+    def _begin(self) -> None:
+        """Makes the folder with its marker at once, so that it is never there without."""
+        temporary = self.part.with_name(f"{self.part.name}.{os.getpid()}.tmp")
+        temporary.mkdir(parents=True)
+        (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
+        os.replace(temporary, self.part)
+
+    def _window(self, number: int) -> pathlib.Path:
+        return self.part / f"{number:08d}.hdf5"
+
+    def _windows(self) -> list[pathlib.Path]:
+        return sorted(self.part.glob("*.hdf5"))
+
+
+def read_options(path: str | os.PathLike) -> dict:
+    """The options that a complete file was written with.
+
+    Raises:
+        ValueError: no HDF5 file, or not one of tfreps.
+    """
+    try:
+        with h5py.File(path) as file:
+            return json.loads(file.attrs[OPTIONS_ATTRIBUTE])
+    except (OSError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} exists and is no file of `tfreps embed`: choose another name."
+        ) from error
+
+
+def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
+    """The vectors of a sentence, as it stands in the text.
+
+    Raises:
+        ValueError: the file holds no such sentence, or no index of sentences.
+    """
+    with h5py.File(path) as file:
+        index = json.loads(file[SENTENCE_INDEX][0]) if SENTENCE_INDEX in file else {}
+        if sentence not in index:
+            raise ValueError(f"{path} holds no sentence {sentence!r}.")
+        return file[index[sentence]][()]
+
+
+def _read_marker(path: pathlib.Path) -> dict:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path.parent} is no unfinished run of tfreps: remove it.") from error
+
+
+def _check_same(path: pathlib.Path, found: dict, options: dict) -> None:
+    names = [name for name in {**found, **options} if found.get(name) != options.get(name)]
+    if names:
+        was = ", ".join(f"{name} {found.get(name)!r}" for name in names)
+        now = ", ".join(f"{name} {options.get(name)!r}" for name in names)
+        raise ValueError(
+            f"{path} was written with {was}; now it is {now}. Ask for the same as before, or "
+            "remove it."
+        )
+
+
+def _sync(path: pathlib.Path) -> None:
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())

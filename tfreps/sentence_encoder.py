@@ -1,0 +1,204 @@
+"""SentenceEncoder: many sentences through a biLM, in batches of similar length."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps.layers.elmo_bilstm import LSTMState, reverse_tokens
+from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
+
+TOKENS_AT_ONCE = 512  # distinct tokens that the token encoder takes at a time
+
+
+class SentenceEncoder:
+    """Gives every layer of a biLM for tokenised sentences of any number and length.
+
+    Sentences of similar length share a batch, which is as large as a budget of tokens allows,
+    padding and boundaries counted. A sentence longer than the budget is read in pieces, the
+    state handed on from piece to piece in both directions, so that memory depends on the budget
+    (and on the vectors asked for) alone. Token vectors are made once per distinct token of a
+    batch, and once and for all for the tokens given to `keep`. None of this changes a result
+    by more than float rounding.
+
+    Args:
+        bilm: `BiLM`, `"zero"` or `"warm"`.
+        vocabulary: `tfreps.text.Vocabulary`; for a biLM that reads token ids.
+        batch_tokens: int. The budget, at least 1.
+        combine: function of layers float32 `[B, L+1, T, 2P]` that is applied to every batch, on
+            the device; its results have `B` first and `T` second to last. None for all layers.
+
+    Raises:
+        ValueError: a biLM in `"carry"`, or one that reads token ids without a vocabulary.
+
+    Example:
+    >>> from tfreps.models import BiLM
+    >>> encoder = SentenceEncoder(BiLM(filters=[[1, 8]], units=8, projection_dim=4))
+    >>> for number, vectors in encoder.encode([["I", "have", "a", "dog"], ["That"]]):
+    ...     print(number, vectors.shape)
+    1 (3, 1, 8)
+    0 (3, 4, 8)
+    """
+
+    def __init__(self, bilm, vocabulary=None, batch_tokens=4096, combine=None):
+        if bilm.initial_state == "carry":
+            raise ValueError(
+                'A biLM in "carry" gives results that depend on the order of batches: '
+                'use `bilm.with_initial_state("zero")` or "warm".'
+            )
+        if bilm.vocabulary_size is not None and vocabulary is None:
+            raise ValueError("This biLM reads token ids: give its vocabulary.")
+        if batch_tokens < 1:
+            raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")
+        self.bilm = bilm
+        self.vocabulary = vocabulary
+        self.batch_tokens = batch_tokens
+        ids = [None] if bilm.vocabulary_size is not None else [None, bilm.max_characters]
+        vectors = tf.TensorSpec([None, bilm.projection_dim])
+        batch = _int32(None, None), vectors, vectors, _int32(None)
+        self.combine = tf.function(combine or tf.identity, reduce_retracing=True)
+        self._token_vectors = tf.function(self._encode_ids, [_int32(*ids)])
+        self._batch = tf.function(self._run_batch, batch)
+        self._piece = [
+            tf.function(lstm.call, reduce_retracing=True) for lstm in bilm.bilstm.directions
+        ]
+        self.keep([])
+
+    def keep(self, tokens, progress=None):
+        """Makes the vectors of `tokens` (list of str, each once) now, and keeps them.
+
+        Args:
+            tokens: the most frequent ones, of as many as memory allows: each takes `4 * P` bytes.
+            progress: called with the number of tokens done so far.
+        """
+        ends = [SENTENCE_START, SENTENCE_END]
+        tokens = [*ends, *(token for token in tokens if token not in ends)]
+        self._rows = {token: row for row, token in enumerate(tokens)}
+        self._kept = self._vectors(tokens, progress)  # [R, P]
+
+    def encode(self, sentences):
+        """Encodes sentences.
+
+        Args:
+            sentences: list of lists of str; a sentence may be empty.
+
+        Yields:
+            `(number, vectors)`: the sentence's place in `sentences` and float32 `[L+1, n, 2P]`
+            without boundaries (or what `combine` made of it), short sentences first.
+        """
+        lengths = np.array([len(sentence) for sentence in sentences], np.int64)
+        for batch in batches_by_length(lengths, self.batch_tokens):
+            vectors = self._encode_batch([sentences[number] for number in batch])
+            for row, number in enumerate(batch):
+                yield number, vectors[row][..., : lengths[number], :]
+
+    def _encode_batch(self, sentences):
+        rows, new = self._number(sentences)
+        new = self._vectors(new)
+        lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+        if rows.size <= self.batch_tokens:
+            layers = self._batch(rows, self._kept, new, lengths)
+        else:
+            layers = self._run_long(rows, new)
+        return self.combine(layers).numpy()
+
+    def _number(self, sentences):
+        """Rows of kept and then of new vectors, int32 `[B, T+2]`, and the new tokens."""
+        longest = max(map(len, sentences)) + 2
+        rows = np.zeros([len(sentences), longest], np.int32)
+        new = {}
+        first_new = len(self._rows)
+        for row, sentence in zip(rows, sentences, strict=True):
+            for place, token in enumerate([SENTENCE_START, *sentence, SENTENCE_END]):
+                known = self._rows.get(token)
+                row[place] = first_new + new.setdefault(token, len(new)) if known is None else known
+        return rows, list(new)
+
+    def _vectors(self, tokens, progress=None):
+        """Vectors of distinct tokens, float32 `[N, P]`, a few at a time."""
+        parts = [tf.zeros([0, self.bilm.projection_dim])]
+        for start in range(0, len(tokens), TOKENS_AT_ONCE):
+            some = tokens[start : start + TOKENS_AT_ONCE]
+            parts.append(self._token_vectors(self._ids(some)))
+            if progress:
+                progress(start + len(some))
+        return tf.concat(parts, 0)
+
+    def _ids(self, tokens):
+        bilm = self.bilm
+        if bilm.vocabulary_size is None:
+            return token_rows(tokens, bilm.max_characters)  # [N, C]
+        ids = np.array(self.vocabulary.ids(tokens), np.int32) + 1  # [N]
+        ends = {SENTENCE_START: bilm.sentence_start_id, SENTENCE_END: bilm.sentence_end_id}
+        return np.array([ends.get(t, i) for t, i in zip(tokens, ids, strict=True)], np.int32)
+
+    def _encode_ids(self, ids):
+        if self.bilm.vocabulary_size is None:
+            return self.bilm.token_encoder.encode(ids)
+        return self.bilm.encode_tokens(ids)
+
+    def _gather(self, rows, kept, new):
+        """Vectors of rows `[B, T]` of the kept table and, above, of the new one: `[B, T, P]`."""
+        count = tf.shape(kept)[0]
+        new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # never empty
+        own = tf.gather(new, tf.maximum(rows - count, 0))
+        return tf.where(
+            (rows < count)[..., None], tf.gather(kept, tf.minimum(rows, count - 1)), own
+        )
+
+    def _run_batch(self, rows, kept, new, lengths):
+        mask = tf.sequence_mask(lengths + 2, tf.shape(rows)[1])  # [B, T+2]
+        tokens = tf.where(mask[..., None], self._gather(rows, kept, new), 0.0)
+        states = self._states(tf.shape(rows)[0])
+        layers, _ = self.bilm.bilstm(tokens, mask=mask, initial_state=states)
+        both = tf.concat([tokens] * len(states), axis=-1)[:, None]
+        return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
+
+    def _run_long(self, rows, new):
+        """The same for one sentence, piece by piece."""
+        tokens = self._gather(rows, self._kept, new)  # [1, T+2, P]
+        outputs = []
+        for number, (piece, state) in enumerate(zip(self._piece, self._states(1), strict=True)):
+            x = tokens if number == 0 else reverse_tokens(tokens, None)
+            parts = []
+            for start in range(0, x.shape[1], self.batch_tokens):
+                part, state = piece(x[:, start : start + self.batch_tokens], initial_state=state)
+                parts.append(part)  # [1, L, t, P]
+            layers = tf.concat(parts, axis=2)
+            layers = layers if number == 0 else tf.reverse(layers, [2])
+            outputs.append(tf.concat([tokens[:, None], layers], axis=1))
+        return tf.concat(outputs, axis=-1)[:, :, 1:-1]
+
+    def _states(self, batch_size):
+        """The states to begin with, a tuple of one `LSTMState` per direction."""
+        if self.bilm.initial_state == "zero":
+            return tuple(lstm.zero_state(batch_size) for lstm in self.bilm.bilstm.directions)
+        kept = [tf.repeat(state.value, batch_size, axis=0) for state in self.bilm.kept_states]
+        return tuple(LSTMState(*kept[i : i + 2]) for i in range(0, len(kept), 2))
+
+
+def _int32(*shape):
+    return tf.TensorSpec(shape, tf.int32)
+
+
+def batches_by_length(lengths, budget):
+    """Groups of sentences of similar length, shortest first.
+
+    Args:
+        lengths: int array `[N]`, tokens per sentence.
+        budget: int. Rows times columns of a group, two boundaries and padding counted; a
+            sentence above it is a group of its own.
+
+    Yields:
+        Lists of places in `lengths`.
+
+    Example:
+    >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))
+    [[1, 3], [0], [2]]
+    """
+    batch = []
+    for number in np.argsort(lengths, kind="stable").tolist():
+        if batch and (len(batch) + 1) * (int(lengths[number]) + 2) > budget:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
