@@ -1,54 +1,22 @@
-import gzip
-import json
 import random
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.data.oracle import oracle_batches
+from tests.data.oracle import (
+    VOCABULARY,
+    WORDS,
+    arrays,
+    assert_same,
+    characters_of,
+    lm_batches,
+    oracle_batches,
+    random_lines,
+    write,
+)
 from tfreps.data import LMBatches
-from tfreps.data import lm_batches as module
-from tfreps.text import Vocabulary, batch_to_ids, token_character_ids
-
-VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c", "d", "e"])
-WORDS = ["a", "b", "c", "d", "e", "ö", "unknown", "zebra", "b"]
-
-
-def write(folder, name, text):
-    path = folder / name
-    data = text.encode() if isinstance(text, str) else text
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return path
-
-
-def lm_batches(*args, **options):
-    return LMBatches(*args, **options).dataset()
-
-
-def arrays(dataset):
-    return [{key: value.numpy() for key, value in batch.items()} for batch in dataset]
-
-
-def assert_same(actual, expected):
-    assert len(actual) == len(expected)
-    for left, right in zip(actual, expected, strict=True):
-        assert left.keys() == right.keys()
-        for key in left:
-            np.testing.assert_array_equal(left[key], right[key], err_msg=key)
-
-
-def random_lines(seed, number, blank=True):
-    rng = random.Random(seed)
-    lengths = [rng.choice([0 if blank else 1, 1, 2, 3, 5, 17]) for _ in range(number)]
-    return [" ".join(rng.choices(WORDS, k=n)) for n in lengths]
-
-
-def characters_of(batch, suffix=""):
-    """What a model gathers on its device."""
-    table = np.concatenate([VOCABULARY.character_table(), batch["unknown_characters"]])
-    return table[batch["character_rows" + suffix]] * batch["mask" + suffix][..., None]
-
+from tfreps.text import batch_to_ids, token_character_ids
 
 # The exact arrays, worked out by hand. Two shards:
 #   1.txt   a b c      2.txt   d zebra a
@@ -273,109 +241,6 @@ def test_windows_lines_and_gzip(tmp_path):
     expected = arrays(lm_batches(plain, VOCABULARY, 2, 2, passes=1))
     assert_same(arrays(lm_batches(windows, VOCABULARY, 2, 2, passes=1)), expected)
     assert_same(arrays(lm_batches([packed], VOCABULARY, 2, 2, passes=1)), expected)
-
-
-STATE_OPTIONS = [
-    {},
-    {"shuffle": True, "seed": 3, "skip_blank": True},
-    {"shuffle": True, "characters": "table", "block_bytes": 120},
-    {"bidirectional": False, "characters": None},
-]
-
-
-@pytest.mark.parametrize("options", STATE_OPTIONS)
-@pytest.mark.parametrize("interval", [1, 4, 1000])
-def test_state_at_every_batch(tmp_path, monkeypatch, options, interval):
-    monkeypatch.setattr(module, "_BATCHES_PER_SNAPSHOT", interval)
-    monkeypatch.setattr(module, "_UNKNOWN_WORDS_KEPT", 1)
-    monkeypatch.setattr("tfreps.data.sentence_slices._POSITIONS_PER_SLICE", 20)
-    write(tmp_path, "a.txt", "\n".join(random_lines(1, 25)))
-    write(tmp_path, "b.txt.gz", "\n".join(random_lines(2, 15)))
-    write(tmp_path, "c.txt", "")
-
-    def make():
-        return LMBatches(str(tmp_path / "*.*"), VOCABULARY, 3, 4, passes=2, **options)
-
-    batches = make()
-    everything = list(batches._batches(0, None, 0))
-    assert len(everything) > 20
-    for done in range(len(everything) + 1):
-        state = json.loads(json.dumps(batches.state(done)))
-        assert state["batches"] + state["skip"] == done
-        assert state["skip"] < interval or state["batches"] == 0
-        rest = list(make()._batches(state["batches"], state["streams"], state["skip"]))
-        assert len(rest) == len(everything) - done
-        for left, right in zip(rest, everything[done:], strict=True):
-            for one, other in zip(left, right, strict=True):
-                np.testing.assert_array_equal(one, other)
-
-
-def test_state_of_a_data_set(tmp_path):
-    path = write(tmp_path, "a.txt", "\n".join(random_lines(1, 200)))
-
-    def make():
-        return LMBatches(path, VOCABULARY, 3, 4, shuffle=True, passes=2)
-
-    batches = make()
-    everything = arrays(batches.dataset())
-    assert batches.state(70)["batches"] == 64
-    for done in (5, 70, len(everything)):
-        state = json.loads(json.dumps(batches.state(done)))
-        assert_same(arrays(make().dataset(state)), everything[done:])
-    # A state taken after restoring one, as a run that is killed twice does.
-    resumed = make()
-    rest = resumed.dataset(json.loads(json.dumps(batches.state(5))))
-    assert_same(arrays(rest.take(6)), everything[5:11])
-    again = make().dataset(json.loads(json.dumps(resumed.state(11))))
-    assert_same(arrays(again), everything[11:])
-
-
-def test_old_snapshots_are_dropped(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_BATCHES_PER_SNAPSHOT", 1)
-    path = write(tmp_path, "a.txt", "a b c\n")
-    batches = LMBatches(path, VOCABULARY, 1, 2)
-    for _ in batches.dataset().take(200):
-        pass
-    assert len(batches._snapshots) <= 33
-    expected = arrays(batches.dataset().take(30))
-    assert batches.state(20)["batches"] <= 20  # long dropped: the beginning serves
-    assert_same(arrays(batches.dataset(batches.state(20)).take(10)), expected[20:])
-
-
-def test_unknown_words_are_forgotten(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_UNKNOWN_WORDS_KEPT", 10)
-    text = "\n".join(f"a w{n} b w{n + 1}" for n in range(300))
-    path = write(tmp_path, "a.txt", text)
-    options = {"passes": 1, "characters": "table", "block_bytes": 100}
-    sizes = []
-    forget = module._forget_delivered
-
-    def count(*given):
-        sizes.append(forget(*given))
-        return sizes[-1]
-
-    monkeypatch.setattr(module, "_forget_delivered", count)
-    found = arrays(lm_batches(path, VOCABULARY, 2, 5, **options))
-    assert len(sizes) > 5 and max(sizes) < 100
-    expected = oracle_batches(text.split("\n"), VOCABULARY, 2, 5, finish=True)
-    for batch, (words, _) in zip(found, expected, strict=True):
-        rows = batch_to_ids([[w or "" for w in row] for row in words])
-        np.testing.assert_array_equal(characters_of(batch), rows * batch["mask"][..., None])
-
-
-def test_state_of_other_data(two_shards, tmp_path):
-    state = LMBatches(two_shards, VOCABULARY, 2, 3).state(1)
-    with pytest.raises(ValueError, match="batch_size = 2; got batch_size = 4"):
-        LMBatches(two_shards, VOCABULARY, 4, 3).dataset(state)
-    with pytest.raises(ValueError, match="expected vocabulary"):
-        LMBatches(two_shards, Vocabulary(VOCABULARY.tokens[:6]), 2, 3).dataset(state)
-    write(tmp_path, "1.txt", "changed\n")
-    with pytest.raises(ValueError, match="expected files"):
-        LMBatches(two_shards, VOCABULARY, 2, 3).dataset(state)
-    with pytest.raises(ValueError, match="belongs to other data"):
-        LMBatches(two_shards, VOCABULARY, 2, 3).dataset({})
-    with pytest.raises(ValueError, match="`num_batches`"):
-        LMBatches(two_shards, VOCABULARY, 2, 3).state(-1)
 
 
 def test_bad_text_ends_the_data_set(tmp_path):
