@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "scoring": {"layers"},
     "signatures": {"models", "text", "token_reader", "scoring"},
     "pretrained": {"models", "run_folder"},  # a model from wherever it was saved
+    "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
 }
 # The methods that read and write foreign weights hand over to the converters.
 MAY_IMPORT_INSIDE_FUNCTIONS = {"models": {"convert"}}
