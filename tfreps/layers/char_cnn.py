@@ -110,12 +110,12 @@ class CharCNNEncoder(keras.layers.Layer):
         _check_range(ids)
         lengths = self._lengths(ids)  # [U]
         order = tf.argsort(lengths, stable=True)
-        kernel, bias = self._packed()
+        characters, kernel, bias = self._packed()
         ids, lengths, total = tf.gather(ids, order), tf.gather(lengths, order), tf.size(lengths)
         chunks = []
         for chunk in range(NUM_CHUNKS):
             part = slice(total * chunk // NUM_CHUNKS, total * (chunk + 1) // NUM_CHUNKS)
-            chunks.append(self._convolve(ids[part], lengths[part], kernel))
+            chunks.append(self._convolve(ids[part], lengths[part], characters, kernel))
         y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [U, F]
         y = keras.activations.get(self.activation)(tf.cast(y, "float32") + bias)
         for highway in self.highways:
@@ -141,12 +141,12 @@ class CharCNNEncoder(keras.layers.Layer):
         positions = tf.range(1, self.max_characters + 1)
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
-    def _convolve(self, ids, lengths, kernel):
+    def _convolve(self, ids, lengths, characters, kernel):
         """Maximum over all windows of tokens of similar length: `[u, C]` to `[u, F]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
         behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=PADDING_CHARACTER)
-        x = tf.gather(tf.cast(self.characters, self.compute_dtype), behind)
+        x = tf.gather(characters, behind)
         x = x[:, : starts + self.widest - 1]  # [u, starts + W - 1, character_dim]
         windows = [x[:, k : k + starts] for k in range(self.widest)]
         windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
@@ -159,14 +159,18 @@ class CharCNNEncoder(keras.layers.Layer):
         return tf.maximum(y, _window_maximum(tf.concat([late, none], 1)))
 
     def _packed(self):
-        """All filters as one matrix `[W * character_dim, F]`, narrow ones filled up with zeros."""
+        """Characters, and all filters as one matrix `[W * character_dim, F]`, zeros in the gaps."""
+        # The reshape makes the gradient dense: a character comes again and again in a batch,
+        # and optimisers want each row of a sparse gradient once.
+        characters = tf.reshape(self.characters, [NUM_CHARACTER_IDS, self.character_dim])
         kernels = [
             tf.pad(kernel, [[0, self.widest - width], [0, 0], [0, 0]])
             for kernel, (width, _) in zip(self.kernels, self.filters, strict=True)
         ]
         kernel = tf.reshape(tf.concat(kernels, axis=-1), [-1, self.total_filters])
         bias = tf.concat([tf.convert_to_tensor(bias) for bias in self.biases], 0)
-        return tf.cast(kernel, self.compute_dtype), tf.cast(bias, "float32")
+        dtype = self.compute_dtype
+        return tf.cast(characters, dtype), tf.cast(kernel, dtype), tf.cast(bias, "float32")
 
     def _start(self, width):
         if self.activation == "relu":

@@ -146,7 +146,8 @@ class BiLMPretrainer(keras.Model):
 
     def update_perplexities(self, nll, mask):
         """Adds `nll` and `mask` `[G, B, T]` to the test perplexities; returns them by name."""
-        for metric, some in zip(self.test_perplexities, (slice(0, 1), slice(1, 2), slice(None))):
+        directions = slice(0, 1), slice(1, 2), slice(None)
+        for metric, some in zip(self.test_perplexities, directions, strict=True):
             metric.update_state(nll[some], mask[some])
         if len(self.bilm.bilstm.directions) == 2:
             used = self.test_perplexities

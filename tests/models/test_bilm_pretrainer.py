@@ -1,0 +1,352 @@
+"""BiLMPretrainer: training steps against TF 1's formulas, perplexities against plain loops."""
+
+import collections
+import math
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles, oracles_tf
+from tfreps.convert import bilm_tf
+from tfreps.convert.table import written_rows
+from tfreps.layers import LSTMState
+from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.optimizers import TF1Adagrad
+from tfreps.text.char_ids import token_rows
+
+ROWS, STEPS, SIZE = 3, 5, 20
+WORDS = ["<S>", "</S>", "<UNK>"] + "the of and to in river bank dog boats fire".split()
+WORDS += ["naïve", "storm", "é" * 30, "letter", "sister", "犬", "left"]
+CHARACTERS = token_rows(WORDS)  # [V, C]
+
+
+def make(tmp_path, characters=(), num_sampled=None, softmax_scale=1.0, dtype=None, **kwargs):
+    """A pretrainer with random weights, and the options and arrays that it was made from."""
+    options = oracles.options_with(characters=characters)
+    weights = oracles.random_weights(options, vocabulary_size=SIZE, scale=0.5, seed=8)
+    files = oracles.write_files(tmp_path, options, weights)
+    bilm = BiLM.from_bilm_tf(*files, dtype=dtype)
+    model = BiLMPretrainer(
+        bilm, SIZE, num_sampled, **{"batch_size": ROWS, "seed": 5, "dtype": dtype, **kwargs}
+    )
+    if not model.tied:
+        kernel = np.random.default_rng(1).normal(size=(SIZE, 4)) * softmax_scale
+        model.softmax.kernel.assign(kernel)
+    model.softmax.bias.assign(np.random.default_rng(2).normal(size=SIZE))
+    model.compile(optimizer=TF1Adagrad())
+    return options, model
+
+
+def batches(number, characters=True, masked=False, rows=ROWS):
+    rng = np.random.default_rng(3)
+    for _ in range(number):
+        batch = {}
+        for suffix in ("", "_reverse"):
+            # Frequent words more often, so that some are drawn as negatives and some come twice.
+            ids = (SIZE * rng.random([rows, STEPS]) ** 2).astype("int32")
+            lengths = rng.integers(0, STEPS + 1, [rows, 1]) if masked else STEPS
+            batch["token_ids" + suffix] = ids
+            batch["next_token_id" + suffix] = np.roll(ids, -1, axis=1)
+            batch["mask" + suffix] = np.broadcast_to(np.arange(STEPS) < lengths, ids.shape)
+            if characters:
+                batch["tokens_characters" + suffix] = CHARACTERS[ids]
+        yield {name: tf.constant(value) for name, value in batch.items()}
+
+
+def foreign_weights(model):
+    """All trainable weights, by bilm-tf's names and `softmax/...`."""
+    rows = bilm_tf.table(model.bilm.get_config())
+    arrays = written_rows(rows, bilm_tf.weights_of(model.bilm))
+    result = {name: make_array().astype(float) for name, make_array in arrays.items()}
+    softmax = {f"softmax/{w.name}": np.asarray(w, float) for w in model.softmax.trainable_weights}
+    return {**result, **softmax}
+
+
+def oracle_nll(w, options, batch, states, negatives):
+    """NLL `[G, B*T]` and the last states, in plain TensorFlow and float64."""
+    nlls, new_states = [], []
+    for direction, suffix in enumerate(("", "_reverse")):
+        rows = batch["token_ids" + suffix].numpy()
+        if "char_cnn" in options:
+            rows = np.array([oracles.characters(word) for word in WORDS])[rows]
+        top, state = oracles_tf.language_model(w, options, rows, direction, states[direction])
+        flat = tf.reshape(top, [ROWS * STEPS, -1])
+        kernel = w.get("softmax/kernel", w.get("embedding"))  # tied
+        parts = flat, kernel, w["softmax/bias"]
+        targets = tf.reshape(batch["next_token_id" + suffix], [-1])
+        if negatives is None:
+            nlls.append(oracles_tf.full_softmax_nll(*parts, targets))
+        else:
+            nlls.append(oracles_tf.sampled_softmax_nll(*parts, targets, *negatives[direction]))
+        new_states.append(state)
+    return tf.stack(nlls), new_states
+
+
+def oracle_step(weights, options, batch, states, negatives):
+    """Gradients by name of (loss times unroll steps), NLL, mask and new states."""
+    w = oracles_tf.as_tensors(weights)
+    masks = [batch["mask" + suffix].numpy().reshape(-1) for suffix in ("", "_reverse")]
+    with tf.GradientTape() as tape:
+        tape.watch(w)
+        nll, states = oracle_nll(w, options, batch, states, negatives)
+        # 0.5 * (mean forward + mean backward) * unroll steps, where all positions count.
+        loss = tf.reduce_sum(tf.where(np.stack(masks), nll, 0.0)) / (2 * ROWS)
+    gradients = {
+        name: np.zeros_like(weights[name]) if g is None else tf.convert_to_tensor(g).numpy()
+        for name, g in tape.gradient(loss, w).items()
+    }
+    return gradients, nll.numpy()[np.stack(masks)], states
+
+
+def negatives_at(model, step):
+    if not model.num_sampled:
+        return None
+    drawn = [model.softmax.sampler.draw([model.seed, 2 * step + group]) for group in range(2)]
+    return [(ids.numpy(), int(tries)) for ids, tries in drawn]
+
+
+CASES = {
+    "characters, full softmax": ({}, False),
+    "characters, sampled softmax": ({"num_sampled": 8}, False),
+    "clip active": ({"softmax_scale": 30.0}, True),
+    "clip active, sampled": ({"softmax_scale": 30.0, "num_sampled": 8}, True),
+    "token ids": ({"characters": None}, False),
+    "token ids, sampled, clip active": (
+        {"characters": None, "num_sampled": 8, "softmax_scale": 30.0},
+        True,
+    ),
+    "tied": ({"characters": None, "tied": True}, False),
+    "tied, sampled": ({"characters": None, "tied": True, "num_sampled": 8}, False),
+    "padding": ({}, False),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_three_steps_are_those_of_tf1(tmp_path, case):
+    kwargs, clip_active = CASES[case]
+    options, model = make(tmp_path, **kwargs)
+    weights, states = foreign_weights(model), [None, None]
+    accumulators = {name: np.ones_like(array) for name, array in weights.items()}
+    train_step, nlls, norms = tf.function(model.train_step), [], []
+    characters = kwargs.get("characters", ()) is not None
+    for number, batch in enumerate(batches(3, characters, masked=case == "padding")):
+        logs = train_step(batch)
+        negatives = negatives_at(model, number)
+        gradients, nll, states = oracle_step(weights, options, batch, states, negatives)
+        gradients, norm = oracles.clip_by_global_norm(gradients, 10.0)
+        weights = oracles.adagrad(weights, accumulators, gradients)
+        nlls.extend(nll)
+        norms.append(norm)
+        for name, got in foreign_weights(model).items():
+            np.testing.assert_allclose(got, weights[name], atol=1e-5, err_msg=name)
+        for direction, state in enumerate(model.carried_state()):
+            for layer, (hidden, cell) in enumerate(states[direction]):
+                np.testing.assert_allclose(state.hidden[:, layer], hidden, atol=1e-5)
+                np.testing.assert_allclose(state.cell[:, layer], cell, atol=1e-5)
+        name = "sampled_perplexity" if model.num_sampled else "training_perplexity"
+        assert set(logs) == {name, "gradient_norm"}
+        assert float(logs[name]) == pytest.approx(oracles.perplexity(nlls), rel=1e-4)
+        assert float(logs["gradient_norm"]) == pytest.approx(np.mean(norms), rel=1e-4)
+    assert (min(norms) > 10.0) if clip_active else (max(norms) < 10.0)
+    assert int(model.softmax.draws) == (3 if model.num_sampled else 0)
+    np.testing.assert_array_equal(np.asarray(model.bilm.token_encoder.weights[0])[0], 0.0)
+
+
+def test_without_a_clip(tmp_path):
+    options, model = make(tmp_path, softmax_scale=30.0, clip_norm=None)
+    weights, (batch,) = foreign_weights(model), batches(1)
+    accumulators = {name: np.ones_like(array) for name, array in weights.items()}
+    tf.function(model.train_step)(batch)
+    gradients, _, _ = oracle_step(weights, options, batch, [None, None], None)
+    weights = oracles.adagrad(weights, accumulators, gradients)
+    for name, got in foreign_weights(model).items():
+        np.testing.assert_allclose(got, weights[name], atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize("softmax_scale", [1.0, 30.0])
+@pytest.mark.parametrize("num_sampled", [None, 8])
+def test_low_precision_trains_as_float32_does(tmp_path, dtype, softmax_scale, num_sampled):
+    results = []
+    for policy in (None, dtype):
+        _, model = make(
+            tmp_path, num_sampled=num_sampled, softmax_scale=softmax_scale, dtype=policy
+        )
+        before = foreign_weights(model)
+        logs = model.fit(
+            tf.data.Dataset.from_generator(lambda: batches(1), output_signature=signature()),
+            verbose=0,
+            shuffle=False,
+        ).history
+        after = foreign_weights(model)
+        steps = np.concatenate([(after[name] - before[name]).ravel() for name in sorted(after)])
+        results.append((steps, logs["gradient_norm"][0]))
+    is_scaled = isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+    assert is_scaled == (dtype == "mixed_float16")
+    (exact, norm), (rough, rough_norm) = results
+    assert rough_norm == pytest.approx(norm, rel=0.1)
+    assert (norm > 10.0) == (softmax_scale == 30.0)
+    assert np.isfinite(rough).all() and np.abs(rough).max() > 0.1
+    assert np.dot(exact, rough) > 0.98 * np.linalg.norm(exact) * np.linalg.norm(rough)
+    assert np.linalg.norm(rough) == pytest.approx(np.linalg.norm(exact), rel=0.05)
+
+
+def signature():
+    (batch,) = batches(1)
+    return {
+        name: tf.TensorSpec([None, *value.shape[1:]], value.dtype) for name, value in batch.items()
+    }
+
+
+def test_the_test_perplexities_equal_the_loops(tmp_path):
+    """Each row starts from zeros, over the full softmax; padding does not count."""
+    options, model = make(tmp_path, num_sampled=8)
+    weights = {name: value.astype("float32") for name, value in foreign_weights(model).items()}
+    nlls, data = [[], []], list(batches(2, masked=True))
+    for batch in data:
+        for direction, suffix in enumerate(("", "_reverse")):
+            ids, targets, mask = (
+                batch[key + suffix].numpy() for key in ("token_ids", "next_token_id", "mask")
+            )
+            for row in range(ROWS):
+                nlls[direction] += row_nll(weights, options, direction, ids[row], targets[row])[
+                    : mask[row].sum()
+                ]
+    model.reset_metrics()
+    for batch in data:
+        logs = {name: float(value) for name, value in model.test_step(batch).items()}
+    assert logs.pop("forward_perplexity") == pytest.approx(oracles.perplexity(nlls[0]), rel=1e-5)
+    assert logs.pop("backward_perplexity") == pytest.approx(oracles.perplexity(nlls[1]), rel=1e-5)
+    mean = oracles.perplexity(nlls[0] + nlls[1])
+    assert logs == {"perplexity": pytest.approx(mean, rel=1e-5)}
+    assert int(model.softmax.draws) == 0
+
+
+def row_nll(weights, options, direction, ids, targets):
+    vectors = [oracles.token_vector(weights, options, WORDS[i]) for i in ids]
+    state = oracles.zero_state(options)[direction]
+    layers, _ = oracles.read_direction(
+        weights, options, direction, vectors, state, collections.Counter()
+    )
+    parts = weights["softmax/kernel"].astype(float), weights["softmax/bias"].astype(float)
+    return [
+        oracles.full_softmax_nll(x, *parts, target)
+        for x, target in zip(layers[-1], targets, strict=True)
+    ]
+
+
+def test_the_perplexity_does_not_depend_on_the_batch_size(tmp_path):
+    _, model = make(tmp_path)
+    (batch,) = batches(1, masked=True, rows=8)
+    results = []
+    for size in (1, 3, 8):
+        model.reset_metrics()
+        for start in range(0, 8, size):
+            logs = model.test_step({k: v[start : start + size] for k, v in batch.items()})
+        results.append([float(value) for value in logs.values()])
+    np.testing.assert_allclose(results, [results[0]] * 3, rtol=1e-6)
+
+
+def test_characters_by_table_are_characters_in_place(tmp_path):
+    """Rows below V are the vocabulary's, those above the batch's own unknown words."""
+    _, model = make(tmp_path)
+    model.set_character_table(CHARACTERS)
+    own = token_rows(["unheard", "of"])
+    (batch,) = batches(1)
+    by_table = {k: v for k, v in batch.items() if not k.startswith("tokens_characters")}
+    for suffix in ("", "_reverse"):
+        rows = batch["token_ids" + suffix].numpy().copy()
+        rows[0, 1], rows[2, 3] = SIZE, SIZE + 1
+        batch["tokens_characters" + suffix] = np.concatenate([CHARACTERS, own])[rows]
+        by_table["character_rows" + suffix] = rows
+    by_table["unknown_characters"] = own
+    np.testing.assert_allclose(model(by_table)[0], model(batch)[0], atol=1e-6)
+    for suffix in ("", "_reverse"):
+        rows = by_table["character_rows" + suffix]
+        by_table["character_rows" + suffix] = np.minimum(rows, SIZE - 1)
+    by_table["unknown_characters"] = own[:0]
+    assert np.isfinite(model(by_table)[0]).all()
+
+
+def test_one_direction(tmp_path):
+    bilm = BiLM(units=6, projection_dim=4, vocabulary_size=SIZE, bidirectional=False)
+    model = BiLMPretrainer(bilm, SIZE, batch_size=ROWS)
+    model.compile(optimizer=TF1Adagrad())
+    (batch,) = batches(1, characters=False)
+    batch = {name: value for name, value in batch.items() if "reverse" not in name}
+    logs = model.train_step(batch)
+    assert float(logs["training_perplexity"]) == pytest.approx(SIZE, rel=0.2)
+    logs = model.test_step(batch)
+    assert set(logs) == {"forward_perplexity", "perplexity"}
+    assert float(logs["perplexity"]) == float(logs["forward_perplexity"])
+    assert len(model.carried) == 2
+
+
+def test_a_warm_bilm_is_evaluated_from_its_warm_state(tmp_path):
+    _, model = make(tmp_path)
+    warm = BiLMPretrainer(model.bilm.with_initial_state("warm"), SIZE, batch_size=ROWS)
+    warm.softmax.set_weights(model.softmax.get_weights())
+    (batch,) = batches(1)
+    states = [tf.repeat(state, ROWS, axis=0) for state in warm.bilm.kept_states]
+    pairs = tuple(LSTMState(*states[i : i + 2]) for i in (0, 2))
+    np.testing.assert_array_equal(warm(batch)[0], model(batch, initial_state=pairs)[0])
+    assert np.abs(warm(batch)[0] - model(batch)[0]).max() > 1e-3
+
+
+def test_a_batch_of_padding_changes_nothing(tmp_path):
+    _, model = make(tmp_path)
+    before = model.bilm.get_weights()
+    (batch,) = batches(1)
+    for suffix in ("", "_reverse"):
+        batch["mask" + suffix] = tf.zeros_like(batch["mask" + suffix])
+    logs = model.train_step(batch)
+    for old, new in zip(before, model.bilm.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+    assert float(logs["gradient_norm"]) == 0.0 and math.isnan(logs["training_perplexity"])
+
+
+def test_saving_keeps_weights_states_and_draws(tmp_path):
+    _, model = make(tmp_path, num_sampled=8)
+    first, second = batches(2)
+    step = tf.function(model.train_step)
+    step(first)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    logs = step(second)
+    for old, new in zip(model.optimizer.variables, loaded.optimizer.variables, strict=True):
+        assert old.shape == new.shape
+    again = tf.function(loaded.train_step)(second)
+    assert float(again["sampled_perplexity"]) > 1.0 and set(again) == set(logs)
+    for ours, theirs in zip(model.variables, loaded.variables, strict=True):
+        if not any(part in ours.path for part in ("perplexity", "gradient_norm", "seed_gen")):
+            np.testing.assert_allclose(theirs, ours, atol=1e-6, err_msg=ours.path)
+
+
+def test_fit_and_evaluate_under_stock_keras(tmp_path):
+    _, model = make(tmp_path, num_sampled=8)
+    data = tf.data.Dataset.from_generator(lambda: batches(4), output_signature=signature())
+    data = data.apply(tf.data.experimental.assert_cardinality(4))
+    history = model.fit(data, validation_data=data, epochs=3, verbose=0, shuffle=False).history
+    assert set(history) == {
+        *("sampled_perplexity", "gradient_norm"),
+        *("val_forward_perplexity", "val_backward_perplexity", "val_perplexity"),
+    }
+    assert history["val_perplexity"][-1] < history["val_perplexity"][0]
+    logs = model.evaluate(data, verbose=0, return_dict=True)
+    assert logs["perplexity"] == pytest.approx(history["val_perplexity"][-1], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "bilm, options, message",
+    [
+        ({"initial_state": "carry"}, {}, "A pretrainer carries states itself"),
+        ({}, {"num_sampled": SIZE}, "smaller than the vocabulary; got 20 for a vocabulary of 20"),
+        ({"vocabulary_size": None, "filters": [[1, 4]]}, {"tied": True}, "has none. Leave it out"),
+    ],
+)
+def test_options_that_do_not_fit(bilm, options, message):
+    sizes = {"units": 6, "projection_dim": 4, "vocabulary_size": SIZE}
+    with pytest.raises(ValueError, match=message):
+        BiLMPretrainer(BiLM(**{**sizes, **bilm}), SIZE, **options)
