@@ -123,13 +123,18 @@ CASES = {
 }
 
 
+COMPILED = "clip active, sampled", "token ids, sampled, clip active"  # the others run eagerly
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_three_steps_are_those_of_tf1(tmp_path, case):
     kwargs, clip_active = CASES[case]
     options, model = make(tmp_path, **kwargs)
     weights, states = foreign_weights(model), [None, None]
     accumulators = {name: np.ones_like(array) for name, array in weights.items()}
-    train_step, nlls, norms = tf.function(model.train_step), [], []
+    train_step, nlls, norms = model.train_step, [], []
+    if case in COMPILED:
+        train_step = tf.function(train_step)
     characters = kwargs.get("characters", ()) is not None
     for number, batch in enumerate(batches(3, characters, masked=case == "padding")):
         logs = train_step(batch)
@@ -158,39 +163,54 @@ def test_without_a_clip(tmp_path):
     options, model = make(tmp_path, softmax_scale=30.0, clip_norm=None)
     weights, (batch,) = foreign_weights(model), batches(1)
     accumulators = {name: np.ones_like(array) for name, array in weights.items()}
-    tf.function(model.train_step)(batch)
+    model.train_step(batch)
     gradients, _, _ = oracle_step(weights, options, batch, [None, None], None)
     weights = oracles.adagrad(weights, accumulators, gradients)
     for name, got in foreign_weights(model).items():
         np.testing.assert_allclose(got, weights[name], atol=1e-5, err_msg=name)
 
 
-@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
-@pytest.mark.parametrize("softmax_scale", [1.0, 30.0])
-@pytest.mark.parametrize("num_sampled", [None, 8])
-def test_low_precision_trains_as_float32_does(tmp_path, dtype, softmax_scale, num_sampled):
+@pytest.mark.parametrize(
+    "dtype, cosine, deviation", [("mixed_bfloat16", 0.9, 0.1), ("mixed_float16", 0.999, 0.01)]
+)
+@pytest.mark.parametrize("softmax_scale, num_sampled", [(1.0, None), (30.0, 8)])
+def test_low_precision_trains_as_float32_does(
+    tmp_path, dtype, cosine, deviation, softmax_scale, num_sampled
+):
+    """Clipped at the same norm; bfloat16 moves some values across a clip of the LSTM."""
     results = []
     for policy in (None, dtype):
         _, model = make(
             tmp_path, num_sampled=num_sampled, softmax_scale=softmax_scale, dtype=policy
         )
-        before = foreign_weights(model)
-        logs = model.fit(
-            tf.data.Dataset.from_generator(lambda: batches(1), output_signature=signature()),
-            verbose=0,
-            shuffle=False,
-        ).history
+        if policy == "mixed_float16":
+            assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+            scaled = keras.optimizers.LossScaleOptimizer(TF1Adagrad(), initial_scale=64.0)
+            model.compile(optimizer=scaled)
+        before, (batch,) = foreign_weights(model), batches(1)
+        logs = model.train_step(batch)
         after = foreign_weights(model)
         steps = np.concatenate([(after[name] - before[name]).ravel() for name in sorted(after)])
-        results.append((steps, logs["gradient_norm"][0]))
-    is_scaled = isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
-    assert is_scaled == (dtype == "mixed_float16")
+        results.append((steps, float(logs["gradient_norm"])))
     (exact, norm), (rough, rough_norm) = results
-    assert rough_norm == pytest.approx(norm, rel=0.1)
+    assert rough_norm == pytest.approx(norm, rel=deviation)
     assert (norm > 10.0) == (softmax_scale == 30.0)
-    assert np.isfinite(rough).all() and np.abs(rough).max() > 0.1
-    assert np.dot(exact, rough) > 0.98 * np.linalg.norm(exact) * np.linalg.norm(rough)
-    assert np.linalg.norm(rough) == pytest.approx(np.linalg.norm(exact), rel=0.05)
+    assert np.isfinite(rough).all() and np.linalg.norm(rough) > 0.1
+    assert np.dot(exact, rough) > cosine * np.linalg.norm(exact) * np.linalg.norm(rough)
+    assert np.linalg.norm(rough) == pytest.approx(np.linalg.norm(exact), rel=deviation)
+
+
+def test_a_step_that_float16_cannot_hold_is_skipped_and_does_not_spoil_the_figures(tmp_path):
+    _, model = make(tmp_path, softmax_scale=100.0, dtype="mixed_float16")
+    before, (batch,) = foreign_weights(model), batches(1)
+    logs = model.train_step(batch)  # the first loss scale, 2 ** 15, is too much
+    for name, after in foreign_weights(model).items():
+        np.testing.assert_array_equal(after, before[name])
+    assert float(logs["gradient_norm"]) == 0.0 and np.isfinite(logs["training_perplexity"])
+    for _ in range(12):
+        logs = model.train_step(batch)
+    assert 10.0 < float(logs["gradient_norm"]) < 1e4
+    assert any((after != before[name]).any() for name, after in foreign_weights(model).items())
 
 
 def signature():
@@ -310,14 +330,13 @@ def test_a_batch_of_padding_changes_nothing(tmp_path):
 def test_saving_keeps_weights_states_and_draws(tmp_path):
     _, model = make(tmp_path, num_sampled=8)
     first, second = batches(2)
-    step = tf.function(model.train_step)
-    step(first)
+    model.train_step(first)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    logs = step(second)
+    logs = model.train_step(second)
     for old, new in zip(model.optimizer.variables, loaded.optimizer.variables, strict=True):
         assert old.shape == new.shape
-    again = tf.function(loaded.train_step)(second)
+    again = loaded.train_step(second)
     assert float(again["sampled_perplexity"]) > 1.0 and set(again) == set(logs)
     for ours, theirs in zip(model.variables, loaded.variables, strict=True):
         if not any(part in ours.path for part in ("perplexity", "gradient_norm", "seed_gen")):

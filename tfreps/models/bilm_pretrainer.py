@@ -135,7 +135,11 @@ class BiLMPretrainer(keras.Model):
         for kept, new in zip(self.carried, _flatten(states), strict=True):
             kept.assign(new)
         self.training_perplexity.update_state(nll, mask)
-        self.gradient_norm.update_state(norm / scale)
+        # A step whose gradient float16 cannot hold is skipped by the optimizer: it does not count.
+        counts = tf.logical_or(tf.math.is_finite(norm), scale == 1.0)
+        self.gradient_norm.update_state(
+            tf.where(counts, norm / scale, 0.0), sample_weight=tf.cast(counts, "float32")
+        )
         metrics = self.training_perplexity, self.gradient_norm
         return {metric.name: metric.result() for metric in metrics}
 
