@@ -76,7 +76,11 @@ class EmbeddingsFile:
         target = self._window(self.windows)
         temporary = target.with_suffix(".tmp")
         with h5py.File(temporary, "w") as file:
-            yield lambda number, vectors: file.create_dataset(str(number), data=vectors)
+
+            def put(number: int, vectors: np.ndarray) -> None:
+                file.create_dataset(str(number), data=vectors)
+
+            yield put
         _sync(temporary)
         os.replace(temporary, target)
         self.windows += 1

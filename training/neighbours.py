@@ -22,7 +22,7 @@ from tfreps.run_folder import parse_options
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
 LONGEST = 200  # tokens; longer sentences are passed over
-OFTEN = 5  # occurrences that a word found by the program has at least
+OFTEN = 10  # occurrences that a word found by the program has at least
 COMMON = 0.004  # and at most this share of all tokens: no articles, no commas
 
 
