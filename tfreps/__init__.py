@@ -11,12 +11,15 @@ SUBMODULES = (
     "text",
     "data",
     "convert",
+    "embeddings_file",
     "metrics",
     "optimizers",
     "callbacks",
     "checkpoint",
+    "pretrained",
     "program_options",
     "run_folder",
+    "sentence_encoder",
     "signatures",
 )
 
