@@ -18,7 +18,7 @@ def read(path: str | os.PathLike) -> dict:
     Raises:
         ValueError: naming the key, what was expected and what came.
     """
-    return from_json(_load(path), str(path))
+    return from_json(load(path), str(path))
 
 
 def from_json(options: dict, source: str) -> dict:
@@ -43,6 +43,29 @@ def from_json(options: dict, source: str) -> dict:
     if "char_cnn" not in options:
         return {**result, "filters": [], "vocabulary_size": 0}  # the size is in the weights
     return {**result, **_characters(options, source)}
+
+
+def training_options(options: dict, source: str) -> dict:
+    """What a training run of bilm-tf says beside the sizes of the network.
+
+    Returns:
+        dict with `bidirectional` and `dropout` of the biLM, and `vocabulary_size`, `tied`,
+        `num_sampled`, `batch_size`, `clip_norm` of `BiLMPretrainer`.
+
+    Raises:
+        ValueError: naming the key, what was expected and what came.
+    """
+    top = _Section({"options": options}, "options", source)
+    sampled = top.get("sample_softmax", _bool, True)
+    return {
+        "bidirectional": top.get("bidirectional", _bool, False),
+        "dropout": top.get("dropout", _share, 0.1),
+        "vocabulary_size": top.get("n_tokens_vocab", _positive),
+        "tied": top.get("share_embedding_softmax", _bool, False),
+        "num_sampled": top.get("n_negative_samples_batch", _positive, 8192) if sampled else None,
+        "batch_size": top.get("batch_size", _positive, 128),
+        "clip_norm": top.get("all_clip_norm_val", _clip, 10.0),
+    }
 
 
 def as_json(model_options: dict) -> dict:
@@ -137,6 +160,11 @@ def _clip(value):
     return "a positive number or null", value is None or is_number and 0 < value < float("inf")
 
 
+def _share(value):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "a number from 0 to below 1", is_number and 0 <= value < 1
+
+
 def _activation(value):
     return '"relu" or "tanh"', value in ("relu", "tanh")
 
@@ -157,7 +185,8 @@ def _filters(value):
     return "a list of [width, count] pairs of positive numbers", bool(good)
 
 
-def _load(path: str | os.PathLike) -> dict:
+def load(path: str | os.PathLike) -> dict:
+    """The JSON object in a file."""
     try:
         options = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -93,7 +93,7 @@ class SampledSoftmax(keras.layers.Layer):
         def nll(features, targets):
             logits = product(features, kernel, self.compute_dtype, True)  # [N, V]
             logits += tf.cast(bias, "float32")
-            return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)  # [N]
+            return _logsumexp(logits) - tf.gather(logits, targets, batch_dims=1)  # [N]
 
         rows = max(1, MAX_LOGITS // self.vocabulary_size)
         if training:

@@ -1,0 +1,127 @@
+"""bilm-tf's TF 1 training checkpoints, softmax and Adagrad included, into `BiLMPretrainer`."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps.convert import bilm_tf, bilm_tf_options
+from tfreps.convert.table import Ignored, Row, check_names, read_rows
+from tfreps.models.bilm import BiLM
+from tfreps.models.bilm_pretrainer import BiLMPretrainer
+
+IGNORED = (
+    Ignored("global_step", "a run is counted from its own beginning here"),
+    Ignored("train_perplexity", "a figure, no weight"),
+)
+ADAGRAD = "/Adagrad"  # what TF 1 puts behind the name of a weight for its accumulator
+
+
+class Restored(NamedTuple):
+    """What a checkpoint holds: the model, and Adagrad's accumulators by path of the weight."""
+
+    model: BiLMPretrainer
+    accumulators: dict[str, np.ndarray]
+
+
+def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
+    """The rows of a pretrainer's weights, under the names of the training graph."""
+    dim = model_options["projection_dim"]
+    rows = [
+        row._replace(foreign=_training_name(row, model_options))
+        for row in bilm_tf.table(model_options)
+    ]
+    if not tied:
+        rows.append(Row("lm/softmax/W", (vocabulary_size, dim), "softmax/kernel"))
+    return [*rows, Row("lm/softmax/b", (vocabulary_size,), "softmax/bias")]
+
+
+def read(
+    folder: str | os.PathLike, model_changes: dict | None = None, **pretrainer_options
+) -> Restored:
+    """Loads the newest checkpoint of a bilm-tf training folder.
+
+    Args:
+        folder: with `options.json`, `checkpoint` and the files that it names.
+        model_changes: options of `BiLM` to set, such as `dropout` or `dtype`.
+        **pretrainer_options: options of `BiLMPretrainer`; by default those of `options.json`.
+
+    Returns:
+        The model, and the accumulators of `TF1Adagrad` (empty where the checkpoint has none).
+        For characters, the caller sets the character table from the vocabulary.
+
+    Raises:
+        ValueError: for a folder without checkpoint, and arrays that do not fit the options.
+
+    Reference: bilm-tf, `training.py`; its `bin/restart.py` restores the same arrays.
+    """
+    raw = bilm_tf_options.load(Path(folder) / "options.json")
+    options = bilm_tf_options.from_json(raw, str(Path(folder) / "options.json"))
+    training = bilm_tf_options.training_options(raw, str(Path(folder) / "options.json"))
+    vocabulary_size, tied = training["vocabulary_size"], training["tied"]
+    options["bidirectional"] = training.pop("bidirectional")
+    options["dropout"] = training.pop("dropout")
+    if options["vocabulary_size"] is not None:
+        options["vocabulary_size"] = vocabulary_size
+    reader, source = _open(folder)
+    shapes = {name: tuple(shape) for name, shape in reader.get_variable_to_shape_map().items()}
+    rows = table(options, vocabulary_size, tied)
+    slots = [row._replace(foreign=row.foreign + ADAGRAD) for row in rows]
+    has_slots = any(name.endswith(ADAGRAD) for name in shapes)
+    check_names(rows + slots if has_slots else rows, shapes, source, IGNORED)
+
+    bilm = BiLM(**{**options, **(model_changes or {})})
+    model = BiLMPretrainer(bilm, **{**training, **pretrainer_options})
+    read_rows(rows, reader.get_tensor, weights_of(model), source)
+    accumulators = {}
+    if has_slots:
+        arrays = {path: _Array(weight) for path, weight in weights_of(model).items()}
+        read_rows(slots, reader.get_tensor, arrays, source)
+        accumulators = {path: array.value for path, array in arrays.items()}
+        for path in set(accumulators) & {"token_encoder/characters", "token_encoder/embeddings"}:
+            accumulators[path][0] = 1.0  # the row of "no token", which never learns
+    return Restored(model, accumulators)
+
+
+def weights_of(model: BiLMPretrainer) -> dict[str, object]:
+    """The trainable weights of a pretrainer by path."""
+    softmax = {f"softmax/{w.path.rsplit('/', 1)[-1]}": w for w in model.softmax.trainable_weights}
+    return {**bilm_tf.weights_of(model.bilm), **softmax}
+
+
+class _Array:
+    """Stands in for a weight, to collect what belongs to it."""
+
+    def __init__(self, weight):
+        self.shape, self.value = weight.shape, None
+
+    def assign(self, value: np.ndarray) -> None:
+        self.value = np.array(value)
+
+
+def _training_name(row: Row, model_options: dict) -> str:
+    """`RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/W_0` as the training graph calls it."""
+    if not row.foreign.startswith("RNN_"):
+        return f"lm/{row.foreign}"
+    direction, _, _, cell, _, name = row.foreign.split("/")
+    direction = f"{direction}/" if model_options["bidirectional"] else ""
+    cell = f"multi_rnn_cell/cell_{cell.removeprefix('Cell')}/"
+    cell = cell if model_options["num_layers"] > 1 else ""
+    name = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"}[name]
+    return f"lm/{direction}rnn/{cell}lstm_cell/{name}"
+
+
+def _open(folder: str | os.PathLike):
+    path = tf.train.latest_checkpoint(os.fspath(folder))
+    if path is None:
+        raise ValueError(
+            f"{folder}: expected a training folder of bilm-tf, with the file `checkpoint` and the "
+            "files that it names; there is none."
+        )
+    try:
+        return tf.train.load_checkpoint(path), path
+    except (tf.errors.OpError, ValueError) as error:
+        message = getattr(error, "message", str(error))
+        raise ValueError(f"{path}: the checkpoint cannot be read ({message}).") from error

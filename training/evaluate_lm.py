@@ -1,0 +1,174 @@
+"""Measures a biLM's perplexity on text, over the full softmax.
+
+    tfreps evaluate-lm runs/elmo --text test.txt
+
+By default each sentence starts from the model's fixed state, so that the figure does not depend
+on the batch size. For comparison with bilm-tf, whose rows carry their state on:
+
+    tfreps evaluate-lm runs/elmo --text test.txt --state carry --batch-size 32
+"""
+
+import argparse
+import math
+import time
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps.data import LMBatches, count_corpus, sentence_batches
+from tfreps.run_folder import RunFolder, parse_options
+
+PROGRAM = "evaluate-lm"
+
+
+def main(argv=None):
+    options = parse_options(make_parser(), argv)
+    run = RunFolder.open(options.model, "pretrain-elmo")
+    vocabulary = run.vocabulary()
+    counts = count_corpus(options.text, vocabulary, skip_blank=True)
+    model = run.load_model()
+
+    begin = time.monotonic()
+    if options.state == "carry":
+        totals = carried_totals(model, vocabulary, options)
+    else:
+        totals = sentence_totals(model, vocabulary, options)
+    seconds = time.monotonic() - begin
+
+    results = {
+        "text": options.text,
+        "state": options.state,
+        **perplexities(totals),
+        "predicted_tokens_per_direction": counts.positions,
+        "tokens": counts.tokens,
+        "unknown_tokens": counts.unknown_tokens,
+        "sentences": counts.sentences,
+        "seconds": round(seconds, 2),
+    }
+    if options.state == "carry":
+        results["batch_size"] = options.batch_size
+    if options.unigram_from:
+        results["unigram_perplexity"] = unigram_perplexity(options, vocabulary, counts)
+    say(results, run)
+    run.write_results({**run.results(), "evaluation": results})
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser.add_argument("model", metavar="RUN", help="run folder of tfreps pretrain-elmo")
+    parser.add_argument("--text", nargs="+", required=True, help="one tokenised sentence a line")
+    parser.add_argument(
+        "--state",
+        choices=["fixed", "carry"],
+        default="fixed",
+        help="what a sentence starts from: the model's fixed state, or the sentence before (fixed)",
+    )
+    parser.add_argument("--batch-size", type=int, default=32, help="rows (32)")
+    parser.add_argument("--unroll-steps", type=int, default=20, help="with --state carry (20)")
+    parser.add_argument(
+        "--unigram-from", nargs="+", help="training text: print its unigrams' perplexity too"
+    )
+    return parser
+
+
+def sentence_totals(model, vocabulary, options):
+    """Sum of NLL and number of tokens of each direction, float64 `[2, G]`; each sentence alone."""
+
+    batches = sentence_batches(
+        options.text,
+        vocabulary,
+        options.batch_size,
+        bidirectional=model.bilm.bidirectional,
+        characters="table" if model.bilm.vocabulary_size is None else None,
+        max_characters=model.bilm.max_characters,
+    )
+
+    @tf.function(input_signature=[batches.element_spec])
+    def measure(batch):
+        return totals_of(model, batch, model(batch)[0])
+
+    return sum(measure(batch).numpy() for batch in batches)
+
+
+def carried_totals(model, vocabulary, options):
+    """The same in bilm-tf's way: rows run on from sentence to sentence and carry their state."""
+
+    batches = LMBatches(
+        options.text,
+        vocabulary,
+        options.batch_size,
+        options.unroll_steps,
+        bidirectional=model.bilm.bidirectional,
+        characters="table" if model.bilm.vocabulary_size is None else None,
+        max_characters=model.bilm.max_characters,
+        passes=1,
+        skip_blank=True,
+    )
+    dataset, state = batches.dataset(), model.fixed_state(options.batch_size)
+    state_spec = tf.nest.map_structure(tf.TensorSpec.from_tensor, state)
+
+    @tf.function(input_signature=[dataset.element_spec, state_spec])
+    def measure(batch, state):
+        nll, state = model(batch, initial_state=state)
+        return totals_of(model, batch, nll), state
+
+    totals = 0.0
+    for batch in dataset:
+        some, state = measure(batch, state)
+        totals = totals + some.numpy()
+    return totals
+
+
+def totals_of(model, batch, nll):
+    names = ["mask", "mask_reverse"] if model.bilm.bidirectional else ["mask"]
+    mask = tf.cast(tf.stack([batch[name] for name in names]), "float64")  # [G, B, T]
+    nll = tf.where(mask > 0, tf.cast(nll, "float64"), 0.0)
+    return tf.stack([tf.reduce_sum(nll, [1, 2]), tf.reduce_sum(mask, [1, 2])])
+
+
+def perplexities(totals):
+    """exp(sum of NLL / tokens) of each direction, and of the mean of both."""
+    means = totals[0] / totals[1]
+    names = ["forward_perplexity", "backward_perplexity"][: len(means)]
+    each = {name: math.exp(mean) for name, mean in zip(names, means, strict=True)}
+    return {**each, "perplexity": math.exp(np.mean(means))}
+
+
+def unigram_perplexity(options, vocabulary, counts):
+    """Perplexity of the text under the training text's counts plus one, sentence ends included."""
+    train = count_corpus(options.unigram_from, vocabulary, skip_blank=True)
+    smoothed = _with_ends(vocabulary, train).astype(np.float64) + 1.0
+    log_probabilities = np.log(smoothed / smoothed.sum())
+    seen = _with_ends(vocabulary, counts)
+    return math.exp(-(seen * log_probabilities).sum() / seen.sum())
+
+
+def _with_ends(vocabulary, counts):
+    """How often each token is predicted: words, unknown words, and the end of each sentence."""
+    seen = counts.token_counts.copy()
+    seen[vocabulary.unknown_id] += counts.unknown_tokens
+    seen[vocabulary.end_id] += counts.sentences
+    seen[vocabulary.start_id] = 0
+    return seen
+
+
+def say(results, run):
+    share = results["unknown_tokens"] / results["tokens"]
+    how = "each sentence from the fixed state"
+    if results["state"] == "carry":
+        how = f"state carried from sentence to sentence, {results['batch_size']} rows"
+    print(
+        f"{results['sentences']:,} sentences, {results['tokens']:,} tokens, {share:.2%} outside "
+        f"the vocabulary; {results['predicted_tokens_per_direction']:,} predictions a direction."
+    )
+    for name in ("forward_perplexity", "backward_perplexity", "perplexity"):
+        if name in results:
+            print(f"{name.replace('_', ' '):20} {results[name]:10.3f}")
+    if "unigram_perplexity" in results:
+        print(f"{'unigram perplexity':20} {results['unigram_perplexity']:10.3f}")
+    print(f"Full softmax; {how}. Wrote {run.results_path}.")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
