@@ -1,5 +1,7 @@
 """Optimisers: bilm-tf's Adagrad, and one optimiser for each part of a model."""
 
+import re
+
 import keras
 import tensorflow as tf
 
@@ -77,8 +79,12 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     Args:
         default: Keras optimiser for every variable that no group names. Its learning rate
             is the one that is logged.
-        groups: dict from part of a variable's path, for example `"bilm/"`, to the
-            Keras optimiser of those variables. The first that fits is taken.
+        groups: dict from a regular expression to the Keras optimiser of the variables in whose
+            paths it is found. The first that fits is taken. `"token_encoder/|bilstm/"` is the
+            whole of a biLM.
+
+    Raises:
+        ValueError: when it is built, for a group in which there is no variable.
 
     Example:
     >>> sgd = keras.optimizers.SGD
@@ -99,8 +105,15 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     def build(self, variables):
         if self.built:
             return
+        split = self._split(variables)
+        for part, members in zip(self.groups, split, strict=False):  # the default comes last
+            if not members:
+                raise ValueError(
+                    f"No variable's path has a part like {part!r}; the paths are "
+                    f"{', '.join(variable.path for variable in variables)}."
+                )
         super().build(variables)
-        for optimizer, members in zip(self.optimizers, self._split(variables), strict=True):
+        for optimizer, members in zip(self.optimizers, split, strict=True):
             optimizer.build([variables[i] for i in members])
 
     @property
@@ -111,6 +124,10 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     @property
     def learning_rate(self):
         return self.default.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, value):
+        self.default.learning_rate = value
 
     def apply(self, grads, trainable_variables=None):
         variables = list(trainable_variables or self._trainable_variables)
@@ -135,6 +152,6 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         """Positions of the variables of each group, those of the rest last."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
-            fits = [n for n, part in enumerate(self.groups) if part in variable.path]
+            fits = [n for n, part in enumerate(self.groups) if re.search(part, variable.path)]
             members[fits[0] if fits else -1].append(i)
         return members

@@ -1,0 +1,34 @@
+"""The presets are the published models: their parameters are counted."""
+
+import math
+
+import pytest
+
+from tfreps.convert import bilm_tf
+from tfreps.models import BiLM
+from tfreps.models.presets import ELMO
+
+# Millions of parameters as published, with 261 characters.
+PUBLISHED = {"elmo_small": 13.593, "elmo_medium": 28.028, "elmo_original": 93.601}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_parameters_are_as_many_as_published(name):
+    """By the shapes of the published arrays, without making them."""
+    defaults = BiLM(filters=[[1, 1]], units=1, projection_dim=1).get_config()
+    rows = bilm_tf.table({**defaults, **ELMO[name]})
+    assert sum(math.prod(row.shape) for row in rows) / 1e6 == pytest.approx(
+        PUBLISHED[name], abs=0.0005
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["elmo_tiny", "elmo_small", pytest.param("elmo_original", marks=pytest.mark.slow)]
+)
+def test_the_model_is_what_its_table_says(name):
+    model = BiLM(**ELMO[name])
+    rows = bilm_tf.table(model.get_config())
+    no_token = model.character_dim  # the row that the files do not have
+    assert model.count_params() == sum(math.prod(row.shape) for row in rows) + no_token
+    assert model.use_skip_connections and model.cell_clip == model.projection_clip == 3.0
+    assert model.max_characters == 50 and model.activation == "relu"

@@ -1,0 +1,71 @@
+"""Perplexity against the formula, and over more tokens than float32 can count."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles
+from tfreps.metrics import Perplexity
+
+NLL = np.random.default_rng(0).exponential(5.0, size=(4, 3)).astype("float32")
+MASK = NLL < 6.0
+
+
+@pytest.mark.parametrize("parts", [[4], [1, 3], [1, 1, 1, 1]])
+def test_does_not_depend_on_how_tokens_are_batched(parts):
+    metric = Perplexity()
+    for nll, mask in zip(tf.split(NLL, parts), tf.split(MASK, parts), strict=True):
+        metric.update_state(nll, mask)
+    expected = oracles.perplexity(NLL[MASK].astype(float).tolist())
+    assert metric.result().dtype == tf.float32
+    assert float(metric.result()) == pytest.approx(expected, rel=1e-6)
+
+
+def test_without_a_mask_all_tokens_count():
+    metric = Perplexity()
+    metric.update_state(NLL)
+    assert float(metric.result()) == pytest.approx(oracles.perplexity(NLL.ravel().tolist()))
+
+
+def test_nothing_at_padding_reaches_the_sum():
+    metric = Perplexity()
+    metric.update_state([1.0, np.nan, np.inf], mask=[True, False, False])
+    assert float(metric.result()) == pytest.approx(np.exp(1.0))
+
+
+def test_counts_on_beyond_what_float32_holds():
+    metric = Perplexity()
+    metric.count.assign(2.0**25)
+    metric.total.assign(2.0**25 * 3.0)
+    for _ in range(100):
+        metric.update_state([4.0])
+    assert float(metric.count) == 2**25 + 100
+    assert float(metric.total) == 2**25 * 3.0 + 400.0
+
+
+def test_starts_as_nan_and_can_be_reset():
+    metric = Perplexity()
+    assert np.isnan(metric.result())
+    metric.update_state([1.0])
+    metric.reset_state()
+    assert np.isnan(metric.result())
+
+
+def test_comes_back_from_its_config():
+    metric = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(Perplexity(name="forward"))
+    )
+    assert isinstance(metric, Perplexity) and metric.name == "forward"
+    assert keras.saving.get_registered_name(Perplexity) == "tfreps>Perplexity"
+
+
+def test_under_a_mixed_policy_and_compiled():
+    try:
+        keras.config.set_dtype_policy("mixed_float16")
+        metric = Perplexity()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    tf.function(metric.update_state)(tf.constant(NLL), tf.constant(MASK))
+    expected = oracles.perplexity(NLL[MASK].astype(float).tolist())
+    assert float(metric.result()) == pytest.approx(expected, rel=1e-6)
