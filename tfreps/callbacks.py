@@ -239,8 +239,12 @@ class TrainingLog(keras.callbacks.Callback):
 
 
 def _variables(model):
-    """All variables of a model and its optimiser by a name of their own."""
-    groups = {"model": model.variables, "optimizer": model.optimizer.variables}
+    """All variables of a model, its metrics and its optimiser by a name of their own."""
+    groups = {
+        "model": model.variables,
+        "metrics": model.metrics_variables,
+        "optimizer": model.optimizer.variables,
+    }
     return {
         f"{group}/{number}/{variable.path}": variable
         for group, variables in groups.items()
