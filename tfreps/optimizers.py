@@ -145,8 +145,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     @classmethod
     def from_config(cls, config, custom_objects=None):
         load = keras.saving.deserialize_keras_object
-        groups = {name: load(optimizer) for name, optimizer in config.pop("groups").items()}
-        return cls(load(config.pop("default")), groups, **config)
+        groups = {name: load(optimizer) for name, optimizer in config["groups"].items()}
+        return cls(**{**config, "default": load(config["default"]), "groups": groups})
 
     def _split(self, variables):
         """Positions of the variables of each group, those of the rest last."""

@@ -76,8 +76,8 @@ class CharCNNEncoder(keras.layers.Layer):
         self.total_filters = sum(count for _, count in filters)
         self.widest = max((width for width, _ in filters), default=0)
         _check(self)
-        policy = self.dtype_policy
-        self.highways = [Highway(dtype=policy, name=f"highway_{i}") for i in range(num_highways)]
+        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
+        self.highways = [Highway(name=f"highway_{i}", **common) for i in range(num_highways)]
         self.supports_jit = False  # tf.unique has no static shape
 
     def build(self, input_shape):

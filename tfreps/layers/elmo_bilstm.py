@@ -206,6 +206,7 @@ class ElmoBiLSTM(keras.layers.Layer):
         self.supports_jit = False
         names = ["forward", "backward"] if bidirectional else ["forward"]
         options = {**_stack_options(self), "dtype": self.dtype_policy}
+        options["trainable"] = self.trainable
         self.directions = [ElmoLSTM(**options, name=name) for name in names]
 
     def build(self, input_shape):

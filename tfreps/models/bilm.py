@@ -98,7 +98,7 @@ class BiLM(keras.Model):
             setattr(self, name, options[name])
         self.filters = [list(pair) for pair in filters]
         # Layers.
-        policy = self.dtype_policy
+        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         if vocabulary_size is None:
             self.token_encoder = CharCNNEncoder(
                 filters=self.filters,
@@ -107,8 +107,8 @@ class BiLM(keras.Model):
                 num_highways=num_highways,
                 activation=activation,
                 max_characters=max_characters,
-                dtype=policy,
                 name="token_encoder",
+                **common,
             )
             self.token_encoder.build((None, None, max_characters))
         else:
@@ -116,8 +116,8 @@ class BiLM(keras.Model):
                 vocabulary_size + 1,
                 projection_dim,
                 "glorot_uniform",
-                dtype="float32",
                 name="token_encoder",
+                **{**common, "dtype": "float32"},
             )
             self.token_encoder.build((None, None))
         self.bilstm = ElmoBiLSTM(
@@ -129,8 +129,8 @@ class BiLM(keras.Model):
             use_skip_connections=use_skip_connections,
             dropout=dropout,
             bidirectional=bidirectional,
-            dtype=policy,
             name="bilstm",
+            **common,
         )
         self.bilstm.build((None, None, projection_dim))
         rows = {"zero": 0, "warm": 1, "carry": max_batch_size}[initial_state]

@@ -182,8 +182,8 @@ class BiLMPretrainer(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        bilm = keras.saving.deserialize_keras_object(config.pop("bilm"))
-        return cls(bilm, **config)
+        bilm = keras.saving.deserialize_keras_object(config["bilm"])
+        return cls(**{**config, "bilm": bilm})
 
     def _token_vectors(self, batch):
         """Token vectors of each direction, each distinct token encoded once."""

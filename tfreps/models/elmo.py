@@ -86,7 +86,7 @@ class Elmo(keras.Model):
         self.mix_weights = mix_weights
         # Layers.
         self.bilm = bilm
-        self.bilm.trainable = fine_tune
+        self.bilm.trainable = fine_tune and self.trainable
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.mixes = [
             ScalarMix(
@@ -95,7 +95,7 @@ class Elmo(keras.Model):
                 epsilon=LAYER_NORMS[layer_norm],
                 l2=l2,
                 top_only=top_only,
-                trainable=mix_weights is None,
+                trainable=mix_weights is None and self.trainable,
                 name=f"mix_{k}",
             )
             for k in range(num_output_representations)
@@ -133,8 +133,8 @@ class Elmo(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        bilm = keras.saving.deserialize_keras_object(config.pop("bilm"))
-        return cls(bilm, **config)
+        bilm = keras.saving.deserialize_keras_object(config["bilm"])
+        return cls(**{**config, "bilm": bilm})
 
     @property
     def _sees_boundaries(self):

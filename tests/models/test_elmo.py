@@ -1,0 +1,198 @@
+"""Elmo against plain loops, and inside model.fit: frozen and trained, ids and strings."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles
+from tests.oracles import SENTENCES
+from tfreps.models import BiLM, Elmo
+from tfreps.text import batch_to_ids
+
+MIXES = [([0.3, -1.0, 2.0], 0.7), ([1.0, 0.5, 0.0], 1.5)]
+
+
+def make_bilm(tmp_path, **kwargs):
+    options = oracles.options_with()
+    weights = oracles.random_weights(options, scale=0.5, seed=2)
+    bilm = BiLM.from_bilm_tf(*oracles.write_files(tmp_path, options, weights), **kwargs)
+    return options, weights, bilm
+
+
+def make(tmp_path, **kwargs):
+    """An Elmo with weights in its mixes, and the oracle's layers of every sentence."""
+    options, weights, bilm = make_bilm(tmp_path)
+    elmo = Elmo(bilm, **{"dropout": 0.0, **kwargs})
+    for mix, (scalars, gamma) in zip(elmo.mixes, MIXES, strict=False):
+        mix.gamma.assign(gamma)
+        if not elmo.top_only and elmo.mix_weights is None:
+            mix.scalar_weights.assign(scalars)
+    layers = [oracles.bilm(weights, options, sentence)[0] for sentence in SENTENCES]
+    return elmo, layers
+
+
+def assert_rows(representation, expected):
+    for row, wanted in zip(representation.numpy(), expected, strict=True):
+        np.testing.assert_allclose(row[: len(wanted)], wanted, atol=2e-5, rtol=1e-5)
+        np.testing.assert_array_equal(row[len(wanted) :], 0.0)
+
+
+def test_mixes_are_independent_and_share_one_pass(tmp_path):
+    elmo, layers = make(tmp_path, num_output_representations=2)
+    out = elmo(batch_to_ids(SENTENCES))
+    assert len(out["elmo_representations"]) == 2
+    for representation, mix in zip(out["elmo_representations"], MIXES, strict=True):
+        assert_rows(representation, [oracles.scalar_mix(x[:, 1:-1], *mix) for x in layers])
+    np.testing.assert_array_equal(out["sequence_output"], out["elmo_representations"][0])
+    assert out["mask"].numpy().sum(axis=1).tolist() == [len(s) for s in SENTENCES]
+    assert out["layer_outputs"].shape == (4, 3, 10, 8)
+
+
+def test_boundaries_can_be_kept(tmp_path):
+    elmo, layers = make(tmp_path, keep_sentence_boundaries=True)
+    out = elmo(batch_to_ids(SENTENCES))
+    assert_rows(out["sequence_output"], [oracles.scalar_mix(x, *MIXES[0]) for x in layers])
+    assert out["mask"].numpy().sum(axis=1).tolist() == [len(s) + 2 for s in SENTENCES]
+    assert out["layer_outputs"].shape == (4, 3, 12, 8)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_layer_norm_of_allennlp_counts_the_boundaries(tmp_path, kept):
+    elmo, layers = make(tmp_path, layer_norm="allennlp", keep_sentence_boundaries=kept)
+    out = elmo(batch_to_ids(SENTENCES))["sequence_output"]
+    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in oracles.normalised(layers, 1e-13)]
+    assert_rows(out, mixed if kept else [x[1:-1] for x in mixed])
+
+
+def test_layer_norm_of_bilm_tf_does_not(tmp_path):
+    elmo, layers = make(tmp_path, layer_norm="bilm_tf")
+    normalised = oracles.normalised([x[:, 1:-1] for x in layers], 1e-12)
+    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in normalised]
+    assert_rows(elmo(batch_to_ids(SENTENCES))["sequence_output"], mixed)
+
+
+def test_the_top_alone_and_a_fixed_mix(tmp_path):
+    top, layers = make(tmp_path, top_only=True)
+    out = top(batch_to_ids(SENTENCES))["sequence_output"]
+    assert_rows(out, [0.7 * x[-1, 1:-1] for x in layers])
+    fixed = Elmo(top.bilm, dropout=0.0, mix_weights=[-9e10, 1.0, -9e10])
+    out = fixed(batch_to_ids(SENTENCES))["sequence_output"]
+    assert_rows(out, [x[1, 1:-1] for x in layers])
+    assert fixed.trainable_weights == []
+
+
+def test_dropout_falls_on_each_output_alone_in_training(tmp_path):
+    elmo, _ = make(tmp_path, num_output_representations=2, dropout=0.5)
+    ids = batch_to_ids(SENTENCES)
+    plain = elmo(ids)["elmo_representations"]
+    dropped = elmo(ids, training=True)["elmo_representations"]
+    for before, after in zip(plain, dropped, strict=True):
+        zero = after.numpy() == 0.0
+        real = before.numpy() != 0.0
+        assert 0.3 < zero[real].mean() < 0.7
+        np.testing.assert_allclose(after.numpy()[~zero], 2.0 * before.numpy()[~zero], rtol=1e-6)
+    assert ((dropped[0].numpy() == 0.0) != (dropped[1].numpy() == 0.0)).any()
+
+
+def test_what_trains(tmp_path):
+    _, _, bilm = make_bilm(tmp_path)
+    frozen = Elmo(bilm, num_output_representations=2, dropout=0.0)
+    names = {weight.path for weight in frozen.trainable_weights}
+    assert names == {f"mix_{k}/{w}" for k in range(2) for w in ("gamma", "scalar_weights")}
+    tuned = Elmo(bilm, dropout=0.0, fine_tune=True)
+    assert len(tuned.trainable_weights) == 2 + len(bilm.weights)
+
+
+@pytest.mark.parametrize("fine_tune", [False, True])
+def test_what_trains_is_the_same_after_a_config(tmp_path, fine_tune):
+    """Keras does not tell inner layers that their model was frozen when it was made."""
+    _, _, bilm = make_bilm(tmp_path)
+    elmo = Elmo(bilm, fine_tune=fine_tune)
+    for model in (elmo, elmo.bilm, elmo.bilm.token_encoder, elmo.bilm.bilstm):
+        copy = type(model).from_config(model.get_config())
+        if not copy.built:
+            copy.build((None, None, 50 if model is elmo.bilm.token_encoder else 4))
+        parent = keras.Sequential([copy])
+        assert len(parent.trainable_weights) == len(model.trainable_weights)
+
+
+def test_l2_is_part_of_the_loss(tmp_path):
+    elmo, _ = make(tmp_path, num_output_representations=2, l2=0.1)
+    expected = 0.1 * sum(w * w for scalars, _ in MIXES for w in scalars)
+    assert float(sum(elmo.losses)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("initial_state", ["zero", "warm"])
+def test_a_state_of_the_bilm_is_kept_inside(tmp_path, initial_state):
+    _, _, bilm = make_bilm(tmp_path, initial_state=initial_state)
+    elmo = Elmo(bilm, dropout=0.0)
+    ids = batch_to_ids(SENTENCES)
+    expected = bilm(ids)["layer_outputs"].numpy().mean(axis=1)
+    np.testing.assert_allclose(elmo(ids)["sequence_output"], expected, atol=1e-6)
+
+
+# Inside model.fit: tag the words that the sentence has in capitals.
+TEXTS = ["the Dog sat", "a Bank", "the River was high", "Rain"]
+TOKENS = [text.split() for text in TEXTS]
+PADDED = np.array([(tokens + [""] * 4)[:4] for tokens in TOKENS])
+TAGS = np.array([[token[:1].isupper() for token in row] for row in PADDED]).astype("int32")
+INPUTS = {
+    "character ids": (lambda: keras.Input([None, 50], dtype="int32"), batch_to_ids(TOKENS)),
+    "tokens": (lambda: keras.Input([None], dtype="string"), tf.constant(PADDED)),
+    "sentences": (lambda: keras.Input([], dtype="string"), tf.constant(TEXTS)),
+}
+
+
+def tagger(bilm, kind, fine_tune):
+    make_input, data = INPUTS[kind]
+    inputs = make_input()
+    elmo = Elmo(bilm, dropout=0.1, fine_tune=fine_tune, name="elmo")
+    scores = keras.layers.Dense(2, activation="softmax")(elmo(inputs)["sequence_output"])
+    model = keras.Model(inputs, scores)
+    model.compile(keras.optimizers.Adam(0.05), loss="sparse_categorical_crossentropy")
+    return model, data
+
+
+@pytest.mark.parametrize(
+    "kind, fine_tune",
+    [("character ids", False), ("tokens", False), ("sentences", False), ("sentences", True)],
+)
+def test_a_tagger_trains_saves_and_loads(tmp_path, kind, fine_tune):
+    _, _, bilm = make_bilm(tmp_path, initial_state="warm")
+    before = bilm.get_weights()
+    model, data = tagger(bilm, kind, fine_tune)
+    dataset = tf.data.Dataset.from_tensors((data, TAGS))
+    history = model.fit(dataset, epochs=4, verbose=0, shuffle=False).history["loss"]
+    assert history[-1] < history[0]
+    changed = [(a != b).any() for a, b in zip(before, bilm.get_weights(), strict=True)]
+    if fine_tune:
+        assert sum(changed) == len(bilm.trainable_weights)  # the warm state stays
+    else:
+        assert not any(changed)
+    assert any(float(w) != 1.0 for w in model.trainable_weights if w.path.endswith("gamma"))
+    expected = model(data)
+    model.save(tmp_path / "tagger.keras")
+    loaded = keras.saving.load_model(tmp_path / "tagger.keras")
+    np.testing.assert_array_equal(loaded(data), expected)
+    assert len(loaded.trainable_weights) == len(model.trainable_weights)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"layer_norm": "batch"}, "`layer_norm` must be one of .* got 'batch'"),
+        ({"num_output_representations": 0}, "must be at least 1; got 0"),
+        ({"mix_weights": [0.0, 1.0]}, "needs one value per layer; the input has 3 layers"),
+    ],
+)
+def test_options_that_do_not_fit(options, message):
+    with pytest.raises(ValueError, match=message):
+        Elmo(BiLM(filters=[[1, 4]], units=4, projection_dim=4), **options)
+
+
+def test_a_config_is_not_used_up():
+    elmo = Elmo(BiLM(filters=[[1, 4]], units=4, projection_dim=4))
+    config = elmo.get_config()
+    Elmo.from_config(config)
+    assert config.keys() == elmo.get_config().keys()
