@@ -1,0 +1,196 @@
+"""One entry per public layer and model: how to make it, what to give it, what comes out."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps import layers, models
+from tfreps.text import batch_to_ids
+
+B, T = 3, 5
+LENGTHS = np.array([5, 2, 0])
+MASK = np.arange(T) < LENGTHS[:, None]
+RNG = np.random.default_rng(0)
+
+
+class Entry(NamedTuple):
+    """What the checks of tests/test_conformance.py need to know.
+
+    Args:
+        cls: the layer or model.
+        options: makes the constructor's arguments, as many as possible other than the defaults.
+        inputs: name of a call argument -> (array, letters of its axes). B is the batch; T
+            may be padded. The first is given by position.
+        outputs: the letters of each output's axes, in the order of `tf.nest.flatten`; S is
+            T with sentence boundaries; None for an output that does not keep sentences apart.
+        nested: names of options that are models themselves.
+    """
+
+    cls: type
+    options: Callable[[], dict]
+    inputs: dict
+    outputs: list
+    nested: tuple = ()
+
+    def make(self, dtype=None):
+        layer = self.cls(**self.options(), dtype=dtype)
+        if not layer.built:
+            self.call(layer, self.arrays())
+        return layer
+
+    def arrays(self):
+        return {name: array for name, (array, _) in self.inputs.items()}
+
+    def call(self, layer, arrays, **kwargs):
+        first, *rest = arrays
+        return layer(arrays[first], **{name: arrays[name] for name in rest}, **kwargs)
+
+
+def normal(*shape):
+    return RNG.normal(size=shape).astype("float32")
+
+
+def char_cnn():
+    return {
+        "filters": [[1, 3], [2, 4], [3, 5]],
+        "projection_dim": 4,
+        "character_dim": 3,
+        "num_highways": 2,
+        "activation": "tanh",
+        "max_characters": 20,
+    }
+
+
+def lstm():
+    return {
+        "units": 6,
+        "projection_dim": 4,
+        "num_layers": 3,
+        "cell_clip": 0.5,
+        "projection_clip": 0.4,
+        "use_skip_connections": True,
+        "dropout": 0.1,
+    }
+
+
+def bilm_options(**kwargs):
+    return {**char_cnn(), **lstm(), "initial_state": "warm", "max_batch_size": 7, **kwargs}
+
+
+def words_options(**kwargs):
+    options = {**lstm(), "vocabulary_size": 11, "sentence_start_id": 3, "sentence_end_id": 4}
+    return {**options, **kwargs}
+
+
+def elmo_options():
+    return {
+        "bilm": models.BiLM(**bilm_options(initial_state="zero")),
+        "num_output_representations": 2,
+        "dropout": 0.2,
+        "keep_sentence_boundaries": False,
+        "fine_tune": True,
+        "l2": 0.01,
+    }
+
+
+SENTENCES = [["The", "dog", "sat", "naïvely", "."], ["A", "b" * 30], []]
+CHARACTERS = batch_to_ids(SENTENCES, max_characters=20)
+WORDS = np.where(MASK, RNG.integers(1, 12, [B, T]), 0).astype("int32")
+BATCH = {
+    **{f"token_ids{r}": RNG.integers(0, 11, [B, T]).astype("int32") for r in ("", "_reverse")},
+    **{f"next_token_id{r}": RNG.integers(0, 11, [B, T]).astype("int32") for r in ("", "_reverse")},
+    **{f"mask{r}": MASK for r in ("", "_reverse")},
+}
+STATES = ["BLU", "BLU"]
+# In the order of tf.nest.flatten: backward_cell, backward_hidden, forward_cell, forward_hidden,
+# layer_outputs, layer_outputs_with_boundaries, mask, mask_with_boundaries, sequence_output.
+BILM = [*STATES, *STATES, "BLTD", "BLSD", "BT", "BS", "BTD"]
+
+CATALOGUE = {
+    "Highway": Entry(
+        layers.Highway, lambda: {"gate_bias": -1.0}, {"x": (normal(B, T, 6), "BTD")}, ["BTD"]
+    ),
+    "CharCNNEncoder": Entry(
+        layers.CharCNNEncoder, char_cnn, {"character_ids": (CHARACTERS, "BTC")}, ["BTD"]
+    ),
+    "ElmoLSTM": Entry(
+        layers.ElmoLSTM,
+        lambda: {**lstm(), "seed": 4},
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BLTD", *STATES],
+    ),
+    "ElmoBiLSTM": Entry(
+        layers.ElmoBiLSTM,
+        lambda: {**lstm(), "bidirectional": True},
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BLTD", *STATES, *STATES],
+    ),
+    "ScalarMix": Entry(
+        layers.ScalarMix,
+        lambda: {"initial_weights": [0.1, -0.2, 0.3], "l2": 0.1, "epsilon": 1e-6},
+        {"layer_outputs": (normal(B, 3, T, 4), "BLTD"), "mask": (MASK, "BT")},
+        ["BTD"],
+    ),
+    "SampledSoftmax": Entry(
+        layers.SampledSoftmax,
+        lambda: {"vocabulary_size": 11, "num_sampled": 6, "seed": 2, "tied": False},
+        {
+            "features": (normal(2, B, 4), "GBD"),
+            "targets": (RNG.integers(0, 11, [2, B]).astype("int32"), "GB"),
+        },
+        ["GB"],
+    ),
+    "BiLM": Entry(models.BiLM, bilm_options, {"ids": (CHARACTERS, "BTC")}, BILM),
+    "BiLM, tokens": Entry(models.BiLM, words_options, {"ids": (WORDS, "BT")}, BILM),
+    "BiLMPretrainer": Entry(
+        models.BiLMPretrainer,
+        lambda: {
+            "bilm": models.BiLM(**words_options(dropout=0.1)),
+            "vocabulary_size": 11,
+            "num_sampled": 6,
+            "batch_size": B,
+            "clip_norm": 5.0,
+            "tied": False,
+            "seed": 3,
+        },
+        {"batch": (BATCH, "BT")},
+        ["GBT", None, None, None, None],
+        nested=("bilm",),
+    ),
+    "Elmo": Entry(
+        models.Elmo,
+        elmo_options,
+        {"ids": (CHARACTERS, "BTC")},
+        # elmo_representations, layer_outputs, mask, sequence_output
+        ["BTD", "BTD", "BLTD", "BT", "BTD"],
+        nested=("bilm",),
+    ),
+}
+
+
+def take(value, axes, letter, index):
+    """`value` (an array, or a dict of them) cut along the axis with that letter, if it has one."""
+    if isinstance(value, dict):
+        return {name: take(array, axes, letter, index) for name, array in value.items()}
+    if axes is None or letter not in axes:
+        return value
+    return np.asarray(value)[(slice(None),) * axes.index(letter) + (index,)]
+
+
+def pad(value, axes, columns):
+    """`value` with that many columns of zeros behind its axis T."""
+    if isinstance(value, dict):
+        return {name: pad(array, axes, columns) for name, array in value.items()}
+    if "T" not in axes:
+        return value
+    return np.pad(value, [(0, columns if axis == "T" else 0) for axis in axes])
+
+
+def signature(value, axes):
+    """Specs of `value` with the batch and the length unknown."""
+    if isinstance(value, dict):
+        return {name: signature(array, axes) for name, array in value.items()}
+    shape = [None if axis in "BT" else size for axis, size in zip(axes, value.shape, strict=True)]
+    return tf.TensorSpec(shape, value.dtype)

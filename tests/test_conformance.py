@@ -1,0 +1,241 @@
+"""What every public layer and model keeps to: the catalogue, entry by entry."""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.catalogue import CATALOGUE, LENGTHS, pad, signature, take
+from tfreps import layers, models
+
+every = pytest.mark.parametrize("name", CATALOGUE)
+
+
+def flat(outputs):
+    return [np.asarray(output) for output in tf.nest.flatten(outputs)]
+
+
+def assert_equal_outputs(one, other, **tolerance):
+    one, other = flat(one), flat(other)
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a.astype("float64"), b.astype("float64"), **tolerance)
+
+
+def test_the_catalogue_is_complete():
+    entries = {entry.cls for entry in CATALOGUE.values()}
+    public = {getattr(layers, name) for name in layers.__all__ if name != "LSTMState"}
+    assert public | {getattr(models, name) for name in models.__all__} <= entries
+
+
+@every
+def test_arguments_are_attributes_are_the_config(name):
+    entry = CATALOGUE[name]
+    options, layer = entry.options(), entry.cls(**entry.options())
+    arguments = list(inspect.signature(entry.cls.__init__).parameters)[1:-1]  # self, kwargs
+    for moment in ("fresh", "after a call"):
+        config = layer.get_config()
+        for argument in arguments:
+            assert argument in config, f"{argument} is missing in the config, {moment}"
+            if argument in entry.nested:
+                continue
+            assert getattr(layer, argument) == config[argument]
+            if argument in options:
+                assert config[argument] == options[argument], f"{argument}, {moment}"
+        entry.call(layer, entry.arrays())
+
+
+@every
+def test_a_config_comes_back_the_same(name):
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    config = layer.get_config()
+    copy = entry.cls.from_config(config)
+    assert copy.get_config() == config == layer.get_config()
+
+
+@every
+def test_is_registered_under_tfreps(name):
+    cls = CATALOGUE[name].cls
+    assert keras.saving.get_registered_name(cls) == f"tfreps>{cls.__name__}"
+
+
+@every
+def test_saves_and_loads(name, tmp_path):
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    randomise(layer)
+    if isinstance(layer, keras.Model):
+        model, arguments = layer, [*entry.arrays().values()]
+    else:
+        model, arguments = as_functional(entry, layer), [[*entry.arrays().values()]]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert_equal_outputs(loaded(*arguments), model(*arguments), atol=0, rtol=0)
+    assert_equal_outputs(loaded(*arguments), entry.call(layer, entry.arrays()), atol=1e-6)
+
+
+def as_functional(entry, layer):
+    inputs = {
+        name: keras.Input(batch_shape=spec.shape, dtype=spec.dtype.name, name=name)
+        for name, spec in specs(entry).items()
+    }
+    return keras.Model([*inputs.values()], tf.nest.flatten(entry.call(layer, inputs)))
+
+
+def specs(entry):
+    return {name: signature(array, axes) for name, (array, axes) in entry.inputs.items()}
+
+
+def randomise(layer):
+    """Other weights than a fresh copy would have; those that count steps stay."""
+    rng = np.random.default_rng(1)
+    for weight in layer.weights:
+        if "float" in weight.dtype:
+            weight.assign(0.3 * rng.normal(size=weight.shape))
+
+
+@every
+def test_exports_as_a_saved_model(name, tmp_path):
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    randomise(layer)
+    module = tf.Module()
+    module.layer = layer
+    names = list(entry.inputs)
+
+    @tf.function(input_signature=[*specs(entry).values()])
+    def serve(*arguments):
+        return tf.nest.flatten(entry.call(layer, dict(zip(names, arguments, strict=True))))
+
+    module.serve = serve
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)  # kept, for its variables live as long as it
+    served = loaded.serve(*entry.arrays().values())
+    assert_equal_outputs(served, entry.call(layer, entry.arrays()), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["BiLM", "BiLM, tokens"])
+def test_a_bilm_exports_itself(name, tmp_path):
+    """Keras's own export. It has no place for the list in the output of Elmo."""
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    layer.export(tmp_path, verbose=False, input_signature=[*specs(entry).values()])
+    loaded = tf.saved_model.load(tmp_path)
+    served = loaded.serve(*entry.arrays().values())
+    assert_equal_outputs(served, entry.call(layer, entry.arrays()), atol=1e-6)
+
+
+@every
+def test_compute_output_shape_tells_the_truth(name):
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    if entry.cls.compute_output_shape in (
+        keras.Model.compute_output_shape,
+        keras.layers.Layer.compute_output_shape,
+    ):
+        pytest.skip("has none of its own")
+    shape = layer.compute_output_shape(next(iter(entry.arrays().values())).shape)
+    if isinstance(shape[0], int):
+        shape = (shape,)
+    expected = [output.shape for output in flat(entry.call(layer, entry.arrays()))]
+    assert flat_shapes(shape) == expected
+
+
+def flat_shapes(shapes):
+    if all(isinstance(size, int) for size in shapes):
+        return [tuple(shapes)]
+    return [shape for part in shapes for shape in flat_shapes(part)]
+
+
+@every
+def test_unknown_batch_and_length_compile(name):
+    entry = CATALOGUE[name]
+    layer, names = entry.make(), list(entry.inputs)
+
+    @tf.function(input_signature=[*specs(entry).values()])
+    def compiled(*arguments):
+        return entry.call(layer, dict(zip(names, arguments, strict=True)))
+
+    for rows in (slice(0, 3), slice(1, 2), slice(0, 0)):
+        arrays = {n: take(array, axes, "B", rows) for n, (array, axes) in entry.inputs.items()}
+        expected = entry.call(layer, arrays)
+        assert_equal_outputs(compiled(*arrays.values()), expected, atol=1e-6)
+    assert len(compiled._list_all_concrete_functions_for_serialization()) == 1
+
+
+@every
+def test_padding_changes_nothing(name):
+    """Two more columns of padding: equal on every real token, up to rounding."""
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    padded = {n: pad(array, axes, 2) for n, (array, axes) in entry.inputs.items()}
+    outputs = flat(entry.call(layer, entry.arrays())), flat(entry.call(layer, padded))
+    for one, other, axes in zip(*outputs, entry.outputs, strict=True):
+        if axes is None:
+            continue
+        for row, length in enumerate(LENGTHS):
+            np.testing.assert_allclose(
+                own(one, axes, row, length), own(other, axes, row, length), atol=2e-6
+            )
+
+
+def own(output, axes, row, length):
+    """What belongs to one row: its real tokens, with their boundaries where there are any."""
+    output, axes = take(output, axes, "B", row), axes.replace("B", "")
+    output = take(output, axes, "T", slice(0, length))
+    return take(output, axes, "S", slice(0, length + 2)).astype("float64")
+
+
+@every
+def test_one_by_one_is_together(name):
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    together = flat(entry.call(layer, entry.arrays()))
+    for row, length in enumerate(LENGTHS):
+        alone = {}
+        for n, (array, axes) in entry.inputs.items():
+            array = take(array, axes, "B", slice(row, row + 1))
+            alone[n] = take(array, axes, "T", slice(0, max(length, 1)))
+        outputs = flat(entry.call(layer, alone))
+        for one, other, axes in zip(together, outputs, entry.outputs, strict=True):
+            if axes is not None:
+                expected = own(one, axes, row, length)
+                np.testing.assert_allclose(own(other, axes, 0, length), expected, atol=2e-6)
+
+
+@every
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_low_precision_is_close_and_float32(name, policy):
+    entry = CATALOGUE[name]
+    exact, rough = entry.make(), entry.make(policy)
+    rough.set_weights(exact.get_weights())
+    assert all(weight.dtype == "float32" for weight in rough.trainable_weights)
+    one, other = (entry.call(layer, entry.arrays()) for layer in (exact, rough))
+    assert_equal_outputs(one, other, atol=0.05)
+    changed = [(a != b).any() for a, b in zip(flat(one), flat(other), strict=True)]
+    # A mix has no products to lower; those of an Elmo are its biLM's, which has its own policy.
+    assert any(changed) == (name not in ("ScalarMix", "Elmo"))
+
+
+@every
+def test_every_trainable_weight_gets_a_gradient(name):
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    rng = np.random.default_rng(2)
+    with tf.GradientTape() as tape:
+        outputs = tf.nest.flatten(entry.call(layer, entry.arrays(), training=True))
+        loss = sum(
+            tf.reduce_sum(output * rng.normal(size=output.shape).astype("float32"))
+            for output in outputs
+            if output.dtype == tf.float32
+        )
+    assert layer.trainable_weights
+    gradients = tape.gradient(loss, [weight.value for weight in layer.trainable_weights])
+    for weight, gradient in zip(layer.trainable_weights, gradients, strict=True):
+        assert gradient is not None, weight.path
+        gradient = tf.convert_to_tensor(gradient).numpy()
+        assert np.isfinite(gradient).all() and (gradient != 0.0).any(), weight.path
