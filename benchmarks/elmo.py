@@ -1,0 +1,168 @@
+"""Measures ELMo: inference and training, in tokens per second and per GFLOP/s of this machine.
+
+    python -m benchmarks.elmo
+    python -m benchmarks.elmo --only small --repeats 5
+
+Random weights in the published shapes; text from Python's documentation, so with the repetition
+of real text. Each row runs in a process of its own. GEMM is the rate of a 2048^3 float32 product
+(benchmarks/gemm.py), taken before, between and after the timed batches; normalised is tokens per
+second by GEMM in GFLOP/s, the figure that travels between machines.
+"""
+
+import argparse
+import json
+import re
+import resource
+import subprocess
+import sys
+from collections import Counter
+from pydoc_data.topics import topics
+
+# name: (task, preset, rows, tokens per row, precision, normalised figure to reach)
+ROWS = {
+    "original-32x25-float32": ("embed", "elmo_original", 32, 25, "float32", 4.5),
+    "original-32x25-bfloat16": ("embed", "elmo_original", 32, 25, "bfloat16", 5.5),
+    "original-128x25-float32": ("embed", "elmo_original", 128, 25, "float32", 5.3),
+    "original-128x25-bfloat16": ("embed", "elmo_original", 128, 25, "bfloat16", 7.5),
+    "original-1x25-float32": ("embed", "elmo_original", 1, 25, "float32", 0.6),
+    "small-32x25-float32": ("embed", "elmo_small", 32, 25, "float32", 38.0),
+    "small-32x25-bfloat16": ("embed", "elmo_small", 32, 25, "bfloat16", 50.0),
+    "train-small-128x20-float32": ("train", "elmo_small", 128, 20, "float32", 10.0),
+    "train-small-128x20-bfloat16": ("train", "elmo_small", 128, 20, "mixed_bfloat16", 14.0),
+}
+TRAIN_VOCABULARY, TRAIN_NEGATIVES = 4158, 2048
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    if options.row:
+        print(json.dumps(measure(options.row, options.repeats)))
+        return 0
+    results = []
+    for name in ROWS:
+        if options.only in name:
+            command = [sys.executable, "-m", "benchmarks.elmo", "--row", name]
+            command += ["--repeats", str(options.repeats)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+            results.append(json.loads(done.stdout.splitlines()[-1]))
+            print(json.dumps(results[-1]), flush=True)
+    print_table(results)
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.elmo", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
+    parser.add_argument("--repeats", type=int, default=20, help="timed batches of each row (20)")
+    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
+    return parser
+
+
+def measure(name, repeats):
+    """One row: the median over batches, with GEMM before, between and after them."""
+    import numpy as np
+
+    from benchmarks.gemm import gemm, timed
+
+    task, preset, rows, length, precision, goal = ROWS[name]
+    make = {"embed": make_embed, "train": make_train}[task]
+    calls = make(preset, rows, length, precision, repeats + 3)
+    for call in calls[:3]:
+        call()  # traces, and fills the caches
+    rates, seconds = [gemm()], []
+    timed_calls = calls[3:]
+    for part in np.array_split(np.arange(len(timed_calls)), 4):
+        seconds += [timed(timed_calls[i], 1)[0] for i in part]
+        rates.append(gemm(warm_up=0.5))
+    speed, rate = rows * length / np.median(seconds), np.median(rates)
+    return {
+        "row": name,
+        "tokens_per_second": round(speed, 1),
+        "gemm_gflops": round(float(rate)),
+        "gemm_range": [round(min(rates)), round(max(rates))],
+        "normalised": round(speed / rate, 3),
+        "to_reach": goal,
+        "peak_memory_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+    }
+
+
+def make_embed(preset, rows, length, precision, number):
+    """Calls that embed one batch each: sentences of equal length, all layers."""
+    import tensorflow as tf
+
+    from tfreps.models import BiLM
+    from tfreps.models.presets import ELMO
+    from tfreps.text import batch_to_ids
+
+    model = BiLM(**ELMO[preset], dtype=precision)
+    embed = tf.function(
+        lambda ids: model(ids)["layer_outputs"],
+        input_signature=[tf.TensorSpec([None, None, 50], "int32")],
+    )
+    words, calls = tokens(), []
+    for batch in range(number):
+        at = [(batch * rows + row) * length % (len(words) - length) for row in range(rows)]
+        ids = tf.constant(batch_to_ids([words[a : a + length] for a in at]))
+        calls.append(lambda ids=ids: embed(ids).numpy())
+    return calls
+
+
+def make_train(preset, rows, length, precision, number):
+    """Calls that do one training step each, forward and backward rows from different places."""
+    import tempfile
+
+    import keras
+    import tensorflow as tf
+
+    from tfreps.data import LMBatches
+    from tfreps.models import BiLM, BiLMPretrainer
+    from tfreps.models.presets import ELMO
+    from tfreps.optimizers import TF1Adagrad
+    from tfreps.text import Vocabulary
+
+    keras.utils.set_random_seed(1)
+    vocabulary = Vocabulary.from_counts(Counter(tokens()), max_size=TRAIN_VOCABULARY)
+    model = BiLMPretrainer(
+        BiLM(**ELMO[preset], dropout=0.1, dtype=precision),
+        len(vocabulary),
+        num_sampled=min(TRAIN_NEGATIVES, len(vocabulary) - 1),
+        batch_size=rows,
+        dtype=precision,
+    )
+    model.set_character_table(vocabulary.character_table())
+    model.compile(optimizer=TF1Adagrad(), jit_compile=False)
+    model.optimizer.build(model.trainable_variables)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        words = tokens()
+        starts = range(0, len(words), 25)
+        file.write("\n".join(" ".join(words[i : i + 25]) for i in starts) + "\n")
+        file.flush()
+        batches = LMBatches(
+            file.name, vocabulary, rows, length, characters="table", shuffle=True
+        ).dataset()
+        elements = list(batches.take(number))
+    step = tf.function(model.train_step, input_signature=[batches.element_spec])
+    return [lambda element=element: step(element)["gradient_norm"].numpy() for element in elements]
+
+
+def tokens():
+    """Words and punctuation of Python's documentation topics."""
+    return re.findall(r"\w+|[^\w\s]", " ".join(text for _, text in sorted(topics.items())))
+
+
+def print_table(results):
+    print(
+        "\n| row | tokens/s | GEMM | normalised | to reach | peak GiB |\n|---|---|---|---|---|---|"
+    )
+    for r in results:
+        print(
+            f"| {r['row']} | {r['tokens_per_second']:,.0f} | {r['gemm_gflops']} | "
+            f"{r['normalised']:.2f} | {r['to_reach']} | {r['peak_memory_GiB']} |"
+        )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
