@@ -27,7 +27,7 @@ def from_json(options: dict, source: str) -> dict:
     result = {
         "units": lstm.get("dim", _positive),
         "projection_dim": lstm.get("projection_dim", _positive),
-        "num_layers": lstm.get("n_layers", _positive, 1),
+        "num_layers": lstm.get("n_layers", _layers, 1),
         "cell_clip": lstm.get("cell_clip", _clip, None),
         "projection_clip": lstm.get("proj_clip", _clip, None),
         "use_skip_connections": lstm.get("use_skip_connections", _bool, False),
@@ -42,7 +42,19 @@ def from_json(options: dict, source: str) -> dict:
         )
     if "char_cnn" not in options:
         return {**result, "filters": [], "vocabulary_size": 0}  # the size is in the weights
-    return {**result, **_characters(options, source)}
+    characters = _characters(options, source)
+    total, length = sum(n for _, n in characters["filters"]), characters["max_characters"]
+    if result["projection_dim"] > total:
+        raise ValueError(
+            f"{source}: `lstm.projection_dim` may not be larger than the number of all filters; "
+            f"got {result['projection_dim']} and {total}."
+        )
+    if max(width for width, _ in characters["filters"]) > length:
+        raise ValueError(
+            f"{source}: no filter may be wider than `char_cnn.max_characters_per_token`; "
+            f"got {characters['filters']} and {length}."
+        )
+    return {**result, **characters}
 
 
 def training_options(options: dict, source: str) -> dict:
@@ -113,7 +125,7 @@ def _characters(options: dict, source: str) -> dict:
         "filters": section.get("filters", _filters),
         "num_highways": section.get("n_highway", _count, 0) or 0,
         "activation": section.get("activation", _activation),
-        "max_characters": section.get("max_characters_per_token", _positive),
+        "max_characters": section.get("max_characters_per_token", _length),
     }
 
 
@@ -145,6 +157,14 @@ def _is_int(value):
 
 def _positive(value):
     return f"a whole number from 1 to {LARGEST}", _is_int(value) and 1 <= value <= LARGEST
+
+
+def _layers(value):
+    return "a whole number from 1 to 64", _is_int(value) and 1 <= value <= 64
+
+
+def _length(value):
+    return f"a whole number from 3 to {LARGEST}", _is_int(value) and 3 <= value <= LARGEST
 
 
 def _count(value):
@@ -191,7 +211,7 @@ def load(path: str | os.PathLike) -> dict:
         options = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}).") from error
-    except ValueError as error:  # JSON or UTF-8
+    except (ValueError, RecursionError) as error:  # JSON or UTF-8
         raise ValueError(f"{path}: expected a JSON file of options; {error}.") from error
     if not isinstance(options, dict):
         raise ValueError(f"{path}: expected a JSON object; got {type(options).__name__}.")

@@ -136,13 +136,15 @@ def written_rows(
 def _finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
     if not np.issubdtype(array.dtype, np.floating):
         raise ValueError(f"{source}: array {name} should hold floats; got {array.dtype}.")
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite: bad as well
+        array = array.astype(np.float32, copy=False)
     bad = array.size - np.count_nonzero(np.isfinite(array))
     if bad:
         raise ValueError(
             f"{source}: array {name} holds {bad} values that are not finite (NaN or infinity) "
             f"among {array.size}. The file is damaged, or the training had diverged."
         )
-    return array.astype(np.float32, copy=False)
+    return array
 
 
 def _listed(names: Sequence[str]) -> str:

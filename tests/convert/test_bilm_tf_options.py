@@ -1,0 +1,211 @@
+"""options.json: what is read and written, and every way in which it can be wrong."""
+
+import copy
+import json
+
+import pytest
+
+from tfreps.convert.bilm_tf_options import as_json, read
+from tfreps.models import BiLM
+
+# As published with the small model, and as bilm-tf writes it when it trains.
+PUBLISHED = {
+    "lstm": {
+        "use_skip_connections": True,
+        "projection_dim": 128,
+        "cell_clip": 3,
+        "proj_clip": 3,
+        "dim": 1024,
+        "n_layers": 2,
+    },
+    "char_cnn": {
+        "activation": "relu",
+        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+        "n_highway": 1,
+        "embedding": {"dim": 16},
+        "n_characters": 262,
+        "max_characters_per_token": 50,
+    },
+}
+TRAINING = {"bidirectional": True, "batch_size": 128, "unroll_steps": 20, "dropout": 0.1}
+
+
+def written(tmp_path, options):
+    path = tmp_path / "options.json"
+    path.write_text(options if isinstance(options, str) else json.dumps(options))
+    return path
+
+
+def changed(**values):
+    """`PUBLISHED` with other values: `lstm__dim=3` is `lstm.dim`; `...` takes a key away."""
+    options = copy.deepcopy(PUBLISHED)
+    for path, value in values.items():
+        *outer, key = path.split("__")
+        place = options
+        for name in outer:
+            place = place[name]
+        if value is ...:
+            del place[key]
+        else:
+            place[key] = value
+    return options
+
+
+def test_published_options(tmp_path):
+    assert read(written(tmp_path, PUBLISHED)) == {
+        "units": 1024,
+        "projection_dim": 128,
+        "num_layers": 2,
+        "cell_clip": 3,
+        "projection_clip": 3,
+        "use_skip_connections": True,
+        "bidirectional": True,
+        "vocabulary_size": None,
+        "character_dim": 16,
+        "filters": PUBLISHED["char_cnn"]["filters"],
+        "num_highways": 1,
+        "activation": "relu",
+        "max_characters": 50,
+    }
+
+
+def test_training_options_mean_the_same(tmp_path):
+    training = {**changed(char_cnn__n_characters=261), **TRAINING}
+    assert read(written(tmp_path, training)) == read(written(tmp_path, PUBLISHED))
+
+
+def test_what_may_be_left_out(tmp_path):
+    missing = changed(
+        lstm__n_layers=...,
+        lstm__cell_clip=...,
+        lstm__proj_clip=None,
+        char_cnn__n_highway=...,
+        char_cnn__n_characters=...,
+    )
+    options = read(written(tmp_path, missing))
+    assert options["num_layers"] == 1 and options["num_highways"] == 0
+    assert options["cell_clip"] is None and options["projection_clip"] is None
+
+
+def test_no_char_cnn_is_a_token_model(tmp_path):
+    options = read(written(tmp_path, changed(char_cnn=...)))
+    assert options["vocabulary_size"] is not None and not options["filters"]
+
+
+@pytest.mark.parametrize("vocabulary_size", [None, 30])
+def test_what_is_written_reads_back(tmp_path, vocabulary_size):
+    model = BiLM(
+        filters=[[1, 4], [2, 3]],
+        units=6,
+        projection_dim=5,
+        num_layers=3,
+        character_dim=7,
+        num_highways=1,
+        activation="tanh",
+        max_characters=20,
+        cell_clip=2.5,
+        projection_clip=None,
+        use_skip_connections=False,
+        dropout=0.1,
+        vocabulary_size=vocabulary_size,
+    )
+    config = model.get_config()
+    options = read(written(tmp_path, as_json(config)))
+    if vocabulary_size:  # the size is that of the array
+        options["vocabulary_size"], options["filters"] = 30, config["filters"]
+    assert options == {name: config[name] for name in options}
+    # What AllenNLP asks for whether or not it means anything.
+    required = {"dim", "projection_dim", "n_layers", "cell_clip", "proj_clip"}
+    assert required | {"use_skip_connections"} <= as_json(config)["lstm"].keys()
+
+
+WRONG = {
+    "no lstm": (changed(lstm=...), "expected an object `lstm`; got None"),
+    "lstm a list": (changed(lstm=[1]), "expected an object `lstm`; got \\[1\\]"),
+    "no dim": (changed(lstm__dim=...), "`lstm.dim` is missing"),
+    "dim a string": (changed(lstm__dim="1024"), "`lstm.dim` should be a whole.*; got '1024'"),
+    "dim a float": (changed(lstm__dim=1024.5), "`lstm.dim` should be a whole number"),
+    "dim true": (changed(lstm__dim=True), "`lstm.dim` should be .* got True"),
+    "dim negative": (changed(lstm__dim=-4), "`lstm.dim` should be .* got -4"),
+    "dim zero": (changed(lstm__dim=0), "`lstm.dim` should be .* got 0"),
+    "dim huge": (changed(lstm__dim=10**12), "`lstm.dim` should be .* got 1000000000000"),
+    "no projection": (changed(lstm__projection_dim=...), "`lstm.projection_dim` is missing"),
+    "projection too large": (
+        changed(lstm__projection_dim=2000),
+        "`lstm.projection_dim` may not be larger than `lstm.dim`; got 2000 and 1024",
+    ),
+    "layers zero": (changed(lstm__n_layers=0), "`lstm.n_layers` should be"),
+    "layers huge": (changed(lstm__n_layers=10**7), "`lstm.n_layers` should be"),
+    "clip a string": (changed(lstm__cell_clip="3"), "`lstm.cell_clip` should be a positive"),
+    "clip negative": (changed(lstm__proj_clip=-3), "`lstm.proj_clip` should be a positive"),
+    "clip not a number": (changed(lstm__proj_clip=float("nan")), "`lstm.proj_clip` should"),
+    "skip a number": (
+        changed(lstm__use_skip_connections=1),
+        "`lstm.use_skip_connections` should be true or false; got 1",
+    ),
+    "char_cnn null": (changed(char_cnn=None), "expected an object `char_cnn`; got None"),
+    "no embedding": (changed(char_cnn__embedding=...), "an object `char_cnn.embedding`; got None"),
+    "embedding dim": (changed(char_cnn__embedding__dim=0), "`char_cnn.embedding.dim` should be"),
+    "no filters": (changed(char_cnn__filters=...), "`char_cnn.filters` is missing"),
+    "filters empty": (changed(char_cnn__filters=[]), "`char_cnn.filters` should be a list of"),
+    "filters flat": (changed(char_cnn__filters=[1, 32]), "`char_cnn.filters` should be"),
+    "filters negative": (changed(char_cnn__filters=[[1, -32]]), "`char_cnn.filters` should be"),
+    "filters of strings": (changed(char_cnn__filters=[["1", "2"]]), "`char_cnn.filters` should"),
+    "filters too wide": (
+        changed(char_cnn__filters=[[51, 200]]),
+        "no filter may be wider than `char_cnn.max_char",
+    ),
+    "filters too few": (
+        changed(char_cnn__filters=[[1, 32]]),
+        "larger than the number of all filters; got 128 and 32",
+    ),
+    "highways": (changed(char_cnn__n_highway=-1), "`char_cnn.n_highway` should be"),
+    "activation": (changed(char_cnn__activation="gelu"), '"relu" or "tanh"; got \'gelu\''),
+    "activation missing": (changed(char_cnn__activation=...), "`char_cnn.activation` is missing"),
+    "activation a list": (changed(char_cnn__activation=["relu"]), "`char_cnn.activation` should"),
+    "characters": (changed(char_cnn__n_characters=256), "`char_cnn.n_characters` should be 261"),
+    "length": (
+        changed(char_cnn__max_characters_per_token=...),
+        "`char_cnn.max_characters_per_token` is missing",
+    ),
+    "length too short": (
+        changed(char_cnn__max_characters_per_token=2, char_cnn__filters=[[1, 200]]),
+        "`char_cnn.max_characters_per_token` should be a whole number from 3",
+    ),
+    "not JSON": ("{lstm: ", "expected a JSON file of options"),
+    "empty": ("", "expected a JSON file of options"),
+    "a list": ("[1, 2]", "expected a JSON object; got list"),
+    "nested without end": ("[" * 100000, "expected a JSON file of options"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_options_name_the_file_and_the_key(tmp_path, case):
+    """Through the door that users take, so that nothing is left to a later error."""
+    options, message = WRONG[case]
+    path = written(tmp_path, options)
+    (tmp_path / "weights.hdf5").write_bytes(b"")
+    with pytest.raises(ValueError, match=message) as error:
+        BiLM.from_bilm_tf(path, tmp_path / "weights.hdf5")
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"\x00\x01", b"caf\xe9"])
+def test_bytes_that_are_no_text(tmp_path, content):
+    path = tmp_path / "options.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="expected a JSON file of options"):
+        read(path)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(ValueError, match="nowhere.json: cannot be read .*No such file"):
+        read(tmp_path / "nowhere.json")
+    with pytest.raises(ValueError, match="cannot be read .*Is a directory"):
+        read(tmp_path)
+
+
+def test_one_direction_cannot_be_written():
+    config = BiLM(filters=[[1, 4]], units=4, projection_dim=4, bidirectional=False).get_config()
+    with pytest.raises(ValueError, match="bidirectional models alone"):
+        as_json(config)

@@ -1,0 +1,114 @@
+"""The strict table: each array used once, each weight filled once, everything else an error."""
+
+import numpy as np
+import pytest
+
+from tfreps.convert.table import Ignored, Row, check_names, read_rows, written_rows
+
+ROWS = [
+    Row("theirs/a", (2, 3), "ours/a", np.transpose, np.transpose),
+    Row("theirs/b", (2,), "ours/b"),
+]
+SHAPES = {"theirs/a": (2, 3), "theirs/b": (2,)}
+
+
+class Weight:
+    """As much of a weight as the table needs."""
+
+    dtype = "float32"
+
+    def __init__(self, *shape):
+        self.value, self.shape = np.zeros(shape, "float32"), shape
+
+    def assign(self, value):
+        self.value = value
+
+    def __array__(self, dtype=None, copy=None):
+        return self.value
+
+
+def weights():
+    return {"ours/a": Weight(3, 2), "ours/b": Weight(2)}
+
+
+def arrays():
+    return {
+        "theirs/a": np.arange(6, dtype="float64").reshape(2, 3),
+        "theirs/b": np.array([7.0, 8.0], "float16"),
+    }
+
+
+def test_reads_and_writes_back():
+    ours = weights()
+    check_names(ROWS, SHAPES, "file")
+    read_rows(ROWS, arrays().__getitem__, ours, "file")
+    np.testing.assert_array_equal(ours["ours/a"].value, [[0, 3], [1, 4], [2, 5]])
+    written = {name: make() for name, make in written_rows(ROWS, ours).items()}
+    assert written.keys() == arrays().keys()
+    for name, array in arrays().items():
+        np.testing.assert_array_equal(written[name], array)
+        assert written[name].dtype == np.float32
+
+
+def test_both_lists_of_leftovers_are_told():
+    shapes = {"theirs/a": (2, 3), "strange/c": (1,), "strange/d": (1,)}
+    with pytest.raises(ValueError) as error:
+        check_names(ROWS, shapes, "some.hdf5")
+    message = str(error.value)
+    assert message.startswith("some.hdf5 does not hold the arrays")
+    assert "missing: theirs/b\n" in message and "not used: strange/c, strange/d\n" in message
+
+
+def test_what_is_ignored_may_be_there_or_not():
+    ignored = [Ignored("strange/c", "not needed")]
+    check_names(ROWS, SHAPES, "file", ignored)
+    check_names(ROWS, {**SHAPES, "strange/c": (9,)}, "file", ignored)
+    with pytest.raises(ValueError, match="not used: strange/d"):
+        check_names(ROWS, {**SHAPES, "strange/d": (9,)}, "file", ignored)
+
+
+def test_every_wrong_shape_is_told():
+    with pytest.raises(ValueError) as error:
+        check_names(ROWS, {"theirs/a": (3, 2), "theirs/b": (2, 1)}, "some.hdf5")
+    assert "theirs/a: expected (2, 3), got (3, 2)" in str(error.value)
+    assert "theirs/b: expected (2,), got (2, 1)" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "ours, message",
+    [
+        ({"ours/a": Weight(3, 2)}, "rows without a weight: ours/b"),
+        ({**weights(), "ours/c": Weight(1)}, "weights without a row: ours/c"),
+        ({"ours/a": Weight(2, 3), "ours/b": Weight(2)}, "theirs/a .*weight ours/a has \\(2, 3\\)"),
+    ],
+)
+def test_a_table_that_does_not_fit_the_model(ours, message):
+    with pytest.raises(ValueError, match=message):
+        read_rows(ROWS, arrays().__getitem__, ours, "some.hdf5")
+
+
+def test_a_weight_may_not_be_filled_twice():
+    twice = [*ROWS, Row("theirs/c", (2,), "ours/b")]
+    with pytest.raises(ValueError, match="does not fit the model"):
+        read_rows(twice, arrays().__getitem__, weights(), "some.hdf5")
+
+
+@pytest.mark.parametrize(
+    "array, message",
+    [
+        (np.array([1.0, np.nan]), "theirs/b holds 1 values that are not finite .* among 2"),
+        (np.array([np.inf, -np.inf]), "theirs/b holds 2 values"),
+        (np.array([1e300, 1.0]), "theirs/b holds 1 values"),  # beyond float32
+        (np.array([1, 2]), "theirs/b should hold floats; got int64"),
+        (np.array([b"x", b"y"]), "theirs/b should hold floats; got \\|S1"),
+    ],
+)
+def test_values_that_are_no_numbers(array, message):
+    given = {**arrays(), "theirs/b": array}
+    with pytest.raises(ValueError, match=f"some.hdf5: array {message}"):
+        read_rows(ROWS, given.__getitem__, weights(), "some.hdf5")
+
+
+def test_writing_a_weight_that_the_format_lacks():
+    with pytest.raises(ValueError, match="no place for the weights ours/c"):
+        written_rows(ROWS, {**weights(), "ours/c": Weight(1)})
