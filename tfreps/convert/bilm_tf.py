@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from tfreps.convert import bilm_tf_options
-from tfreps.convert.table import Ignored, Row, check_names, read_rows, written_rows
+from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
 from tfreps.models.bilm import BiLM
 
 
@@ -56,13 +56,13 @@ def read(
         shapes, ignored = _shapes(file), []
         if embedding_file is not None:
             with _open(embedding_file) as extra:
-                rows = _shapes(extra).get("embedding", (0,))[0]
+                size = _vocabulary_size(extra)
             ignored = [
                 Ignored(row.foreign, "the embedding stands for it") for row in _token_rows(options)
             ]
-            options = {**options, "vocabulary_size": rows}
+            options = {**options, "vocabulary_size": size}
         elif options["vocabulary_size"] is not None:
-            options = {**options, "vocabulary_size": shapes.get("embedding", (0,))[0]}
+            options = {**options, "vocabulary_size": _vocabulary_size(file)}
         rows = table(options)
         outside = [row for row in rows if embedding_file is not None and row.foreign == "embedding"]
         check_names([row for row in rows if row not in outside], shapes, source, ignored)
@@ -74,7 +74,7 @@ def read(
         def array(name):
             if name == "embedding" and embedding_file is not None:
                 with _open(embedding_file) as extra:
-                    return _array(extra, name, embedding_source)
+                    return finite(_array(extra, name, embedding_source), name, embedding_source)
             return _array(file, name, source)
 
         read_rows(rows, array, weights_of(model), source)
@@ -96,17 +96,18 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
     options = bilm_tf_options.as_json(config)
     arrays = written_rows(table(config), weights_of(model))
     weights_file, options_file = Path(weights_file), Path(options_file)
-    temporary = weights_file.with_name(weights_file.name + ".part")
+    new_weights = weights_file.with_name(weights_file.name + ".part")
+    new_options = options_file.with_name(options_file.name + ".part")
     try:
-        with h5py.File(temporary, "w") as file:
+        with h5py.File(new_weights, "w") as file:
             for name, make in arrays.items():
                 file[name] = make()
-        os.replace(temporary, weights_file)
+        new_options.write_text(json.dumps(options, indent=1) + "\n", encoding="utf-8")
+        os.replace(new_weights, weights_file)
+        os.replace(new_options, options_file)
     finally:
-        temporary.unlink(missing_ok=True)
-    temporary = options_file.with_name(options_file.name + ".part")
-    temporary.write_text(json.dumps(options, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, options_file)
+        new_weights.unlink(missing_ok=True)
+        new_options.unlink(missing_ok=True)
 
 
 def weights_of(model: BiLM) -> dict[str, object]:
@@ -188,6 +189,11 @@ def _shapes(file) -> dict[str, tuple[int, ...]]:
         )
     )
     return shapes
+
+
+def _vocabulary_size(file) -> int:
+    """Rows of the array `embedding`; 0 where there is no such array."""
+    return (*_shapes(file).get("embedding", ()), 0)[0]
 
 
 def _array(file, name: str, source: str) -> np.ndarray:

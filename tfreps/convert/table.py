@@ -102,7 +102,7 @@ def read_rows(
             f"  rows without a weight: {_listed(unknown)}"
         )
     for row in rows:
-        value = row.read(_finite(arrays(row.foreign), row.foreign, source))
+        value = row.read(finite(arrays(row.foreign), row.foreign, source))
         weight = weights[row.ours]
         if tuple(value.shape) != tuple(weight.shape):
             raise ValueError(
@@ -133,7 +133,8 @@ def written_rows(
     return {row.foreign: (lambda row=row: make(row)) for row in rows}
 
 
-def _finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
+def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
+    """The array in float32; ValueError unless it holds finite floats alone."""
     if not np.issubdtype(array.dtype, np.floating):
         raise ValueError(f"{source}: array {name} should hold floats; got {array.dtype}.")
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite: bad as well
