@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "signatures": {"models", "text", "token_reader", "scoring"},
     "pretrained": {"models", "run_folder"},  # a model from wherever it was saved
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
+    "continuation": {"convert", "models", "optimizers", "pretrained", "text"},
 }
 # The methods that read and write foreign weights hand over to the converters.
 MAY_IMPORT_INSIDE_FUNCTIONS = {"models": {"convert"}}

@@ -167,3 +167,12 @@ def test_vocabulary(run):
     run.vocabulary_path.unlink()
     with pytest.raises(ValueError, match="vocabulary.txt"):
         run.vocabulary()
+
+
+def test_a_folder_is_checked_without_changing_it(run, tmp_path):
+    RunFolder.check_free(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(ValueError, match="already holds a run"):
+        RunFolder.check_free(run.path)
+    RunFolder.check_free(run.path, overwrite=True)
+    assert run.options_path.exists()

@@ -1,6 +1,8 @@
 """Callbacks of a training run: figures for TensorBoard, a progress line, checkpoints."""
 
 import json
+import math
+import os
 import sys
 import time
 
@@ -95,7 +97,7 @@ class Checkpoints(keras.callbacks.Callback):
 
 
 class BestModel(keras.callbacks.Callback):
-    """Keeps the model with the lowest validation perplexity.
+    """Keeps the model with the lowest validation perplexity; without validation, the newest.
 
     Args:
         save: function that saves a model, whole or not at all.
@@ -108,12 +110,17 @@ class BestModel(keras.callbacks.Callback):
         self.save, self.best, self.checkpoints = save, best, checkpoints
 
     def on_epoch_end(self, epoch, logs=None):
-        perplexity = (logs or {}).get("val_perplexity")
-        if perplexity is None:
+        figures = {}
+        if "val_perplexity" in (logs or {}):
+            figures = {"perplexity": float(logs["val_perplexity"]), "step": self.checkpoints.step}
+            if not figures["perplexity"] < self.best.get("perplexity", math.inf):
+                return
+        try:
             self.save(self.model)
-        elif float(perplexity) < self.best.get("perplexity", float("inf")):
-            self.best.update(perplexity=float(perplexity), step=self.checkpoints.step)
-            self.save(self.model)
+        except OSError as error:  # the best model so far is still there: go on
+            print(f"\nwarning: the model was not saved: {error}", file=sys.stderr)
+            return
+        self.best.update(figures)
 
 
 class TrainingLog(keras.callbacks.Callback):
@@ -156,14 +163,14 @@ class TrainingLog(keras.callbacks.Callback):
             name: tf.summary.create_file_writer(str(folder / name))
             for name in ("train", "validation")
         }
-        self.begin = self.window_begin = time.monotonic()
-        self.window_step = None
+        self.begin = time.monotonic()
+        self.window_step, self.window_begin = None, self.begin
 
     def on_train_begin(self, logs=None):
         if self.window_step is None:
             _keep_up_to(self.history_path, self.checkpoints.step)
-            self.window_step = self.checkpoints.step
-        self.window_begin = time.monotonic()
+        # Time spent on measuring and saving between two epochs is no training.
+        self.window_step, self.window_begin = self.checkpoints.step, time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
         step = self.checkpoints.step + 1
@@ -265,7 +272,9 @@ def _keep_up_to(path, step):
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     whole = [line for line in lines if line.endswith("\n")]
     kept = [line for line in whole if json.loads(line)["step"] <= step]
-    path.write_text("".join(kept), encoding="utf-8")
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text("".join(kept), encoding="utf-8")
+    os.replace(temporary, path)
 
 
 def _clock(seconds):

@@ -67,15 +67,33 @@ class RunFolder:
             ValueError: the folder holds something, or an option cannot be written as JSON.
         """
         run = cls(path, program, as_json(options))
-        if run.path.exists() and not run.path.is_dir():
-            raise ValueError(f"Expected a folder for the run, but {run.path} is a file.")
-        if run.path.is_dir():
-            clear_run(run.path, overwrite)
+        run.check_free(run.path, overwrite)
+        clear_run(run.path)
         run.logs_path.mkdir(parents=True, exist_ok=True)
         run.checkpoints_path.mkdir(exist_ok=True)
         head = {"program": program, "format_version": FORMAT_VERSION}
         write_json(run.options_path, {**head, "options": run.options})
         return run
+
+    @staticmethod
+    def check_free(path: str | os.PathLike, overwrite: bool = False) -> None:
+        """Raises what `create` would raise about the folder, and changes nothing."""
+        path = pathlib.Path(path)
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"Expected a folder for the run, but {path} is a file.")
+        found = sorted(item.name for item in path.glob("*") if item.name != OPTIONS + ".tmp")
+        if found and OPTIONS not in found:
+            raise ValueError(
+                f"{path} is neither empty nor a run folder (it holds {found[0]!r}): "
+                "choose another folder for the run."
+            )
+        if found:
+            head = read_head(path / OPTIONS)
+            if not overwrite:
+                raise ValueError(
+                    f"{path} already holds a run of `tfreps {head['program']}`: continue it with "
+                    "--resume, remove it, or choose another folder."
+                )
 
     @classmethod
     def open(
@@ -169,22 +187,8 @@ def read_head(path: pathlib.Path) -> dict:
     return head
 
 
-def clear_run(path: pathlib.Path, overwrite: bool) -> None:
-    """Empties a folder of an earlier run if allowed; refuses any other that holds something."""
-    found = [item.name for item in path.iterdir() if item.name != OPTIONS + ".tmp"]
-    if not found:
-        return
-    if OPTIONS not in found:
-        raise ValueError(
-            f"{path} is neither empty nor a run folder (it holds {sorted(found)[0]!r}): "
-            "choose another folder for the run."
-        )
-    head = read_head(path / OPTIONS)
-    if not overwrite:
-        raise ValueError(
-            f"{path} already holds a run of `tfreps {head['program']}`: continue it with --resume, "
-            "remove it, or choose another folder."
-        )
+def clear_run(path: pathlib.Path) -> None:
+    """Removes what a run has in its folder, and nothing else."""
     for name in CONTENTS:
         item = path / name
         if item.is_dir() and not item.is_symlink():

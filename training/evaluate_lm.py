@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.data import LMBatches, count_corpus, sentence_batches
+from tfreps.models import BiLMPretrainer
 from tfreps.run_folder import RunFolder, parse_options
 
 PROGRAM = "evaluate-lm"
@@ -23,10 +24,18 @@ PROGRAM = "evaluate-lm"
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    run = RunFolder.open(options.model, "pretrain-elmo")
+    run = RunFolder.open(options.model, ("pretrain-elmo", "convert"))
+    model = run.load_model()
+    if not isinstance(model, BiLMPretrainer):
+        raise ValueError(
+            f"{run.path} holds a {type(model).__name__} without softmax, which predicts no tokens: "
+            f"train one with tfreps pretrain-elmo --init {run.path}."
+        )
     vocabulary = run.vocabulary()
     counts = count_corpus(options.text, vocabulary, skip_blank=True)
-    model = run.load_model()
+    unigrams = None
+    if options.unigram_from:
+        unigrams = count_corpus(options.unigram_from, vocabulary, skip_blank=True)
 
     begin = time.monotonic()
     if options.state == "carry":
@@ -47,8 +56,8 @@ def main(argv=None):
     }
     if options.state == "carry":
         results["batch_size"] = options.batch_size
-    if options.unigram_from:
-        results["unigram_perplexity"] = unigram_perplexity(options, vocabulary, counts)
+    if unigrams:
+        results["unigram_perplexity"] = unigram_perplexity(vocabulary, unigrams, counts)
     say(results, run)
     run.write_results({**run.results(), "evaluation": results})
     return 0
@@ -72,16 +81,22 @@ def make_parser():
     return parser
 
 
+def reading(bilm):
+    """How the biLM reads text, as `tfreps.data` calls it."""
+    return {
+        "bidirectional": bilm.bidirectional,
+        "characters": "table" if bilm.vocabulary_size is None else None,
+        "max_characters": bilm.max_characters,
+    }
+
+
 def sentence_totals(model, vocabulary, options):
     """Sum of NLL and number of tokens of each direction, float64 `[2, G]`; each sentence alone."""
-
     batches = sentence_batches(
         options.text,
         vocabulary,
         options.batch_size,
-        bidirectional=model.bilm.bidirectional,
-        characters="table" if model.bilm.vocabulary_size is None else None,
-        max_characters=model.bilm.max_characters,
+        **reading(model.bilm),
     )
 
     @tf.function(input_signature=[batches.element_spec])
@@ -93,15 +108,12 @@ def sentence_totals(model, vocabulary, options):
 
 def carried_totals(model, vocabulary, options):
     """The same in bilm-tf's way: rows run on from sentence to sentence and carry their state."""
-
     batches = LMBatches(
         options.text,
         vocabulary,
         options.batch_size,
         options.unroll_steps,
-        bidirectional=model.bilm.bidirectional,
-        characters="table" if model.bilm.vocabulary_size is None else None,
-        max_characters=model.bilm.max_characters,
+        **reading(model.bilm),
         passes=1,
         skip_blank=True,
     )
@@ -135,9 +147,8 @@ def perplexities(totals):
     return {**each, "perplexity": math.exp(np.mean(means))}
 
 
-def unigram_perplexity(options, vocabulary, counts):
+def unigram_perplexity(vocabulary, train, counts):
     """Perplexity of the text under the training text's counts plus one, sentence ends included."""
-    train = count_corpus(options.unigram_from, vocabulary, skip_blank=True)
     smoothed = _with_ends(vocabulary, train).astype(np.float64) + 1.0
     log_probabilities = np.log(smoothed / smoothed.sum())
     seen = _with_ends(vocabulary, counts)

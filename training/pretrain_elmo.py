@@ -17,8 +17,13 @@ import keras
 import tensorflow as tf
 
 from tfreps.callbacks import BestModel, Checkpoints, TrainingLog
-from tfreps.convert import bilm_tf_checkpoint
-from tfreps.data import LMBatches, sentence_batches
+from tfreps.continuation import (
+    continue_pretraining,
+    restore_accumulators,
+    set_vocabulary,
+    word_options,
+)
+from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
 from tfreps.optimizers import TF1Adagrad
@@ -26,49 +31,35 @@ from tfreps.run_folder import RunFolder, parse_options
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
-# Options of BiLM that have a flag of their own, with the type of the flag.
-MODEL_FLAGS = {
-    "filters": json.loads,
-    "character_dim": int,
-    "num_highways": int,
-    "activation": str,
-    "max_characters": int,
-    "units": int,
-    "projection_dim": int,
-    "num_layers": int,
-    "cell_clip": float,
-    "projection_clip": float,
-    "dropout": float,
-}
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+NUM_SAMPLED = 8192  # as in bilm-tf
 # Every 8th batch of sentences, up to 40: the training text whose full-softmax perplexity is logged.
 SAMPLE_EVERY, SAMPLE_BATCHES = 8, 40
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check(options)
     # Keras says so of every data set whose length it does not know.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
-    run = open_run(options)
+    earlier = earlier_run(options)
+    vocabulary = read_vocabulary(options, earlier)
     keras.utils.set_random_seed(options.seed)
     if options.deterministic:
         tf.config.experimental.enable_op_determinism()
-    vocabulary = Vocabulary.read(run.vocabulary_path)
-    batches = make_batches(options, vocabulary)
-    check_text(options, vocabulary, batches)
 
     model, accumulators = make_model(options, vocabulary)
+    batches, validation, sample = make_data(options, model, vocabulary)
     steps_per_epoch, total_steps = count_steps(options, batches)
     model.compile(optimizer=make_optimizer(options, total_steps), jit_compile=False)
     restore_accumulators(model, accumulators)
-    callbacks = make_callbacks(options, run, batches, total_steps, vocabulary)
+
+    run = earlier or RunFolder.create(options.run, PROGRAM, given(options), options.overwrite)
+    vocabulary.write(run.vocabulary_path)
+    callbacks = make_callbacks(options, run, batches, total_steps, sample)
     checkpoints = callbacks[-1]
     position = checkpoints.restore(model) if options.resume else None
-    say_start(options, run, model, batches, checkpoints.step, total_steps)
-
-    validation = None
-    if options.validation:
-        validation = sentences(options, options.validation, vocabulary)
+    say_start(run, model, batches, checkpoints.step, total_steps)
     model.stop_training = False
     while checkpoints.step < total_steps and not model.stop_training:
         epoch = checkpoints.step // steps_per_epoch
@@ -84,7 +75,7 @@ def main(argv=None):
             verbose=0,
         )
         position = batches.state(checkpoints.step)
-    say_end(run, model, checkpoints)
+    say_end(run, checkpoints)
     return 0
 
 
@@ -98,29 +89,30 @@ def make_parser():
     add("--resume", action="store_true", help="go on with the killed run in that folder")
     add("--overwrite", action="store_true", help="replace an earlier run in that folder")
     add = parser.add_argument_group("model").add_argument
-    add("--preset", choices=sorted(ELMO), default="elmo_small", help="sizes (elmo_small)")
-    for name, kind in MODEL_FLAGS.items():
-        add(f"--{name.replace('_', '-')}", type=kind, help=f"{name} of BiLM, instead of preset's")
+    add("--init", help="go on from HDF5 weights, a bilm-tf checkpoint folder or a run folder")
+    add("--init-options", help="options.json of --init, if it does not lie beside it")
+    add("--preset", choices=sorted(ELMO), help="sizes (elmo_small), unless these flags say others:")
+    for name, kind in SIZES.items():
+        add(f"--{name.replace('_', '-')}", type=kind, help=f"{name} of BiLM")
     add("--no-skip-connections", action="store_true")
     add("--forward-only", action="store_true", help="one direction instead of two")
     add("--word-input", action="store_true", help="read token ids instead of characters")
     add("--tied", action="store_true", help="with --word-input: embedding and softmax are one")
-    add("--init", help="go on from HDF5 weights, a bilm-tf checkpoint folder or a run folder")
-    add("--init-options", help="options.json of --init, if it does not lie beside it")
+    add("--dropout", type=float, help="(0.1, or that of --init)")
+    add("--precision", choices=sorted(PRECISIONS), default="float32", help="of products (float32)")
     add = parser.add_argument_group("training").add_argument
     add("--batch-size", type=int, default=128, help="rows (128)")
     add("--unroll-steps", type=int, default=20, help="tokens of a row in a batch (20)")
     add("--epochs", type=float, default=10, help="passes over the text (10)")
     add("--steps", type=int, help="updates, instead of --epochs")
     add("--minutes", type=float, help="stop after this time")
-    add("--num-sampled", type=int, default=8192, help="negatives; 0: full softmax (8192)")
+    add("--num-sampled", type=int, help="negatives, 0: full softmax (8192, or 0 for fewer tokens)")
     add("--any-order", action="store_true", help="sample although the vocabulary is not sorted")
     add("--optimizer", choices=["adagrad", "adam"], default="adagrad", help="(adagrad)")
     add("--learning-rate", type=float, help="(0.2 for adagrad, 0.001 for adam)")
     add("--schedule", choices=["constant", "cosine"], default="constant", help="(constant)")
     add("--warmup-steps", type=int, default=0, help="of the cosine schedule (0)")
     add("--clip-norm", type=float, default=10.0, help="of the whole gradient; 0: none (10)")
-    add("--precision", choices=sorted(PRECISIONS), default="float32", help="of products (float32)")
     add("--seed", type=int, default=0, help="of weights, shuffling, dropout, negatives (0)")
     add("--deterministic", action="store_true", help="same numbers in every run; slower on GPUs")
     add = parser.add_argument_group("figures").add_argument
@@ -131,146 +123,167 @@ def make_parser():
     return parser
 
 
-def open_run(options):
-    """The run folder: a new one with its vocabulary, or the one to resume."""
-    given = {name: value for name, value in vars(options).items() if name != "resume"}
-    if options.resume and pathlib.Path(options.run, "options.json").exists():
-        run = RunFolder.open(options.run, PROGRAM)
-        changed = sorted(name for name in given if run.options.get(name) != given[name])
-        free = {"run", "minutes", "overwrite", "epochs", "steps", "validation"}
-        if set(changed) - free:
-            raise ValueError(
-                f"{options.run} was begun with other options: {', '.join(changed)}. Resume with "
-                "the options of before, or begin a new run with --init."
-            )
-        return run
-    path = options.vocabulary
-    if path is None and options.init and pathlib.Path(options.init, "vocabulary.txt").exists():
-        path = pathlib.Path(options.init, "vocabulary.txt")
-    if path is None:
-        raise ValueError("--vocabulary is missing: make one with tfreps build-vocabulary.")
-    vocabulary = Vocabulary.read(path)
-    run = RunFolder.create(options.run, PROGRAM, given, overwrite=options.overwrite)
-    vocabulary.write(run.vocabulary_path)
+def json_or_text(text):
+    """What JSON says; text that is no JSON as it is, for `check` to refuse."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+# Options of BiLM that have a flag of their own, with the type of the flag.
+SIZES = {
+    "filters": json_or_text,
+    "character_dim": int,
+    "num_highways": int,
+    "activation": str,
+    "max_characters": int,
+    "units": int,
+    "projection_dim": int,
+    "num_layers": int,
+    "cell_clip": float,
+    "projection_clip": float,
+}
+
+
+def check(options):
+    """Refuses what no later part would."""
+    positive = "epochs", "steps", "minutes", "learning_rate", "batch_size", "unroll_steps"
+    positive += "cell_clip", "projection_clip", "log_every", "checkpoint_every", "evaluate_every"
+    for names, is_fine, expected in (
+        (positive, lambda value: value > 0, "positive"),
+        (("num_sampled", "warmup_steps", "clip_norm"), lambda value: value >= 0, "0 or more"),
+        (("seed",), lambda value: 0 <= value < 2**31, "0 or more, and below 2^31"),
+        (("filters",), _are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
+    ):
+        for name in names:
+            value = getattr(options, name)
+            if value is not None and not is_fine(value):
+                flag = name.replace("_", "-")
+                raise ValueError(f"--{flag} must be {expected}; got {value!r}.")
+
+
+def _are_filters(pairs):
+    is_pair = [
+        isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
+        for pair in (pairs if isinstance(pairs, list) else [None])
+    ]
+    return all(is_pair)
+
+
+def given(options):
+    """What the run folder keeps of the options: all that `--resume` compares."""
+    return {name: value for name, value in vars(options).items() if name != "resume"}
+
+
+def earlier_run(options):
+    """The run that --resume goes on with; None where a new one begins."""
+    if not options.resume or not pathlib.Path(options.run, "options.json").exists():
+        RunFolder.check_free(options.run, options.overwrite)
+        return None
+    run = RunFolder.open(options.run, PROGRAM)
+    now = given(options)
+    # Moved text is recognised by its contents.
+    free = {"run", "overwrite", "train", "minutes", "histograms", "checkpoint_every"}
+    if options.schedule == "constant":
+        free |= {"epochs", "steps"}
+    changed = sorted(n for n in now if run.options.get(n) != now[n] and n not in free)
+    if changed:
+        raise ValueError(
+            f"{options.run} was begun with other options: {', '.join(changed)}. Resume with "
+            "the options of before, or begin a new run with --init."
+        )
     return run
 
 
-def make_batches(options, vocabulary):
-    return LMBatches(
+def read_vocabulary(options, earlier):
+    """That of the run to resume, else that of the flag, else that of --init."""
+    if earlier and earlier.vocabulary_path.exists():
+        return earlier.vocabulary()
+    inherited = pathlib.Path(options.init or "", "vocabulary.txt")
+    if options.vocabulary is None and not (options.init and inherited.exists()):
+        raise ValueError("--vocabulary is missing: make one with tfreps build-vocabulary.")
+    return Vocabulary.read(options.vocabulary or inherited)
+
+
+def make_model(options, vocabulary):
+    """A fresh pretrainer, or one that goes on from --init; and Adagrad's accumulators by path."""
+    sizes = {name: getattr(options, name) for name in SIZES}
+    sizes = {name: value for name, value in sizes.items() if value is not None}
+    switches = "preset", "no_skip_connections", "forward_only", "word_input", "tied"
+    changes = {"dtype": PRECISIONS[options.precision]}
+    if options.dropout is not None:
+        changes["dropout"] = options.dropout
+    num_sampled = options.num_sampled
+    if num_sampled is None:
+        num_sampled = NUM_SAMPLED if len(vocabulary) > NUM_SAMPLED else 0
+    head = {
+        "num_sampled": num_sampled or None,
+        "batch_size": options.batch_size,
+        "clip_norm": options.clip_norm or None,
+        "seed": options.seed,
+        "dtype": changes["dtype"],
+    }
+    if options.init:
+        fixed = [*sizes, *(name for name in switches if getattr(options, name))]
+        if fixed:
+            raise ValueError(f"--init brings its own {', '.join(fixed)}: leave the flags out.")
+        return continue_pretraining(options.init, vocabulary, options.init_options, changes, **head)
+    sizes = {"dropout": 0.1, **ELMO[options.preset or "elmo_small"], **sizes, **changes}
+    sizes["use_skip_connections"] = not options.no_skip_connections
+    sizes["bidirectional"] = not options.forward_only
+    if options.word_input:
+        sizes |= word_options(vocabulary)
+    model = BiLMPretrainer(BiLM(**sizes), len(vocabulary), tied=options.tied, **head)
+    set_vocabulary(model, vocabulary)
+    return model, {}
+
+
+def make_data(options, model, vocabulary):
+    """Batches to train on; whole sentences to measure on, held out and of the training text.
+
+    Reads all text once, so that what is wrong with it shows before training starts.
+    """
+    bilm = model.bilm
+    reading = {
+        "bidirectional": bilm.bidirectional,
+        "characters": "table" if bilm.vocabulary_size is None else None,
+        "max_characters": bilm.max_characters,
+    }
+    batches = LMBatches(
         options.train,
         vocabulary,
         options.batch_size,
         options.unroll_steps,
-        bidirectional=not options.forward_only,
-        characters=None if options.word_input else "table",
-        max_characters=options.max_characters or 50,
         shuffle=True,
         seed=options.seed,
         skip_blank=True,
+        **reading,
     )
-
-
-def sentences(options, files, vocabulary):
-    """Whole sentences, for measuring from the fixed state."""
-    return sentence_batches(
-        files,
-        vocabulary,
-        options.batch_size,
-        bidirectional=not options.forward_only,
-        characters=None if options.word_input else "table",
-        max_characters=options.max_characters or 50,
-    )
-
-
-def check_text(options, vocabulary, batches):
-    """Fails before the training does: unreadable text, or a vocabulary in the wrong order."""
     counts = batches.count()
     print(
         f"Training text: {counts.tokens:,} tokens in {counts.sentences:,} sentences, "
         f"{counts.unknown_tokens / counts.tokens:.2%} outside the vocabulary of "
         f"{len(vocabulary):,}."
     )
-    if options.num_sampled and not options.any_order:
+    if model.num_sampled and not options.any_order:
         vocabulary.check_order(counts.token_counts)
-
-
-def make_model(options, vocabulary):
-    """A fresh pretrainer, or one that goes on from --init; and Adagrad's accumulators by path."""
-    given = {name: getattr(options, name) for name in MODEL_FLAGS}
-    given = {name: value for name, value in given.items() if value is not None}
-    dtype = PRECISIONS[options.precision]
-    head = {
-        "num_sampled": options.num_sampled or None,
-        "batch_size": options.batch_size,
-        "clip_norm": options.clip_norm or None,
-        "tied": options.tied,
-        "seed": options.seed,
-        "dtype": dtype,
-    }
-    if options.init:
-        fixed = sorted(set(given) - {"dropout"})
-        if fixed:
-            raise ValueError(f"--init brings its own {', '.join(fixed)}: leave the flags out.")
-        changes = {"dropout": given.get("dropout", 0.1), "dtype": dtype}
-        model, accumulators = continue_from(options, vocabulary, changes, head)
-    else:
-        sizes = {"dropout": 0.1, **ELMO[options.preset], **given}
-        sizes["use_skip_connections"] = not options.no_skip_connections
-        sizes["bidirectional"] = not options.forward_only
-        if options.word_input:
-            sizes["vocabulary_size"] = len(vocabulary)
-            sizes["sentence_start_id"] = vocabulary.start_id + 1
-            sizes["sentence_end_id"] = vocabulary.end_id + 1
-        model, accumulators = (
-            BiLMPretrainer(BiLM(**sizes, dtype=dtype), len(vocabulary), **head),
-            {},
-        )
-    if model.character_table is not None:
-        model.set_character_table(vocabulary.character_table(model.bilm.max_characters))
-    return model, accumulators
-
-
-def continue_from(options, vocabulary, changes, head):
-    """The pretrainer that --init names, with a new softmax unless its vocabulary is the same."""
-    path = pathlib.Path(options.init)
-    if path.is_file():
-        file = options.init_options or path.with_name("options.json")
-        bilm = BiLM.from_bilm_tf(file, path, **changes)
-        return BiLMPretrainer(bilm, len(vocabulary), **head), {}
-    if not (path / "model.keras").exists():
-        restored = bilm_tf_checkpoint.read(path, changes, **head)
-        if restored.model.vocabulary_size != len(vocabulary):
-            raise ValueError(
-                f"{path} was trained with {restored.model.vocabulary_size} tokens, the vocabulary "
-                f"has {len(vocabulary)}: give the one of that run."
-            )
-        return restored
-    earlier = RunFolder.open(path, PROGRAM)
-    source = earlier.load_model()
-    bilm = BiLM.from_config({**source.bilm.get_config(), **changes})
-    model = BiLMPretrainer(bilm, len(vocabulary), **head)
-    pairs = [(bilm, source.bilm)]
-    if earlier.vocabulary().tokens == vocabulary.tokens:
-        pairs.append((model.softmax, source.softmax))
-    for ours, theirs in pairs:
-        for weight, value in zip(ours.trainable_weights, theirs.trainable_weights, strict=True):
-            weight.assign(value)
-    return model, {}
-
-
-def restore_accumulators(model, accumulators):
-    """Hands accumulators of a bilm-tf checkpoint to the optimiser."""
-    if accumulators and isinstance(model.optimizer, TF1Adagrad):
-        model.optimizer.build(model.trainable_variables)
-        named = zip(model.trainable_variables, model.optimizer.accumulators, strict=True)
-        paths = {id(w): path for path, w in bilm_tf_checkpoint.weights_of(model).items()}
-        for weight, accumulator in named:
-            accumulator.assign(accumulators[paths[id(weight)]])
+    validation = sample = None
+    if options.validation:
+        count_corpus(options.validation, vocabulary, skip_blank=True)
+        held_out, train = options.validation, options.train
+        validation = sentence_batches(held_out, vocabulary, options.batch_size, **reading)
+        if model.num_sampled:
+            sample = sentence_batches(train, vocabulary, options.batch_size, **reading)
+            sample = sample.shard(SAMPLE_EVERY, 0).take(SAMPLE_BATCHES)
+    return batches, validation, sample
 
 
 def make_optimizer(options, total_steps):
     """bilm-tf's Adagrad, or Adam; clipping is the model's, over all directions at once."""
-    rate = options.learning_rate or {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
+    rate = options.learning_rate
+    if rate is None:
+        rate = {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
     if options.schedule == "cosine":
         rate = keras.optimizers.schedules.CosineDecay(
             0.0 if options.warmup_steps else rate,
@@ -288,15 +301,11 @@ def count_steps(options, batches):
     return options.evaluate_every or -(-positions // per_step), total
 
 
-def make_callbacks(options, run, batches, total_steps, vocabulary):
+def make_callbacks(options, run, batches, total_steps, sample):
     best = {}
     checkpoints = Checkpoints(
         run.checkpoints_path, batches.state, options.checkpoint_every, extra=best
     )
-    sample = None
-    if options.num_sampled and options.validation:
-        sample = sentences(options, options.train, vocabulary)
-        sample = sample.shard(SAMPLE_EVERY, 0).take(SAMPLE_BATCHES)
     log = TrainingLog(
         run.logs_path,
         options.batch_size * options.unroll_steps,
@@ -310,18 +319,22 @@ def make_callbacks(options, run, batches, total_steps, vocabulary):
     return [log, BestModel(run.save_model, best, checkpoints), checkpoints]
 
 
-def say_start(options, run, model, batches, step, total_steps):
-    millions = model.count_params() / 1e6
+def say_start(run, model, batches, step, total_steps):
     print(
-        f"{'Resuming' if step else 'Training'} {millions:.1f} million parameters in {run.path}: "
+        f"{'Resuming' if step else 'Training'} {model.count_params():,} parameters in {run.path}: "
         f"step {step:,} of {total_steps:,}, {batches.batches_per_pass:,} a pass.\n"
         f"Watch it with: tensorboard --logdir {run.logs_path}"
     )
 
 
-def say_end(run, model, checkpoints):
+def say_end(run, checkpoints):
     best = checkpoints.extra
-    run.write_results({"steps": checkpoints.step, "best_validation": best})
+    if not run.model_path.exists():
+        raise ValueError(
+            f"No model was saved in {run.path}: there was no disk space, or the validation "
+            "perplexity was never a number. In the latter case lower --learning-rate."
+        )
+    run.write_results({**run.results(), "steps": checkpoints.step, "best_validation": best})
     if best:
         print(f"Best validation perplexity {best['perplexity']:.2f} at step {best['step']:,}.")
     print(

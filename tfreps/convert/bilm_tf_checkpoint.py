@@ -114,14 +114,25 @@ def _training_name(row: Row, model_options: dict) -> str:
 
 
 def _open(folder: str | os.PathLike):
-    path = tf.train.latest_checkpoint(os.fspath(folder))
-    if path is None:
-        raise ValueError(
-            f"{folder}: expected a training folder of bilm-tf, with the file `checkpoint` and the "
-            "files that it names; there is none."
-        )
+    path = _newest(Path(folder))
     try:
         return tf.train.load_checkpoint(path), path
-    except (tf.errors.OpError, ValueError) as error:
+    except (tf.errors.OpError, ValueError, RuntimeError) as error:
         message = getattr(error, "message", str(error))
         raise ValueError(f"{path}: the checkpoint cannot be read ({message}).") from error
+
+
+def _newest(folder: Path) -> str:
+    """The checkpoint that the file `checkpoint` names, looked for in the folder if it was moved."""
+    try:
+        state = tf.train.get_checkpoint_state(os.fspath(folder))
+    except ValueError as error:
+        raise ValueError(f"{folder / 'checkpoint'}: cannot be read ({error}).") from error
+    named = Path(state.model_checkpoint_path) if state else folder / "model.ckpt"
+    for path in (named, folder / named.name):
+        if any(Path(f"{path}{ending}").is_file() for ending in ("", ".index")):
+            return str(path)
+    raise ValueError(
+        f"{folder}: expected a training folder of bilm-tf, with the file `checkpoint` and the "
+        f"files that it names; there is {'no ' + named.name if state else 'none'}."
+    )
