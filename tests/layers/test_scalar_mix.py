@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import oracles
 from tfreps.layers import ScalarMix
@@ -52,6 +53,14 @@ def test_padding_does_not_reach_the_statistics():
     layer, other = mix_with([0.3, -1.0, 2.0], 1.0, layer_norm=True), X.copy()
     other.transpose(0, 2, 1, 3)[~MASK] = 1e6
     np.testing.assert_array_equal(layer(X, mask=MASK)[MASK], layer(other, mask=MASK)[MASK])
+
+
+def test_a_batch_without_tokens_gives_finite_numbers_and_gradients():
+    layer, nothing = mix_with([0.3, -1.0, 2.0], 1.0, layer_norm=True), np.zeros_like(MASK)
+    with tf.GradientTape() as tape:
+        y = tf.where(nothing[..., None], layer(X, mask=nothing), 0.0)
+    gradients = tape.gradient(y, [weight.value for weight in layer.weights])
+    assert all((np.asarray(gradient) == 0.0).all() for gradient in gradients)
 
 
 def test_the_top_alone_has_one_weight():

@@ -114,7 +114,7 @@ def _normalise(x, mask, epsilon):
     real = tf.ones_like(x[:, :1, :, :1])  # [B, 1, T, 1]
     if mask is not None:
         real = tf.cast(mask, "float32")[:, None, :, None]
-    count = tf.reduce_sum(real) * tf.cast(tf.shape(x)[-1], "float32")
+    count = tf.maximum(tf.reduce_sum(real), 1.0) * tf.cast(tf.shape(x)[-1], "float32")
     over = [0, 2, 3]
     mean = tf.reduce_sum(x * real, over, keepdims=True) / count  # [1, L, 1, 1]
     variance = tf.reduce_sum(tf.square((x - mean) * real), over, keepdims=True) / count
