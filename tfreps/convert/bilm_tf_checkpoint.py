@@ -17,6 +17,8 @@ IGNORED = (
     Ignored("train_perplexity", "a figure, no weight"),
 )
 ADAGRAD = "/Adagrad"  # what TF 1 puts behind the name of a weight for its accumulator
+# What TensorFlow raises for files that are torn or none of its own.
+UNREADABLE = tf.errors.OpError, ValueError, RuntimeError, IndexError
 
 
 class Restored(NamedTuple):
@@ -72,13 +74,19 @@ def read(
     has_slots = any(name.endswith(ADAGRAD) for name in shapes)
     check_names(rows + slots if has_slots else rows, shapes, source, IGNORED)
 
+    def array(name):
+        try:
+            return reader.get_tensor(name)
+        except UNREADABLE as error:
+            raise ValueError(f"{source}: array {name} cannot be read ({error}).") from error
+
     bilm = BiLM(**{**options, **(model_changes or {})})
     model = BiLMPretrainer(bilm, **{**training, **pretrainer_options})
-    read_rows(rows, reader.get_tensor, weights_of(model), source)
+    read_rows(rows, array, weights_of(model), source)
     accumulators = {}
     if has_slots:
         arrays = {path: _Array(weight) for path, weight in weights_of(model).items()}
-        read_rows(slots, reader.get_tensor, arrays, source)
+        read_rows(slots, array, arrays, source)
         accumulators = {path: array.value for path, array in arrays.items()}
         for path in set(accumulators) & {"token_encoder/characters", "token_encoder/embeddings"}:
             accumulators[path][0] = 1.0  # the row of "no token", which never learns
@@ -117,7 +125,7 @@ def _open(folder: str | os.PathLike):
     path = _newest(Path(folder))
     try:
         return tf.train.load_checkpoint(path), path
-    except (tf.errors.OpError, ValueError, RuntimeError) as error:
+    except UNREADABLE as error:
         message = getattr(error, "message", str(error))
         raise ValueError(f"{path}: the checkpoint cannot be read ({message}).") from error
 
