@@ -156,7 +156,7 @@ def tagger(bilm, kind, fine_tune):
 
 @pytest.mark.parametrize(
     "kind, fine_tune",
-    [("character ids", False), ("tokens", False), ("sentences", False), ("sentences", True)],
+    [("character ids", False), ("tokens", False), ("sentences", True)],
 )
 def test_a_tagger_trains_saves_and_loads(tmp_path, kind, fine_tune):
     _, _, bilm = make_bilm(tmp_path, initial_state="warm")
