@@ -27,8 +27,8 @@ class TF1Adagrad(keras.optimizers.Optimizer):
     Example:
     >>> weight = keras.Variable([1.0])
     >>> TF1Adagrad(learning_rate=0.2).apply([tf.constant([3.0])], [weight])
-    >>> weight.numpy().round(4).tolist()        # 1 - 0.2 * 3 / sqrt(1 + 9)
-    [0.8103]
+    >>> weight.numpy().round(4)        # 1 - 0.2 * 3 / sqrt(1 + 9)
+    array([0.8103], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.2, initial_accumulator_value=1.0, name="adagrad", **kwargs):
