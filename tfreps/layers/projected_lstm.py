@@ -68,7 +68,8 @@ def _forward(inputs, mask, hidden, cell, weights, options, keep):
     units = kernel.shape[1] // 4
     dtype = options["compute_dtype"]
     from_inputs = product(tf.reshape(inputs, [-1, dim]), kernel[: inputs.shape[-1]], dtype)
-    from_inputs = tf.reshape(from_inputs + bias, [num_steps, batch, 4 * units])
+    from_inputs = tf.nn.bias_add(from_inputs, bias)  # [T*B, 4U]
+    from_inputs = tf.reshape(from_inputs, [num_steps, batch, 4 * units])
     recurrent = kernel[inputs.shape[-1] :]  # [H, 4U]
 
     def step(t, hidden, cell, outputs, tape):
@@ -81,10 +82,10 @@ def _forward(inputs, mask, hidden, cell, weights, options, keep):
         tape = tuple(array.write(t, value) for array, value in zip(tape, saved, strict=True))
         output = new_hidden
         if mask is not None:
-            real = mask[t]  # [B, 1]
-            output = new_hidden * real
-            new_hidden = output + hidden * (1.0 - real)
-            new_cell = new_cell * real + cell * (1.0 - real)
+            real = mask[t] > 0  # [B, 1]
+            output = tf.where(real, new_hidden, 0.0)
+            new_hidden = tf.where(real, new_hidden, hidden)
+            new_cell = tf.where(real, new_cell, cell)
         return t + 1, new_hidden, new_cell, outputs.write(t, output), tape
 
     def array():  # the gradient reads some twice, which an eager array allows only if told
