@@ -246,14 +246,17 @@ class TrainingLog(keras.callbacks.Callback):
 
 
 def _variables(model):
-    """All variables of a model, its metrics and its optimiser by a name of their own."""
+    """All variables of a model, its metrics and its optimiser by a name of their own.
+
+    Without the names of their layers, some of which Keras counts up through the process.
+    """
     groups = {
         "model": model.variables,
         "metrics": model.metrics_variables,
         "optimizer": model.optimizer.variables,
     }
     return {
-        f"{group}/{number}/{variable.path}": variable
+        f"{group}/{number}/{variable.name}": variable
         for group, variables in groups.items()
         for number, variable in enumerate(variables)
     }

@@ -211,7 +211,8 @@ def make_model(options, vocabulary):
     sizes = {name: getattr(options, name) for name in SIZES}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     switches = "preset", "no_skip_connections", "forward_only", "word_input", "tied"
-    changes = {"dtype": PRECISIONS[options.precision]}
+    # Names that Keras does not count up: those of the optimiser hold them.
+    changes = {"dtype": PRECISIONS[options.precision], "name": "bilm"}
     if options.dropout is not None:
         changes["dropout"] = options.dropout
     num_sampled = options.num_sampled
@@ -223,6 +224,7 @@ def make_model(options, vocabulary):
         "clip_norm": options.clip_norm or None,
         "seed": options.seed,
         "dtype": changes["dtype"],
+        "name": "pretrainer",
     }
     if options.init:
         fixed = [*sizes, *(name for name in switches if getattr(options, name))]

@@ -1,0 +1,201 @@
+"""`tfreps pretrain-elmo`: what a run leaves behind, and what its flags do."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tests.training.pretraining import flags, history, losses, pretrain
+from tfreps.__main__ import main
+from tfreps.checkpoint import list_checkpoints, load_latest_checkpoint
+from tfreps.models import BiLMPretrainer
+from tfreps.run_folder import RunFolder
+from tfreps.text import Vocabulary
+
+# Tracing takes seconds: what is not about the network runs with the least of one.
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+
+
+def events(folder):
+    """The figures of an event folder: tag -> {step: value}."""
+    accumulator = EventAccumulator(str(folder), size_guidance={"tensors": 0})
+    accumulator.Reload()
+    return {
+        tag: {e.step: tf.make_ndarray(e.tensor_proto) for e in accumulator.Tensors(tag)}
+        for tag in accumulator.Tags()["tensors"]
+    }
+
+
+def test_the_run_folder(trained, corpus):
+    run = RunFolder.open(trained, "pretrain-elmo")
+    assert run.options["units"] == 16 and run.options["filters"] == [[1, 8], [2, 8]]
+    assert run.options["unroll_steps"] == 5 and "resume" not in run.options
+    vocabulary = Vocabulary.read(corpus / "vocabulary.txt")
+    assert run.vocabulary().tokens == vocabulary.tokens
+    model = run.load_model()
+    assert isinstance(model, BiLMPretrainer) and model.bilm.units == 16
+    assert model.bilm.dropout == 0.1 and model.bilm.use_skip_connections
+    np.testing.assert_array_equal(model.character_table, vocabulary.character_table())
+    steps = [step for step, _ in list_checkpoints(run.checkpoints_path)]
+    assert steps == [34, 28]
+    assert not [p for p in trained.rglob("*") if "tmp" in p.name or "saving" in p.name]
+
+
+def test_the_best_weights_are_kept(trained):
+    validation = [line for line in history(trained) if line["run"] == "validation"]
+    assert [line["step"] for line in validation] == [17, 34]  # 334 positions, 20 a step
+    best = min(validation, key=lambda line: line["perplexity/mean"])
+    results = json.loads((trained / "results.json").read_text())
+    assert results["steps"] == 34
+    assert results["best_validation"] == {"perplexity": best["perplexity/mean"], "step": 34}
+    assert best["perplexity/mean"] < validation[0]["perplexity/mean"]  # it learns
+
+
+def test_tensorboard_shows_what_happened(trained):
+    validation, train = events(trained / "logs/validation"), events(trained / "logs/train")
+    perplexities = {"perplexity/forward", "perplexity/backward", "perplexity/mean"}
+    assert set(validation) == perplexities
+    weights = {tag for tag in train if tag.startswith("weights/")}
+    assert set(train) - weights == perplexities | {
+        "training/sampled_perplexity",
+        "training/tokens_per_second",
+        "training/learning_rate",
+        "training/gradient_norm",
+    }
+    assert any("softmax/kernel" in tag for tag in weights) and len(weights) >= 20
+    for found, run in ((validation, "validation"), (train, "train")):
+        for line in history(trained):
+            for tag, value in line.items():
+                if line["run"] == run and "/" in tag:
+                    assert found[tag].pop(line["step"]) == np.float32(value), tag
+    speeds = train.pop("training/tokens_per_second")
+    assert sorted(speeds) == [5, 10, 15, 20, 25, 30] and all(0 < v < 1e6 for v in speeds.values())
+    left = {tag: steps for tag, steps in {**train, **validation}.items() if steps}
+    assert set(left) == weights
+
+
+def test_the_figures(trained):
+    lines = history(trained)
+    assert list(losses(trained)) == [5, 10, 15, 20, 25, 30]
+    rates = {line.get("training/learning_rate") for line in lines} - {None}
+    assert rates == {float(np.float32(0.2))}
+    assert all(0 < line.get("training/gradient_norm", 1) < 100 for line in lines)
+    for line in lines:
+        if "perplexity/mean" in line:  # the mean over all tokens of both directions
+            mean = math.sqrt(line["perplexity/forward"] * line["perplexity/backward"])
+            assert line["perplexity/mean"] == pytest.approx(mean, rel=1e-6)
+
+
+def test_progress_and_what_to_do_next(corpus, tmp_path, capsys):
+    pretrain(corpus, tmp_path / "run", *LEAST, steps=4, sizes=[], validation=False)
+    out, err = capsys.readouterr()
+    assert "304 tokens in 30 sentences, 0.00% outside the vocabulary of 119" in out
+    assert f"tensorboard --logdir {tmp_path / 'run' / 'logs'}" in out
+    assert f"Wrote {tmp_path / 'run' / 'model.keras'}" in out and "tfreps evaluate-lm" in out
+    first = err.splitlines()[0]
+    assert first.startswith("step 2 of 4 | sampled perplexity ") and first.endswith(" left")
+    assert " tokens/s | 0:" in first
+
+
+def test_full_softmax_adam_and_cosine(corpus, tmp_path):
+    more = ["--num-sampled", "0", "--optimizer", "adam", "--schedule", "cosine"]
+    more += ["--warmup-steps", "4", "--log-every", "1", "--learning-rate", "0.01"]
+    run = pretrain(corpus, tmp_path / "run", *LEAST, *more, steps=8, sizes=[])
+    lines = [line for line in history(run) if "training/learning_rate" in line]
+    rates = [line["training/learning_rate"] for line in lines]
+    # The rate that the next step will have: up to 0.01 in 4 steps, down a cosine in 4 more.
+    up = [0.01 * step / 4 for step in range(1, 5)]
+    down = [0.005 * (1 + math.cos(math.pi * step / 4)) for step in range(1, 5)]
+    np.testing.assert_allclose(rates, up + down, atol=1e-8)
+    assert "training/training_perplexity" in lines[0]  # no sampled one
+    assert [line["run"] for line in history(run) if "perplexity/mean" in line] == ["validation"]
+    assert RunFolder.open(run).load_model().num_sampled is None
+
+
+def test_words_tied(corpus, tmp_path):
+    sizes = ["--units", "8", "--projection-dim", "4"]
+    more = ["--word-input", "--tied"]
+    run = pretrain(corpus, tmp_path / "run", *more, steps=2, sizes=sizes, validation=False)
+    model = RunFolder.open(run).load_model()
+    assert model.tied and model.bilm.vocabulary_size == 119 and model.bilm.bidirectional
+    assert (model.bilm.sentence_start_id, model.bilm.sentence_end_id) == (1, 2)
+    assert not hasattr(model.softmax, "kernel")
+
+
+def test_one_direction(corpus, tmp_path):
+    run = pretrain(corpus, tmp_path / "run", *LEAST, "--no-skip-connections", sizes=[], steps=2)
+    tags = {tag for line in history(run) for tag in line if tag.startswith("perplexity/")}
+    assert tags == {"perplexity/forward", "perplexity/mean"}
+    bilm = RunFolder.open(run).load_model().bilm
+    assert not bilm.bidirectional and not bilm.use_skip_connections
+
+
+def test_bfloat16_is_close_to_float32(corpus, tmp_path):
+    options = {"sizes": [], "validation": False, "steps": 12}
+    full = pretrain(corpus, tmp_path / "full", *LEAST, **options)
+    half = pretrain(corpus, tmp_path / "half", *LEAST, "--precision", "bfloat16", **options)
+    assert losses(half) == pytest.approx(losses(full), rel=0.02) and losses(half) != losses(full)
+    model = RunFolder.open(half).load_model()
+    assert model.bilm.bilstm.compute_dtype == "bfloat16"
+    assert {str(w.dtype) for w in model.trainable_weights} == {"float32"}
+
+
+def test_float16_resumes_with_its_loss_scale(corpus, tmp_path):
+    more = [*LEAST, "--precision", "float16"]
+    options = {"sizes": [], "validation": False}
+    whole = pretrain(corpus, tmp_path / "whole", *more, steps=12, **options)
+    halves = pretrain(corpus, tmp_path / "halves", *more, steps=6, **options)
+    pretrain(corpus, halves, *more, "--resume", steps=12, **options)
+    assert losses(halves) == pytest.approx(losses(whole), rel=1e-3)
+    _, arrays, _ = load_latest_checkpoint(halves / "checkpoints")
+    scales = [array for name, array in arrays.items() if name.endswith("dynamic_scale")]
+    assert len(scales) == 1 and scales[0] > 1.0
+
+
+def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
+    run = tmp_path / "run"
+    options = {"sizes": [], "steps": 10}
+    pretrain(corpus, run, *LEAST, "--minutes", "1e-9", **options)
+    assert json.loads((run / "results.json").read_text())["steps"] == 1
+    pretrain(corpus, run, *LEAST, "--resume", **options)
+    assert list(losses(run)) == [2, 4, 6, 8, 10]
+    (run / "results.json").write_text('{"evaluation": {"perplexity": 1.0}}')
+    pretrain(corpus, run, *LEAST, "--resume", **options)  # done already
+    results = json.loads((run / "results.json").read_text())
+    assert results["steps"] == 10 and results["evaluation"] == {"perplexity": 1.0}
+
+
+def test_epochs_are_counted_in_tokens(corpus, tmp_path):
+    """334 positions, 20 a step: one and a half passes are 25 steps."""
+    line = flags(corpus, tmp_path / "run", *LEAST, "--epochs", "1.5", sizes=[], validation=False)
+    at = line.index("--steps")
+    assert main([*line[:at], *line[at + 2 :]]) == 0
+    assert json.loads((tmp_path / "run/results.json").read_text())["steps"] == 25
+
+
+def test_options_from_a_file(corpus, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"units": 6, "projection_dim": 2, "forward_only": True}))
+    more = ["--config", config, "--projection-dim", "3", "--num-layers", "1", "--word-input"]
+    run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], validation=False)
+    bilm = RunFolder.open(run).load_model().bilm
+    assert (bilm.bidirectional, bilm.units, bilm.projection_dim) == (False, 6, 3)
+
+
+def test_overwrite(corpus, tmp_path):
+    run = pretrain(corpus, tmp_path / "run", *LEAST, steps=2, sizes=[], validation=False)
+    more = [*LEAST, "--overwrite", "--seed", "5"]
+    pretrain(corpus, run, *more, steps=1, sizes=[], validation=False)
+    assert RunFolder.open(run).options["seed"] == 5 and losses(run) == {}
+
+
+def test_text_with_carriage_returns(corpus, tmp_path, capsys):
+    text = (corpus / "train-00.txt").read_bytes() + (corpus / "train-01.txt").read_bytes()
+    (tmp_path / "dos.txt").write_bytes(text.replace(b"\n", b"\r\n"))
+    line = flags(corpus, tmp_path / "run", *LEAST, steps=1, sizes=[], validation=False)
+    line[line.index("--train") + 1] = str(tmp_path / "dos.txt")
+    assert main(line) == 0
+    assert "304 tokens in 30 sentences, 0.00% outside" in capsys.readouterr().out

@@ -1,0 +1,254 @@
+"""Killed runs of `tfreps pretrain-elmo` go on as if nothing had happened, bit by bit."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.conftest import CHECKOUT
+from tests.training.pretraining import flags, history, losses, pretrain
+from tfreps import checkpoint
+from tfreps.__main__ import main
+from tfreps.checkpoint import load_latest_checkpoint
+from tfreps.run_folder import RunFolder
+
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+
+# Runs `tfreps` with the arguments behind the first two, which say when to kill it, and where.
+KILLED = """
+import os, signal, sys
+from tfreps import callbacks, checkpoint
+from tfreps.__main__ import main
+
+when, where = int(sys.argv[1]), sys.argv[2]
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die_behind(holder, name, step_of):
+    function = getattr(holder, name)
+    def wrapped(*args, **kwargs):
+        result = function(*args, **kwargs)
+        if step_of(*args) == when:
+            die()
+        return result
+    setattr(holder, name, wrapped)
+
+if where == "training":  # the step is done, its checkpoint is not
+    step_of = lambda log, *_: log.checkpoints.step + 1
+    die_behind(callbacks.TrainingLog, "on_train_batch_end", step_of)
+elif where == "saved":
+    die_behind(callbacks, "save_checkpoint", lambda folder, step, *_: step)
+elif where == "saving":
+    replace = os.replace
+    def wrapped(source, target):
+        die() if str(target).endswith(f"{when}.safetensors") else replace(source, target)
+    checkpoint.os.replace = wrapped
+elif where == "measuring":
+    callbacks.TrainingLog.on_test_batch_end = (
+        lambda log, *_: die() if log.checkpoints.step == when else None
+    )
+elif where == "best":
+    die_behind(callbacks.BestModel, "on_epoch_end", lambda best, *_: best.checkpoints.step)
+sys.exit(main(sys.argv[3:]))
+"""
+# 17 steps are a pass; figures every 2 steps; checkpoints every 5, and at 17 and 26.
+FLAGS = ["--checkpoint-every", "5", "--deterministic"]
+STEPS = 26
+
+
+def start(code, *arguments):
+    return subprocess.Popen(
+        [sys.executable, *code, *arguments],
+        cwd=CHECKOUT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process, code):
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == code, err
+    return err
+
+
+def start_whole(corpus, run):
+    return start(["-m", "tfreps"], *flags(corpus, run, *FLAGS, steps=STEPS))
+
+
+def start_killed(corpus, run, when, where):
+    return start(["-c", KILLED, str(when), where], *flags(corpus, run, *FLAGS, steps=STEPS))
+
+
+def resume(corpus, run):
+    return finish(start(["-m", "tfreps"], *flags(corpus, run, *FLAGS, "--resume", steps=STEPS)), 0)
+
+
+def assert_same_run(run, whole):
+    for name in ("logs/history.jsonl", "results.json"):
+        assert (run / name).read_text() == (whole / name).read_text()
+    step, arrays, state = load_latest_checkpoint(run / "checkpoints")
+    whole_step, whole_arrays, whole_state = load_latest_checkpoint(whole / "checkpoints")
+    assert (step, state["extra"]) == (whole_step, whole_state["extra"]) and step == STEPS
+    assert list(arrays) == list(whole_arrays)
+    for name, array in whole_arrays.items():
+        assert array.tobytes() == arrays[name].tobytes(), name
+    ours, theirs = (RunFolder.open(path).load_model().weights for path in (run, whole))
+    for weight, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(weight.numpy(), expected.numpy())
+
+
+@pytest.fixture(scope="module")
+def whole(corpus, tmp_path_factory):
+    """A process that trains without interruption, and its run folder."""
+    run = tmp_path_factory.mktemp("whole") / "run"
+    process = start_whole(corpus, run)
+    yield process, run
+    process.kill()
+    process.communicate()
+
+
+def test_killed_in_mid_epoch_and_resumed(corpus, whole, tmp_path):
+    run, (process, whole_run) = tmp_path / "run", whole
+    finish(start_killed(corpus, run, 23, "training"), -signal.SIGKILL)
+    assert load_latest_checkpoint(run / "checkpoints")[0] == 20
+    assert [line["step"] for line in history(run)][-1] == 22
+    assert "step 22 of 26" in resume(corpus, run)
+    finish(process, 0)
+    assert_same_run(run, whole_run)
+    assert list(losses(run)) == list(range(2, 27, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "when, where",
+    [
+        (3, "training"),  # before the first checkpoint
+        (5, "saved"),
+        (10, "saving"),
+        (17, "training"),  # the last step of the first pass
+        (17, "measuring"),
+        (17, "best"),  # the best model is new, its checkpoint is not
+        (17, "saved"),
+        (18, "training"),
+        (26, "best"),
+    ],
+)
+def test_killed_elsewhere(corpus, whole, tmp_path, when, where):
+    process, whole_run = whole
+    finish(start_killed(corpus, tmp_path / "run", when, where), -signal.SIGKILL)
+    resume(corpus, tmp_path / "run")
+    process.communicate(timeout=300)
+    assert_same_run(tmp_path / "run", whole_run)
+
+
+@pytest.fixture(scope="module")
+def short(corpus, tmp_path_factory):
+    """The arguments of a run of 12 steps with checkpoints at 10 and 12, and its losses."""
+    run = tmp_path_factory.mktemp("short") / "run"
+    options = {"steps": 12, "sizes": [], "validation": False}
+    pretrain(corpus, run, *LEAST, "--checkpoint-every", "5", **options)
+    return [corpus, run, *LEAST, "--checkpoint-every", "5"], options, losses(run)
+
+
+def test_a_torn_checkpoint_is_passed_over(short, capsys):
+    arguments, options, expected = short
+    folder = arguments[1] / "checkpoints"
+    newest = folder / "step-00000012.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-100])
+    pretrain(*arguments, "--resume", **options)
+    out, err = capsys.readouterr()
+    assert f"skipped the checkpoint {newest}" in err and "step 10 of 12" in out
+    assert losses(arguments[1]) == pytest.approx(expected, rel=1e-4)
+    assert load_latest_checkpoint(folder)[0] == 12
+
+    for path in folder.iterdir():  # none is good: from the beginning
+        path.write_bytes(b"")
+    pretrain(*arguments, "--resume", **options)
+    assert losses(arguments[1]) == pytest.approx(expected, rel=1e-4)
+
+
+def test_disk_full(corpus, tmp_path, monkeypatch, capsys):
+    """Training goes on, and what was saved before stays."""
+    save_file, saved = checkpoint.safetensors.numpy.save_file, []
+
+    def full(arrays, path, metadata):
+        saved.append(path.name)
+        if "00000006" in path.name or "00000008" in path.name:
+            path.write_bytes(b"the first bytes")
+            raise OSError(28, "No space left on device")
+        save_file(arrays, path, metadata)
+
+    monkeypatch.setattr(checkpoint.safetensors.numpy, "save_file", full)
+    run, more = tmp_path / "run", [*LEAST, "--checkpoint-every", "2"]
+    pretrain(corpus, run, *more, steps=9, sizes=[], validation=False)
+    assert len(saved) == 5 and list(losses(run)) == [2, 4, 6, 8]
+    assert capsys.readouterr().err.count("No space left on device") == 2
+    names = sorted(path.name for path in (run / "checkpoints").iterdir())
+    assert names == ["step-00000004.safetensors", "step-00000009.safetensors"]
+
+
+def refused(capsys, *arguments, **options):
+    assert main(flags(*arguments, **options)) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("tfreps pretrain-elmo: error: ") and err.count("\n") == 1
+    return err
+
+
+def test_resuming_with_other_options(short, corpus, tmp_path, capsys):
+    arguments, options, _ = short
+    before = (arguments[1] / "options.json").read_text()
+    err = refused(capsys, *arguments, "--resume", "--seed", "3", "--units", "9", **options)
+    assert "begun with other options: seed, units." in err
+    assert (arguments[1] / "options.json").read_text() == before
+    more = ["--schedule", "cosine", "--resume"]
+    assert "schedule, steps" in refused(capsys, *arguments, *more, **{**options, "steps": 9})
+
+
+def test_resuming_on_moved_and_on_other_text(short, corpus, tmp_path, capsys):
+    arguments, options, _ = short
+    line = flags(*arguments, "--resume", **{**options, "steps": 14})
+    line[line.index("--train") + 1] = str(tmp_path / "train*.txt")
+    for name in ("train-00.txt", "train-01.txt"):
+        shutil.copy(corpus / name, tmp_path)
+    assert main(line) == 0
+    with open(tmp_path / "train-01.txt", "ab") as file:
+        file.write((corpus / "train-00.txt").read_bytes())
+        file.write((corpus / "train-01.txt").read_bytes() * 9)
+    capsys.readouterr()
+    line[line.index("14")] = "16"
+    assert main(line) == 2
+    err = capsys.readouterr().err
+    assert "error: The saved position belongs to other data" in err and err.count("\n") == 1
+
+
+def test_resuming_where_nothing_is_begins(corpus, tmp_path):
+    run = pretrain(
+        corpus, tmp_path / "run", *LEAST, "--resume", steps=2, sizes=[], validation=False
+    )
+    assert json.loads((run / "results.json").read_text())["steps"] == 2
+
+
+@pytest.mark.parametrize(
+    "head, message",
+    [
+        ({"program": "embed", "format_version": 1, "options": {}}, "a run of `tfreps embed`"),
+        ({"program": "pretrain-elmo", "format_version": 2, "options": {}}, "format version 2"),
+        ({"char_cnn": {}}, "not written by a tfreps program"),
+    ],
+)
+@pytest.mark.parametrize("more", ["--resume", "--seed=1"])
+def test_a_folder_of_another_kind(corpus, tmp_path, capsys, head, message, more):
+    (tmp_path / "options.json").write_text(json.dumps(head))
+    (tmp_path / "vocabulary.txt").write_text("mine")
+    err = refused(capsys, corpus, tmp_path, *LEAST, more, sizes=[])
+    if more == "--resume" or "format_version" not in head:
+        assert message in err
+    else:
+        assert "already holds a run" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["options.json", "vocabulary.txt"]
