@@ -12,7 +12,7 @@ TFREPS := $(BIN)/tfreps
 help:
 	@echo "make install     a virtual environment .venv with tfreps and its tools (the others call it)"
 	@echo "make demo        corpus, vocabulary, training, evaluation, export; TEXT=path for your own text"
-	@echo "make test        the tests, in about a minute"
+	@echo "make test        the tests, in some minutes"
 	@echo "make check       lint, format, import rules, README tree"
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make bench       tokens per second on this machine"
@@ -35,10 +35,10 @@ demo: install
 	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --min-count 5
 	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
 	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
-	  --run demo/run --minutes 3
+	  --num-sampled 1024 --run demo/run --minutes 3
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
-	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt --word left
+	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
 	$(TFREPS) export demo/run demo/export/1
 	$(TFREPS) predict demo/export/1 "The function returns a list of names ."
 	@echo

@@ -8,7 +8,7 @@ import sys
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 README = CHECKOUT / "README.md"
 START, END = "<!-- tree: written by `make tree`", "<!-- end of tree -->"
-WIDTH = 24  # of a name, so that the comments line up
+WIDTH = 28  # of a name, so that the comments line up
 
 # What has no docstring. Folders are described by their __init__.py.
 COMMENTS = {

@@ -1,0 +1,60 @@
+"""Measures how far each `initial_state` is from what bilm-tf itself returned.
+
+    python -m benchmarks.initial_state PATH/TO/bilm_tf_fixture
+
+The fixture is bilm-tf's own: 30 sentences in 10 batches of 3, embedded one after the other with
+its state carried on. Prints the relative L2 distance of the top layer and the mean cosine of its
+tokens, over the nine batches that do not begin from zeros.
+"""
+
+import argparse
+import json
+import pathlib
+
+import h5py
+import numpy as np
+
+from tfreps.models import BiLM
+from tfreps.text import batch_to_ids
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.initial_state")
+    parser.add_argument("folder", type=pathlib.Path, help="the fixture of bilm-tf")
+    folder = parser.parse_args(argv).folder
+    lists = json.loads(folder.joinpath("lm_embeddings_sentences.json").read_text(encoding="utf-8"))
+    batches = [[lists[row][i].split() for row in range(3)] for i in range(10)]
+    expected = [expected_batch(folder, i) for i in range(10)]
+    for state in ("carry", "warm", "zero"):
+        files = folder / "options.json", folder / "lm_weights.hdf5"
+        bilm = BiLM.from_bilm_tf(*files, initial_state=state)
+        print(json.dumps({"initial_state": state, **compare(bilm, batches, expected)}))
+    return 0
+
+
+def expected_batch(folder, number):
+    """The expected top layer of each sentence of a batch, `[T, 2P]` each."""
+    sentences = []
+    for row in range(3):
+        with h5py.File(folder / f"lm_embeddings_{row}.hdf5") as file:
+            sentences.append(np.concatenate(list(file[str(number)][...]), axis=-1))
+    return sentences
+
+
+def compare(bilm, batches, expected):
+    ours, theirs = [], []
+    for number, batch in enumerate(batches):
+        top = bilm(batch_to_ids(batch))["sequence_output"].numpy()  # [3, T, 2P]
+        if number:
+            ours += [top[row, : len(sentence)] for row, sentence in enumerate(batch)]
+            theirs += expected[number]
+    ours, theirs = np.concatenate(ours), np.concatenate(theirs)
+    norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+    return {
+        "relative_distance": float(np.linalg.norm(ours - theirs) / np.linalg.norm(theirs)),
+        "mean_cosine": float(np.mean((ours * theirs).sum(1) / norms)),
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
