@@ -1,0 +1,204 @@
+"""`tfreps evaluate-lm`: perplexities against plain loops, and the same for any batch size."""
+
+import json
+import math
+import shutil
+
+import pytest
+
+from tests import oracles
+from tests.conftest import CORPUS
+from tests.data.oracle import oracle_batches
+from tests.tiny_run import make_run
+from tfreps.__main__ import main
+from tfreps.convert import bilm_tf, bilm_tf_options
+from tfreps.convert.table import written_rows
+from tfreps.models import BiLM
+from tfreps.run_folder import RunFolder
+
+LINES = CORPUS["heldout.txt"].strip().split("\n")
+
+
+@pytest.fixture(scope="module")
+def run(trained, tmp_path_factory):
+    """A copy of the trained run: evaluating writes into it."""
+    return shutil.copytree(trained, tmp_path_factory.mktemp("copy") / "run")
+
+
+@pytest.fixture(scope="module")
+def heldout(tmp_path_factory):
+    """The held-out text with blank lines in between."""
+    path = tmp_path_factory.mktemp("text") / "heldout.txt"
+    path.write_text("\n\n".join(LINES) + "\n \n")
+    return path
+
+
+def evaluate(run, *arguments):
+    assert main(["evaluate-lm", str(run), *map(str, arguments)]) == 0
+    return json.loads((run / "results.json").read_text())["evaluation"]
+
+
+@pytest.fixture(scope="module")
+def nlls(run):
+    """Function: positions of one direction, as (token, id of the next) -> their NLLs, by loops."""
+    folder = RunFolder.open(run)
+    model, vocabulary = folder.load_model(), folder.vocabulary()
+    config = model.bilm.get_config()
+    rows = written_rows(bilm_tf.table(config), bilm_tf.weights_of(model.bilm))
+    weights = {name: make() for name, make in rows.items()}
+    options = bilm_tf_options.as_json(config)
+    kernel, bias = model.softmax.kernel.numpy(), model.softmax.bias.numpy()
+    vectors = {}
+
+    def of(positions, direction):
+        for token, _ in positions:
+            if token not in vectors:
+                vectors[token] = oracles.token_vector(weights, options, token)
+        inputs = [vectors[token] for token, _ in positions]
+        state = oracles.zero_state(options)[direction]
+        layers, _ = oracles.read_direction(weights, options, direction, inputs, state, {"cell": 0})
+        targets = [target for _, target in positions]
+        return [
+            oracles.full_softmax_nll(x, kernel, bias, target)
+            for x, target in zip(layers[-1], targets, strict=True)
+        ]
+
+    return of, vocabulary
+
+
+def positions_of(words, vocabulary, reverse):
+    tokens = ["<S>", *words, "</S>"]
+    tokens = tokens[::-1] if reverse else tokens
+    return list(zip(tokens[:-1], vocabulary.ids(tokens[1:]), strict=True))
+
+
+def expected(forward, backward):
+    return {
+        "forward_perplexity": oracles.perplexity(forward),
+        "backward_perplexity": oracles.perplexity(backward),
+        "perplexity": oracles.perplexity(forward + backward),
+    }
+
+
+def test_each_sentence_from_the_fixed_state(run, heldout, nlls):
+    """For every batch size the same: what loops over single sentences say."""
+    of, vocabulary = nlls
+    both = [
+        [
+            nll
+            for line in LINES
+            for nll in of(positions_of(line.split(), vocabulary, reverse), direction)
+        ]
+        for direction, reverse in enumerate((False, True))
+    ]
+    for batch_size in (1, 7, 128):
+        results = evaluate(run, "--text", heldout, "--batch-size", batch_size)
+        for name, value in expected(*both).items():
+            assert results[name] == pytest.approx(value, rel=1e-6), (name, batch_size)
+
+
+def test_carried_state(run, heldout, nlls):
+    """As rows of bilm-tf: a sentence goes on from the one before in its row."""
+    of, vocabulary = nlls
+    both = []
+    for direction, reverse in enumerate((False, True)):
+        rows = [[], []]
+        for words, targets in oracle_batches(LINES, vocabulary, 2, 5, reverse, finish=True):
+            for row, *parts in zip(rows, words, targets, strict=True):
+                row += [pair for pair in zip(*parts, strict=True) if pair[0] is not None]
+        both.append([nll for row in rows for nll in of(row, direction)])
+    results = evaluate(
+        run, "--text", heldout, "--state", "carry", "--batch-size", 2, "--unroll-steps", 5
+    )
+    for name, value in expected(*both).items():
+        assert results[name] == pytest.approx(value, rel=1e-6), name
+    assert results["state"] == "carry" and results["batch_size"] == 2
+
+
+def test_it_is_what_training_logged(run, heldout):
+    best = json.loads((run / "results.json").read_text())["best_validation"]
+    results = evaluate(run, "--text", heldout)
+    assert results["perplexity"] == pytest.approx(best["perplexity"], rel=1e-5)
+    assert json.loads((run / "results.json").read_text())["best_validation"] == best
+
+
+def test_counts(run, heldout, nlls, capsys):
+    _, vocabulary = nlls
+    words = [word for line in LINES for word in line.split()]
+    results = evaluate(run, "--text", heldout)
+    unknown = sum(word not in vocabulary for word in words)
+    assert 0 < unknown == results["unknown_tokens"]
+    assert (results["tokens"], results["sentences"]) == (len(words), len(LINES))
+    assert results["predicted_tokens_per_direction"] == len(words) + len(LINES)
+    out = capsys.readouterr().out
+    assert f"6 sentences, 53 tokens, {unknown / 53:.2%} outside the vocabulary; 59 predic" in out
+    assert f"{results['perplexity']:.3f}\nFull softmax; each sentence from the fixed state" in out
+
+
+@pytest.fixture(scope="module")
+def one_direction(tmp_path_factory):
+    sizes = {"filters": [], "vocabulary_size": 19, "bidirectional": False, "num_layers": 1}
+    return make_run(tmp_path_factory.mktemp("words") / "run", **sizes)
+
+
+def test_unigrams_and_one_direction(one_direction, tmp_path, capsys):
+    run = RunFolder.open(one_direction[0])
+    (tmp_path / "train.txt").write_text("the dog . dog\nzebra dog\n")
+    (tmp_path / "test.txt").write_text("the cat\n\ndog dog dog\n")
+    results = evaluate(
+        run.path, "--text", tmp_path / "test.txt", "--unigram-from", tmp_path / "train.txt"
+    )
+    assert set(results) >= {"forward_perplexity", "perplexity"}
+    assert "backward_perplexity" not in results
+    assert results["perplexity"] == results["forward_perplexity"]
+    # Of 19 tokens, each once more than counted: the 1, dog 3, "." 1, <UNK> 1, </S> 2, <S> never.
+    total = 19 + 1 + 3 + 1 + 1 + 2
+    seen = [2 / total, 2 / total, 3 / total, *[4 / total] * 3, 3 / total]
+    unigrams = math.exp(-sum(map(math.log, seen)) / 7)
+    assert results["unigram_perplexity"] == pytest.approx(unigrams, rel=1e-9)
+    assert f"unigram perplexity   {unigrams:10.3f}" in capsys.readouterr().out
+
+
+def refused(capsys, *arguments):
+    assert main(["evaluate-lm", *map(str, arguments)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("tfreps evaluate-lm: error: ") and err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (None, "matches no file"),
+        (b"", "no text"),
+        (b" \n\n", "no text"),
+        (b"\x00\x01\x02", "line 1"),
+        ("the naïve dog\n".encode("latin-1"), "line 1"),
+        (b"zebra giraffe\n", "None of the 2 tokens"),
+    ],
+)
+def test_bad_text(one_direction, tmp_path, capsys, data, message):
+    text = tmp_path / "text.txt"
+    if data is not None:
+        text.write_bytes(data)
+    assert message in refused(capsys, one_direction[0], "--text", text)
+
+
+def test_bad_numbers(one_direction, heldout, capsys):
+    for more in (["--batch-size", 0], ["--state", "carry", "--unroll-steps", 0]):
+        err = refused(capsys, one_direction[0], "--text", heldout, *more)
+        assert "must be at least 1" in err
+
+
+def test_bad_runs(heldout, tmp_path, capsys):
+    assert "not a folder" in refused(capsys, tmp_path / "nowhere", "--text", heldout)
+    run = RunFolder.create(tmp_path / "run", "pretrain-elmo", {})
+    assert "holds no model.keras" in refused(capsys, run.path, "--text", heldout)
+    run.save_model(BiLM(units=4, projection_dim=2, vocabulary_size=9))
+    assert "without softmax" in refused(capsys, run.path, "--text", heldout)
+    run.model_path.write_bytes(b"PK torn")
+    assert "cannot be loaded" in refused(capsys, run.path, "--text", heldout)
+    RunFolder.create(tmp_path / "other", "train-tagger", {})
+    assert "a run of `tfreps train-tagger`" in refused(
+        capsys, tmp_path / "other", "--text", heldout
+    )
