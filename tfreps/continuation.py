@@ -38,6 +38,8 @@ def continue_pretraining(
         ValueError: for sources that cannot be read, or that belong to another vocabulary.
     """
     source, changes = Path(source), dict(bilm_options or {})
+    if not source.exists():
+        raise ValueError(f"There is nothing to go on from: {source} does not exist.")
     if source.is_dir() and not (source / "model.keras").exists():
         return continue_checkpoint(source, vocabulary, changes, **pretrainer_options)
     model = _from_bilm(source, vocabulary, options_file, changes, pretrainer_options)
@@ -104,7 +106,7 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
                 "another: leave --vocabulary out, or begin a new run."
             )
         changes = {**changes, **boundary_options(vocabulary)}
-    bilm = BiLM.from_config({**found.bilm.get_config(), **changes})
+    bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True})
     keeps_softmax = is_same and isinstance(found.model, BiLMPretrainer)
     tied = keeps_softmax and found.model.tied
     model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)

@@ -50,7 +50,7 @@ elif where == "saving":
     checkpoint.os.replace = wrapped
 elif where == "measuring":
     callbacks.TrainingLog.on_test_batch_end = (
-        lambda log, *_: die() if log.checkpoints.step == when else None
+        lambda log, *_, **__: die() if log.checkpoints.step == when else None
     )
 elif where == "best":
     die_behind(callbacks.BestModel, "on_epoch_end", lambda best, *_: best.checkpoints.step)
