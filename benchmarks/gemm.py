@@ -14,11 +14,6 @@ WARM_UP_SECONDS = 3.0
 TIMES = 20
 
 
-def main(argv=None):
-    print(json.dumps({"gemm_gflops": round(gemm())}))
-    return 0
-
-
 def gemm(warm_up=WARM_UP_SECONDS):
     """GFLOP/s of a 2048 x 2048 x 2048 float32 product: median of 20, after a warm-up."""
     a = tf.random.stateless_normal([SIZE, SIZE], [1, 2])
@@ -38,7 +33,3 @@ def timed(function, times):
         function()
         seconds.append(time.perf_counter() - begin)
     return seconds
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

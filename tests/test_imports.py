@@ -32,6 +32,7 @@ MAY_IMPORT_INSIDE_FUNCTIONS = {"models": {"convert"}}
 
 PROGRAMS = ("training", "serving", "benchmarks")
 LONGEST_FILE = 350
+LONGEST_TEST = 400
 
 # Source files that have no test of their own name, and why.
 WITHOUT_TWIN = {"tfreps/__main__.py": "tests/test_main.py"}
@@ -170,7 +171,8 @@ def test_every_file_has_a_twin_test(path):
 
 @pytest.mark.parametrize("path", LIBRARY + PROGRAM_FILES + sources("tests"), ids=str)
 def test_files_are_short(path):
-    assert (CHECKOUT / path).read_text(encoding="utf-8").count("\n") <= LONGEST_FILE
+    longest = LONGEST_TEST if path.parts[0] == "tests" else LONGEST_FILE
+    assert (CHECKOUT / path).read_text(encoding="utf-8").count("\n") <= longest
 
 
 @pytest.mark.parametrize("path", LIBRARY + PROGRAM_FILES, ids=str)

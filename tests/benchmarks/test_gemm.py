@@ -1,9 +1,7 @@
-import json
-
 from benchmarks import gemm
 
 
-def test_rate_is_operations_by_median_seconds(monkeypatch, capsys):
+def test_rate_is_operations_by_median_seconds(monkeypatch):
     monkeypatch.setattr(gemm, "SIZE", 64)
     monkeypatch.setattr(gemm, "WARM_UP_SECONDS", 0.0)
     monkeypatch.setattr(gemm, "timed", lambda function, times: [1e-3, 2e-3, 9e-3])
@@ -15,9 +13,3 @@ def test_timed_calls_as_often_as_told():
     seconds = gemm.timed(lambda: calls.append(1), 4)
     assert len(calls) == len(seconds) == 4
     assert all(second >= 0 for second in seconds)
-
-
-def test_program_prints_json(monkeypatch, capsys):
-    monkeypatch.setattr(gemm, "gemm", lambda: 123.4)
-    assert gemm.main([]) == 0
-    assert json.loads(capsys.readouterr().out) == {"gemm_gflops": 123}
