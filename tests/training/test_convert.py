@@ -1,0 +1,242 @@
+"""`tfreps convert`: published files and training folders become runs that the others accept."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tests.tiny_run import VOCABULARY, make_run
+from tfreps.__main__ import main
+from tfreps.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.run_folder import RunFolder
+
+TEXT = "The dog left the bank .\nher hand\n"
+WORDS = {"filters": [], "vocabulary_size": len(VOCABULARY), "num_layers": 1}
+TWENTY = [*VOCABULARY.tokens, "zebra"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("run") / "run")
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def convert(*arguments):
+    assert main(["convert", *map(str, arguments)]) == 0
+
+
+def refused(capsys, *arguments, program="convert"):
+    capsys.readouterr()
+    assert main([program, *map(str, arguments)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"tfreps {program}: error: ") and err.count("\n") == 1
+    return err
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def vectors(tmp_path, name, *arguments):
+    output = tmp_path / name
+    assert main(["embed", *map(str, arguments), "--output", str(output)]) == 0
+    with h5py.File(output) as file:
+        return [file[key][()] for key in ("0", "1")]
+
+
+def test_there_and_back(run, text, tmp_path, capsys):
+    path, model = run
+    files = tmp_path / "deep" / "published"
+    convert(path, "--to-bilm-tf", files)
+    assert names(files) == ["options.json", "vocabulary.txt", "weights.hdf5"]
+    assert names(files.parent) == ["published"]
+    assert (files / "vocabulary.txt").read_text().split("\n")[:-1] == VOCABULARY.tokens
+    assert json.loads((files / "options.json").read_text())["lstm"]["dim"] == 12
+    out = capsys.readouterr().out
+    assert f"Wrote {files}: options.json, vocabulary.txt, weights.hdf5." in out and "Next" in out
+
+    pair = ["--options", files / "options.json", "--weights", files / "weights.hdf5"]
+    back = tmp_path / "back"
+    back.mkdir()  # empty, so welcome
+    convert(*pair, "--to-run", back)
+    assert f"Wrote {back}: " in (out := capsys.readouterr().out) and "tfreps embed" in out
+    folder = RunFolder.open(back, "convert")
+    bilm = folder.load_model()
+    assert isinstance(bilm, BiLM) and not folder.vocabulary_path.exists()
+    expected = bilm_tf.weights_of(model.bilm)
+    for name, weight in bilm_tf.weights_of(bilm).items():
+        first = 1 if name == "token_encoder/characters" else 0  # row 0 is no token
+        np.testing.assert_array_equal(weight[first:], expected[name][first:], err_msg=name)
+
+    for one, other in zip(
+        vectors(tmp_path, "a.hdf5", path, text),
+        vectors(tmp_path, "b.hdf5", back, text),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    err = refused(capsys, back, "--text", text, program="evaluate-lm")
+    assert f"tfreps pretrain-elmo --init {back}" in err
+
+
+def test_an_export_of_a_converted_run(run, tmp_path):
+    convert(run[0], "--to-bilm-tf", tmp_path / "files")
+    pair = (
+        "--options",
+        tmp_path / "files/options.json",
+        "--weights",
+        tmp_path / "files/weights.hdf5",
+    )
+    convert(*pair, "--vocabulary", tmp_path / "files/vocabulary.txt", "--to-run", tmp_path / "run")
+    assert RunFolder.open(tmp_path / "run").vocabulary().tokens == VOCABULARY.tokens
+    assert main(["export", str(tmp_path / "run"), str(tmp_path / "export" / "1")]) == 0
+    assert main(["predict", str(tmp_path / "export" / "1"), "the dog left"]) == 0
+
+
+@pytest.fixture(scope="module")
+def training_folder(tmp_path_factory):
+    """A run of bilm-tf over token ids, and its vocabulary."""
+    folder = tmp_path_factory.mktemp("old")
+    options = training_options({"n_layers": 1}, characters=None)
+    write_training_folder(folder / "run", options, training_arrays(options))
+    (folder / "vocabulary.txt").write_text("".join(token + "\n" for token in TWENTY))
+    return folder
+
+
+def test_a_training_folder(training_folder, text, tmp_path, capsys):
+    old, vocabulary = training_folder / "run", training_folder / "vocabulary.txt"
+    run = tmp_path / "run"
+    convert("--checkpoint", old, "--vocabulary", vocabulary, "--to-run", run)
+    out = capsys.readouterr().out
+    assert f"tfreps evaluate-lm {run} --text FILES" in out and "over 20 tokens" in out
+    assert f"tfreps pretrain-elmo --init {old}" in out
+    folder = RunFolder.open(run, "convert")
+    model, expected = folder.load_model(), bilm_tf_checkpoint.read(old).model
+    assert isinstance(model, BiLMPretrainer) and folder.vocabulary().tokens == TWENTY
+    theirs = bilm_tf_checkpoint.weights_of(expected)
+    for name, weight in bilm_tf_checkpoint.weights_of(model).items():
+        np.testing.assert_array_equal(weight.numpy(), theirs[name].numpy(), err_msg=name)
+
+    assert main(["evaluate-lm", str(run), "--text", str(text)]) == 0
+    assert folder.results()["evaluation"]["perplexity"] > 1
+    assert vectors(tmp_path, "v.hdf5", run, text)[0].shape == (2, 6, 8)
+    train = ["--train", str(text), "--run", str(tmp_path / "new"), "--steps", "1"]
+    train += ["--batch-size", "1", "--unroll-steps", "4", "--num-sampled", "0"]
+    assert main(["pretrain-elmo", "--init", str(run), *train]) == 0
+    assert RunFolder.open(tmp_path / "new").vocabulary().tokens == TWENTY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["RUN"],
+        ["--to-run", "OUT"],
+        ["RUN", "--to-run", "OUT"],
+        ["RUN", "--to-bilm-tf", "OUT", "--to-run", "OUT2"],
+        ["RUN", "--to-bilm-tf", "OUT", "--vocabulary", "V"],
+        ["--options", "O", "--to-run", "OUT"],
+        ["--options", "O", "--weights", "W", "--to-bilm-tf", "OUT"],
+        ["--options", "O", "--weights", "W", "--checkpoint", "C", "--to-run", "OUT"],
+        ["--checkpoint", "C", "--to-run", "OUT"],
+    ],
+)
+def test_what_belongs_together(capsys, arguments):
+    err = refused(capsys, *arguments)
+    assert "Expected RUN --to-bilm-tf FOLDER, or" in err and "got " in err
+
+
+def spoiled(tmp_path, model, spoil):
+    files = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    model.to_bilm_tf(*files)
+    spoil(*files)
+    return ["--options", files[0], "--weights", files[1]]
+
+
+def drop(options, weights):
+    with h5py.File(weights, "a") as file:
+        del file["CNN/W_cnn_0"]
+
+
+def spoil_with_nan(options, weights):
+    with h5py.File(weights, "a") as file:
+        file["char_embed"][3] = np.nan
+
+
+def cut(options, weights):
+    weights.write_bytes(weights.read_bytes()[:2000])
+
+
+def misname(options, weights):
+    options.write_text(options.read_text().replace('"relu"', '"gelu"'))
+
+
+@pytest.mark.parametrize(
+    "spoil, message",
+    [
+        (drop, "missing: CNN/W_cnn_0"),
+        (spoil_with_nan, "char_embed"),
+        (cut, "weights.hdf5"),
+        (misname, "gelu"),
+        (lambda options, weights: options.unlink(), "options.json"),
+        (lambda options, weights: weights.unlink(), "weights.hdf5"),
+    ],
+)
+def test_broken_files_leave_nothing(run, tmp_path, capsys, spoil, message):
+    source = spoiled(tmp_path, run[1].bilm, spoil)
+    before = names(tmp_path)
+    assert message in refused(capsys, *source, "--to-run", tmp_path / "run")
+    assert names(tmp_path) == before
+
+
+def test_a_full_disk_leaves_nothing(run, tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(BiLM, "to_bilm_tf", full)
+    assert "No space left" in refused(capsys, run[0], "--to-bilm-tf", tmp_path / "out")
+    assert names(tmp_path) == []
+
+
+def test_the_target_is_taken(run, tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("mine")
+    for target in (tmp_path, tmp_path / "thesis.tex"):
+        assert "choose another" in refused(capsys, run[0], "--to-bilm-tf", target)
+    assert names(tmp_path) == ["thesis.tex"]
+
+
+def test_bad_runs(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert "not a folder" in refused(capsys, tmp_path / "nowhere", "--to-bilm-tf", out)
+    path, _ = make_run(tmp_path / "run", bidirectional=False, **WORDS)
+    assert "one direction" in refused(capsys, path, "--to-bilm-tf", out)
+    assert not out.exists()
+
+
+def test_vocabularies(training_folder, tmp_path, capsys):
+    """Token ids cannot do without, and with no other than their own."""
+    path, model = make_run(tmp_path / "run", **WORDS)
+    pair = spoiled(tmp_path, model.bilm, lambda *_: None)
+    new = tmp_path / "new"
+    assert "19 token ids" in refused(capsys, *pair, "--to-run", new)
+    vocabulary = training_folder / "vocabulary.txt"
+    err = refused(capsys, *pair, "--vocabulary", vocabulary, "--to-run", new)
+    assert "19 token ids" in err and "got one of 20" in err
+    own = RunFolder.open(path).vocabulary_path
+    err = refused(
+        capsys, "--checkpoint", training_folder / "run", "--vocabulary", own, "--to-run", new
+    )
+    assert "with 20 tokens" in err
+    err = refused(capsys, "--checkpoint", path, "--vocabulary", own, "--to-run", new)
+    assert "options.json" in err and not new.exists()
+    convert(*pair, "--vocabulary", own, "--to-run", new)
+    bilm = RunFolder.open(new).load_model()
+    assert (bilm.sentence_start_id, bilm.sentence_end_id) == (1, 2)

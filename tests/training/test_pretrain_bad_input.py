@@ -1,0 +1,141 @@
+"""`tfreps pretrain-elmo` on bad input: one line, exit code 2, and nothing left behind."""
+
+import os
+
+import pytest
+
+from tests.training.pretraining import flags
+from tfreps.__main__ import main
+
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+
+
+def refused(capsys, line):
+    assert main(line) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("tfreps pretrain-elmo: error: ") and err.count("\n") == 1
+    return err
+
+
+TEXTS = {
+    "missing": (None, "matches no file"),
+    "empty": (b"", "no text"),
+    "blank": (b"\n \r\n\n", "no text"),
+    "binary": (b"the dog\n\x00\x01\x02\xff\n", "text.txt, line 2"),
+    "Latin-1": ("the dog\nthe naïve dog\n".encode("latin-1"), "text.txt, line 2"),
+    "UTF-16": ("the dog\n".encode("utf-16"), "text.txt, line 1"),
+    "another language": ("犬 は 川 へ\n".encode(), "None of the 4 tokens"),
+    "not gzip": (b"the dog\n", "gzip"),
+}
+
+
+@pytest.mark.parametrize("which", ["--train", "--validation"])
+@pytest.mark.parametrize("case", TEXTS)
+def test_text(corpus, tmp_path, capsys, which, case):
+    data, message = TEXTS[case]
+    path = tmp_path / ("text.txt.gz" if case == "not gzip" else "text.txt")
+    if data is not None:
+        path.write_bytes(data)
+    line = flags(corpus, tmp_path / "run", *LEAST, sizes=[])
+    line[line.index(which) + 1] = str(path)
+    assert message in refused(capsys, line)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_text(corpus, tmp_path, capsys):
+    (tmp_path / "text.txt").write_text("the dog\n")
+    (tmp_path / "text.txt").chmod(0)
+    line = flags(corpus, tmp_path / "run", *LEAST, sizes=[])
+    line[line.index("--train") + 1] = str(tmp_path / "text.txt")
+    assert "Cannot read" in refused(capsys, line)
+
+
+def test_a_folder_for_text(corpus, tmp_path, capsys):
+    line = flags(corpus, tmp_path / "run", *LEAST, sizes=[])
+    line[line.index("--train") + 1] = str(tmp_path)
+    assert "is a folder" in refused(capsys, line)
+
+
+VOCABULARIES = {
+    "missing": (None, "Cannot read the vocabulary"),
+    "without specials": ("the\ndog\n", "<S> and </S> and <UNK> missing"),
+    "twice": ("<S>\n</S>\n<UNK>\nthe\nthe\n", "line 5: 'the' is already on line 4"),
+    "unsorted": ("<S>\n</S>\n<UNK>\nboats\nthe\n", "not sorted by falling count"),
+    "too small": ("<S>\n</S>\n<UNK>\nthe\n", "got 16 for a vocabulary of 4"),
+    "Latin-1": ("<S>\n</S>\n<UNK>\nna\xefve\n", "line 4"),
+}
+
+
+@pytest.mark.parametrize("case", VOCABULARIES)
+def test_vocabulary(corpus, tmp_path, capsys, case):
+    text, message = VOCABULARIES[case]
+    if text is not None:
+        (tmp_path / "vocabulary.txt").write_bytes(text.encode("latin-1"))
+    more = ["--num-sampled", 2 if case == "unsorted" else 16]
+    line = flags(corpus, tmp_path / "run", *LEAST, *more, sizes=[])
+    line[line.index("--vocabulary") + 1] = str(tmp_path / "vocabulary.txt")
+    assert message in refused(capsys, line)
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_vocabulary(corpus, tmp_path, capsys):
+    line = flags(corpus, tmp_path / "run", *LEAST, sizes=[], vocabulary=False)
+    assert "--vocabulary is missing" in refused(capsys, line)
+
+
+OPTIONS = [
+    (["--projection-dim", "9", "--units", "8"], "`projection_dim` may not be larger than `units`"),
+    (["--projection-dim", "17"], "not above the number of filters, 16; got 17"),
+    (["--filters", "[[1,8"], "--filters must be a list of [width, count] pairs"),
+    (["--filters", "[[1]]"], "--filters must be a list of"),
+    (["--filters", '[["1",8]]'], "--filters must be a list of"),
+    (["--filters", "8"], "--filters must be a list of"),
+    (["--filters", "[[0,8]]"], "pairs of positive numbers"),
+    (["--filters", "[[60,8]]"], "none wider than `max_characters`"),
+    (["--filters", "[]"], "pairs of positive numbers"),
+    (["--activation", "gelu"], "`activation` must be"),
+    (["--units", "-4"], "must be positive"),
+    (["--num-layers", "0"], "must be positive"),
+    (["--max-characters", "2"], "must be"),
+    (["--dropout", "1"], "`dropout` must be at least 0 and below 1"),
+    (["--cell-clip", "0"], "--cell-clip must be positive"),
+    (["--tied"], "`tied` shares the word embedding"),
+    (["--num-sampled", "119"], "got 119 for a vocabulary of 119"),
+    (["--num-sampled", "-1"], "--num-sampled must be 0 or more"),
+    (["--batch-size", "0"], "--batch-size must be positive"),
+    (["--unroll-steps", "-1"], "--unroll-steps must be positive"),
+    (["--epochs", "nan"], "--epochs must be positive; got nan"),
+    (["--steps", "0"], "--steps must be positive"),
+    (["--minutes", "-1"], "--minutes must be positive"),
+    (["--learning-rate", "0"], "--learning-rate must be positive"),
+    (["--log-every", "0"], "--log-every must be positive"),
+    (["--checkpoint-every", "0"], "--checkpoint-every must be positive"),
+    (["--evaluate-every", "0"], "--evaluate-every must be positive"),
+    (["--warmup-steps", "-1"], "--warmup-steps must be 0 or more"),
+    (["--seed", "-1"], "--seed must be 0 or more"),
+    (["--config", "no/such.json"], "Cannot read no/such.json"),
+]
+
+
+@pytest.mark.parametrize("more, message", OPTIONS, ids=[" ".join(more) for more, _ in OPTIONS])
+def test_options(corpus, tmp_path, capsys, more, message):
+    assert message in refused(capsys, flags(corpus, tmp_path / "run") + more)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_earlier_run_is_left_alone(trained, corpus, tmp_path, capsys):
+    before = {path: path.stat().st_mtime_ns for path in trained.rglob("*")}
+    assert "already holds a run" in refused(capsys, flags(corpus, trained))
+    line = flags(corpus, trained, "--overwrite")  # what is wrong is found before it is removed
+    line[line.index("--train") + 1] = str(tmp_path / "missing.txt")
+    assert "matches no file" in refused(capsys, line)
+    assert {path: path.stat().st_mtime_ns for path in trained.rglob("*")} == before
+
+
+def test_a_run_where_a_file_is(corpus, tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    assert "is a file" in refused(capsys, flags(corpus, tmp_path / "file"))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("mine")
+    assert "thesis.tex" in refused(capsys, flags(corpus, tmp_path / "other", "--overwrite"))

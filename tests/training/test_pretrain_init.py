@@ -1,0 +1,98 @@
+"""`tfreps pretrain-elmo --init`: training that goes on from earlier weights."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tests.training.pretraining import flags, history, pretrain
+from tfreps.__main__ import main
+from tfreps.checkpoint import load_latest_checkpoint
+from tfreps.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps.data import LMBatches
+from tfreps.run_folder import RunFolder
+from tfreps.text import Vocabulary
+
+STILL = ["--learning-rate", "1e-9", "--dropout", "0"]  # what was learned stays as it is
+SMALL = ["<S>", "</S>", "<UNK>", *"the . river in a and was bank he of".split()]
+
+
+def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
+    """Softmax and all: the validation perplexity is that of before."""
+    more = ["--init", trained, *STILL]
+    run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], vocabulary=False)
+    before = json.loads((trained / "results.json").read_text())["best_validation"]["perplexity"]
+    (now,) = [line["perplexity/mean"] for line in history(run) if line["run"] == "validation"]
+    assert now == pytest.approx(before, rel=1e-5)
+    assert RunFolder.open(run).load_model().bilm.dropout == 0.0
+
+
+def test_from_published_weights_for_another_vocabulary(trained, corpus, tmp_path):
+    source = RunFolder.open(trained).load_model().bilm
+    files = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    source.to_bilm_tf(*files)
+    (tmp_path / "vocabulary.txt").write_text("".join(token + "\n" for token in SMALL))
+    more = ["--init", files[1], "--vocabulary", tmp_path / "vocabulary.txt", *STILL]
+    more += ["--num-sampled", "0"]
+    options = {"steps": 1, "sizes": [], "vocabulary": False, "validation": False}
+    run = RunFolder.open(pretrain(corpus, tmp_path / "run", *more, **options))
+    model = run.load_model()
+    assert model.vocabulary_size == len(SMALL) and run.vocabulary().tokens == SMALL
+    before = bilm_tf.weights_of(source)
+    for path, weight in bilm_tf.weights_of(model.bilm).items():
+        np.testing.assert_allclose(weight, before[path], atol=1e-6, err_msg=path)
+
+
+def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
+    """The first loss is that of the restored model; the accumulators are those of before."""
+    options = training_options({"n_layers": 1}, characters=None, n_tokens_vocab=len(SMALL))
+    arrays = training_arrays(options)
+    old = write_training_folder(tmp_path / "old", options, arrays)
+    (tmp_path / "vocabulary.txt").write_text("".join(token + "\n" for token in SMALL))
+    more = ["--init", old, "--vocabulary", tmp_path / "vocabulary.txt", "--num-sampled", "0"]
+    more += ["--log-every", "1", "--dropout", "0"]
+    run = pretrain(
+        corpus, tmp_path / "run", *more, steps=1, sizes=[], vocabulary=False, validation=False
+    )
+    batches = LMBatches(
+        str(corpus / "train*.txt"),
+        Vocabulary(SMALL),
+        4,
+        5,
+        characters=None,
+        shuffle=True,
+        skip_blank=True,
+    )
+    batch = next(iter(batches.dataset()))
+    nll, _ = bilm_tf_checkpoint.read(old).model(batch)
+    logged = history(run)[0]["training/training_perplexity"]
+    assert logged == pytest.approx(np.exp(nll.numpy().mean()), rel=1e-5)
+
+    _, saved, _ = load_latest_checkpoint(run / "checkpoints")
+    (bias,) = [a for n, a in saved.items() if n.endswith("softmax_bias_accumulator")]
+    growth = bias - arrays["lm/softmax/b/Adagrad"]
+    assert (growth >= 0).all() and 0 < growth.max()
+    (embedding,) = [a for n, a in saved.items() if n.endswith("embeddings_accumulator")]
+    used = np.unique([batch["token_ids"], batch["token_ids_reverse"]])
+    unused = [row for row in range(len(SMALL)) if row not in used]
+    assert len(unused) > 0
+    before = arrays["lm/embedding/Adagrad"]
+    np.testing.assert_array_equal(embedding[1:][unused], before[unused])
+    assert (embedding[1:][used] >= before[used]).all()
+    assert RunFolder.open(run).load_model().bilm.bidirectional
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (["--units", "3", "--tied"], "--init brings its own units, tied: leave the flags out"),
+        (["--preset", "elmo_small"], "--init brings its own preset"),
+        (["--init", "no/such/place"], "no/such/place does not exist"),
+    ],
+)
+def test_what_cannot_be(trained, corpus, tmp_path, capsys, more, message):
+    line = flags(corpus, tmp_path / "run", "--init", trained, *more, sizes=[])
+    assert main(line) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
