@@ -17,7 +17,8 @@ class Checkpoints(keras.callbacks.Callback):
 
     Weights, optimiser, seeds of dropout and negatives, carried LSTM state, running metrics,
     the position in the data and the number of the step, in one file that is written whole or
-    not at all. Keras's own weights files hold neither seeds nor metrics nor the position.
+    not at all. Keras's own weights files hold neither seeds nor metrics nor the position. The model
+    has to have all its variables once it is compiled.
 
     Args:
         folder: where checkpoints lie.
