@@ -189,6 +189,8 @@ class TrainingLog(keras.callbacks.Callback):
             results = self.model.evaluate(self.train_sample, verbose=0, return_dict=True)
             measured["train"] = _perplexities(results)
         for run, figures in measured.items():
+            if not figures:  # no validation text
+                continue
             self._write(run, step, figures)
             self._append({"step": step, "run": run, **figures})
         shown = [

@@ -215,11 +215,9 @@ def make_model(options, vocabulary):
     changes = {"dtype": PRECISIONS[options.precision], "name": "bilm"}
     if options.dropout is not None:
         changes["dropout"] = options.dropout
-    num_sampled = options.num_sampled
-    if num_sampled is None:
-        num_sampled = NUM_SAMPLED if len(vocabulary) > NUM_SAMPLED else 0
+    default = NUM_SAMPLED if len(vocabulary) > NUM_SAMPLED else 0
     head = {
-        "num_sampled": num_sampled or None,
+        "num_sampled": (default if options.num_sampled is None else options.num_sampled) or None,
         "batch_size": options.batch_size,
         "clip_norm": options.clip_norm or None,
         "seed": options.seed,
@@ -252,16 +250,11 @@ def make_data(options, model, vocabulary):
         "characters": "table" if bilm.vocabulary_size is None else None,
         "max_characters": bilm.max_characters,
     }
-    batches = LMBatches(
-        options.train,
-        vocabulary,
-        options.batch_size,
-        options.unroll_steps,
-        shuffle=True,
-        seed=options.seed,
-        skip_blank=True,
-        **reading,
+    shape, order = (
+        (options.batch_size, options.unroll_steps),
+        {"shuffle": True, "seed": options.seed},
     )
+    batches = LMBatches(options.train, vocabulary, *shape, skip_blank=True, **order, **reading)
     counts = batches.count()
     print(
         f"Training text: {counts.tokens:,} tokens in {counts.sentences:,} sentences, "
@@ -283,9 +276,7 @@ def make_data(options, model, vocabulary):
 
 def make_optimizer(options, total_steps):
     """bilm-tf's Adagrad, or Adam; clipping is the model's, over all directions at once."""
-    rate = options.learning_rate
-    if rate is None:
-        rate = {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
+    rate = options.learning_rate or {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
     if options.schedule == "cosine":
         rate = keras.optimizers.schedules.CosineDecay(
             0.0 if options.warmup_steps else rate,
@@ -304,19 +295,12 @@ def count_steps(options, batches):
 
 
 def make_callbacks(options, run, batches, total_steps, sample):
-    best = {}
-    checkpoints = Checkpoints(
-        run.checkpoints_path, batches.state, options.checkpoint_every, extra=best
-    )
+    best, tokens_per_step = {}, options.batch_size * options.unroll_steps
+    every = options.checkpoint_every
+    checkpoints = Checkpoints(run.checkpoints_path, batches.state, every, extra=best)
+    figures = {"every": options.log_every, "train_sample": sample, "histograms": options.histograms}
     log = TrainingLog(
-        run.logs_path,
-        options.batch_size * options.unroll_steps,
-        total_steps,
-        checkpoints,
-        every=options.log_every,
-        minutes=options.minutes,
-        train_sample=sample,
-        histograms=options.histograms,
+        run.logs_path, tokens_per_step, total_steps, checkpoints, minutes=options.minutes, **figures
     )
     return [log, BestModel(run.save_model, best, checkpoints), checkpoints]
 

@@ -186,10 +186,12 @@ def test_options_from_a_file(corpus, tmp_path):
 
 
 def test_overwrite(corpus, tmp_path):
-    run = pretrain(corpus, tmp_path / "run", *LEAST, steps=2, sizes=[], validation=False)
+    earlier = RunFolder.create(tmp_path / "run", "pretrain-elmo", {"seed": 4})
+    (earlier.logs_path / "history.jsonl").write_text('{"step": 1, "training/loss": 1.0}\n')
     more = [*LEAST, "--overwrite", "--seed", "5"]
-    pretrain(corpus, run, *more, steps=1, sizes=[], validation=False)
-    assert RunFolder.open(run).options["seed"] == 5 and losses(run) == {}
+    run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], validation=False)
+    assert RunFolder.open(run).options["seed"] == 5
+    assert history(run) == []
 
 
 def test_text_with_carriage_returns(corpus, tmp_path, capsys):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import CHECKOUT
-from tests.training.pretraining import flags, history, losses, pretrain
+from tests.training.pretraining import SIZES, flags, history, losses, pretrain
 from tfreps import checkpoint
 from tfreps.__main__ import main
 from tfreps.checkpoint import load_latest_checkpoint
@@ -59,6 +59,7 @@ sys.exit(main(sys.argv[3:]))
 # 17 steps are a pass; figures every 2 steps; checkpoints every 5, and at 17 and 26.
 FLAGS = ["--checkpoint-every", "5", "--deterministic"]
 STEPS = 26
+MODELS = {"words": ["--units", "16", "--projection-dim", "4", "--word-input"], "characters": SIZES}
 
 
 def start(code, *arguments):
@@ -77,16 +78,16 @@ def finish(process, code):
     return err
 
 
-def start_whole(corpus, run):
-    return start(["-m", "tfreps"], *flags(corpus, run, *FLAGS, steps=STEPS))
+def start_training(corpus, run, model, *more, code=("-m", "tfreps")):
+    return start(code, *flags(corpus, run, *FLAGS, *more, steps=STEPS, sizes=MODELS[model]))
 
 
-def start_killed(corpus, run, when, where):
-    return start(["-c", KILLED, str(when), where], *flags(corpus, run, *FLAGS, steps=STEPS))
+def start_killed(corpus, run, model, when, where):
+    return start_training(corpus, run, model, code=("-c", KILLED, str(when), where))
 
 
-def resume(corpus, run):
-    return finish(start(["-m", "tfreps"], *flags(corpus, run, *FLAGS, "--resume", steps=STEPS)), 0)
+def resume(corpus, run, model):
+    return finish(start_training(corpus, run, model, "--resume"), 0)
 
 
 def assert_same_run(run, whole):
@@ -103,25 +104,24 @@ def assert_same_run(run, whole):
         np.testing.assert_array_equal(weight.numpy(), expected.numpy())
 
 
+def test_killed_in_mid_epoch_and_resumed(corpus, tmp_path):
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    with start_training(corpus, whole, "words") as process:
+        finish(start_killed(corpus, run, "words", 23, "training"), -signal.SIGKILL)
+        assert load_latest_checkpoint(run / "checkpoints")[0] == 20
+        assert [line["step"] for line in history(run)][-1] == 22
+        assert "step 22 of 26" in resume(corpus, run, "words")
+        finish(process, 0)
+    assert_same_run(run, whole)
+    assert list(losses(run)) == list(range(2, 27, 2))
+
+
 @pytest.fixture(scope="module")
 def whole(corpus, tmp_path_factory):
-    """A process that trains without interruption, and its run folder."""
+    """The folder of an uninterrupted run over characters."""
     run = tmp_path_factory.mktemp("whole") / "run"
-    process = start_whole(corpus, run)
-    yield process, run
-    process.kill()
-    process.communicate()
-
-
-def test_killed_in_mid_epoch_and_resumed(corpus, whole, tmp_path):
-    run, (process, whole_run) = tmp_path / "run", whole
-    finish(start_killed(corpus, run, 23, "training"), -signal.SIGKILL)
-    assert load_latest_checkpoint(run / "checkpoints")[0] == 20
-    assert [line["step"] for line in history(run)][-1] == 22
-    assert "step 22 of 26" in resume(corpus, run)
-    finish(process, 0)
-    assert_same_run(run, whole_run)
-    assert list(losses(run)) == list(range(2, 27, 2))
+    finish(start_training(corpus, run, "characters"), 0)
+    return run
 
 
 @pytest.mark.slow
@@ -129,6 +129,7 @@ def test_killed_in_mid_epoch_and_resumed(corpus, whole, tmp_path):
     "when, where",
     [
         (3, "training"),  # before the first checkpoint
+        (23, "training"),
         (5, "saved"),
         (10, "saving"),
         (17, "training"),  # the last step of the first pass
@@ -140,11 +141,10 @@ def test_killed_in_mid_epoch_and_resumed(corpus, whole, tmp_path):
     ],
 )
 def test_killed_elsewhere(corpus, whole, tmp_path, when, where):
-    process, whole_run = whole
-    finish(start_killed(corpus, tmp_path / "run", when, where), -signal.SIGKILL)
-    resume(corpus, tmp_path / "run")
-    process.communicate(timeout=300)
-    assert_same_run(tmp_path / "run", whole_run)
+    run = tmp_path / "run"
+    finish(start_killed(corpus, run, "characters", when, where), -signal.SIGKILL)
+    resume(corpus, run, "characters")
+    assert_same_run(run, whole)
 
 
 @pytest.fixture(scope="module")
