@@ -39,7 +39,7 @@ def main(argv=None):
 
     begin = time.monotonic()
     if options.state == "carry":
-        totals = carried_totals(model, vocabulary, options)
+        totals, full_totals = carried_totals(model, vocabulary, options)
     else:
         totals = sentence_totals(model, vocabulary, options)
     seconds = time.monotonic() - begin
@@ -56,6 +56,10 @@ def main(argv=None):
     }
     if options.state == "carry":
         results["batch_size"] = options.batch_size
+        results["full_batches"] = {
+            **perplexities(full_totals),
+            "predicted_tokens_per_direction": int(full_totals[1].max()),
+        }
     if unigrams:
         results["unigram_perplexity"] = unigram_perplexity(vocabulary, unigrams, counts)
     say(results, run)
@@ -107,7 +111,11 @@ def sentence_totals(model, vocabulary, options):
 
 
 def carried_totals(model, vocabulary, options):
-    """The same in bilm-tf's way: rows run on from sentence to sentence and carry their state."""
+    """The same in bilm-tf's way: rows run on from sentence to sentence and carry their state.
+
+    Twice: over all tokens, and over the batches before the first that is not full, which is
+    what bilm-tf counts (with `--unroll-steps 1`, its `run_test.py` token for token).
+    """
     batches = LMBatches(
         options.text,
         vocabulary,
@@ -125,11 +133,15 @@ def carried_totals(model, vocabulary, options):
         nll, state = model(batch, initial_state=state)
         return totals_of(model, batch, nll), state
 
-    totals = 0.0
+    full = options.batch_size * options.unroll_steps
+    totals, full_totals, is_full = 0.0, 0.0, True
     for batch in dataset:
         some, state = measure(batch, state)
         totals = totals + some.numpy()
-    return totals
+        is_full = is_full and bool((some[1] == full).numpy().all())
+        if is_full:
+            full_totals = full_totals + some.numpy()
+    return totals, full_totals if np.ndim(full_totals) else np.full_like(totals, np.nan)
 
 
 def totals_of(model, batch, nll):
@@ -176,6 +188,12 @@ def say(results, run):
     for name in ("forward_perplexity", "backward_perplexity", "perplexity"):
         if name in results:
             print(f"{name.replace('_', ' '):20} {results[name]:10.3f}")
+    if "full_batches" in results:
+        counted = results["full_batches"]
+        print(
+            f"{'of full batches only':20} {counted['perplexity']:10.3f}  (as bilm-tf counts: "
+            f"{counted['predicted_tokens_per_direction']:,} predictions, the tail left out)"
+        )
     if "unigram_perplexity" in results:
         print(f"{'unigram perplexity':20} {results['unigram_perplexity']:10.3f}")
     print(f"Full softmax; {how}. Wrote {run.results_path}.")
