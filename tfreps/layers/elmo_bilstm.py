@@ -71,6 +71,7 @@ class ElmoLSTM(keras.layers.Layer):
     ):
         super().__init__(autocast=False, **kwargs)
         _check_sizes(units, projection_dim, num_layers, dropout)
+        _check_clips(cell_clip=cell_clip, projection_clip=projection_clip)
         self.units = units
         self.projection_dim = projection_dim
         self.num_layers = num_layers
@@ -244,13 +245,34 @@ def reverse_tokens(x, mask):
     return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
 
 
+def flatten_states(states):
+    """A tuple of `LSTMState` as a list: hidden and cell of each direction in turn."""
+    return [part for state in states for part in state]
+
+
+def unflatten_states(parts):
+    """The tuple of `LSTMState` that `flatten_states` made a list of."""
+    return tuple(LSTMState(*parts[i : i + 2]) for i in range(0, len(parts), 2))
+
+
 def _stack_options(layer):
     names = "units", "projection_dim", "num_layers", "cell_clip", "projection_clip"
     names += "use_skip_connections", "dropout"
     return {name: getattr(layer, name) for name in names}
 
 
+def _check_clips(**clips):
+    for name, clip in clips.items():
+        if clip is not None and not clip > 0:
+            raise ValueError(f"`{name}` must be positive, or None for no clip; got {clip}.")
+
+
 def _check_sizes(units, projection_dim, num_layers, dropout):
+    if not all(isinstance(size, int) for size in (units, projection_dim, num_layers)):
+        raise ValueError(
+            "`units`, `projection_dim` and `num_layers` must be whole numbers; "
+            f"got {units!r}, {projection_dim!r} and {num_layers!r}."
+        )
     if min(units, projection_dim, num_layers) < 1:
         raise ValueError(
             "`units`, `projection_dim` and `num_layers` must be positive; "

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
-from tfreps.layers.elmo_bilstm import ElmoBiLSTM, LSTMState
+from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
 
 INITIAL_STATES = "zero", "warm", "carry"
@@ -37,9 +37,9 @@ class BiLM(keras.Model):
         max_batch_size: int. Rows of state that `"carry"` keeps.
 
     Call arguments:
-        ids: int, character ids `[B, T, C]` or token ids `[B, T]`; or str, tokens `[B, T]`
-            with `""` for padding, or sentences `[B]`, which are split on spaces. Padding
-            comes last. `T` may be 0.
+        ids: tensor or NumPy array: int, character ids `[B, T, C]` or token ids `[B, T]`; or a
+            tensor of str, tokens `[B, T]` with `""` for padding, or sentences `[B]`, which are
+            split on spaces. Padding comes last. `T` may be 0.
         initial_state: dict with the four states below; overrules the constructor's.
         training: bool. Whether dropout is active.
 
@@ -53,7 +53,9 @@ class BiLM(keras.Model):
         `backward_cell`: the state after each sentence.
 
     Raises:
-        ValueError: for sizes that do not fit, or a batch above `max_batch_size`.
+        ValueError: for sizes that do not fit, ids of another rank or of no integer type.
+        tf.errors.InvalidArgumentError: for ids out of range, padding between tokens, or a batch
+            above `max_batch_size`.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations"; bilm-tf.
 
@@ -96,6 +98,7 @@ class BiLM(keras.Model):
         options = {**locals()}
         for name in OPTIONS:
             setattr(self, name, options[name])
+        _check(self)
         self.filters = [list(pair) for pair in filters]
         # Layers.
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
@@ -142,7 +145,10 @@ class BiLM(keras.Model):
         mask = tf.not_equal(ids, 0) if ids.shape.rank == 2 else tf.reduce_any(ids != 0, -1)
         ids, mask_with_boundaries = self._add_boundaries(ids, mask)
         tokens = self.encode_tokens(ids)  # [B, T+2, P]
-        start = self._start(initial_state, tf.shape(ids)[0])
+        if initial_state is None:
+            start = self.fixed_state(tf.shape(ids)[0])
+        else:
+            start = unflatten_states([initial_state[name] for name in self.state_names])
         layers, state = self.bilstm(
             tokens, mask=mask_with_boundaries, initial_state=start, training=training
         )
@@ -157,7 +163,7 @@ class BiLM(keras.Model):
             "mask": mask,
             "layer_outputs_with_boundaries": layers,
             "mask_with_boundaries": mask_with_boundaries,
-            **dict(zip(self.state_names, _flatten(state), strict=True)),
+            **dict(zip(self.state_names, flatten_states(state), strict=True)),
         }
 
     @property
@@ -256,7 +262,14 @@ class BiLM(keras.Model):
             raise ValueError(
                 f"This BiLM reads {self.max_characters} characters per token; got {ids.shape[-1]}."
             )
-        return tf.cast(ids, "int32")
+        if not ids.dtype.is_integer:
+            raise ValueError(
+                f"Ids must be integers; got {ids.dtype.name}. An input of a functional model says "
+                'so by keras.Input(..., dtype="int32").'
+            )
+        # What int32 cannot hold stays out of range, where the encoder refuses it.
+        largest = min(ids.dtype.max, tf.int32.max)
+        return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
     def _add_boundaries(self, ids, mask):
         """Puts a start before and an end behind each row's real tokens: `[B, T+2, ...]`."""
@@ -266,6 +279,11 @@ class BiLM(keras.Model):
         else:
             start, end = tf.constant(self.sentence_start_id), tf.constant(self.sentence_end_id)
         lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
+        tf.debugging.assert_equal(
+            mask,
+            tf.sequence_mask(lengths, tf.shape(mask)[1]),
+            'padding (id 0, or "" among tokens) must come behind the tokens of a sentence',
+        )
         around = [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2)
         ids = tf.pad(ids, around)
         positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
@@ -275,24 +293,23 @@ class BiLM(keras.Model):
             is_start, is_end = is_start[..., None], is_end[..., None]
         return tf.where(is_start, start, tf.where(is_end, end, ids)), new_mask
 
-    def _start(self, given, batch_size):
-        if given is not None:
-            return _unflatten([given[name] for name in self.state_names])
+    def fixed_state(self, batch_size):
+        """What a batch starts from where no state is given: a tuple of `LSTMState`."""
         if self.initial_state == "zero":
-            return None
+            return tuple(d.zero_state(batch_size) for d in self.bilstm.directions)
         kept = [tf.convert_to_tensor(state) for state in self.kept_states]
         if self.initial_state == "warm":
-            return _unflatten([tf.repeat(state, batch_size, axis=0) for state in kept])
+            return unflatten_states([tf.repeat(state, batch_size, axis=0) for state in kept])
         tf.debugging.assert_less_equal(
             batch_size,
             self.max_batch_size,
             'the batch has more rows than "carry" keeps states for: raise `max_batch_size`',
         )
-        return _unflatten([state[:batch_size] for state in kept])
+        return unflatten_states([state[:batch_size] for state in kept])
 
     def _keep(self, state):
         """Writes the state of the first rows; those beyond the batch stay as they are."""
-        for kept, new in zip(self.kept_states, _flatten(state), strict=True):
+        for kept, new in zip(self.kept_states, flatten_states(state), strict=True):
             kept.assign(tf.concat([new, tf.convert_to_tensor(kept)[tf.shape(new)[0] :]], 0))
 
     def _add_states(self, rows):
@@ -320,9 +337,15 @@ OPTIONS = (
 )
 
 
-def _flatten(states):
-    return [part for state in states for part in state]
-
-
-def _unflatten(parts):
-    return tuple(LSTMState(*parts[i : i + 2]) for i in range(0, len(parts), 2))
+def _check(model):
+    for name, least in (("max_batch_size", 1), ("max_characters", 3), ("vocabulary_size", 1)):
+        value = getattr(model, name)
+        if value is not None and not (isinstance(value, int) and value >= least):
+            raise ValueError(f"`{name}` must be a whole number from {least} on; got {value!r}.")
+    if model.vocabulary_size is not None:
+        boundaries = model.sentence_start_id, model.sentence_end_id
+        if not all(1 <= id_ <= model.vocabulary_size for id_ in boundaries):
+            raise ValueError(
+                "`sentence_start_id` and `sentence_end_id` must lie in 1..vocabulary_size "
+                f"({model.vocabulary_size}); got {boundaries[0]} and {boundaries[1]}."
+            )

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.elmo_bilstm import LSTMState
+from tfreps.layers.elmo_bilstm import flatten_states, unflatten_states
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
 
@@ -132,7 +132,7 @@ class BiLMPretrainer(keras.Model):
         if self.clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self.clip_norm * scale, norm)
         self.optimizer.apply(gradients, self.trainable_variables)
-        for kept, new in zip(self.carried, _flatten(states), strict=True):
+        for kept, new in zip(self.carried, flatten_states(states), strict=True):
             kept.assign(new)
         self.training_perplexity.update_state(nll, mask)
         # A step whose gradient float16 cannot hold is skipped by the optimizer: it does not count.
@@ -161,14 +161,11 @@ class BiLMPretrainer(keras.Model):
 
     def carried_state(self):
         """The state that training goes on from, as a tuple of `LSTMState`."""
-        return _unflatten([tf.convert_to_tensor(kept) for kept in self.carried])
+        return unflatten_states([tf.convert_to_tensor(kept) for kept in self.carried])
 
     def fixed_state(self, batch_size):
         """The state that a sentence starts from by default: zeros, or the biLM's warm state."""
-        if self.bilm.initial_state == "warm":
-            parts = [tf.convert_to_tensor(state) for state in self.bilm.kept_states]
-            return _unflatten([tf.repeat(part, batch_size, axis=0) for part in parts])
-        return tuple(d.zero_state(batch_size) for d in self.bilm.bilstm.directions)
+        return self.bilm.fixed_state(batch_size)
 
     def set_character_table(self, table):
         """Sets the character ids of the vocabulary, int32 `[V, C]`."""
@@ -235,11 +232,3 @@ class BiLMPretrainer(keras.Model):
             )
             for name in self.bilm.state_names
         ]
-
-
-def _flatten(states):
-    return [part for state in states for part in state]
-
-
-def _unflatten(parts):
-    return tuple(LSTMState(*parts[i : i + 2]) for i in range(0, len(parts), 2))

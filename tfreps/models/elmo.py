@@ -75,6 +75,10 @@ class Elmo(keras.Model):
                 "`num_output_representations` must be at least 1; "
                 f"got {num_output_representations}."
             )
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        if top_only and mix_weights is not None:
+            raise ValueError("`top_only` takes the last layer alone: leave `mix_weights` out.")
         # Options.
         self.num_output_representations = num_output_representations
         self.dropout = dropout
@@ -123,6 +127,19 @@ class Elmo(keras.Model):
             "layer_outputs": layers,
             "mask": mask,
         }
+
+    @property
+    def trainable(self):
+        return super().trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        """Freezing is for all; unfreezing leaves a fixed mix and a biLM not fine-tuned frozen."""
+        keras.Model.trainable.fset(self, value)
+        if value and hasattr(self, "mixes"):
+            self.bilm.trainable = self.fine_tune
+            for mix in self.mixes:
+                mix.trainable = self.mix_weights is None
 
     def get_config(self):
         names = "num_output_representations", "dropout", "keep_sentence_boundaries", "fine_tune"
