@@ -22,8 +22,8 @@ MAY_IMPORT = {
     # What is served: text -> ids -> model -> named outputs.
     "token_reader": {"text"},
     "scoring": {"layers"},
-    "signatures": {"models", "text", "token_reader", "scoring"},
-    "pretrained": {"models", "run_folder"},  # a model from wherever it was saved
+    "signatures": {"models", "text", "token_reader", "scoring", "pretrained"},
+    "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
     "continuation": {"convert", "models", "optimizers", "pretrained", "text"},
 }

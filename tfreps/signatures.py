@@ -8,6 +8,7 @@ import tempfile
 import tensorflow as tf
 
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.pretrained import check_vocabulary
 from tfreps.scoring import Scoring
 from tfreps.token_reader import TokenReader
 
@@ -101,7 +102,7 @@ class BiLMSignatures:
         self.bilm = bilm
         self.elmo = model if isinstance(model, Elmo) else None
         self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
-        _check_size(model, vocabulary)
+        check_vocabulary(model, vocabulary)
         self.reader = TokenReader(bilm, vocabulary, assets)
 
     def functions(self):
@@ -172,15 +173,6 @@ class BiLMSignatures:
             return mix(out["layer_outputs"], mask=out["mask"])
         with_boundaries = out["layer_outputs_with_boundaries"]
         return mix(with_boundaries, mask=out["mask_with_boundaries"])[:, 1:-1]
-
-
-def _check_size(model, vocabulary):
-    size = None if isinstance(model, Elmo) else model.vocabulary_size
-    if vocabulary is not None and size not in (None, len(vocabulary)):
-        raise ValueError(
-            f"The model knows {size} tokens, but {vocabulary.source} has {len(vocabulary)}: "
-            "that is another model's vocabulary."
-        )
 
 
 def _trace(function, *arguments, **named):
