@@ -18,14 +18,25 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     if pathlib.Path(options.output).is_file():
         raise ValueError(f"Expected a folder to write to, but {options.output} is a file.")
-    found = load_bilm(options.model, options.options, options.weights, options.state)
+    found = load_bilm(
+        options.model, options.options, options.weights, options.state, options.vocabulary
+    )
+    if hasattr(found.model, "softmax") and found.vocabulary is None:
+        raise ValueError(
+            f"{options.model} holds a language model but no vocabulary.txt, without which it "
+            "cannot score: put the vocabulary back that it was trained with."
+        )
     from tfreps.signatures import export_bilm
 
     names = export_bilm(found.model, options.output, found.vocabulary, options.state)
     size = sum(path.stat().st_size for path in pathlib.Path(options.output).rglob("*"))
     print(f"Wrote {options.output} ({size / 1e6:.1f} MB) with the signatures {', '.join(names)}.")
-    print("Next, an answer from it, and what it takes and gives:")
-    print(f'  tfreps predict {options.output} "The dog sat on the mat ."')
+    if "default" in names:
+        print("Next, an answer from it, and what it takes and gives:")
+        print(f'  tfreps predict {options.output} "The dog sat on the mat ."')
+    else:
+        print("It reads token ids alone: give --vocabulary FILE for one that reads text.")
+        print("Next, what it takes and gives:")
     print(f"  saved_model_cli show --dir {options.output} --tag_set serve --all")
     return 0
 
@@ -42,6 +53,11 @@ def make_parser():
     )
     parser.add_argument("--options", metavar="FILE.json", help="published model instead of MODEL")
     parser.add_argument("--weights", metavar="FILE.hdf5", help="its weights")
+    parser.add_argument(
+        "--vocabulary",
+        metavar="FILE",
+        help="its vocabulary, if it reads words, not characters",
+    )
     parser.add_argument(
         "--state",
         choices=["zero", "warm"],

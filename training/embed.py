@@ -14,6 +14,8 @@ import argparse
 import collections
 import hashlib
 import json
+import math
+import pathlib
 import sys
 import time
 
@@ -32,11 +34,13 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     check(options)
     counts, sentences, digest = first_pass(options)
-    found = load_bilm(options.model, options.options, options.weights, options.state)
-    mix = layer_weights(options, found.bilm.num_layers + 1)
+    found = load_bilm(
+        options.model, options.options, options.weights, options.state, options.vocabulary
+    )
+    encoder = make_encoder(options, found)
     file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), options.resume)
     if not file.complete:
-        write(options, file, found, mix, counts)
+        write(options, file, encoder, counts)
     print(
         f"Wrote {options.output}: {sentences:,} sentences, {counts.total():,} tokens "
         f"({file.path.stat().st_size / 1e6:.1f} MB). Next, to read the first sentence's vectors:"
@@ -55,6 +59,7 @@ def make_parser():
     add("--output", metavar="FILE.hdf5", required=True, help="a new file")
     add("--options", metavar="FILE.json", help="published model instead of MODEL")
     add("--weights", metavar="FILE.hdf5", help="its weights")
+    add("--vocabulary", metavar="FILE", help="its vocabulary, if it reads words, not characters")
     add("--layers", choices=LAYERS, default="all", help="which, or one mix of them (all)")
     add("--mix", metavar="W0,W1,...", help="of --layers mix: weights before the softmax, as Elmo's")
     add("--gamma", type=float, default=1.0, help="of --layers mix: a factor behind it (1)")
@@ -75,6 +80,10 @@ def check(options):
         value = getattr(options, name)
         if value is not None and value < least:
             raise ValueError(f"--{name.replace('_', '-')} must be at least {least}; got {value}.")
+    if not math.isfinite(options.gamma):
+        raise ValueError(f"--gamma must be a finite number; got {options.gamma}.")
+    if pathlib.Path(options.output).is_dir():
+        raise ValueError(f"Expected a file to write to, but --output {options.output} is a folder.")
     if (options.mix is None) == (options.layers == "mix"):
         raise ValueError("--mix and --layers mix belong together: give both or neither.")
 
@@ -91,7 +100,7 @@ def layer_weights(options, num_layers):
         weights = np.zeros([0])
     if len(weights) != num_layers or not np.isfinite(weights).all():
         raise ValueError(
-            f"--mix needs {num_layers} numbers, one per layer with the token layer first, as in "
+            f"--mix needs {num_layers} finite numbers, one per layer with the token layer first, as in "
             f"{','.join(['0'] * num_layers)}; got {options.mix!r}."
         )
     exponentials = np.exp(weights - weights.max())
@@ -153,10 +162,13 @@ def marker(options, bilm, text_digest):
     return {**chosen, "model": digest.hexdigest()[:16], "text": text_digest[:16]}
 
 
-def write(options, file, found, mix, counts):
+def make_encoder(options, found):
+    """What turns sentences into the vectors asked for."""
     import tensorflow as tf
 
     from tfreps.sentence_encoder import SentenceEncoder
+
+    mix = layer_weights(options, found.bilm.num_layers + 1)
 
     def combine(layers):  # [B, L+1, T, 2P]
         if options.layers == "top":
@@ -165,7 +177,10 @@ def write(options, file, found, mix, counts):
             layers = tf.einsum("l,bltd->btd", mix, layers)
         return tf.cast(layers, options.dtype)
 
-    encoder = SentenceEncoder(found.bilm, found.vocabulary, options.batch_tokens, combine)
+    return SentenceEncoder(found.bilm, found.vocabulary, options.batch_tokens, combine)
+
+
+def write(options, file, encoder, counts):
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
     encoder.keep(frequent, progress("token vectors", len(frequent)))
     index, said = {}, progress("tokens", counts.total())

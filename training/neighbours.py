@@ -35,7 +35,9 @@ def main(argv=None):
     places = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
     if options.word is not None and options.word not in words:
         raise ValueError(missing(options.word, words, options))
-    found = load_bilm(options.model, options.options, options.weights, options.state)
+    found = load_bilm(
+        options.model, options.options, options.weights, options.state, options.vocabulary
+    )
     vectors = embed(found, sentences)  # [N, 2P], of length 1
 
     word = options.word or varied_word(words, vectors)
@@ -66,6 +68,7 @@ def make_parser():
     add("--sentences", type=int, default=2000, help="read at most so many (2000)")
     add("--options", metavar="FILE.json", help="published model instead of MODEL")
     add("--weights", metavar="FILE.hdf5", help="its weights")
+    add("--vocabulary", metavar="FILE", help="its vocabulary, if it reads words, not characters")
     add(
         "--state", choices=["zero", "warm"], default="zero", help="what sentences start from (zero)"
     )

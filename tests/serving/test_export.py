@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.tiny_run import make_run
+from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import main
 
 SENTENCES = ["the dog left", "", "her left hand , zebra"]
@@ -42,6 +42,30 @@ def test_published_files(run, tmp_path, capsys):
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
     assert "score" not in capsys.readouterr().out.splitlines()[0]
+
+
+def test_published_files_of_words(tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
+    bilm = make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm
+    bilm.to_bilm_tf(*files[:2])
+    VOCABULARY.write(files[2])
+    command = ["export", "--options", files[0], "--weights", files[1]]
+    assert main([*command, str(tmp_path / "1")]) == 0
+    out = capsys.readouterr().out
+    assert "tfreps predict" not in out and "give --vocabulary FILE" in out
+    assert main([*command, str(tmp_path / "2"), "--vocabulary", files[2]]) == 0
+    assert "tfreps predict" in capsys.readouterr().out
+    ids = np.array([VOCABULARY.ids(SENTENCES[0].split())]) + 1
+    expected = bilm(ids)["sequence_output"][0]
+    found = answer(tmp_path / "2")["lstm_outputs2"][0, :3]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_run_without_its_vocabulary(tmp_path, capsys):
+    path, _ = make_run(tmp_path / "run")
+    (tmp_path / "run" / "vocabulary.txt").unlink()
+    assert main(["export", path, str(tmp_path / "1")]) == 2
+    assert "no vocabulary.txt" in capsys.readouterr().err and not (tmp_path / "1").exists()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.tiny_run import make_run
+from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
 from tfreps.embeddings_file import EmbeddingsFile
 from tfreps.sentence_encoder import SentenceEncoder
@@ -193,8 +193,17 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"a b\n", ["--batch-tokens", "0"], "--batch-tokens must be at least 1"),
         (b"a b\n", ["--layers", "mix"], "belong together"),
         (b"a b\n", ["--mix", "1,2,3"], "belong together"),
-        (b"a b\n", ["--layers", "mix", "--mix", "1,2"], "--mix needs 3 numbers"),
-        (b"a b\n", ["--layers", "mix", "--mix", "1,x,2"], "--mix needs 3 numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,2"], "--mix needs 3 finite numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,x,2"], "--mix needs 3 finite numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,nan,2"], "--mix needs 3 finite numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,inf,2"], "--mix needs 3 finite numbers"),
+        (
+            b"a b\n",
+            ["--layers", "mix", "--mix", "1,1,2", "--gamma", "nan"],
+            "--gamma must be a fin",
+        ),
+        (b"a b\n", ["--output", "."], "Expected a file to write to, but --output . is a folder"),
+        (b"a b\n", ["--vocabulary", "v.txt"], "run folder has its own vocabulary"),
     ],
 )
 def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
@@ -206,6 +215,23 @@ def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
     captured = capsys.readouterr()
     assert message in captured.err and len(captured.err.splitlines()) == 1
     assert sorted(tmp_path.iterdir()) == before
+
+
+WORDS = {"vocabulary_size": len(VOCABULARY)}
+
+
+def test_published_files_of_words(text, tmp_path, capsys):
+    bilm, output = make_pretrainer(**WORDS).bilm, tmp_path / "v.hdf5"
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
+    bilm.to_bilm_tf(*files)
+    command = ["--options", files[0], "--weights", files[1], text, "--output", str(output)]
+    assert main(["embed", *command]) == 2
+    assert "give its vocabulary" in capsys.readouterr().err
+    assert not list(tmp_path.glob("v.hdf5*"))  # nothing begun
+    VOCABULARY.write(tmp_path / "words.txt")
+    tfreps(*command, "--vocabulary", tmp_path / "words.txt")
+    expected = bilm(np.array([VOCABULARY.ids(LINES[2].split())]) + 1)["layer_outputs"][0]
+    np.testing.assert_allclose(read(output)[0]["2"], expected, **EXACT)
 
 
 def test_what_is_there_already(run, text, tmp_path, capsys):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.tiny_run import make_run
+from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import main
 from tfreps.text import batch_to_ids
 from training import neighbours
@@ -49,6 +49,15 @@ def test_the_nearest_tokens(run, small_corpus, capsys):
     for a, b, cosine in said:
         assert float(cosine) == pytest.approx(shown[int(a) - 1] @ shown[int(b) - 1], abs=0.006)
         assert float(cosine) < 1
+
+
+def test_published_files_of_words(small_corpus, tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
+    make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm.to_bilm_tf(*files[:2])
+    VOCABULARY.write(files[2])
+    flags = ["--options", files[0], "--weights", files[1], "--vocabulary", files[2]]
+    text = small_corpus / "train-00.txt"
+    assert "'bank' occurs 4 times" in tfreps(capsys, "--text", text, "--word", "bank", *flags)
 
 
 def test_a_word_is_found(run, small_corpus, capsys):
