@@ -3,7 +3,6 @@
 python -m benchmarks.gemm
 """
 
-import json
 import time
 
 import numpy as np

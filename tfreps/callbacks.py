@@ -183,6 +183,7 @@ class TrainingLog(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         step = self.checkpoints.step
         logs = {name: float(value) for name, value in (logs or {}).items()}
+        _check_finite(logs, step)
         validation = {n.removeprefix("val_"): v for n, v in logs.items() if n.startswith("val_")}
         measured = {"validation": _perplexities(validation)}
         if self.train_sample is not None:
@@ -211,6 +212,7 @@ class TrainingLog(keras.callbacks.Callback):
         seconds = max(time.monotonic() - self.window_begin, 1e-9)
         rate = (step - self.window_step) * self.tokens_per_step / seconds
         logs = {name: float(value) for name, value in logs.items()}
+        _check_finite(logs, step)
         exact = {f"training/{name}": value for name, value in logs.items()}
         exact["training/learning_rate"] = float(self.model.optimizer.learning_rate)
         self._append({"step": step, "run": "train", **exact})
@@ -263,6 +265,16 @@ def _variables(model):
         for group, variables in groups.items()
         for number, variable in enumerate(variables)
     }
+
+
+def _check_finite(logs, step):
+    """Ends a run that has diverged, before a checkpoint or a model of it is saved."""
+    for name, value in logs.items():
+        if name.endswith("perplexity") and not name.startswith("val_") and not math.isfinite(value):
+            raise ValueError(
+                f"Training has diverged: at step {step} the {name.replace('_', ' ')} is {value}. "
+                "Lower --learning-rate; --resume goes on from the last checkpoint."
+            )
 
 
 def _perplexities(logs):

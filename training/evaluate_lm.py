@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.models import BiLMPretrainer
+from tfreps.pretrained import check_vocabulary
 from tfreps.run_folder import RunFolder, parse_options
 
 PROGRAM = "evaluate-lm"
@@ -32,6 +33,8 @@ def main(argv=None):
             f"train one with tfreps pretrain-elmo --init {run.path}."
         )
     vocabulary = run.vocabulary()
+    check_vocabulary(model, vocabulary, run.path)
+    earlier = run.results()
     counts = count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None
     if options.unigram_from:
@@ -62,8 +65,8 @@ def main(argv=None):
         }
     if unigrams:
         results["unigram_perplexity"] = unigram_perplexity(vocabulary, unigrams, counts)
+    run.write_results({**earlier, "evaluation": results})
     say(results, run)
-    run.write_results({**run.results(), "evaluation": results})
     return 0
 
 

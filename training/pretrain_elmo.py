@@ -10,7 +10,9 @@ Killed? The same command with --resume goes on where the last checkpoint stands.
 
 import argparse
 import json
+import math
 import pathlib
+import sys
 import warnings
 
 import keras
@@ -33,8 +35,7 @@ from tfreps.text import Vocabulary
 PROGRAM = "pretrain-elmo"
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 NUM_SAMPLED = 8192  # as in bilm-tf
-# Every 8th batch of sentences, up to 40: the training text whose full-softmax perplexity is logged.
-SAMPLE_EVERY, SAMPLE_BATCHES = 8, 40
+SAMPLE_BATCHES = 40  # of training sentences of all lengths, whose full-softmax perplexity is logged
 
 
 def main(argv=None):
@@ -103,7 +104,7 @@ def make_parser():
     add = parser.add_argument_group("training").add_argument
     add("--batch-size", type=int, default=128, help="rows (128)")
     add("--unroll-steps", type=int, default=20, help="tokens of a row in a batch (20)")
-    add("--epochs", type=float, default=10, help="passes over the text (10)")
+    add("--epochs", type=float, help="passes over the text (10)")
     add("--steps", type=int, help="updates, instead of --epochs")
     add("--minutes", type=float, help="stop after this time")
     add("--num-sampled", type=int, help="negatives, 0: full softmax (8192, or 0 for fewer tokens)")
@@ -151,8 +152,9 @@ def check(options):
     positive = "epochs", "steps", "minutes", "learning_rate", "batch_size", "unroll_steps"
     positive += "cell_clip", "projection_clip", "log_every", "checkpoint_every", "evaluate_every"
     for names, is_fine, expected in (
-        (positive, lambda value: value > 0, "positive"),
-        (("num_sampled", "warmup_steps", "clip_norm"), lambda value: value >= 0, "0 or more"),
+        (positive, lambda value: 0 < value < math.inf, "positive and finite"),
+        (("num_sampled", "warmup_steps"), lambda value: value >= 0, "0 or more"),
+        (("clip_norm",), lambda value: 0 <= value < math.inf, "0 or more, and finite"),
         (("seed",), lambda value: 0 <= value < 2**31, "0 or more, and below 2^31"),
         (("filters",), _are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
     ):
@@ -161,6 +163,8 @@ def check(options):
             if value is not None and not is_fine(value):
                 flag = name.replace("_", "-")
                 raise ValueError(f"--{flag} must be {expected}; got {value!r}.")
+    if options.epochs and options.steps:
+        raise ValueError("Give --epochs or --steps, not both (the file of --config counts).")
 
 
 def _are_filters(pairs):
@@ -180,6 +184,8 @@ def earlier_run(options):
     """The run that --resume goes on with; None where a new one begins."""
     if not options.resume or not pathlib.Path(options.run, "options.json").exists():
         RunFolder.check_free(options.run, options.overwrite)
+        if options.resume:
+            print(f"There is no run in {options.run} to resume: beginning one.", file=sys.stderr)
         return None
     run = RunFolder.open(options.run, PROGRAM)
     now = given(options)
@@ -270,7 +276,8 @@ def make_data(options, model, vocabulary):
         validation = sentence_batches(held_out, vocabulary, options.batch_size, **reading)
         if model.num_sampled:
             sample = sentence_batches(train, vocabulary, options.batch_size, **reading)
-            sample = sample.shard(SAMPLE_EVERY, 0).take(SAMPLE_BATCHES)
+            all_batches = counts.sentences // options.batch_size
+            sample = sample.shard(max(1, all_batches // SAMPLE_BATCHES), 0)
     return batches, validation, sample
 
 
@@ -290,7 +297,7 @@ def make_optimizer(options, total_steps):
 def count_steps(options, batches):
     """Updates between two measurements, and of the whole run."""
     positions, per_step = batches.count().positions, options.batch_size * options.unroll_steps
-    total = options.steps or max(1, int(options.epochs * positions / per_step))
+    total = options.steps or max(1, int((options.epochs or 10) * positions / per_step))
     return options.evaluate_every or -(-positions // per_step), total
 
 

@@ -11,9 +11,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tests.training.pretraining import flags, history, losses, pretrain
 from tfreps.__main__ import main
 from tfreps.checkpoint import list_checkpoints, load_latest_checkpoint
-from tfreps.models import BiLMPretrainer
+from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.run_folder import RunFolder
 from tfreps.text import Vocabulary
+from training import pretrain_elmo
 
 # Tracing takes seconds: what is not about the network runs with the least of one.
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
@@ -201,3 +202,31 @@ def test_text_with_carriage_returns(corpus, tmp_path, capsys):
     line[line.index("--train") + 1] = str(tmp_path / "dos.txt")
     assert main(line) == 0
     assert "304 tokens in 30 sentences, 0.00% outside" in capsys.readouterr().out
+
+
+def test_the_training_sample_has_sentences_of_all_lengths(tmp_path):
+    """Batches are sorted by length, so the first of them would be the shortest sentences."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, 60, 4000)
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(" ".join(["a"] * n) for n in lengths) + "\n", encoding="utf-8")
+    Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(tmp_path / "vocabulary.txt")
+    arguments = ["--train", str(text), "--validation", str(text), "--run", "unused"]
+    options = pretrain_elmo.make_parser().parse_args([*arguments, "--batch-size", "8"])
+    options.num_sampled, options.any_order = 1, True
+    bilm = BiLM(vocabulary_size=4, units=4, projection_dim=4, bidirectional=False)
+    vocabulary = Vocabulary.read(tmp_path / "vocabulary.txt")
+    model = BiLMPretrainer(bilm, 4, num_sampled=1, batch_size=8)
+    _, _, sample = pretrain_elmo.make_data(options, model, vocabulary)
+    masks = [batch["mask"].numpy() for batch in sample]
+    positions = np.concatenate([mask.sum(axis=1) for mask in masks])
+    assert 20 <= len(masks) <= 60
+    # 4000 lengths have a standard error of 0.3, and some 300 of 1; every 12th batch is as good.
+    assert abs(positions.mean() - (lengths + 1).mean()) < 3
+
+
+def test_a_run_that_diverges_ends_and_saves_no_model(corpus, tmp_path, capsys):
+    command = flags(corpus, tmp_path / "run", *LEAST, "--learning-rate", "1e30", sizes=[])
+    assert main(command) == 2
+    assert "Training has diverged: at step 2" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "model.keras").exists()

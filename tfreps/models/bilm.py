@@ -202,8 +202,8 @@ class BiLM(keras.Model):
         if self.initial_state != "warm":
             raise ValueError(f'Only "warm" has a state to set; this is {self.initial_state!r}.')
         if ids is None:
-            is_character_model = self.vocabulary_size is None
-            ids = tf.constant([WARM_UP]) if is_character_model else tf.zeros([1, 0], "int32")
+            reads_text = self.vocabulary_size is None
+            ids = tf.constant([WARM_UP]) if reads_text else tf.zeros([1, 0], "int32")
         zeros = dict(zip(self.state_names, map(tf.zeros_like, self.kept_states), strict=True))
         output = self(ids, initial_state=zeros)
         for name, state in zip(self.state_names, self.kept_states, strict=True):
@@ -264,8 +264,7 @@ class BiLM(keras.Model):
             )
         if not ids.dtype.is_integer:
             raise ValueError(
-                f"Ids must be integers; got {ids.dtype.name}. An input of a functional model says "
-                'so by keras.Input(..., dtype="int32").'
+                f'Ids must be integers, from keras.Input(..., dtype="int32"); got {ids.dtype.name}.'
             )
         # What int32 cannot hold stays out of range, where the encoder refuses it.
         largest = min(ids.dtype.max, tf.int32.max)
