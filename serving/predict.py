@@ -9,10 +9,13 @@ from the command line, from --file, or else from standard input, one a line.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
+import logging
 import os
 import sys
+import tempfile
 
 BATCH = 32
 FIRST = 5  # numbers shown without --full
@@ -72,11 +75,13 @@ def lines(file, name):
 
 
 def load_signature(folder, name):
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow as tf
+    with quiet_import():
+        import tensorflow as tf
 
+        tf.config.list_physical_devices()
     try:
-        signatures = tf.saved_model.load(folder).signatures
+        with quiet_absl():
+            signatures = tf.saved_model.load(folder).signatures
     except Exception as error:  # torn protobufs, missing files and more have their own
         raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
     if name not in signatures:
@@ -94,6 +99,45 @@ def load_signature(folder, name):
             f"{folder} is no export of tfreps: its answers lack default, sequence_len."
         )
     return signature
+
+
+@contextlib.contextmanager
+def quiet_import():
+    """Holds back what TensorFlow writes to stderr while it starts, unless it fails.
+
+    The environment variable TF_CPP_MIN_LOG_LEVEL, if it is set, says what is shown instead.
+    """
+    if "tensorflow" in sys.modules or "TF_CPP_MIN_LOG_LEVEL" in os.environ:
+        yield
+        return
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held.seek(0)
+            os.write(stderr, held.read())
+            raise
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+
+
+@contextlib.contextmanager
+def quiet_absl():
+    """Drops the warnings that an answer cannot be differentiated, which nobody asks for here."""
+    logger = logging.getLogger("absl")
+
+    def wanted(record):
+        return "Will likely fail if a gradient is requested" not in record.getMessage()
+
+    logger.addFilter(wanted)
+    try:
+        yield
+    finally:
+        logger.removeFilter(wanted)
 
 
 def answers(signature, sentences, full):

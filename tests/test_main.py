@@ -60,6 +60,8 @@ def test_unknown_program(capsys, name, message):
         (OSError(28, "No space left on device"), "No space left on device"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "invalid start byte"),
         (ValueError(), "ValueError"),
+        (OverflowError("int too large to convert"), "int too large to convert"),
+        (MemoryError(), "MemoryError. There was not enough memory: take smaller batches"),
     ],
 )
 def test_user_errors_end_in_one_line(program, capsys, error, message):
@@ -68,6 +70,24 @@ def test_user_errors_end_in_one_line(program, capsys, error, message):
     text = capsys.readouterr().err
     assert text.startswith("tfreps demo-corpus: error: ") and message in text
     assert text.count("\n") == 1
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_errors_of_tensorflow_end_in_one_line(program, capsys, in_graph):
+    import tensorflow as tf
+
+    def assert_small(x):
+        tf.debugging.assert_less(x, 2, message="ids must be below 2")
+
+    function = tf.function(assert_small) if in_graph else assert_small
+    program(lambda argv: function(tf.constant([3])))
+    assert command.main(["demo-corpus"]) == 2
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1 and "ids must be below 2" in text and "File" not in text
+    program(raising(tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")))
+    assert command.main(["demo-corpus"]) == 2
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1 and "OOM when allocating tensor. There was not" in text
 
 
 def test_debug_shows_the_traceback(program, monkeypatch):
@@ -108,6 +128,8 @@ def test_other_lines_on_stderr_are_passed_on(monkeypatch, capfd):
     def import_program(module):
         os.write(2, b"WARNING: All log messages before absl::InitializeLog() is called\n")
         os.write(2, b"I0000 00:00:1795.5 8849 port.cc:153] oneDNN custom operations are on.\n")
+        os.write(2, b"E0000 00:00:1795.5 8849 cuda_platform.cc:51] cuInit: UNKNOWN ERROR (303)\n")
+        os.write(2, b"2026-11-21 01:02:03.4: E tsl/cudart_stub.cc:31] no cuda drivers\n")
         os.write(2, b"E0000 00:00:1795.5 8849 gpu.cc:1] a real error\n")
         return types.SimpleNamespace(main=lambda argv: 0)
 
@@ -117,7 +139,16 @@ def test_other_lines_on_stderr_are_passed_on(monkeypatch, capfd):
     assert capfd.readouterr().err == "E0000 00:00:1795.5 8849 gpu.cc:1] a real error\n"
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     assert command.main(["demo-corpus"]) == 0
-    assert capfd.readouterr().err.count("\n") == 3
+    assert capfd.readouterr().err.count("\n") == 5
+
+
+def test_help_and_plain_programs_go_without_tensorflow(program, monkeypatch):
+    started = []
+    monkeypatch.setattr(command, "start_tensorflow", lambda: started.append(1))
+    program(lambda argv: 0)
+    for argv in (["embed", "--help"], ["embed", "a", "-h"], ["build-vocabulary", "a"]):
+        assert command.main(argv) == 0 and not started
+    assert command.main(["embed", "a"]) == 0 and started
 
 
 @pytest.mark.parametrize("program", ["tensorflow", "keras"])
@@ -155,7 +186,7 @@ def test_in_a_bare_clone():
 def test_a_reader_that_has_gone_is_no_error():
     code = "import sys, tfreps.__main__ as m; import types; " + (
         "m.import_program = lambda _: types.SimpleNamespace("
-        "main=lambda argv: print('x' * 10_000_000)); sys.exit(m.main(['embed']))"
+        "main=lambda argv: print('x' * 10_000_000)); sys.exit(m.main(['demo-corpus']))"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE

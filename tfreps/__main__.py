@@ -25,15 +25,24 @@ PROGRAMS = {
     "export": ("serving.export", "run folder -> SavedModel that takes raw strings"),
     "predict": ("serving.predict", "answers of an exported SavedModel"),
 }
-# How C++ marks information; and what it says once before its log is set up.
-LOG_LINE = re.compile(rb"I\d{4} |\d{4}-\d\d-\d\d .*: I |WARNING: All log messages before absl::")
+WITHOUT_TENSORFLOW = {"demo-corpus", "build-vocabulary"}
+# How C++ marks information; what it says once before its log is set up; and what it says where
+# there is no GPU.
+LOG_LINE = re.compile(
+    rb"I\d{4} |\d{4}-\d\d-\d\d .*: I |WARNING: All log messages before absl::"
+    rb"|.*\b(cuda_platform|cudart_stub)\.cc:\d+\]"
+)
+# What TensorFlow raises for input that does not fit, and for too much of it.
+TENSORFLOW_ERRORS = {"InvalidArgumentError", "ResourceExhaustedError"}
+OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
 
 
 def main(argv=None):
     """Runs `tfreps <program> ...`; returns the exit code.
 
-    Whatever the program raises as ValueError or OSError is the user's to mend and is told in one
-    line (exit code 2). The environment variable TFREPS_DEBUG=1 shows the traceback instead.
+    What the program raises as ValueError or OSError is the user's to mend, and so is what does
+    not fit into a tensor or into memory: it is told in one line (exit code 2). The environment
+    variable TFREPS_DEBUG=1 shows the traceback instead.
 
     Example:
     >>> main(["--version"])
@@ -73,6 +82,8 @@ def run_program(name, argv):
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
     try:
         with quiet_tensorflow():
+            if name not in WITHOUT_TENSORFLOW and not {"-h", "--help"} & set(argv):
+                start_tensorflow()
             program = import_program(PROGRAMS[name][0])
         code = program.main(argv) or 0
         sys.stdout.flush()
@@ -86,11 +97,23 @@ def run_program(name, argv):
         # The reader (`| head`) has gone: nothing is left to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (ValueError, OSError) as error:
-        if debug:
+    except Exception as error:
+        if debug or not is_for_the_user(error):
             raise
         print(f"tfreps {name}: error: {one_line(error)}", file=sys.stderr)
         return 2
+
+
+def is_for_the_user(error):
+    """Whether an error is told in one line; those of TensorFlow are known by name."""
+    kinds = ValueError, OSError, OverflowError, MemoryError
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
+
+
+def start_tensorflow():
+    """Imports TensorFlow and has it look for GPUs, of which it writes to stderr."""
+    importlib.import_module("tensorflow").config.list_physical_devices()
 
 
 @contextlib.contextmanager
@@ -133,9 +156,23 @@ def import_program(module):
 
 def one_line(error):
     """The message of an error without line breaks; for file errors, the file first."""
+    name = type(error).__name__
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split()) or name
+    if name in TENSORFLOW_ERRORS:
+        text = essence(str(error)) or name
+    if name in OUT_OF_MEMORY:
+        text += ". There was not enough memory: take smaller batches, or a smaller model."
+    return text
+
+
+def essence(message):
+    """What TensorFlow means, without its lists of places in the code."""
+    noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
+    lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
+    text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))
+    return " ".join(text.split())[:500]
 
 
 if __name__ == "__main__":

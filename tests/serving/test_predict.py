@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -64,7 +65,10 @@ def test_as_a_plain_file_without_tfreps(exported, tmp_path):
     plain = tmp_path / "predict.py"
     plain.write_text(pathlib.Path(predict.__file__).read_text())
     command = [sys.executable, "-I", str(plain), exported[0], "the dog"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    environment = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
+    options = {"capture_output": True, "text": True, "env": environment}
+    done = subprocess.run(command, cwd=tmp_path, check=True, **options)
+    assert done.stderr == ""
     assert json.loads(done.stdout)["shapes"]["elmo"] == [2, 12]
     wrong = subprocess.run([*command[:3], "none", "the dog"], capture_output=True, text=True)
     assert wrong.returncode == 2 and wrong.stderr.startswith("error: none is not a SavedModel")
