@@ -9,6 +9,7 @@ from the command line, from --file, or else from standard input, one a line.
 """
 
 import argparse
+import codecs
 import contextlib
 import itertools
 import json
@@ -64,6 +65,15 @@ def read_sentences(options):
 def lines(file, name):
     with file:
         for number, line in enumerate(file, 1):
+            if number == 1 and line.startswith(codecs.BOM_UTF8):
+                raise ValueError(
+                    f"{name}, line 1: starts with a byte order mark, which would become part of "
+                    "the first token. Save the text as UTF-8 without it."
+                )
+            if b"\0" in line:
+                raise ValueError(
+                    f"{name}, line {number}: expected UTF-8 text, found a NUL byte: no text."
+                )
             try:
                 yield line.decode("utf-8").strip()
             except UnicodeDecodeError as error:

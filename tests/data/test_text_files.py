@@ -42,6 +42,8 @@ def test_blocks_are_whole_lines(tmp_path, block_bytes, name):
     [
         ("a.txt", b"good\n" * 50 + b"caf\xe9\n", "a.txt, line 51: .* byte 0xe9"),
         ("a.txt", b"good\n" * 50 + b"\x00\x01", "a.txt, line 51: .* binary"),
+        ("a.txt", b"\xef\xbb\xbfgood\n", "a.txt, line 1: starts with a byte order mark, .* Save"),
+        ("a.gz", gzip.compress(b"\xef\xbb\xbf"), "a.gz, line 1: starts with a byte order mark"),
         ("a.gz", b"no gzip", "a.gz, after line 1: damaged or no gzip"),
         ("a.gz", gzip.compress(b"word\n" * 1000)[:-20], "a.gz, after line .*: damaged"),
         ("a.txt", gzip.compress(b"word\n" * 1000), "a.txt, line"),
@@ -52,6 +54,12 @@ def test_bad_files(tmp_path, name, data, message):
     path.write_bytes(data)
     with pytest.raises(ValueError, match=message):
         list(read_blocks(str(path), 20))
+
+
+def test_a_byte_order_mark_elsewhere_is_text(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a\n\ufeffb\n", encoding="utf-8")
+    assert [block.text for block in read_blocks(str(path), 1)] == ["a\n", "\ufeffb\n"]
 
 
 def test_unreadable(tmp_path):

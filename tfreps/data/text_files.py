@@ -65,7 +65,8 @@ def read_blocks(
         `TextBlock`s.
 
     Raises:
-        ValueError: the file cannot be read or is not UTF-8; names the file and the line.
+        ValueError: the file cannot be read, is not UTF-8, or starts with a byte order mark; names
+            the file and the line.
     """
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
@@ -74,6 +75,11 @@ def read_blocks(
                 if not data.endswith(b"\n"):
                     data += file.readline()
                 text = decode_utf8(data, path, line)
+                if offset == 0 and text.startswith("\ufeff"):
+                    raise ValueError(
+                        f"{path}, line 1: starts with a byte order mark, which would become part "
+                        "of the first token. Save the file as UTF-8 without it."
+                    )
                 yield TextBlock(text if text.endswith("\n") else text + "\n", offset, line)
                 offset += len(data)
                 line += data.count(b"\n")
@@ -120,13 +126,14 @@ def count_tokens(
             total += len(tokens)
             for token in refused:
                 if token in counts:
-                    raise ValueError(_refusal(path, block, token))
+                    raise ValueError(refusal(path, block, token))
             if progress:
                 progress(total, len(counts))
     return counts
 
 
-def _refusal(path: str, block: TextBlock, token: str) -> str:
+def refusal(path: str, block: TextBlock, token: str) -> str:
+    """The sentence about a sentence boundary in the text, with its line in the block."""
     lines = enumerate(block.text.split("\n"), block.line)
     line = next(number for number, text in lines if token in text.split())
     return (
