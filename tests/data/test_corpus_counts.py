@@ -10,10 +10,10 @@ def test_counts(tmp_path):
     (tmp_path / "1.txt").write_text("a b a x\n\n")
     (tmp_path / "2.txt").write_text("<UNK> b")
     count = count_corpus(str(tmp_path / "*.txt"), VOCABULARY)
-    assert count[:4] == (9, 3, 6, 1)  # positions, sentences, tokens, unknown
-    assert count.token_counts.tolist() == [0, 0, 1, 2, 2]
+    assert count[:4] == (9, 3, 6, 2)  # positions, sentences, tokens, unknown
+    assert count.token_counts.tolist() == [0, 0, 0, 2, 2]
     count = count_corpus(str(tmp_path / "*.txt"), VOCABULARY, skip_blank=True)
-    assert count[:4] == (8, 2, 6, 1)
+    assert count[:4] == (8, 2, 6, 2)
     VOCABULARY.check_order(count.token_counts)
 
 
@@ -22,6 +22,10 @@ def test_counts(tmp_path):
     [
         (b"a b\nb \xe9\n", "a.txt, line 2: expected UTF-8 text, found the byte 0xe9"),
         (b"a\nb\nc \x00\n", "a.txt, line 3: .* binary"),
+        (b"\xef\xbb\xbfa\n", "a.txt, line 1: starts with a byte order mark"),
+        (b"a\nb <S> a\n", "a.txt, line 2: the token '<S>' marks the boundary"),
+        (b"a\n\nb </S>\n", "a.txt, line 3: the token '</S>' marks the boundary"),
+        (b"<UNK>\n<UNK> x\n", "None of the 3 tokens in .* is in the vocabulary"),
         (b"", "no text in"),
         (b"\n\n", "no text in"),
         (b"x y\nz\n", "None of the 3 tokens in .* is in the vocabulary"),

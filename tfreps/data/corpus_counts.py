@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfreps.data.text_files import Files, find_files, read_blocks
+from tfreps.data.text_files import Files, find_files, read_blocks, refusal
 from tfreps.data.word_rows import LINE_END, WordRows
 from tfreps.text import Vocabulary
 
@@ -13,8 +13,10 @@ class CorpusCounts(NamedTuple):
     """What one pass over a corpus holds.
 
     `positions` is the number of predictions per direction, n + 1 for a sentence of n words;
-    `tokens` counts words, `unknown_tokens` those outside the vocabulary; `token_counts`
-    (int64 `[V]`) each token of the vocabulary, as `Vocabulary.check_order` takes it.
+    `tokens` counts words, `unknown_tokens` those that a model reads or predicts as `<UNK>`:
+    outside the vocabulary, or `<UNK>` in the text itself. `token_counts` (int64 `[V]`) counts
+    the others, each token of the vocabulary, as `Vocabulary.check_order` takes it; it is 0 for
+    `<UNK>`, `<S>` and `</S>`, so that its sum and `unknown_tokens` make `tokens`.
     """
 
     positions: int
@@ -36,8 +38,8 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
         CorpusCounts.
 
     Raises:
-        ValueError: a file is unreadable, binary or not UTF-8 (named with the line); there is no
-            token at all; or none of the tokens is in the vocabulary.
+        ValueError: a file is unreadable, binary or not UTF-8, or holds the token `<S>` or `</S>`
+            (named with the line); there is no token at all; or none is in the vocabulary.
     """
     words = WordRows(vocabulary)
     sentences = tokens = unknown = 0
@@ -50,10 +52,15 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
             ends = np.flatnonzero(rows == LINE_END)
             blank = np.count_nonzero(np.diff(ends, prepend=-1) == 1) if skip_blank else 0
             known = rows[(rows >= 0) & (rows < len(vocabulary))]
+            found = np.bincount(known, minlength=len(vocabulary))
+            for boundary in (vocabulary.start_id, vocabulary.end_id):
+                if found[boundary]:
+                    raise ValueError(refusal(path, block, vocabulary.tokens[boundary]))
+            found[vocabulary.unknown_id] = 0
             sentences += len(ends) - blank
             tokens += len(rows) - len(ends)
-            unknown += len(rows) - len(ends) - len(known)
-            counts += np.bincount(known, minlength=len(vocabulary))
+            unknown += len(rows) - len(ends) - found.sum()
+            counts += found
     where = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
     if not tokens:
         raise ValueError(f"There is no text in {where}: every line is blank, or there is none.")
@@ -62,4 +69,4 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
             f"None of the {tokens} tokens in {where} is in the vocabulary {vocabulary.source}. "
             "Is it the right vocabulary, and is the text split into tokens by spaces?"
         )
-    return CorpusCounts(tokens + sentences, sentences, tokens, unknown, counts)
+    return CorpusCounts(tokens + sentences, sentences, tokens, int(unknown), counts)
