@@ -13,6 +13,7 @@ import sys
 import time
 
 from tfreps.data import count_tokens
+from tfreps.program_options import parse_options
 from tfreps.text import Vocabulary
 
 BOUNDARIES = ("<S>", "</S>")
@@ -20,7 +21,7 @@ UNKNOWN = "<UNK>"
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    options = parse_options(make_parser(), argv)
     Vocabulary.from_counts({}, options.min_count, options.max_size)  # bad options, before reading
     counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
     if not counts:

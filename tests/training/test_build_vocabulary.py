@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from tfreps.data import count_corpus
 from tfreps.text import Vocabulary
 from training import build_vocabulary
 
@@ -40,6 +41,7 @@ def test_falling_counts(corpus, capsys):
     "data, message",
     [
         (b"a\n<S> b </S>\n", "text.txt, line 2: the token '<S>'"),
+        (b"\xef\xbb\xbfa\n", "text.txt, line 1: starts with a byte order mark"),
         (b"a\nb\xe9\n", "text.txt, line 2: expected UTF-8"),
         (b"a\nb\x00\n", "text.txt, line 2: .* binary"),
         (b"\n \n", "no token"),
@@ -65,6 +67,22 @@ def test_bad_options(tmp_path, corpus):
     with pytest.raises(SystemExit) as stop:
         build_vocabulary.main([files])
     assert stop.value.code == 2
+
+
+def test_options_from_a_file(corpus):
+    config = corpus / "options.json"
+    config.write_text('{"min_count": 9}')
+    assert build(corpus, "--config", str(config)) == ["<S>", "</S>", "<UNK>"]
+    assert len(build(corpus, "--config", str(config), "--min-count", "2")) == 6
+
+
+def test_unknown_tokens_as_evaluation_counts_them(corpus, capsys):
+    output = corpus / "v.txt"
+    files = [str(corpus / "1.txt"), str(corpus / "2.txt.gz")]
+    assert build_vocabulary.main([*files, "--output", str(output), "--max-size", "5"]) == 0
+    counts = count_corpus(files, Vocabulary.read(output))
+    share = 100 - 100 * counts.unknown_tokens / counts.tokens
+    assert f"{counts.tokens} tokens, {share:.2f} %" in capsys.readouterr().out
 
 
 def test_needs_no_tensorflow():
