@@ -170,9 +170,11 @@ def ask(signature, sentences):
 
     if "text" in signature.structured_input_signature[1]:
         return signature(text=tf.constant(sentences))
-    words = tf.strings.split(tf.constant(sentences))
-    lengths = tf.cast(words.row_lengths(), tf.int32)
-    return signature(tokens=words.to_tensor(""), sequence_len=lengths)
+    rows = [sentence.split() for sentence in sentences]
+    longest = max(map(len, rows))
+    tokens = tf.constant([row + [""] * (longest - len(row)) for row in rows], tf.string)
+    tokens = tf.reshape(tokens, [len(rows), longest])
+    return signature(tokens=tokens, sequence_len=tf.constant([len(row) for row in rows]))
 
 
 def numbers(array):

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.pretrained import check_vocabulary
 from tfreps.scoring import Scoring
+from tfreps.text.splitting import split_tokens
 from tfreps.token_reader import TokenReader
 
 
@@ -69,7 +70,7 @@ class BiLMSignatures:
 
     Three of them read sentences, `N` of up to `T` tokens:
 
-        default         text str [N], split at white space (also called serving_default)
+        default         text str [N], split as str.split() does (also called serving_default)
         tokens          tokens str [N, T], sequence_len int32 [N]; what is beyond is ignored
         character_ids   character_ids int32 [N, T, C], from tfreps.text, padding last
                         (token_ids int32 [N, T] for a model that reads token ids)
@@ -138,8 +139,8 @@ class BiLMSignatures:
 
     def embed_text(self, text):
         """Signature `default`: sentences, str `[N]`."""
-        words = tf.strings.split(text)
-        return self.embed_tokens(words.to_tensor(""), tf.cast(words.row_lengths(), tf.int32))
+        tokens = split_tokens(text)  # [N, T]
+        return self.embed_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
 
     def embed_tokens(self, tokens, sequence_len):
         """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""

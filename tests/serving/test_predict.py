@@ -16,7 +16,7 @@ from tests.tiny_run import make_pretrainer
 from tfreps.__main__ import main
 from tfreps.signatures import export_bilm
 
-SENTENCES = ["the dog left her house .", "", "unknown words"]
+SENTENCES = ["the dog\u3000left her\u00a0house .", "", "unknown words"]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,8 @@ def ask(capsys, *arguments):
 def test_every_number(exported, capsys, signature):
     folder, bilm = exported
     found = ask(capsys, folder, *SENTENCES, "--full", "--signature", signature)
-    layers = bilm(tf.constant(SENTENCES))["layer_outputs"].numpy()
+    plain = [" ".join(sentence.split()) for sentence in SENTENCES]
+    layers = bilm(tf.constant(plain))["layer_outputs"].numpy()
     assert [answer["text"] for answer in found] == SENTENCES
     assert [answer["tokens"] for answer in found] == [6, 0, 2]
     for row, answer in enumerate(found):
