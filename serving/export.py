@@ -4,7 +4,8 @@
     tfreps export --options options.json --weights weights.hdf5 exports/elmo/1
 
 Its signatures: `default` (sentences), `tokens`, `character_ids`, and for a run folder `score`, the
-language model itself. Their inputs and outputs: `tfreps.signatures.BiLMSignatures`.
+language model itself. Published weights that read words need --vocabulary FILE. Their inputs and
+outputs: `tfreps.signatures.BiLMSignatures`.
 """
 
 import argparse

@@ -5,7 +5,8 @@
 
 One JSON object per sentence: its number of tokens, the shapes of all outputs and the first
 numbers of `default`, or with --full every number. Sentences are split at white space; they come
-from the command line, from --file, or else from standard input, one a line.
+from the command line, from --file, or else from standard input, one a line (UTF-8 without a byte
+order mark).
 """
 
 import argparse

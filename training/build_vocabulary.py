@@ -2,7 +2,8 @@
 
     tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt --min-count 5
 
-The text has one tokenised sentence per line, tokens apart by white space; `*.gz` is unpacked.
+The text is UTF-8 without a byte order mark, one tokenised sentence per line, tokens apart by white
+space (Unicode's, as `str.split` has it); `*.gz` is unpacked.
 The first three lines of the vocabulary are `<S>`, `</S>` and `<UNK>`; then the tokens follow by
 falling count, equal counts by Unicode code points. A token `<UNK>` in the text counts as one
 outside the vocabulary; `<S>` and `</S>` must not be there, as tfreps adds them itself.

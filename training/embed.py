@@ -4,10 +4,12 @@
     tfreps embed runs/elmo eng.train --column 1 --layers top --output vectors.hdf5
     tfreps embed --options options.json --weights weights.hdf5 text.txt --output vectors.hdf5
 
-The text has one tokenised sentence per line, or with --column one token per line and a blank line
-after each sentence (CoNLL). The file has the layout of bilm-tf and AllenNLP: sentence "0", "1", ...
--> vectors [layers, tokens, 2P] (--layers all) or [tokens, 2P], and `sentence_to_index`. An empty
-line is a sentence of no tokens. A run that was killed goes on with --resume.
+The text, UTF-8 without a byte order mark, has one tokenised sentence per line, or with --column one
+token per line and a blank line after each sentence (CoNLL). The file has the layout of bilm-tf and
+AllenNLP: sentence "0", "1", ... -> vectors [layers, tokens, 2P] (--layers all) or [tokens, 2P], and
+`sentence_to_index`. An empty line is a sentence of no tokens. A run that was killed goes on with
+--resume. Published weights that read words instead of characters need --vocabulary FILE, which
+holds the token of each id.
 """
 
 import argparse
