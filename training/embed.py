@@ -102,7 +102,7 @@ def layer_weights(options, num_layers):
         weights = np.zeros([0])
     if len(weights) != num_layers or not np.isfinite(weights).all():
         raise ValueError(
-            f"--mix needs {num_layers} finite numbers, one per layer with the token layer first, as in "
+            f"--mix needs {num_layers} finite numbers, one per layer, the token layer first, as in "
             f"{','.join(['0'] * num_layers)}; got {options.mix!r}."
         )
     exponentials = np.exp(weights - weights.max())
