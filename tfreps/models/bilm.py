@@ -6,6 +6,7 @@ import tensorflow as tf
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
+from tfreps.text.splitting import split_tokens
 
 INITIAL_STATES = "zero", "warm", "carry"
 WARM_UP = "The committee said on Monday that it would publish the full report , with all of its \
@@ -39,7 +40,7 @@ class BiLM(keras.Model):
     Call arguments:
         ids: tensor or NumPy array: int, character ids `[B, T, C]` or token ids `[B, T]`; or a
             tensor of str, tokens `[B, T]` with `""` for padding, or sentences `[B]`, which are
-            split on spaces. Padding comes last. `T` may be 0.
+            split at white space. Padding comes last. `T` may be 0.
         initial_state: dict with the four states below; overrules the constructor's.
         training: bool. Whether dropout is active.
 
@@ -244,15 +245,11 @@ class BiLM(keras.Model):
     def get_config(self):
         return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
 
-    @classmethod
-    def from_config(cls, config):
-        return cls(**config)
-
     def _to_ids(self, ids):
         ids = tf.convert_to_tensor(ids)
         if ids.dtype == tf.string:
             if ids.shape.rank == 1:
-                ids = tf.strings.split(ids).to_tensor("")  # [B, T]
+                ids = split_tokens(ids)  # [B, T]
             ids = character_ids(ids, self.max_characters)
         expected = 3 if self.vocabulary_size is None else 2
         if ids.shape.rank != expected:
