@@ -107,7 +107,7 @@ class CharCNNEncoder(keras.layers.Layer):
 
     def encode(self, ids):
         """Encodes tokens one by one: int32 `[U, C]` to float32 `[U, P]`; for distinct tokens."""
-        _check_range(ids)
+        ids = _checked(ids)
         lengths = self._lengths(ids)  # [U]
         order = tf.argsort(lengths, stable=True)
         characters, kernel, bias = self._packed()
@@ -209,13 +209,13 @@ def _fits(filters, first, starts):
     return tf.constant(widths)[None, :] <= room[:, None]
 
 
-def _check_range(ids):
-    tf.debugging.assert_less(
-        tf.reduce_max(tf.concat([tf.reshape(ids, [-1]), [0]], 0)),
-        NUM_CHARACTER_IDS,
-        f"character ids must lie in 0..{NUM_CHARACTER_IDS - 1}; make them with tfreps.text",
-    )
-    tf.debugging.assert_non_negative(ids, "character ids must not be negative")
+def _checked(ids):
+    """The ids, once it is sure that they are in range."""
+    in_range = tf.logical_and(ids >= 0, ids < NUM_CHARACTER_IDS)
+    message = f"character ids must lie in 0..{NUM_CHARACTER_IDS - 1}; make them with tfreps.text"
+    check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
+    with tf.control_dependencies([] if check is None else [check]):
+        return tf.identity(ids)
 
 
 def _check(layer):

@@ -180,9 +180,11 @@ class BiLM(keras.Model):
         # Each row once, so that its gradient, which is sparse, has each row once too.
         distinct, which = tf.unique(tf.reshape(ids, [-1]))
         in_range = tf.logical_and(distinct >= 0, distinct <= self.vocabulary_size)
-        tf.debugging.assert_equal(
+        check = tf.debugging.assert_equal(
             tf.reduce_all(in_range), True, f"token ids must lie in 0..{self.vocabulary_size}"
         )
+        with tf.control_dependencies([] if check is None else [check]):
+            distinct = tf.identity(distinct)
         vectors = tf.gather(self.token_encoder(distinct), tf.reshape(which, tf.shape(ids)))
         return tf.where((ids != 0)[..., None], vectors, 0.0)
 
