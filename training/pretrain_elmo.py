@@ -63,13 +63,12 @@ def main(argv=None):
     say_start(run, model, batches, checkpoints.step, total_steps)
     model.stop_training = False
     while checkpoints.step < total_steps and not model.stop_training:
-        epoch = checkpoints.step // steps_per_epoch
-        end = min((epoch + 1) * steps_per_epoch, total_steps)
+        epoch, epochs, steps = next_epochs(checkpoints.step, steps_per_epoch, total_steps)
         model.fit(
             batches.dataset(position),
             initial_epoch=epoch,
-            epochs=epoch + 1,
-            steps_per_epoch=end - checkpoints.step,
+            epochs=epochs,
+            steps_per_epoch=steps,
             validation_data=validation,
             callbacks=callbacks,
             shuffle=False,
@@ -299,6 +298,15 @@ def count_steps(options, batches):
     positions, per_step = batches.count().positions, options.batch_size * options.unroll_steps
     total = options.steps or max(1, int((options.epochs or 10) * positions / per_step))
     return options.evaluate_every or -(-positions // per_step), total
+
+
+def next_epochs(step, steps_per_epoch, total_steps):
+    """First epoch, last and steps of one `fit`: a torn or short epoch alone, whole ones together."""
+    epoch, done = divmod(step, steps_per_epoch)
+    whole = total_steps // steps_per_epoch
+    if done or epoch == whole:
+        return epoch, epoch + 1, min(steps_per_epoch - done, total_steps - step)
+    return epoch, whole, steps_per_epoch
 
 
 def make_callbacks(options, run, batches, total_steps, sample):
