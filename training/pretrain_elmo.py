@@ -301,7 +301,7 @@ def count_steps(options, batches):
 
 
 def next_epochs(step, steps_per_epoch, total_steps):
-    """First epoch, last and steps of one `fit`: a torn or short epoch alone, whole ones together."""
+    """First epoch, last, steps of one `fit`: a torn or short epoch alone, whole ones together."""
     epoch, done = divmod(step, steps_per_epoch)
     whole = total_steps // steps_per_epoch
     if done or epoch == whole:
