@@ -170,6 +170,7 @@ class TrainingLog(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         if self.window_step is None:
             _keep_up_to(self.history_path, self.checkpoints.step)
+        self.on_epoch_begin(None)
 
     def on_epoch_begin(self, epoch, logs=None):
         # Time spent on measuring and saving between two epochs is no training.
