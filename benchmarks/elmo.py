@@ -4,7 +4,8 @@
     python -m benchmarks.elmo --only small --repeats 5
 
 Random weights in the published shapes; text from Python's documentation, so with the repetition
-of real text. Each row runs in a process of its own. GEMM is the rate of a 2048^3 float32 product
+of real text. A row of 25 tokens has the two sentence boundaries among them, since they cost what
+any token costs. Each row runs in a process of its own. GEMM is the rate of a 2048^3 float32 product
 (benchmarks/gemm.py), taken before, between and after the timed batches; normalised is tokens per
 second by GEMM in GFLOP/s, the figure that travels between machines.
 """
@@ -90,7 +91,7 @@ def measure(name, repeats):
 
 
 def make_embed(preset, rows, length, precision, number):
-    """Calls that embed one batch each: sentences of equal length, all layers."""
+    """Calls that embed one batch each: all layers of sentences of equal length, with boundaries."""
     import tensorflow as tf
 
     from tfreps.models import BiLM
@@ -102,10 +103,10 @@ def make_embed(preset, rows, length, precision, number):
         lambda ids: model(ids)["layer_outputs"],
         input_signature=[tf.TensorSpec([None, None, 50], "int32")],
     )
-    words, calls = tokens(), []
+    words, calls, real = tokens(), [], length - 2
     for batch in range(number):
-        at = [(batch * rows + row) * length % (len(words) - length) for row in range(rows)]
-        ids = tf.constant(batch_to_ids([words[a : a + length] for a in at]))
+        at = [(batch * rows + row) * real % (len(words) - real) for row in range(rows)]
+        ids = tf.constant(batch_to_ids([words[a : a + real] for a in at]))
         calls.append(lambda ids=ids: embed(ids).numpy())
     return calls
 

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfreps.layers.elmo_bilstm import LSTMState, reverse_tokens
+from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, reverse_tokens
 
 
 class Scoring:
@@ -32,12 +32,7 @@ class Scoring:
 
     def initial_states(self, batch_size):
         """Signature `initial_states`: the states of sentences that have read nothing."""
-        if self.bilm.initial_state == "warm":
-            states = [tf.repeat(state.value, batch_size, axis=0) for state in self.bilm.kept_states]
-        else:
-            states = [
-                part for lstm in self.bilm.bilstm.directions for part in lstm.zero_state(batch_size)
-            ]
+        states = flatten_states(self.bilm.fixed_state(batch_size))
         return dict(zip(self.bilm.state_names, states, strict=True))
 
     def score(self, tokens, sequence_len, **states):

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfreps.layers.elmo_bilstm import LSTMState, reverse_tokens
+from tfreps.layers.elmo_bilstm import reverse_tokens
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
 TOKENS_AT_ONCE = 512  # distinct tokens that the token encoder takes at a time
@@ -147,7 +147,7 @@ class SentenceEncoder:
     def _run_batch(self, rows, kept, new, lengths):
         mask = tf.sequence_mask(lengths + 2, tf.shape(rows)[1])  # [B, T+2]
         tokens = tf.where(mask[..., None], self._gather(rows, kept, new), 0.0)
-        states = self._states(tf.shape(rows)[0])
+        states = self.bilm.fixed_state(tf.shape(rows)[0])
         layers, _ = self.bilm.bilstm(tokens, mask=mask, initial_state=states)
         both = tf.concat([tokens] * len(states), axis=-1)[:, None]
         return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
@@ -156,7 +156,9 @@ class SentenceEncoder:
         """The same for one sentence, piece by piece."""
         tokens = self._gather(rows, self._kept, new)  # [1, T+2, P]
         outputs = []
-        for number, (piece, state) in enumerate(zip(self._piece, self._states(1), strict=True)):
+        for number, (piece, state) in enumerate(
+            zip(self._piece, self.bilm.fixed_state(1), strict=True)
+        ):
             x = tokens if number == 0 else reverse_tokens(tokens, None)
             parts = []
             for start in range(0, x.shape[1], self.batch_tokens):
@@ -166,13 +168,6 @@ class SentenceEncoder:
             layers = layers if number == 0 else tf.reverse(layers, [2])
             outputs.append(tf.concat([tokens[:, None], layers], axis=1))
         return tf.concat(outputs, axis=-1)[:, :, 1:-1]
-
-    def _states(self, batch_size):
-        """The states to begin with, a tuple of one `LSTMState` per direction."""
-        if self.bilm.initial_state == "zero":
-            return tuple(lstm.zero_state(batch_size) for lstm in self.bilm.bilstm.directions)
-        kept = [tf.repeat(state.value, batch_size, axis=0) for state in self.bilm.kept_states]
-        return tuple(LSTMState(*kept[i : i + 2]) for i in range(0, len(kept), 2))
 
 
 def _int32(*shape):
