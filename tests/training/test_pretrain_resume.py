@@ -42,7 +42,7 @@ if where == "training":  # the step is done, its checkpoint is not
     step_of = lambda log, *_: log.checkpoints.step + 1
     die_behind(callbacks.TrainingLog, "on_train_batch_end", step_of)
 elif where == "saved":
-    die_behind(callbacks, "save_checkpoint", lambda folder, step, *_: step)
+    die_behind(callbacks.checkpoints, "save_checkpoint", lambda folder, step, *_: step)
 elif where == "saving":
     replace = os.replace
     def wrapped(source, target):

@@ -1,0 +1,70 @@
+"""Exact checkpoints of a tiny model."""
+
+import numpy as np
+import pytest
+
+from tests.callbacks.line import checkpoints_in, fit, make_model
+from tfreps.callbacks import checkpoints as checkpoints_module
+from tfreps.checkpoint import load_latest_checkpoint
+
+
+def kept(folder):
+    return sorted(int(path.stem.removeprefix("step-")) for path in folder.iterdir())
+
+
+def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
+    checkpoints = checkpoints_in(tmp_path, every=3, extra={"best": 2.5})
+    fit(make_model(), 7, [checkpoints])
+    assert kept(tmp_path) == [6, 7] and checkpoints.step == 7
+    _, arrays, state = load_latest_checkpoint(tmp_path)
+    assert state == {"position": {"line": 7}, "extra": {"best": 2.5}, "in_epoch": False}
+    assert {name.split("/")[0] for name in arrays} == {"model", "metrics", "optimizer"}
+    assert any(name.endswith("seed_generator_state") for name in arrays)
+    fit(make_model(), 6, [checkpoints_in(tmp_path / "b", every=3)])  # the last step once, not twice
+    assert load_latest_checkpoint(tmp_path / "b")[2]["in_epoch"] is False
+
+
+def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path):
+    """Weights, moments, dropout and the running metrics in mid-epoch."""
+    whole = make_model()
+    fit(whole, 8, [])
+    fit(make_model(), 5, [checkpoints_in(tmp_path, every=4)])  # saves at 4, then 5
+    (tmp_path / "step-00000005.safetensors").unlink()
+
+    model, extra = make_model(), {}
+    model.line.kernel.assign([[9.0], [9.0]])
+    checkpoints = checkpoints_in(tmp_path, extra=extra)
+    assert checkpoints.restore(model) == {"line": 4} and checkpoints.step == 4
+    fit(model, 4, [checkpoints], start=4)
+    for ours, theirs in zip(model.variables, whole.variables, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
+    results = [{v.path: float(v) for v in m.metrics_variables} for m in (model, whole)]
+    assert list(results[0].values()) == pytest.approx(list(results[1].values()), rel=1e-6)
+
+
+def test_nothing_to_restore(tmp_path):
+    checkpoints = checkpoints_in(tmp_path / "none")
+    assert checkpoints.restore(make_model()) is None and checkpoints.step == 0
+
+
+def test_checkpoints_of_another_model(tmp_path):
+    fit(make_model(), 2, [checkpoints_in(tmp_path)])
+    with pytest.raises(ValueError, match=r"another model: .*kernel has shape \(2, 1\).* \(2, 3\)"):
+        checkpoints_in(tmp_path).restore(make_model(units=3))
+    other = make_model(optimizer="sgd")
+    with pytest.raises(ValueError, match="belongs to another model or optimiser: .* arrays"):
+        checkpoints_in(tmp_path).restore(other)
+
+
+def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, capsys):
+    save = checkpoints_module.save_checkpoint
+
+    def full(folder, step, *rest):
+        if step == 4:
+            raise OSError(28, "No space left on device")
+        return save(folder, step, *rest)
+
+    monkeypatch.setattr(checkpoints_module, "save_checkpoint", full)
+    fit(make_model(), 5, [checkpoints_in(tmp_path, every=2)])
+    assert kept(tmp_path) == [2, 5]
+    assert "warning: no checkpoint at step 4: [Errno 28] No space" in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""Figures and progress of a tagger or classifier, on a tiny model."""
+
+import json
+import types
+
+import pytest
+
+from tests.callbacks.line import checkpoints_in, fit, make_model
+from tfreps.callbacks import EpochLog, epoch_log
+
+
+def train(folder, epochs=2, **options):
+    checkpoints = checkpoints_in(folder / "checkpoints")
+    log = EpochLog(folder, checkpoints, epochs, tokens_per_epoch=40, **options)
+    model = make_model()
+    fit(model, 4, [log, checkpoints], epochs=epochs)
+    return model, log
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+def test_every_metric_of_every_epoch_is_written(tmp_path):
+    train(tmp_path)
+    found = lines(tmp_path)
+    assert [(line["step"], line["epoch"], line["run"]) for line in found] == [
+        (4, 1, "train"),
+        (8, 2, "train"),
+    ]
+    assert all(line["sampled_perplexity"] > 0 for line in found)
+    assert found[0]["training/learning_rate"] == pytest.approx(0.001)
+    data = b"".join(path.read_bytes() for path in (tmp_path / "train").iterdir())
+    assert b"sampled_perplexity" in data and b"training/tokens_per_second" in data
+
+
+def test_validation_has_a_line_and_a_run_of_its_own(tmp_path, capsys):
+    log = EpochLog(tmp_path, types.SimpleNamespace(step=4), 3, tokens_per_epoch=40)
+    log.set_model(make_model())
+    log.set_params({"steps": 4})
+    log.on_epoch_begin(0)
+    log.on_epoch_end(0, {"loss": 0.5, "val_loss": 0.75, "val_f1": 0.9})
+    assert lines(tmp_path)[1] == {
+        "step": 4,
+        "epoch": 1,
+        "run": "validation",
+        "loss": 0.75,
+        "f1": 0.9,
+    }
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "epoch 1 of 3 | train loss 0.5000 | validation loss 0.7500, f1 0.9000 | "
+    )
+    with pytest.raises(ValueError, match="Training has diverged: at step 4 the loss is nan"):
+        log.on_epoch_end(1, {"loss": float("nan")})
+
+
+def test_pace_counts_tokens_of_the_epochs_left(tmp_path, monkeypatch, capsys):
+    """A clock of our own: 4 batches of 10 tokens, 5 seconds each."""
+    now = [0.0]
+    monkeypatch.setattr(epoch_log, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    log = EpochLog(tmp_path, types.SimpleNamespace(step=4), 3, tokens_per_epoch=40)
+    log.set_model(make_model())
+    log.set_params({"steps": 4})
+    log.on_epoch_begin(0)
+    for batch in range(4):
+        now[0] += 5.0
+        log.on_train_batch_end(batch, {"loss": 1.0})
+    log.on_epoch_end(0, {"loss": 1.0})
+    assert log.rate == 2.0
+    assert capsys.readouterr().err.rstrip().endswith("2 tokens/s | 0:40 left")  # 80 tokens left
+
+
+def test_minutes(tmp_path):
+    model, log = train(tmp_path, minutes=1e-9)
+    assert model.stop_training and log.batches == 1

@@ -1,0 +1,53 @@
+"""What the logs of training share: the history, the progress line, the watch for divergence."""
+
+import json
+import types
+
+import pytest
+
+from tfreps.callbacks.figure_log import FigureLog, check_finite, clock
+
+
+def make_log(folder, step=4):
+    return FigureLog(folder, types.SimpleNamespace(step=step))
+
+
+def test_history_of_steps_that_come_again_is_dropped(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_text('{"step": 2, "a": 1}\n{"step": 4, "a": 1}\n{"step": 6, "a": 1}\n{"step": 2, "a')
+    log = make_log(tmp_path)
+    log.forget_later_steps()
+    log.append({"step": 6, "b": 2})
+    steps = [json.loads(line)["step"] for line in path.read_text().splitlines()]
+    assert steps == [2, 4, 6] and not path.with_name("history.jsonl.tmp").exists()
+
+
+def test_a_terminal_sees_every_line_and_a_file_those_that_stay(tmp_path, capsys, monkeypatch):
+    log = make_log(tmp_path)
+    log.say("half way", progress=True)
+    log.say("done", final=True)
+    assert capsys.readouterr().err == "done\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    log.say("half way", progress=True)
+    log.say("done", final=True)
+    assert capsys.readouterr().err == "\r\033[Khalf way\r\033[Kdone\n"
+
+
+def test_event_files_of_both_runs(tmp_path):
+    log = make_log(tmp_path)
+    log.write("validation", 4, {"f1": 0.5})
+    log.flush()
+    data = b"".join(path.read_bytes() for path in (tmp_path / "validation").iterdir())
+    assert b"f1" in data
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_run_that_diverges_ends(value):
+    check_finite({"f1": value, "val_loss": value, "loss": 1.0}, 3)
+    with pytest.raises(ValueError, match="diverged: at step 3 the sampled perplexity is"):
+        check_finite({"sampled_perplexity": value}, 3)
+
+
+@pytest.mark.parametrize("seconds, text", [(0, "0:00"), (61.9, "1:01"), (7325, "2:02:05")])
+def test_the_time_left_is_readable(seconds, text):
+    assert clock(seconds) == text

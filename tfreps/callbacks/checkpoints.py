@@ -1,0 +1,109 @@
+"""Checkpoints: saves all that an exact resumption needs, and restores it."""
+
+import sys
+
+import keras
+
+from tfreps.checkpoint import load_latest_checkpoint, save_checkpoint
+
+
+class Checkpoints(keras.callbacks.Callback):
+    """Saves everything that an exact resumption needs, and restores it.
+
+    Weights, optimiser, seeds of dropout and negatives, carried LSTM state, running metrics,
+    the position in the data and the number of the step, in one file that is written whole or
+    not at all. Keras's own weights files hold neither seeds nor metrics nor the position. The model
+    has to have all its variables once it is compiled.
+
+    Args:
+        folder: where checkpoints lie.
+        position: function from the number of a step to the JSON-able position in the data.
+        every: int. Steps between checkpoints; there is one at the end of each epoch too.
+        extra: dict of whatever else shall be kept, of JSON types; updated in place.
+
+    Attributes:
+        step: int. Steps done since the very beginning of the run.
+    """
+
+    def __init__(self, folder, position, every=1000, extra=None):
+        super().__init__()
+        self.folder, self.position, self.every = folder, position, every
+        self.extra = {} if extra is None else extra
+        self.step, self.metrics_to_restore = 0, None
+
+    def restore(self, model):
+        """Restores the newest checkpoint into a compiled model.
+
+        Returns:
+            The position in the data; None where there is no checkpoint.
+
+        Raises:
+            ValueError: for a checkpoint of another model.
+        """
+        found = load_latest_checkpoint(self.folder)
+        if found is None:
+            return None
+        self.step, arrays, state = found
+        model.optimizer.build(model.trainable_variables)
+        variables = _variables(model)
+        if set(variables) != set(arrays):
+            odd = sorted(set(variables) ^ set(arrays))
+            raise ValueError(
+                f"The checkpoint in {self.folder} belongs to another model or optimiser: "
+                f"{len(odd)} arrays are only here or only there, the first {odd[0]}."
+            )
+        for name, variable in variables.items():
+            if tuple(variable.shape) != arrays[name].shape:
+                raise ValueError(
+                    f"The checkpoint in {self.folder} belongs to another model: {name} has "
+                    f"shape {arrays[name].shape}, expected {tuple(variable.shape)}."
+                )
+            variable.assign(arrays[name])
+        if state["in_epoch"]:
+            self.metrics_to_restore = [v.numpy() for v in model.metrics_variables]
+        self.extra.update(state["extra"])
+        return state["position"]
+
+    def save(self, in_epoch):
+        """Saves a checkpoint of this moment, within an epoch or at its end."""
+        arrays = {name: variable.numpy() for name, variable in _variables(self.model).items()}
+        position = self.position(self.step)
+        state = {"position": position, "extra": self.extra, "in_epoch": in_epoch}
+        try:
+            save_checkpoint(self.folder, self.step, arrays, state)
+        except OSError as error:  # the last good one is still there: go on
+            print(f"\nwarning: no checkpoint at step {self.step}: {error}", file=sys.stderr)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.metrics_to_restore is not None:  # Keras has just reset them
+            for variable, value in zip(
+                self.model.metrics_variables, self.metrics_to_restore, strict=True
+            ):
+                variable.assign(value)
+            self.metrics_to_restore = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.step += 1
+        is_last = batch + 1 == self.params["steps"]  # then the end of the epoch saves
+        if self.step % self.every == 0 and not is_last:
+            self.save(in_epoch=True)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.save(in_epoch=False)
+
+
+def _variables(model):
+    """All variables of a model, its metrics and its optimiser by a name of their own.
+
+    Without the names of their layers, some of which Keras counts up through the process.
+    """
+    groups = {
+        "model": model.variables,
+        "metrics": model.metrics_variables,
+        "optimizer": model.optimizer.variables,
+    }
+    return {
+        f"{group}/{number}/{variable.name}": variable
+        for group, variables in groups.items()
+        for number, variable in enumerate(variables)
+    }
