@@ -1,5 +1,6 @@
 """Strings to ids and back; importing it loads no TensorFlow."""
 
+from tfreps.text import tags
 from tfreps.text.char_ids import (
     NUM_CHARACTER_IDS,
     PADDING_CHARACTER,
@@ -10,16 +11,19 @@ from tfreps.text.char_ids import (
     token_character_ids,
 )
 from tfreps.text.decoding import decode_utf8
+from tfreps.text.tag_set import TagSet
 from tfreps.text.vocabulary import Vocabulary
 
 __all__ = [
     "NUM_CHARACTER_IDS",
     "PADDING_CHARACTER",
+    "TagSet",
     "Vocabulary",
     "batch_to_ids",
     "character_ids",
     "decode_utf8",
     "sentence_end_ids",
     "sentence_start_ids",
+    "tags",
     "token_character_ids",
 ]
