@@ -14,6 +14,7 @@ SUBMODULES = (
     "embeddings_file",
     "metrics",
     "optimizers",
+    "plots",
     "callbacks",
     "checkpoint",
     "pretrained",
