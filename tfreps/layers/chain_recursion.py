@@ -1,0 +1,131 @@
+"""One recursion over the positions of a linear chain, for sums and for maxima of path scores."""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+# What stands for "impossible". Finite, so that differences of it are no NaN; scores below half
+# of it count as impossible. It swallows scores of ordinary size when it is added to them.
+FORBIDDEN = -1e30
+
+
+class Chain(NamedTuple):
+    """A batch of chains as the recursions see it: positions first, one state more than tags.
+
+    The last of the `S = K + 1` states is the one before the first tag, so that start scores are
+    a row of transitions. A chain stays in its state where the mask is False: left padding,
+    holes, right padding and empty sentences are no special cases.
+
+    Args:
+        scores: float32, shape `[T, B, S]`; FORBIDDEN for the state before the first tag.
+        mask: bool, shape `[T, B, 1]`.
+        steps: float32, shape `[S, S]`, [from, to]: transitions, and in the last row start scores.
+        ends: float32, shape `[S]`: end scores, and 0 for the sentence without a token.
+    """
+
+    scores: Any
+    mask: Any
+    steps: Any
+    ends: Any
+
+    @classmethod
+    def of(cls, emissions, mask, transitions, start, end):
+        """From `[B, T, K]`, `[B, T]`, `[K, K]`, `[K]` and `[K]`; at least one position."""
+        emissions = tf.where(mask[..., None], emissions, 0.0)
+        missing = tf.maximum(1 - tf.shape(emissions)[1], 0)
+        scores = tf.pad(
+            tf.transpose(emissions, [1, 0, 2]),
+            [[0, missing], [0, 0], [0, 1]],
+            constant_values=FORBIDDEN,
+        )  # [T, B, S]
+        steps = tf.concat([transitions, start[None]], 0)  # [S, K]
+        steps = tf.pad(steps, [[0, 0], [0, 1]], constant_values=FORBIDDEN)  # [S, S]
+        mask = tf.pad(tf.transpose(mask), [[0, missing], [0, 0]])[..., None]  # [T, B, 1]
+        ends = tf.concat([end, tf.zeros([1])], 0)  # [S]
+        return cls(_bounded(scores), mask, _bounded(steps), _bounded(ends))
+
+    @property
+    def num_states(self):
+        return self.scores.shape[-1]
+
+    def before_the_first(self, dtype="float32"):
+        """1 for the state before the first tag, else 0: `[B, S]`."""
+        last = tf.fill([tf.shape(self.scores)[1]], self.num_states - 1)
+        return tf.one_hot(last, self.num_states, dtype=dtype)
+
+
+def recur(step, state, inputs, outputs, reverse=False):
+    """Runs `state, outputs = step(state, *values of inputs at t)` over all positions `t`.
+
+    Args:
+        step: function; `state` and `outputs` are tuples of tensors.
+        state: tuple of tensors, the first state.
+        inputs: list of tensors with positions first.
+        outputs: list of `tf.TensorSpec`, what `step` puts out.
+        reverse: bool. Whether to begin at the last position.
+
+    Returns:
+        The last state, and the outputs with positions first, as they were given.
+    """
+    num_steps = tf.shape(inputs[0])[0]
+    arrays = tuple(
+        tf.TensorArray(spec.dtype, num_steps, element_shape=spec.shape) for spec in outputs
+    )
+
+    def body(count, state, arrays):
+        t = num_steps - 1 - count if reverse else count
+        state, values = step(state, *(tf.gather(array, t) for array in inputs))
+        arrays = tuple(a.write(t, value) for a, value in zip(arrays, values, strict=True))
+        return count + 1, state, arrays
+
+    _, state, arrays = tf.while_loop(
+        lambda count, *_: count < num_steps,
+        body,
+        (0, state, arrays),
+        maximum_iterations=num_steps,
+    )
+    return state, tuple(array.stack() for array in arrays)
+
+
+def suffix_scores(chain, plus):
+    """Score of all that follows a position, for every state there.
+
+        suffix_t[i] = plus_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j])
+        suffix_T[i] = ends[i]
+
+    Args:
+        chain: `Chain`.
+        plus: function of `[B, S, S]` that reduces axis 1: `tf.reduce_max`, `log_sum_exp` ...
+
+    Returns:
+        float32, shape `[T + 1, B, S]`: `suffix_t` at `t`. The normaliser is the value at 0 of
+        the state before the first tag.
+    """
+    into = tf.transpose(chain.steps)  # [to, from]
+
+    def step(state, scores, mask):
+        (suffix,) = state
+        each = into + (scores + suffix)[:, :, None]  # [B, to, from]
+        suffix = tf.where(mask, plus(each, axis=1), suffix)  # [B, S]
+        return (suffix,), (suffix,)
+
+    last = tf.broadcast_to(chain.ends, tf.shape(chain.scores)[1:])  # [B, S]
+    row = tf.TensorSpec([None, chain.num_states])
+    _, (suffixes,) = recur(step, (last,), [chain.scores, chain.mask], [row], reverse=True)
+    return tf.concat([suffixes, last[None]], 0)
+
+
+def log_sum_exp(x, axis):
+    """As `tf.reduce_logsumexp` where nothing is infinite, without its checks."""
+    highest = tf.reduce_max(x, axis, keepdims=True)
+    total = tf.reduce_sum(tf.exp(x - highest), axis)
+    return tf.math.log(total) + tf.squeeze(highest, axis)
+
+
+def is_possible(score):
+    return score > 0.5 * FORBIDDEN
+
+
+def _bounded(x):
+    """Not below FORBIDDEN; NaN stays NaN."""
+    return tf.where(x < FORBIDDEN, FORBIDDEN, x)
