@@ -5,10 +5,14 @@ import importlib
 _HOMES = {
     "CorpusCounts": "corpus_counts",
     "LMBatches": "lm_batches",
+    "LabelledText": "labelled",
+    "TaggedSentence": "tagged",
     "count_corpus": "corpus_counts",
     "count_tokens": "text_files",
     "find_files": "text_files",
     "read_blocks": "text_files",
+    "read_labelled": "labelled",
+    "read_tagged": "tagged",
     "sentence_batches": "sentences",
 }
 __all__ = sorted(_HOMES)

@@ -1,0 +1,137 @@
+import pathlib
+
+import pytest
+
+from tfreps.data import read_tagged
+
+ADA = (["Ada", "sleeps"], ["B-PER", "O"])
+SHE = (["She"], ["O"])
+
+
+def read(folder, text, **options):
+    path = folder / "a.txt"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return [(sentence.tokens, sentence.tags) for sentence in read_tagged(path, **options)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada B-PER\nsleeps O\n\nShe O\n\n",
+        "Ada B-PER\nsleeps O\n\nShe O",  # no blank line at the end, nor a line feed
+        "\n\nAda B-PER\nsleeps O\n \t\n\nShe O\n\n\n",
+        "Ada\tB-PER\nsleeps \t O\t\n\nShe  O \n",  # tabs and blanks mixed
+        "\ufeffAda B-PER\r\nsleeps O\r\n\r\nShe O\r\n",
+        "-DOCSTART- O\n\nAda B-PER\nsleeps O\n-DOCSTART- -X- -X- O\nShe O\n",
+    ],
+)
+def test_columns(tmp_path, text):
+    assert read(tmp_path, text) == [ADA, SHE]
+
+
+def test_which_columns(tmp_path):
+    text = "1 Ada NNP B-PER\n2 sleeps VB O\n"
+    assert read(tmp_path, text, token_column=1) == [ADA]
+    assert read(tmp_path, text, token_column=-3, tag_column=3) == [ADA]
+    assert read(tmp_path, text, token_column=1, tag_column=2) == [(ADA[0], ["NNP", "VB"])]
+    assert read(tmp_path, text, token_column=1, tag_column=None) == [(ADA[0], [])]
+    assert read(tmp_path, "Ada\nsleeps\n", tag_column=None) == [(ADA[0], [])]
+
+
+def test_one_separator(tmp_path):
+    text = "New York\tB-LOC\n\u3000\tO\n"
+    assert read(tmp_path, text, separator="\t") == [(["New York", "\u3000"], ["B-LOC", "O"])]
+    assert read(tmp_path, "\u3000 O\n") == [(["\u3000"], ["O"])]  # neither blank nor tab
+    with pytest.raises(ValueError, match="line 1: the token is empty"):
+        read(tmp_path, "\tO\n", separator="\t")
+    with pytest.raises(ValueError, match="line 2: the tag is empty"):
+        read(tmp_path, "a O\nb \n", separator=" ")
+
+
+def test_document_starts_as_sentences(tmp_path):
+    found = read(tmp_path, "-DOCSTART- O\nShe O\n", skip_document_starts=False)
+    assert found == [(["-DOCSTART-"], ["O"]), SHE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"text": ["Ada", "sleeps"], "label": ["B-PER", "O"]}\n{"text": ["She"], "label": ["O"]}',
+        "\ufeff{'text': ['Ada', 'sleeps'], 'label': ['B-PER', 'O']}\r\n\r\n"
+        "{'label': ('O',), 'text': ['She'], 'more': 1}\r\n",
+    ],
+)
+def test_json(tmp_path, text):
+    assert read(tmp_path, text, format="json") == [ADA, SHE]
+
+
+def test_json_fields(tmp_path):
+    text = '{"words": ["She"], "pos": ["O"]}'
+    options = {"format": "json", "token_field": "words"}
+    assert read(tmp_path, text, tag_field="pos", **options) == [SHE]
+    assert read(tmp_path, text, tag_field=None, **options) == [(["She"], [])]
+
+
+def test_where(tmp_path):
+    for name in ("b.txt", "a.txt"):
+        (tmp_path / name).write_text("\na O\nb O\n\nc O\n")
+    found = read_tagged(f"{tmp_path}/*.txt")
+    places = [(pathlib.Path(sentence.file).name, sentence.line) for sentence in found]
+    assert places == [("a.txt", 2), ("a.txt", 5), ("b.txt", 2), ("b.txt", 5)]
+
+
+@pytest.mark.parametrize(
+    "text, options, message",
+    [
+        ("", {}, "a.txt is empty"),
+        ("\n \n", {}, "a.txt holds no sentence"),
+        ("-DOCSTART- O\n", {}, "a.txt holds no sentence"),
+        ("a O\nb\n", {}, "line 2: expected 2 columns as in line 1, got 1: 'b'"),
+        ("a O\n\nb X O\n", {}, "line 3: expected 2 columns as in line 1, got 3"),
+        ("\na\n", {}, "line 2: expected a token in column 0 and a tag .* got 1 column: 'a'"),
+        ("a O\n", {"tag_column": 2}, "line 1: .* column 2, counted from 0; got 2 columns"),
+        ("a O\n", {"token_column": -3}, "line 1: expected a token in column -3"),
+        ("a O\n", {"token_column": 1}, "line 1: expected a token in column 1 and a tag in another"),
+        ("a\u3000O\n", {}, "line 1: .* got 1 column"),
+        (b"a O\n\xff O\n", {}, "line 2: expected UTF-8"),
+        ("a O\n", {"format": "xml"}, "`format` must be .* got 'xml'"),
+        ("a O\n", {"separator": ","}, "`separator` must be .* got ','"),
+    ],
+)
+def test_bad_columns(tmp_path, text, options, message):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, text, **options)
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("a O", "line 2: expected one JSON object"),
+        ('{"text": ["a", "b"], "label": ["O"]}', "line 2: 2 tokens in 'text', but 1 tags"),
+        ('{"text": "ab", "label": ["O", "O"]}', "line 2: expected a list .* 'ab', a str"),
+        ('{"text": ["a", ""], "label": ["O", "O"]}', "line 2: .* number 1 is ''"),
+        ('{"text": ["a", "b"], "label": ["O", 1]}', "line 2: .* 'label'; number 1 is 1"),
+        ('{"text": [], "label": []}', "line 2: a sentence without tokens"),
+        ('{"text": ["a"]}', "line 2: no field 'label'; there are 'text'"),
+        ('{"text": ["\\ud83d"], "label": ["O"]}', "line 2: .* half a character"),
+    ],
+)
+def test_bad_json(tmp_path, line, message):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, "\n" + line, format="json")
+
+
+def test_resume_ner(tfreps_data):
+    folder = tfreps_data / "resume_ner"
+    if not folder.is_dir():
+        pytest.skip(f"needs {folder}")
+    counts = {}
+    for name in ("train", "dev", "test"):
+        sentences = read_tagged(folder / f"{name}.char.bmes")
+        tags = {tag for sentence in sentences for tag in sentence.tags}
+        counts[name] = len(sentences), sum(len(s.tokens) for s in sentences), len(tags)
+    assert counts == {
+        "train": (3821, 124_099, 28),
+        "dev": (463, 13_890, 26),
+        "test": (477, 15_100, 24),
+    }
