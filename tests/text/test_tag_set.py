@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from tfreps.text import TagSet
+
+
+def write(folder, data):
+    path = folder / "tags.txt"
+    path.write_bytes(data)
+    return path
+
+
+def test_order_depends_on_the_set_of_tags_alone():
+    tags = ["B-B", "E-A", "O", "S-A", "B-A", "I-A", "E-B"]
+    expected = ["O", "B-A", "I-A", "E-A", "S-A", "B-B", "E-B"]
+    assert TagSet.from_sequences([tags, tags[::-1]], "bioes").names == expected
+    assert TagSet.from_sequences([tags[::-1], []], "bioes").names == expected
+    assert TagSet.from_sequences([["VB", "NN", "O"]]).names == ["O", "NN", "VB"]
+
+
+def test_ids_and_back():
+    tags = TagSet(["O", "B-X", "I-X"], "bio")
+    assert tags.ids(["I-X", "O"]) == [2, 0] and tags.decode(np.array([2, 0])) == ["I-X", "O"]
+    assert len(tags) == 3 and "B-X" in tags and "B-Y" not in tags
+    assert tags.allowed_transitions().shape == (5, 5)
+    with pytest.raises(ValueError, match="3 is no id of a tag: expected 0 to 2"):
+        tags.decode([3])
+    with pytest.raises(ValueError, match="-1 is no id"):
+        tags.decode([-1])
+
+
+def test_write_then_read(tmp_path):
+    names, path = ["O", "B-機構", "I-機構"], tmp_path / "tags.txt"
+    TagSet(names, "bio").write(path)
+    assert path.read_bytes() == "O\nB-機構\nI-機構\n".encode()
+    assert TagSet.read(path, "bio").names == names
+    assert [p.name for p in tmp_path.iterdir()] == ["tags.txt"]
+
+
+def test_failed_write_leaves_the_old_file(tmp_path):
+    path = write(tmp_path, b"old")
+    with pytest.raises(ValueError):
+        TagSet(["\ud800"]).write(path)  # cannot be encoded
+    assert path.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_labels_may_hold_spaces(tmp_path):
+    path = write(tmp_path, b"very good\r\nbad")
+    assert TagSet.read(path, word="label").names == ["very good", "bad"]
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "tags.txt: empty"),
+        (b"O\n\nB-X\n", "line 2: blank"),
+        (b"O\nB-X\nO\n", "line 3: 'O' is already on line 1"),
+        (b"O\n B-X\n", "line 2: white space around"),
+        (b"O\nB-X\nX\n", "tags.txt, line 3: the tag 'X' is outside the scheme 'bio'"),
+        (b"O\nB-\xe9\n", "line 2: expected UTF-8 text"),
+        (b"\xef\xbb\xbfO\n", "line 1: starts with a byte order mark"),
+    ],
+)
+def test_bad_files(tmp_path, data, message):
+    with pytest.raises(ValueError, match=message):
+        TagSet.read(write(tmp_path, data), "bio")
+
+
+def test_unreadable(tmp_path):
+    with pytest.raises(ValueError, match="Cannot read the tags .*none.txt: No such file"):
+        TagSet.read(tmp_path / "none.txt")
+
+
+def test_names_that_are_none():
+    with pytest.raises(ValueError, match="line 1: expected a str, got 3"):
+        TagSet([3])
+    with pytest.raises(ValueError, match="`scheme` must be one of"):
+        TagSet(["O"], "iob2")
+    with pytest.raises(ValueError, match="train.txt: empty. Expected at least one label"):
+        TagSet.from_sequences([], source="train.txt", word="label")
+
+
+def test_a_new_tag_names_file_and_line():
+    tags = TagSet(["O", "B-X"], "bio", source="tags.txt")
+    message = r"dev.txt, line 12: the tag 'B-Y' is none of the 2 tags of tags.txt \(O, B-X\)"
+    with pytest.raises(ValueError, match=message):
+        tags.ids(["O", "B-Y"], "dev.txt", [11, 12])
+    with pytest.raises(ValueError, match="dev.json, line 4, token 2: the tag 'B-Y'.* train on"):
+        tags.ids(["O", "B-Y"], "dev.json", 4)
+    labels = TagSet(["good", "bad"], source="labels.txt", word="label")
+    with pytest.raises(ValueError, match="dev.tsv, line 4: the label 'so' is none of the 2 labels"):
+        labels.ids(["so"], "dev.tsv", 4)
