@@ -133,6 +133,24 @@ CATALOGUE = {
         {"layer_outputs": (normal(B, 3, T, 4), "BLTD"), "mask": (MASK, "BT")},
         ["BTD"],
     ),
+    "Pooling": Entry(
+        layers.Pooling,
+        lambda: {"method": "attention", "attention_units": 6},
+        {"sequence": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BD"],
+    ),
+    "BiLSTM": Entry(
+        layers.BiLSTM,
+        lambda: {"units": 6},
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BTD", "BD"],
+    ),
+    "CharLSTMEncoder": Entry(
+        layers.CharLSTMEncoder,
+        lambda: {"units": 3, "character_dim": 4, "max_characters": 20},
+        {"character_ids": (CHARACTERS, "BTC")},
+        ["BTD"],
+    ),
     "SampledSoftmax": Entry(
         layers.SampledSoftmax,
         lambda: {"vocabulary_size": 11, "num_sampled": 6, "seed": 2, "tied": False},

@@ -6,8 +6,8 @@ require_tensorflow_backend()
 
 from tfreps.layers.bilstm import BiLSTM  # noqa: E402
 from tfreps.layers.char_cnn import CharCNNEncoder  # noqa: E402
-from tfreps.layers.crf import CRF  # noqa: E402
 from tfreps.layers.char_lstm import CharLSTMEncoder  # noqa: E402
+from tfreps.layers.crf import CRF  # noqa: E402
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, ElmoLSTM, LSTMState  # noqa: E402
 from tfreps.layers.highway import Highway  # noqa: E402
 from tfreps.layers.pooling import Pooling  # noqa: E402

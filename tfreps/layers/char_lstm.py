@@ -1,0 +1,88 @@
+"""CharLSTMEncoder: a BiLSTM reads the characters of a token."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.bilstm import BiLSTM
+from tfreps.layers.char_cnn import NUM_CHARACTER_IDS, PADDING_CHARACTER
+from tfreps.layers.table_rows import table_rows
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class CharLSTMEncoder(keras.layers.Layer):
+    """Encodes each token from its characters alone, without context.
+
+        token = [forward(characters) after the last, backward(characters) after the first]
+
+    Equal tokens have equal vectors: each distinct token of a batch is encoded once, and no
+    step is made behind the longest of them.
+
+    Args:
+        units: int. Width of each direction; the token vector has twice as many.
+        character_dim: int. Width of a character's vector.
+        max_characters: int. Character ids per token.
+
+    Call arguments:
+        character_ids: int, shape `[..., max_characters]`, from `tfreps.text`; each in
+            0..261, all 0 where there is no token.
+        training: bool. Whether to keep what the gradient needs.
+
+    Returns:
+        float32, shape `[..., 2 * units]`; zeros where there is no token.
+
+    Raises:
+        ValueError: for sizes below 1.
+        tf.errors.InvalidArgumentError: for ids out of range.
+
+    Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition",
+    section 4.1.
+
+    Example:
+    >>> import tfreps
+    >>> encoder = CharLSTMEncoder(units=3)
+    >>> vectors = encoder(tfreps.text.batch_to_ids([["a", "dog", "a"]]))
+    >>> vectors.shape, bool(tf.reduce_all(vectors[0, 0] == vectors[0, 2]))
+    (TensorShape([1, 3, 6]), True)
+    """
+
+    def __init__(self, units, character_dim=25, max_characters=50, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if character_dim < 1 or max_characters < 3:
+            raise ValueError(
+                "`character_dim` must be at least 1 and `max_characters` at least 3; "
+                f"got {character_dim} and {max_characters}."
+            )
+        self.units = units
+        self.character_dim = character_dim
+        self.max_characters = max_characters
+        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
+        self.bilstm = BiLSTM(units, name="bilstm", **common)
+        self.supports_jit = False  # tf.unique has no static shape
+
+    def build(self, input_shape):
+        self.characters = self.add_weight(
+            name="characters",
+            shape=(NUM_CHARACTER_IDS, self.character_dim),
+            initializer="glorot_uniform",
+            autocast=False,
+        )
+        self.bilstm.build((None, None, self.character_dim))
+
+    def call(self, character_ids, training=False):
+        ids = tf.cast(character_ids, "int32")
+        flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
+        distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [U, C], [N]
+        mask = tf.logical_and(distinct != 0, distinct != PADDING_CHARACTER)
+        positions = tf.range(1, self.max_characters + 1)
+        longest = tf.reduce_max(tf.concat([[1], tf.reshape(tf.where(mask, positions, 0), [-1])], 0))
+        x = table_rows(self.characters, distinct[:, :longest])  # [U, c, character_dim]
+        _, last = self.bilstm(x, mask=mask[:, :longest], training=training)  # [U, 2 * units]
+        vectors = tf.gather(last, which)  # [N, 2 * units]
+        return tf.reshape(vectors, tf.concat([tf.shape(ids)[:-1], [2 * self.units]], 0))
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], 2 * self.units)
+
+    def get_config(self):
+        names = "units", "character_dim", "max_characters"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

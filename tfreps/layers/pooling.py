@@ -1,0 +1,125 @@
+"""Pooling: the vectors of a text's tokens become one vector."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.products import product
+
+METHODS = "mean", "max", "mean_max", "attention", "first"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class Pooling(keras.layers.Layer):
+    """Pools the real tokens of each text, however long the batch is.
+
+        "mean":       y = sum_t h_t / n                       over the n real tokens
+        "max":        y = max_t h_t                           per dimension
+        "mean_max":   y = [mean, max]
+        "attention":  e_t = tanh(h_t @ kernel + bias)
+                      a = softmax_t(e_t @ query),  y = sum_t a_t h_t
+        "first":      y = h_t of the first real token
+
+    Args:
+        method: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"`.
+        attention_units: int. Width of `e_t`; None for that of `h_t`. Used by `"attention"` alone.
+
+    Call arguments:
+        sequence: float, shape `[B, T, D]`.
+        mask: bool, shape `[B, T]`, True on real tokens, in any places; None for all.
+
+    Returns:
+        float32, shape `[B, D]`, or `[B, 2D]` from `"mean_max"`.
+
+    Masking: what stands on padding is ignored, be it NaN; a text without tokens gives zeros.
+
+    Raises:
+        ValueError: for an unknown method, or a width below 1.
+
+    Reference: attention as in Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text
+    Representation", section 4 (after Lin et al., 2017).
+
+    Example:
+    >>> sequence = tf.constant([[[1.0, 6.0], [3.0, 2.0], [9.0, 9.0]]])        # [1, 3, 2]
+    >>> Pooling("mean_max")(sequence, mask=tf.constant([[True, True, False]])).numpy().tolist()
+    [[2.0, 4.0, 3.0, 6.0]]
+    """
+
+    def __init__(self, method="mean", attention_units=None, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if method not in METHODS:
+            raise ValueError(f"`method` must be one of {METHODS}; got {method!r}.")
+        if attention_units is not None and attention_units < 1:
+            raise ValueError(f"`attention_units` must be at least 1; got {attention_units}.")
+        self.method = method
+        self.attention_units = attention_units
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if self.method != "attention":
+            return
+        dim = input_shape[-1]
+        units = self.attention_units or dim
+        self.kernel = self._add("kernel", (dim, units), "glorot_uniform")
+        self.bias = self._add("bias", (units,), "zeros")
+        normal = keras.initializers.RandomNormal(stddev=units**-0.5)
+        self.query = self._add("query", (units,), normal)
+
+    def call(self, sequence, mask=None):
+        x = tf.cast(sequence, "float32")
+        mask = tf.ones(tf.shape(x)[:2], "bool") if mask is None else tf.cast(mask, "bool")
+        x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+        if self.method == "mean":
+            return _mean(x, mask)
+        if self.method == "max":
+            return _max(x, mask)
+        if self.method == "mean_max":
+            return tf.concat([_mean(x, mask), _max(x, mask)], axis=-1)  # [B, 2D]
+        if self.method == "first":
+            return _weighted_sum(x, _first(mask))
+        return _weighted_sum(x, self.attention(x, mask))
+
+    def attention(self, sequence, mask):
+        """The weights `a` of `"attention"`: float32 `[B, T]`, 0 on padding."""
+        flat = tf.reshape(sequence, [-1, self.kernel.shape[0]])  # [B*T, D]
+        hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + self.bias)
+        scores = tf.linalg.matvec(hidden, tf.convert_to_tensor(self.query))
+        scores = tf.reshape(scores, tf.shape(mask))  # [B, T]
+        lowest = tf.fill(tf.shape(mask), scores.dtype.min)
+        return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, lowest)), 0.0)
+
+    def compute_mask(self, inputs, previous_mask):
+        return None  # there are no tokens left
+
+    def compute_output_shape(self, input_shape):
+        dim = input_shape[-1]
+        return (input_shape[0], 2 * dim if self.method == "mean_max" else dim)
+
+    def get_config(self):
+        options = {"method": self.method, "attention_units": self.attention_units}
+        return {**super().get_config(), **options}
+
+    def _add(self, name, shape, initializer):
+        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+def _mean(x, mask):
+    count = tf.reduce_sum(tf.cast(mask, "float32"), axis=1, keepdims=True)  # [B, 1]
+    return tf.reduce_sum(x, axis=1) / tf.maximum(count, 1.0)  # [B, D]
+
+
+def _max(x, mask):
+    """Maximum per dimension; -inf nowhere, not even where there is no token (or no column)."""
+    x = tf.where(mask[..., None], x, x.dtype.min)
+    lowest = tf.fill([tf.shape(x)[0], 1, x.shape[-1]], x.dtype.min)
+    y = tf.reduce_max(tf.concat([x, lowest], axis=1), axis=1)  # [B, D]
+    return tf.where(tf.reduce_any(mask, axis=1, keepdims=True), y, 0.0)
+
+
+def _first(mask):
+    """1 on the first real token: float32 `[B, T]`."""
+    number = tf.cumsum(tf.cast(mask, "int32"), axis=1)
+    return tf.cast(tf.logical_and(mask, number == 1), "float32")
+
+
+def _weighted_sum(x, weights):
+    return tf.einsum("bt,btd->bd", weights, x)  # [B, D]

@@ -1,0 +1,34 @@
+"""Rows of a table by id, each distinct row once."""
+
+import tensorflow as tf
+
+
+def table_rows(table, ids):
+    """Looks up `ids`, so that the table's gradient, which is sparse, has each row once.
+
+    Optimisers square the rows of a sparse gradient, and want those of one id summed before.
+
+    Args:
+        table: variable or tensor, float, shape `[V, D]`.
+        ids: int, any shape, each in `0..V-1`.
+
+    Returns:
+        float, shape `[..., D]`.
+
+    Raises:
+        tf.errors.InvalidArgumentError: for ids out of range, on every device.
+
+    Example:
+    >>> table_rows(tf.constant([[0.0], [7.0], [8.0]]), tf.constant([[2, 2, 1]])).numpy().tolist()
+    [[[8.0], [8.0], [7.0]]]
+    """
+    distinct, which = tf.unique(tf.reshape(ids, [-1]))  # [U], [N]
+    size = table.shape[0]
+    in_range = tf.reduce_all(tf.logical_and(distinct >= 0, distinct < size))
+    check = tf.debugging.assert_equal(in_range, True, f"ids must lie in 0..{size - 1}")
+    with tf.control_dependencies([] if check is None else [check]):
+        distinct = tf.identity(distinct)
+    rows = tf.gather(tf.convert_to_tensor(table), distinct)  # [U, D]
+    shape = tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0)
+    rows = tf.reshape(tf.gather(rows, which), shape)
+    return tf.ensure_shape(rows, [*ids.shape, table.shape[1]])
