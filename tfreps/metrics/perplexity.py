@@ -1,4 +1,4 @@
-"""Metrics that Keras lacks: perplexity over tokens."""
+"""Perplexity over tokens, however they were batched."""
 
 import keras
 import tensorflow as tf

@@ -1,0 +1,47 @@
+"""Batches of tag ids with masks full of holes, and what stands under the mask."""
+
+import keras
+import numpy as np
+
+
+def to_batch(true, pred, tags, rng):
+    """Lists of tags as `y_true`, `y_pred`, `mask`: tokens scattered over longer rows of noise."""
+    width = max(map(len, true), default=0) + 4
+    shape = (len(true), width)
+    y_true, y_pred = rng.integers(0, len(tags), size=(2, *shape))
+    mask = np.zeros(shape, bool)
+    for row, (gold, guess) in enumerate(zip(true, pred, strict=True)):
+        places = np.sort(rng.permutation(width)[: len(gold)])
+        mask[row, places] = True
+        y_true[row, places] = [tags.index(tag) for tag in gold]
+        y_pred[row, places] = [tags.index(tag) for tag in guess]
+    return y_true.astype("int32"), y_pred.astype("int32"), mask
+
+
+class Echo(keras.Model):
+    """Gives its inputs back; its loss is that of a weight which has no part in them."""
+
+    def build(self, input_shape):
+        self.weight = self.add_weight(shape=(), initializer="ones")
+
+    def call(self, ids):
+        return ids
+
+    def compute_loss(self, *_, **__):
+        return self.weight**2
+
+
+def evaluate(metric, y_true, y_pred, mask, batch_size):
+    """The metric as `fit` and `evaluate` of a compiled model have it, which answers `y_pred`."""
+    model = Echo()
+    model.compile("sgd", weighted_metrics=[metric])
+    options = {"sample_weight": mask.astype("float32"), "batch_size": batch_size, "verbose": 0}
+    fitted = model.fit(y_pred, y_true, **options).history[metric.name][0]
+    evaluated = model.evaluate(y_pred, y_true, return_dict=True, **options)[metric.name]
+    assert fitted == evaluated
+    return evaluated
+
+
+def round_trip(metric):
+    """The metric made again from its config, as a `.keras` file does."""
+    return keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(metric))

@@ -1,0 +1,8 @@
+"""Metrics that Keras lacks: perplexity, spans, and scores of tags under a mask."""
+
+from tfreps.metrics.perplexity import Perplexity
+from tfreps.metrics.span_f1 import SpanF1
+from tfreps.metrics.token_accuracy import TokenAccuracy
+from tfreps.metrics.weighted_token_f1 import WeightedTokenF1
+
+__all__ = ["Perplexity", "SpanF1", "TokenAccuracy", "WeightedTokenF1"]

@@ -1,0 +1,40 @@
+"""TokenAccuracy: the share of real tokens that got their tag."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.metrics.tag_pairs import tag_pairs
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class TokenAccuracy(keras.metrics.Metric):
+    """The share of real tokens whose tag is right, however they were batched.
+
+    Update arguments:
+        y_true, y_pred: integer, shape `[B, T]`. Tag ids.
+        sample_weight: bool, shape `[B, T]`, True on real tokens; None for all. (Of numbers,
+            those above 0 count as True.)
+
+    Result: float32 scalar; 0 before the first token.
+
+    Example:
+    >>> metric = TokenAccuracy()
+    >>> metric.update_state([[0, 1, 2]], [[0, 2, 1]], sample_weight=[[True, True, False]])
+    >>> float(metric.result())
+    0.5
+    """
+
+    def __init__(self, name="token_accuracy", dtype=None, **kwargs):
+        super().__init__(name=name, dtype=dtype, **kwargs)
+        options = {"shape": (), "initializer": "zeros", "dtype": "int64"}
+        self.correct = self.add_variable(name="correct", **options)
+        self.tokens = self.add_variable(name="tokens", **options)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
+        self.correct.assign_add(tf.math.count_nonzero((y_true == y_pred) & mask))
+        self.tokens.assign_add(tf.math.count_nonzero(mask))
+
+    def result(self):
+        correct, tokens = (tf.cast(v.value, "float64") for v in (self.correct, self.tokens))
+        return tf.cast(tf.math.divide_no_nan(correct, tokens), "float32")
