@@ -22,7 +22,8 @@ class Entry(NamedTuple):
         cls: the layer or model.
         options: makes the constructor's arguments, as many as possible other than the defaults.
         inputs: name of a call argument -> (array, letters of its axes). B is the batch; T
-            may be padded. The first is given by position.
+            may be padded. The first is given by position. Of a dict of arrays, the letters
+            of all of them, or a dict too.
         outputs: the letters of each output's axes, in the order of `tf.nest.flatten`; S is
             T with sentence boundaries; None for an output that does not keep sentences apart.
         nested: names of options that are models themselves.
@@ -103,6 +104,34 @@ BATCH = {
     **{f"next_token_id{r}": RNG.integers(0, 11, [B, T]).astype("int32") for r in ("", "_reverse")},
     **{f"mask{r}": MASK for r in ("", "_reverse")},
 }
+FEATURES = {"token_ids": WORDS, "character_ids": CHARACTERS, "vectors": normal(B, 2, T, 4)}
+FEATURES_AXES = {"token_ids": "BT", "character_ids": "BTC", "vectors": "BLTD"}
+
+
+def embedder_options(**kwargs):
+    options = {
+        "vocabulary_size": 11,
+        "embedding_dim": 4,
+        "trainable_embeddings": True,
+        "characters": "cnn",
+        "character_filters": [[1, 3], [2, 4]],
+        "character_projection_dim": 5,
+        "character_dim": 3,
+        "num_highways": 1,
+        "character_activation": "tanh",
+        "max_characters": 20,
+        "elmo": models.Elmo(**{**elmo_options(), "num_output_representations": 1}),
+        "vector_layers": 2,
+        "vector_dim": 4,
+        "dropout": 0.1,
+    }
+    return {**options, **kwargs}
+
+
+def words_embedder():
+    return models.TokenEmbedder(vocabulary_size=11, embedding_dim=4)
+
+
 STATES = ["BLU", "BLU"]
 # In the order of tf.nest.flatten: backward_cell, backward_hidden, forward_cell, forward_hidden,
 # layer_outputs, layer_outputs_with_boundaries, mask, mask_with_boundaries, sequence_output.
@@ -185,13 +214,71 @@ CATALOGUE = {
         ["BTD", "BTD", "BLTD", "BT", "BTD"],
         nested=("bilm",),
     ),
+    "TokenEmbedder": Entry(
+        models.TokenEmbedder,
+        embedder_options,
+        {"features": (FEATURES, FEATURES_AXES)},
+        ["BT", "BTD"],  # mask, sequence_output
+        nested=("elmo",),
+    ),
+    "TokenEmbedder, BiLSTM": Entry(
+        models.TokenEmbedder,
+        lambda: embedder_options(characters="bilstm", character_units=3, elmo=None),
+        {"features": (FEATURES, FEATURES_AXES)},
+        ["BT", "BTD"],
+        nested=("elmo",),
+    ),
+    "BiLSTMEncoder": Entry(
+        models.BiLSTMEncoder,
+        lambda: {"embedder": words_embedder(), "units": 5, "num_layers": 2, "dropout": 0.1},
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BLTD", "BT", "BD", "BTD"],  # layer_outputs, mask, pooled_output, sequence_output
+        nested=("embedder",),
+    ),
+    "TextCNN": Entry(
+        models.TextCNN,
+        lambda: {"embedder": words_embedder(), "filters": 6, "widths": [2, 3], "dropout": 0.1},
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BT", "BD", "BTD"],  # mask, pooled_output, sequence_output
+        nested=("embedder",),
+    ),
+    "WindowEncoder": Entry(
+        models.WindowEncoder,
+        lambda: {
+            "vocabulary_size": 11,
+            "units": 4,
+            "unigram_offsets": [-1, 0, 1],
+            "bigram_offsets": [-1, 0],
+            "num_buckets": 50,
+        },
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BT", "BTD"],
+    ),
+    "HMMTagger": Entry(
+        models.HMMTagger,
+        lambda: {
+            "vocabulary_size": 11,
+            "tags": ["O", "B-X", "I-X"],
+            "scheme": "bio",
+            "unknown_id": 2,
+            "unknown": "hapax",
+            "use_end": True,
+        },
+        {"inputs": (WORDS, "BT")},
+        ["BTD", "B", "BT"],  # emissions, log_likelihood, mask
+    ),
 }
+
+
+def of(axes, name):
+    """The letters of one array of a dict."""
+    return axes[name] if isinstance(axes, dict) else axes
 
 
 def take(value, axes, letter, index):
     """`value` (an array, or a dict of them) cut along the axis with that letter, if it has one."""
     if isinstance(value, dict):
-        return {name: take(array, axes, letter, index) for name, array in value.items()}
+        return {n: take(array, of(axes, n), letter, index) for n, array in value.items()}
     if axes is None or letter not in axes:
         return value
     return np.asarray(value)[(slice(None),) * axes.index(letter) + (index,)]
@@ -200,7 +287,7 @@ def take(value, axes, letter, index):
 def pad(value, axes, columns):
     """`value` with that many columns of zeros behind its axis T."""
     if isinstance(value, dict):
-        return {name: pad(array, axes, columns) for name, array in value.items()}
+        return {n: pad(array, of(axes, n), columns) for n, array in value.items()}
     if "T" not in axes:
         return value
     return np.pad(value, [(0, columns if axis == "T" else 0) for axis in axes])
@@ -209,6 +296,6 @@ def pad(value, axes, columns):
 def signature(value, axes):
     """Specs of `value` with the batch and the length unknown."""
     if isinstance(value, dict):
-        return {name: signature(array, axes) for name, array in value.items()}
+        return {n: signature(array, of(axes, n)) for n, array in value.items()}
     shape = [None if axis in "BT" else size for axis, size in zip(axes, value.shape, strict=True)]
     return tf.TensorSpec(shape, value.dtype)

@@ -217,7 +217,8 @@ def test_low_precision_is_close_and_float32(name, policy):
     assert_equal_outputs(one, other, atol=0.05)
     changed = [(a != b).any() for a, b in zip(flat(one), flat(other), strict=True)]
     # A mix has no products to lower; those of an Elmo are its biLM's, which has its own policy.
-    assert any(changed) == (name not in ("ScalarMix", "Elmo"))
+    # An HMM adds and looks up logarithms, a window looks up and adds.
+    assert any(changed) == (name not in ("ScalarMix", "Elmo", "HMMTagger", "WindowEncoder"))
 
 
 @every

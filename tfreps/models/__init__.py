@@ -6,6 +6,20 @@ require_tensorflow_backend()
 
 from tfreps.models.bilm import BiLM  # noqa: E402
 from tfreps.models.bilm_pretrainer import BiLMPretrainer  # noqa: E402
+from tfreps.models.bilstm_encoder import BiLSTMEncoder  # noqa: E402
 from tfreps.models.elmo import Elmo  # noqa: E402
+from tfreps.models.hmm import HMMTagger  # noqa: E402
+from tfreps.models.text_cnn import TextCNN  # noqa: E402
+from tfreps.models.token_embedder import TokenEmbedder  # noqa: E402
+from tfreps.models.window_encoder import WindowEncoder  # noqa: E402
 
-__all__ = ["BiLM", "BiLMPretrainer", "Elmo"]
+__all__ = [
+    "BiLM",
+    "BiLMPretrainer",
+    "BiLSTMEncoder",
+    "Elmo",
+    "HMMTagger",
+    "TextCNN",
+    "TokenEmbedder",
+    "WindowEncoder",
+]

@@ -1,0 +1,89 @@
+"""BiLSTMEncoder: stacked bidirectional LSTMs over the vectors of tokens."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.bilstm import BiLSTM
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class BiLSTMEncoder(keras.Model):
+    """Reads the embedded tokens with `num_layers` bidirectional LSTMs, one above the other.
+
+        h_0 = embedder(features)
+        h_l = BiLSTM_l(dropout(h_{l-1}))
+
+    Args:
+        embedder: `TokenEmbedder`, or any encoder.
+        units: int. Width of each direction; the output has twice as many.
+        num_layers: int, at least 1.
+        dropout: float in [0, 1). Of the input of every LSTM above the first, in training (the
+            first's is the embedder's).
+
+    Call arguments:
+        features: dict, what the embedder reads.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, output_dim]`, the last layer, zero on
+        padding; `mask` bool `[B, T]`; `pooled_output` float32 `[B, pooled_dim]`, the last
+        layer's final states: forward after the last token, backward after the first;
+        `layer_outputs` float32 `[B, num_layers, T, output_dim]`.
+
+    Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition".
+
+    Example:
+    >>> from tfreps.models import TokenEmbedder
+    >>> encoder = BiLSTMEncoder(TokenEmbedder(vocabulary_size=9), units=4)
+    >>> encoder({"token_ids": tf.constant([[3, 9, 0]])})["sequence_output"].shape
+    TensorShape([1, 3, 8])
+    """
+
+    def __init__(self, embedder, units=128, num_layers=1, dropout=0.0, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if num_layers < 1:
+            raise ValueError(f"`num_layers` must be at least 1; got {num_layers}.")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        # Options.
+        self.embedder = embedder
+        self.units = units
+        self.num_layers = num_layers
+        self.dropout = dropout
+        # Layers.
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.bilstms = []
+        width = embedder.output_dim
+        for number in range(num_layers):
+            bilstm = BiLSTM(units, dtype=self.dtype_policy, name=f"bilstm_{number}")
+            bilstm.build((None, None, width))
+            self.bilstms.append(bilstm)
+            width = 2 * units
+        self.output_dim = self.pooled_dim = width
+        self.supports_jit = False
+        self.built = True
+
+    def call(self, features, training=False):
+        embedded = self.embedder(features, training=training)
+        x, mask = embedded["sequence_output"], embedded["mask"]
+        layers = []
+        for number, bilstm in enumerate(self.bilstms):
+            x = self.drop(x, training=training) if number else x
+            x, last = bilstm(x, mask=mask, training=training)  # [B, T, 2U], [B, 2U]
+            layers.append(x)
+        return {
+            "sequence_output": x,
+            "mask": mask,
+            "pooled_output": last,
+            "layer_outputs": tf.stack(layers, axis=1),  # [B, L, T, 2U]
+        }
+
+    def get_config(self):
+        options = {name: getattr(self, name) for name in ("units", "num_layers", "dropout")}
+        embedder = keras.saving.serialize_keras_object(self.embedder)
+        return {**super().get_config(), "embedder": embedder, **options}
+
+    @classmethod
+    def from_config(cls, config):
+        embedder = keras.saving.deserialize_keras_object(config["embedder"])
+        return cls(**{**config, "embedder": embedder})

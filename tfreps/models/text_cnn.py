@@ -1,0 +1,115 @@
+"""TextCNN: convolutions over the tokens of a text, and their maxima."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.products import product
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class TextCNN(keras.Model):
+    """One layer of convolutions of several widths, and the maximum of each filter over a text.
+
+        c_w[t] = relu([x_t, ..., x_{t+w-1}] @ kernel_w + bias_w)
+        pooled_output = [max_t c_w[t] for each width w]        over real windows only
+
+    A window is real if all its tokens are. A text shorter than a window has one of it: that which
+    begins at its first token, with zeros behind. So padding never wins a maximum, whatever
+    the bias.
+
+    Args:
+        embedder: `TokenEmbedder`, or any encoder.
+        filters: int. Filters of each width.
+        widths: list of int. Tokens in a window.
+        dropout: float in [0, 1). Of `pooled_output`, in training. (Kim's 0.5 is the default of
+            the `Classifier` above: give it in one place.)
+
+    Call arguments:
+        features: dict, what the embedder reads.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `pooled_output` float32 `[B, pooled_dim]`; `sequence_output` float32
+        `[B, T, output_dim]`, the filters at the windows that begin at each token, zero where
+        none does; `mask` bool `[B, T]`. Both widths are `filters * len(widths)`.
+
+    Raises:
+        ValueError: for sizes below 1, or dropout out of range.
+
+    Reference: Kim, 2014, "Convolutional Neural Networks for Sentence Classification".
+
+    Example:
+    >>> from tfreps.models import TokenEmbedder
+    >>> cnn = TextCNN(TokenEmbedder(vocabulary_size=9), filters=4)
+    >>> cnn({"token_ids": tf.constant([[3, 9, 0]])})["pooled_output"].shape
+    TensorShape([1, 12])
+    """
+
+    def __init__(self, embedder, filters=100, widths=(3, 4, 5), dropout=0.0, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if filters < 1 or not widths or min(widths) < 1:
+            raise ValueError(
+                "`filters` and each of the `widths` must be at least 1; "
+                f"got {filters} and {widths}."
+            )
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        # Options.
+        self.embedder = embedder
+        self.filters = filters
+        self.widths = widths
+        self.dropout = dropout
+        # Layers.
+        self.kernels, self.biases = [], []
+        for width in widths:
+            shape = (width * embedder.output_dim, filters)
+            self.kernels.append(self._add(f"width_{width}_kernel", shape, "glorot_uniform"))
+            self.biases.append(self._add(f"width_{width}_bias", (filters,), "zeros"))
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.output_dim = self.pooled_dim = filters * len(widths)
+        self.built = True
+
+    def call(self, features, training=False):
+        embedded = self.embedder(features, training=training)
+        x, mask = embedded["sequence_output"], embedded["mask"]
+        maps = []
+        for width, kernel, bias in zip(self.widths, self.kernels, self.biases, strict=True):
+            windows = tf.reshape(_windows(x, width), [-1, kernel.shape[0]])  # [B*T, width * D]
+            y = tf.nn.relu(product(windows, kernel, self.compute_dtype) + bias)
+            y = tf.reshape(y, [*tf.unstack(tf.shape(mask)), self.filters])  # [B, T, filters]
+            maps.append(tf.where(_real_windows(mask, width)[..., None], y, 0.0))
+        maps = tf.concat(maps, axis=-1)  # [B, T, output_dim]
+        # After relu the zeros of what is no window change no maximum.
+        pooled = tf.reduce_max(tf.pad(maps, [[0, 0], [0, 1], [0, 0]]), axis=1)
+        pooled = self.drop(pooled, training=training)
+        return {"sequence_output": maps, "mask": mask, "pooled_output": pooled}
+
+    def get_config(self):
+        options = {name: getattr(self, name) for name in ("filters", "widths", "dropout")}
+        embedder = keras.saving.serialize_keras_object(self.embedder)
+        return {**super().get_config(), "embedder": embedder, **options}
+
+    @classmethod
+    def from_config(cls, config):
+        embedder = keras.saving.deserialize_keras_object(config["embedder"])
+        return cls(**{**config, "embedder": embedder})
+
+    def _add(self, name, shape, initializer):
+        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+def _windows(x, width):
+    """The tokens from each on, side by side: `[B, T, D]` to `[B, T, width * D]`."""
+    steps = tf.shape(x)[1]
+    behind = tf.pad(x, [[0, 0], [0, width - 1], [0, 0]])
+    return tf.concat([behind[:, k : k + steps] for k in range(width)], axis=-1)
+
+
+def _real_windows(mask, width):
+    """Where a real window begins: bool `[B, T]`."""
+    steps = tf.shape(mask)[1]
+    behind = tf.pad(mask, [[0, 0], [0, width - 1]])
+    whole = tf.reduce_all(tf.stack([behind[:, k : k + steps] for k in range(width)]), axis=0)
+    first = tf.logical_and(mask, tf.cumsum(tf.cast(mask, "int32"), axis=1) == 1)
+    none = tf.logical_not(tf.reduce_any(whole, axis=1, keepdims=True))  # [B, 1]
+    return tf.logical_or(whole, tf.logical_and(none, first))

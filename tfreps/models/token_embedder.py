@@ -1,0 +1,290 @@
+"""TokenEmbedder: words, characters, ELMo and stored vectors become one vector per token."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps.layers.char_cnn import CharCNNEncoder
+from tfreps.layers.char_lstm import CharLSTMEncoder
+from tfreps.layers.scalar_mix import ScalarMix
+from tfreps.layers.table_rows import table_rows
+
+CHARACTERS = None, "cnn", "bilstm"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class TokenEmbedder(keras.Model):
+    """Concatenates what is known of each token, whichever of the four parts are asked for.
+
+        token = dropout([word_embeddings[id], characters(token), elmo(sentence), mix(vectors)])
+
+    It is an encoder too: a `Tagger` or a `Classifier` can stand on it directly.
+
+    Args:
+        vocabulary_size: int. Tokens of the vocabulary; None for no word vectors.
+        embedding_dim: int. Width of a word vector.
+        trainable_embeddings: bool. Whether word vectors are trained. For a learning rate of
+            their own: `GroupedOptimizer(..., {"word_embeddings": ...})`.
+        characters: `"cnn"` for a `CharCNNEncoder`, `"bilstm"` for a `CharLSTMEncoder`; None
+            for no character features.
+        character_filters, character_projection_dim, num_highways, character_activation: the CNN;
+            `character_projection_dim=None` for no projection.
+        character_units: int. The BiLSTM's width of each direction.
+        character_dim, max_characters: int. Of both.
+        elmo: `Elmo`; its own options say whether it is frozen, mixed or fine-tuned. Its
+            first representation is taken.
+        vector_layers, vector_dim: int. Layers and width of vectors that were computed
+            before (`tfreps embed`); they are mixed by a `ScalarMix`. 0 for none.
+        dropout: float in [0, 1). Of the concatenated vectors, in training.
+
+    Call arguments:
+        features: dict, as from `tfreps.text.TokenFeatures`, with what the parts need:
+            `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding;
+            `character_ids` int `[B, T, C]`; `vectors` float `[B, L, T, D]`;
+            `mask` bool `[B, T]`, True on real tokens. Without `mask`, real is what has an id.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, output_dim]`, zero on padding, and
+        `mask` bool `[B, T]`.
+
+    Raises:
+        ValueError: for a feature that is missing, options that do not fit together, or no part.
+        tf.errors.InvalidArgumentError: for ids out of range.
+
+    Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3.
+
+    Example:
+    >>> embedder = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
+    >>> out = embedder({"token_ids": tf.constant([[3, 9, 0]])})
+    >>> out["sequence_output"].shape, out["mask"].numpy().tolist()
+    (TensorShape([1, 3, 4]), [[True, True, False]])
+    """
+
+    def __init__(
+        self,
+        vocabulary_size=None,
+        embedding_dim=100,
+        trainable_embeddings=True,
+        characters=None,
+        character_filters=((2, 30), (3, 30), (4, 30)),
+        character_projection_dim=None,
+        character_dim=25,
+        num_highways=0,
+        character_activation="relu",
+        character_units=25,
+        max_characters=50,
+        elmo=None,
+        vector_layers=0,
+        vector_dim=0,
+        dropout=0.0,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        options = {**locals()}
+        for name in OPTIONS:
+            setattr(self, name, options[name])
+        self.elmo = elmo
+        _check(self)
+        # Layers.
+        widths = []
+        if vocabulary_size is not None:
+            self.word_embeddings = self.add_weight(
+                name="word_embeddings",
+                shape=(vocabulary_size + 1, embedding_dim),
+                initializer=keras.initializers.RandomUniform(
+                    -((3 / embedding_dim) ** 0.5), (3 / embedding_dim) ** 0.5
+                ),
+                trainable=trainable_embeddings,
+                autocast=False,
+            )
+            self.word_embeddings.assign(_padding_row_zero(np.asarray(self.word_embeddings)))
+            widths.append(embedding_dim)
+        if characters is not None:
+            self.character_encoder = self._character_encoder()
+            self.character_encoder.build((None, None, max_characters))
+            widths.append(self.character_encoder.compute_output_shape((max_characters,))[-1])
+        if elmo is not None:
+            widths.append(elmo.bilm.projection_dim * len(elmo.bilm.bilstm.directions))
+        if vector_layers:
+            # One layer has nothing to choose: its weight would have no gradient.
+            self.vector_mix = ScalarMix(top_only=vector_layers == 1, name="vector_mix")
+            self.vector_mix.build((None, vector_layers, None, vector_dim))
+            widths.append(vector_dim)
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.output_dim = sum(widths)
+        self.supports_jit = False  # tf.unique has no static shape
+        self.built = True
+
+    def call(self, features, training=False):
+        self._check_features(features)
+        mask, parts = token_mask(features), []
+        if self.vocabulary_size is not None:
+            ids = tf.convert_to_tensor(features["token_ids"])
+            words = table_rows(self.word_embeddings, ids)
+            parts.append(tf.where((ids != 0)[..., None], words, 0.0))
+        if self.characters == "cnn":
+            parts.append(self.character_encoder(features["character_ids"]))
+        elif self.characters == "bilstm":
+            parts.append(self.character_encoder(features["character_ids"], training=training))
+        if self.elmo is not None:
+            ids = features[_elmo_reads(self.elmo)]
+            parts.append(self.elmo(ids, training=training)["sequence_output"])
+        if self.vector_layers:
+            parts.append(self.vector_mix(features["vectors"]))
+        x = self.drop(tf.concat(parts, axis=-1), training=training)
+        x = tf.where(mask[..., None], x, 0.0)  # [B, T, output_dim]
+        return {"sequence_output": x, "mask": mask}
+
+    def set_word_vectors(self, matrix):
+        """Sets the word vectors, one row for each token of the vocabulary, in its order.
+
+        Args:
+            matrix: float, shape `[vocabulary_size, embedding_dim]`, as from
+                `tfreps.text.WordVectors`. The row of zeros for padding is put before it here.
+        """
+        if self.vocabulary_size is None:
+            raise ValueError("This embedder has no word vectors: give it a `vocabulary_size`.")
+        matrix = np.asarray(matrix, "float32")
+        expected = self.vocabulary_size, self.embedding_dim
+        if matrix.shape != expected:
+            raise ValueError(
+                f"Expected one vector for each token of the vocabulary, shape {expected} "
+                f"(vocabulary_size, embedding_dim); got shape {matrix.shape}."
+            )
+        if not np.isfinite(matrix).all():
+            row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
+            raise ValueError(f"The vector of the vocabulary's token {row} is not finite.")
+        self.word_embeddings.assign(np.pad(matrix, [(1, 0), (0, 0)]))
+
+    @property
+    def trainable(self):
+        return super().trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        """Freezing is for all; unfreezing leaves word vectors frozen that options froze."""
+        keras.Model.trainable.fset(self, value)
+        if value and hasattr(self, "word_embeddings"):
+            self.word_embeddings.trainable = self.trainable_embeddings
+
+    def get_config(self):
+        options = {name: getattr(self, name) for name in OPTIONS}
+        elmo = None if self.elmo is None else keras.saving.serialize_keras_object(self.elmo)
+        return {**super().get_config(), **options, "elmo": elmo}
+
+    @classmethod
+    def from_config(cls, config):
+        if config["elmo"] is not None:
+            config = {**config, "elmo": keras.saving.deserialize_keras_object(config["elmo"])}
+        return cls(**config)
+
+    def _character_encoder(self):
+        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
+        common |= {"character_dim": self.character_dim, "max_characters": self.max_characters}
+        if self.characters == "bilstm":
+            return CharLSTMEncoder(self.character_units, name="character_encoder", **common)
+        return CharCNNEncoder(
+            filters=[list(pair) for pair in self.character_filters],
+            projection_dim=self.character_projection_dim
+            or sum(count for _, count in self.character_filters),
+            num_highways=self.num_highways,
+            activation=self.character_activation,
+            name="character_encoder",
+            **common,
+        )
+
+    def _check_features(self, features):
+        needed = ["token_ids"] if self.vocabulary_size is not None else []
+        needed += ["character_ids"] if self.characters is not None else []
+        needed += [_elmo_reads(self.elmo)] if self.elmo is not None else []
+        needed += ["vectors"] if self.vector_layers else []
+        needed += ["mask"] if needed == ["vectors"] else []
+        check_features(features, needed, self.name)
+        if self.vector_layers:
+            shape = tf.TensorShape(features["vectors"].shape)
+            if not shape.is_compatible_with([None, self.vector_layers, None, self.vector_dim]):
+                raise ValueError(
+                    f"`{self.name}` reads `vectors` [B, {self.vector_layers}, T, "
+                    f"{self.vector_dim}]; got shape {shape}."
+                )
+
+
+OPTIONS = (
+    *("vocabulary_size", "embedding_dim", "trainable_embeddings", "characters"),
+    *("character_filters", "character_projection_dim", "character_dim", "num_highways"),
+    *("character_activation", "character_units", "max_characters"),
+    *("vector_layers", "vector_dim", "dropout"),
+)
+
+
+def check_features(features, needed, reader):
+    """Raises a ValueError that names what `reader` needs and does not get."""
+    if not isinstance(features, dict):
+        raise ValueError(
+            f"`{reader}` reads a dict with {', '.join(needed)}, as from tfreps.text.TokenFeatures; "
+            f"got {type(features).__name__}."
+        )
+    missing = [name for name in dict.fromkeys(needed) if name not in features]
+    if missing:
+        raise ValueError(
+            f"`{reader}` reads the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
+            f"missing among {sorted(features)}. Make them with tfreps.text.TokenFeatures "
+            "(`character_ids` with its `max_characters`), `vectors` with `tfreps embed`."
+        )
+
+
+def token_mask(features):
+    """True on real tokens, bool `[B, T]`: the mask that was given, or what has an id."""
+    if "mask" in features:
+        return tf.cast(features["mask"], "bool")
+    if "token_ids" in features:
+        return tf.not_equal(features["token_ids"], 0)
+    return tf.reduce_any(tf.not_equal(features["character_ids"], 0), axis=-1)
+
+
+def _elmo_reads(elmo):
+    return "character_ids" if elmo.bilm.vocabulary_size is None else "token_ids"
+
+
+def _padding_row_zero(table):
+    return np.concatenate([np.zeros_like(table[:1]), table[1:]])
+
+
+def _check(model):
+    if model.characters not in CHARACTERS:
+        raise ValueError(f"`characters` must be one of {CHARACTERS}; got {model.characters!r}.")
+    if (model.vector_layers > 0) != (model.vector_dim > 0):
+        raise ValueError(
+            "`vector_layers` and `vector_dim` belong together; "
+            f"got {model.vector_layers} and {model.vector_dim}."
+        )
+    parts = model.vocabulary_size, model.characters, model.elmo, model.vector_layers or None
+    if all(part is None for part in parts):
+        raise ValueError(
+            "An embedder needs one part at least: `vocabulary_size`, `characters`, `elmo`, or "
+            "`vector_layers` and `vector_dim`."
+        )
+    if model.vocabulary_size is not None and min(model.vocabulary_size, model.embedding_dim) < 1:
+        raise ValueError(
+            "`vocabulary_size` and `embedding_dim` must be at least 1; "
+            f"got {model.vocabulary_size} and {model.embedding_dim}."
+        )
+    if not 0 <= model.dropout < 1:
+        raise ValueError(f"`dropout` must be at least 0 and below 1; got {model.dropout}.")
+    _check_elmo(model)
+
+
+def _check_elmo(model):
+    if model.elmo is None:
+        return
+    if model.elmo.keep_sentence_boundaries:
+        raise ValueError("Give the embedder an `Elmo` with `keep_sentence_boundaries=False`.")
+    reads_characters = model.elmo.bilm.vocabulary_size is None
+    longest = model.elmo.bilm.max_characters
+    if model.characters is not None and reads_characters and longest != model.max_characters:
+        raise ValueError(
+            "Both read the same `character_ids`: `max_characters` must be that of the `Elmo`, "
+            f"{longest}; got {model.max_characters}."
+        )

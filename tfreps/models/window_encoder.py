@@ -1,0 +1,131 @@
+"""WindowEncoder: the features of a linear CRF, tokens and pairs of tokens in a window."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.table_rows import table_rows
+from tfreps.models.token_embedder import check_features, token_mask
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class WindowEncoder(keras.Model):
+    """Sums one trained vector for each feature of a token's neighbourhood.
+
+        y_t = sum_o unigram_o[id(t+o)] + sum_o bigram_o[id(t+o), id(t+o+1)]
+
+    With `units` the number of tags and `Tagger(..., use_projection=False)` it is the linear
+    CRF of CRFsuite; `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)` are its usual
+    features w, w-1, w+1, w-1:w, w:w+1. Beyond the ends of a text stand two ids of their
+    own, as CRFsuite's `<start>` and `<end>`. Pairs are hashed into `num_buckets` rows of each
+    offset, so that two may share a row: 1 in 6 of 50,000 pairs in the default 2 ** 18.
+
+    Args:
+        vocabulary_size: int. Tokens of the vocabulary.
+        units: int. Width of the sum.
+        unigram_offsets: list of int. Places of single tokens; 0 is the token itself.
+        bigram_offsets: list of int. Places of the first token of a pair.
+        num_buckets: int. Rows of each offset's table of pairs.
+
+    Call arguments:
+        features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and
+            `mask` bool `[B, T]`, or what has an id is real. Neighbours are taken by place;
+            a masked one is the end of the text.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, units]`, zero on padding, and `mask`.
+
+    Raises:
+        ValueError: for sizes below 1, no offset at all, or no `token_ids`.
+        tf.errors.InvalidArgumentError: for ids out of range.
+
+    Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; CRFsuite.
+
+    Example:
+    >>> encoder = WindowEncoder(vocabulary_size=9, units=4, num_buckets=64)
+    >>> encoder({"token_ids": tf.constant([[3, 9, 0]])})["sequence_output"].shape
+    TensorShape([1, 3, 4])
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units,
+        unigram_offsets=(-2, -1, 0, 1, 2),
+        bigram_offsets=(-1, 0),
+        num_buckets=2**18,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if min(vocabulary_size, units, num_buckets) < 1:
+            raise ValueError(
+                "`vocabulary_size`, `units` and `num_buckets` must be at least 1; "
+                f"got {vocabulary_size}, {units} and {num_buckets}."
+            )
+        if not [*unigram_offsets, *bigram_offsets]:
+            raise ValueError("Give one at least of `unigram_offsets` and `bigram_offsets`.")
+        # Options.
+        self.vocabulary_size = vocabulary_size
+        self.units = units
+        self.unigram_offsets = unigram_offsets
+        self.bigram_offsets = bigram_offsets
+        self.num_buckets = num_buckets
+        # Layers. Zeros, as a linear model starts: there is no symmetry to break.
+        self.start_id, self.end_id = vocabulary_size + 1, vocabulary_size + 2
+        self.num_ids = vocabulary_size + 3
+        if unigram_offsets:
+            self.unigrams = self._add("unigrams", len(unigram_offsets) * self.num_ids)
+        if bigram_offsets:
+            self.bigrams = self._add("bigrams", len(bigram_offsets) * num_buckets)
+        self.output_dim = units
+        self.supports_jit = False  # tf.unique has no static shape
+        self.built = True
+
+    def call(self, features, training=False):
+        check_features(features, ["token_ids"], self.name)
+        ids, mask = tf.cast(features["token_ids"], "int32"), token_mask(features)
+        y = 0.0
+        if self.unigram_offsets:
+            rows = [
+                number * self.num_ids + self._at(ids, mask, offset)
+                for number, offset in enumerate(self.unigram_offsets)
+            ]
+            y += self._sum(self.unigrams, rows)
+        if self.bigram_offsets:
+            rows = [
+                number * self.num_buckets + self._pair(ids, mask, offset)
+                for number, offset in enumerate(self.bigram_offsets)
+            ]
+            y += self._sum(self.bigrams, rows)
+        y = tf.where(mask[..., None], y, 0.0)  # [B, T, units]
+        return {"sequence_output": y, "mask": mask}
+
+    def get_config(self):
+        names = "vocabulary_size", "units", "unigram_offsets", "bigram_offsets", "num_buckets"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+    def _at(self, ids, mask, offset):
+        """The id at `t + offset` for each t, int32 `[B, T]`; start or end where there is none."""
+        message = f"token ids must lie in 0..{self.vocabulary_size}"
+        in_range = tf.reduce_all(tf.logical_and(ids >= 0, ids <= self.vocabulary_size))
+        check = tf.debugging.assert_equal(in_range, True, message)
+        with tf.control_dependencies([] if check is None else [check]):
+            ids = tf.where(mask, ids, self.start_id if offset < 0 else self.end_id)
+        steps, far = tf.shape(ids)[1], abs(offset)
+        before = tf.pad(ids, [[0, 0], [far, 0]], constant_values=self.start_id)
+        around = tf.pad(before, [[0, 0], [0, far]], constant_values=self.end_id)
+        return around[:, far + offset : far + offset + steps]
+
+    def _pair(self, ids, mask, offset):
+        """The bucket of the pair at `t + offset` and the place behind: int32 `[B, T]`."""
+        first, second = (tf.cast(self._at(ids, mask, o), "int64") for o in (offset, offset + 1))
+        key = (first * self.num_ids + second) % (2**31 - 1)
+        mixed = key * 1327217885 % 2**31  # Knuth's multiplication, by the golden section
+        return tf.cast(mixed * self.num_buckets // 2**31, "int32")
+
+    def _sum(self, table, rows):
+        return tf.reduce_sum(table_rows(table, tf.stack(rows, axis=-1)), axis=2)  # [B, T, units]
+
+    def _add(self, name, rows):
+        return self.add_weight(
+            name=name, shape=(rows, self.units), initializer="zeros", autocast=False
+        )
