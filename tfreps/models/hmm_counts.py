@@ -1,0 +1,215 @@
+"""HMMCounts: how often tags begin, follow one another, carry tokens and end; the smoothing."""
+
+import itertools
+import math
+
+import numpy as np
+
+TABLES = "initial", "transition", "emission", "end"
+LOG_ZERO = -1e4  # stands for log 0: finite, so that a path's zeros can be counted
+
+
+class HMMCounts:
+    """Counts of a tagged text, real or expected, and the probabilities that they give.
+
+        p(x) = (count(x) + k) / sum over y (count(y) + k)
+
+    Args:
+        initial: float, shape `[K]`: sentences that begin with a tag.
+        transitions: float, shape `[K, K]`, [from, to]: a tag after a tag.
+        emissions: float, shape `[V + 1, K]`: a token with a tag; row 0, the padding, is 0.
+        end: float, shape `[K]`: sentences that end with a tag.
+
+    Raises:
+        ValueError: shapes that do not fit together, negative or infinite counts.
+
+    Example:
+        >>> from tfreps.models.hmm_counts import HMMCounts
+        >>> counts = HMMCounts.from_sentences([[1, 2], [2]], [[0, 1], [1]], 2, num_tags=2)
+        >>> counts.initial, counts.end
+        (array([1., 1.]), array([0., 2.]))
+        >>> counts.transitions[0].tolist(), counts.emissions[2].tolist()
+        ([0.0, 1.0], [0.0, 2.0])
+    """
+
+    def __init__(self, initial, transitions, emissions, end):
+        arrays = [np.asarray(a, np.float64) for a in (initial, transitions, emissions, end)]
+        self.initial, self.transitions, self.emissions, self.end = arrays
+        num_tags = self.initial.size
+        wanted = (num_tags,), (num_tags, num_tags), (len(self.emissions), num_tags), (num_tags,)
+        for name, array, shape in zip(TABLES, arrays, wanted, strict=True):
+            if array.shape != shape or num_tags == 0:
+                raise ValueError(
+                    f"{name} counts must have the shape {shape} for {num_tags} tags; "
+                    f"got {array.shape}."
+                )
+            if not (np.isfinite(array).all() and (array >= 0).all()):
+                raise ValueError(f"{name} counts must be finite and not negative.")
+
+    @classmethod
+    def from_sentences(
+        cls, token_ids, tag_ids, vocabulary_size, num_tags, skip_single_tokens=False
+    ):
+        """Counts tagged sentences. Empty ones count for nothing.
+
+        Args:
+            token_ids: list of lists of int from 1 to `vocabulary_size`.
+            tag_ids: list of lists of int from 0 to `num_tags - 1`, of the same lengths.
+            vocabulary_size: int.
+            num_tags: int.
+            skip_single_tokens: bool. Whether sentences of one token are left out of the initial
+                counts, as in the article's program.
+
+        Returns:
+            HMMCounts.
+
+        Raises:
+            ValueError: naming the sentence: lengths that differ, ids out of range; or there is
+                no token at all.
+        """
+        tokens, lengths = flat(token_ids)
+        tags, tag_lengths = flat(tag_ids)
+        check_lengths(lengths, tag_lengths)
+        check_range("token id", tokens, lengths, 1, vocabulary_size)
+        check_range("tag id", tags, lengths, 0, num_tags - 1)
+        if not len(tokens):
+            raise ValueError(f"There is no token in {len(lengths)} sentences: nothing to count.")
+        stops = np.cumsum(lengths)
+        starts = stops - lengths
+        inner = np.ones(len(tags), bool)
+        inner[starts[lengths > 0]] = False  # positions with a tag before them
+        inner = np.flatnonzero(inner)
+        begins = starts[lengths > (1 if skip_single_tokens else 0)]
+        return cls(
+            np.bincount(tags[begins], minlength=num_tags),
+            table(tags[inner - 1], tags[inner], num_tags, num_tags),
+            table(tokens, tags, vocabulary_size + 1, num_tags),
+            np.bincount(tags[stops[lengths > 0] - 1], minlength=num_tags),
+        )
+
+    @property
+    def hapaxes(self):
+        """Tags of the tokens that were seen once, float64 `[K]`."""
+        return self.emissions[self.emissions.sum(1) == 1].sum(0)
+
+    def with_unknown(self, unknown_id):
+        """A copy in which tokens seen once count as unknown too."""
+        emissions = self.emissions.copy()
+        hapaxes = emissions.sum(1) == 1
+        hapaxes[unknown_id] = False
+        emissions[unknown_id] += emissions[hapaxes].sum(0)
+        return HMMCounts(self.initial, self.transitions, emissions, self.end)
+
+    def plus(self, other, weight=1.0):
+        """The sum of these counts and `weight` times others."""
+        names = "initial", "transitions", "emissions", "end"
+        return HMMCounts(*(getattr(self, n) + weight * getattr(other, n) for n in names))
+
+    def log_tables(self, smoothing=None, floor=None, use_end=False, left_out=()):
+        """Logarithms of the probabilities.
+
+        Args:
+            smoothing: float, or dict with a float for each of `initial`, `transition`,
+                `emission`, `end`: what is added to every count. None stands for 0.1, or for
+                nothing with `floor`.
+            floor: float or None. Stands in for each count of 0, in place of smoothing.
+            use_end: bool. Whether the end is one of the things that follow a tag: transitions
+                and end then share one sum.
+            left_out: ids of tokens without probability.
+
+        Returns:
+            dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]`, `emissions`
+            `[V + 1, K]` (row 0 is 0), `end` `[K]` or None. What has no probability is -1e4.
+        """
+        added = smoothing_of(smoothing, floor)
+        initial, transitions, emissions, end = (
+            smoothed(counts, added[name], floor)
+            for name, counts in zip(
+                TABLES,
+                (self.initial, self.transitions, self.emissions, self.end),
+                strict=True,
+            )
+        )
+        emissions[[0, *left_out]] = 0.0
+        following = transitions.sum(1) + (end if use_end else 0.0)  # [K]
+        tables = {
+            "initial": log_ratio(initial, initial.sum()),
+            "transitions": log_ratio(transitions, following[:, None]),
+            "emissions": log_ratio(emissions, emissions.sum(0)),
+            "end": log_ratio(end, following) if use_end else None,
+        }
+        tables["emissions"][0] = 0.0
+        return tables
+
+
+def smoothing_of(smoothing, floor):
+    """One number for each table, checked."""
+    if floor is not None:
+        if smoothing is not None:
+            raise ValueError("Give `smoothing` or `floor`, not both.")
+        if not 0 < floor < math.inf:
+            raise ValueError(f"`floor` must be above 0; got {floor}.")
+        return dict.fromkeys(TABLES, 0.0)
+    if smoothing is None:
+        smoothing = 0.1
+    if not isinstance(smoothing, dict):
+        smoothing = dict.fromkeys(TABLES, smoothing)
+    if set(smoothing) - {"end"} != set(TABLES) - {"end"}:
+        raise ValueError(
+            f"`smoothing` must be a number, or one for each of {', '.join(TABLES)}; "
+            f"got {smoothing!r}."
+        )
+    for name, value in smoothing.items():
+        if not 0 <= value < math.inf:
+            raise ValueError(f"`smoothing` must not be negative; got {value} for {name}.")
+    return {"end": 0.0, **smoothing}
+
+
+def smoothed(counts, added, floor):
+    return counts + added if floor is None else np.where(counts == 0, floor, counts)
+
+
+def log_ratio(part, whole):
+    """log(part / whole), float32; LOG_ZERO for 0 and where there is nothing to share out."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(part) - np.log(whole)
+    return np.where(part > 0, np.maximum(log, LOG_ZERO), LOG_ZERO).astype(np.float32)
+
+
+def flat(sentences):
+    """All ids in one array, and the lengths of the sentences."""
+    sentences = list(sentences)
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    ids = np.fromiter(itertools.chain.from_iterable(sentences), np.int64, lengths.sum())
+    return ids, lengths
+
+
+def table(rows, columns, num_rows, num_columns):
+    """How often each pair of a row and a column occurs."""
+    counts = np.bincount(rows * num_columns + columns, minlength=num_rows * num_columns)
+    return counts.reshape(num_rows, num_columns)
+
+
+def check_lengths(lengths, tag_lengths):
+    if len(lengths) != len(tag_lengths):
+        raise ValueError(
+            f"Got {len(lengths)} sentences of tokens and {len(tag_lengths)} of tags; "
+            "expected as many."
+        )
+    differ = np.flatnonzero(lengths != tag_lengths)
+    if len(differ):
+        n = differ[0]
+        raise ValueError(
+            f"Sentence {n + 1} has {lengths[n]} tokens and {tag_lengths[n]} tags; "
+            "expected one tag for each token."
+        )
+
+
+def check_range(what, ids, lengths, lowest, highest):
+    wrong = np.flatnonzero((ids < lowest) | (ids > highest))
+    if len(wrong):
+        sentence = np.searchsorted(np.cumsum(lengths), wrong[0], side="right")
+        raise ValueError(
+            f"Sentence {sentence + 1} has the {what} {ids[wrong[0]]}; "
+            f"expected {lowest} to {highest}."
+        )
