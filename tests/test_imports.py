@@ -16,7 +16,9 @@ MAY_IMPORT = {
     "models": {"layers", "text", "metrics", "backend"},
     "data": {"text"},
     "metrics": {"text"},
+    "reports": {"text"},
     "callbacks": {"checkpoint"},
+    "fitting": {"callbacks"},
     "convert": {"models"},
     "run_folder": {"models", "text", "layers", "program_options"},
     # What is served: text -> ids -> model -> named outputs.

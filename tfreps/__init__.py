@@ -19,6 +19,7 @@ SUBMODULES = (
     "checkpoint",
     "pretrained",
     "program_options",
+    "reports",
     "run_folder",
     "sentence_encoder",
     "signatures",

@@ -1,0 +1,106 @@
+"""Reports against seqeval and scikit-learn, and by hand."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests import seqeval_oracle
+from tests.conftest import CHECKOUT
+from tfreps import reports
+from tfreps.text.tag_schemes import LETTERS, MODES
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("scheme", LETTERS)
+def test_span_report_is_seqeval(scheme, mode):
+    true = seqeval_oracle.random_sentences(scheme, 300, seed=1)
+    pred = seqeval_oracle.noisy(true, scheme, seed=2)
+    found = [
+        [{(i, *s) for i, tags in enumerate(x) for s in seqeval_oracle.spans(tags, scheme, mode)}]
+        for x in (true, pred)
+    ]
+    (true_spans,), (pred_spans,) = found
+    report = reports.span_report(true, pred, scheme, mode)
+    for kind, row in [*report["types"].items(), (None, report["micro"])]:
+        gold, guess = ({s for s in x if kind in (None, s[1])} for x in (true_spans, pred_spans))
+        assert row == pytest.approx(
+            {
+                "precision": len(gold & guess) / len(guess),
+                "recall": len(gold & guess) / len(gold),
+                "f1": 2 * len(gold & guess) / (len(gold) + len(guess)),
+                "support": len(gold),
+            }
+        )
+    for name in "precision", "recall", "f1":
+        mean = np.mean([row[name] for row in report["types"].values()])
+        assert report["macro"][name] == pytest.approx(mean)
+
+
+def test_span_report_by_hand():
+    true = [["B-X", "I-X", "O"], ["B-Y"]]
+    report = reports.span_report(true, [["B-X", "I-X", "B-Z"], ["O"]], "bio")
+    half = {"precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2}
+    nothing = {"precision": 0.0, "recall": 0.0, "f1": 0.0}
+    assert report["micro"] == half
+    assert report["types"]["Z"] == nothing | {"support": 0}
+    assert report["types"]["Y"] == nothing | {"support": 1}
+    assert report["macro"]["f1"] == pytest.approx(1 / 3)
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_no_spans_at_all():
+    report = reports.span_report([["O"]], [["O"]], "bmes")
+    assert report["types"] == {} and report["micro"]["f1"] == report["macro"]["f1"] == 0.0
+    assert reports.format_report(report).splitlines()[1].split()[0] == "micro"
+
+
+def test_classification_report_is_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics", reason="pip install scikit-learn, the oracle")
+    rng = np.random.default_rng(0)
+    true = rng.choice(["a", "b", "c"], size=200, p=[0.7, 0.2, 0.1]).tolist()
+    pred = [str(rng.choice(["a", "b", "d"])) if rng.random() < 0.4 else t for t in true]
+    report = reports.classification_report(true, pred)
+    theirs = metrics.classification_report(true, pred, output_dict=True, zero_division=0)
+    assert report["accuracy"] == pytest.approx(theirs.pop("accuracy"))
+    rows = report["labels"] | {f"{name} avg": report[name] for name in ("macro", "weighted")}
+    assert rows.keys() == theirs.keys()
+    for name, row in theirs.items():
+        row["f1"] = row.pop("f1-score")
+        assert rows[name] == pytest.approx(row)
+    expected = metrics.confusion_matrix(true, pred, labels=["d", "c", "b", "a"])
+    counts = reports.confusion_counts(true, pred, ["d", "c", "b", "a"])
+    np.testing.assert_array_equal(counts, expected)
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_labels_that_do_not_occur_have_rows_too():
+    report = reports.classification_report(["a"], ["a"], names=["b", "a"])
+    assert list(report["labels"]) == ["b", "a"] and report["labels"]["b"]["support"] == 0
+
+
+def test_illegal_transitions_are_counted():
+    sentences = [["I-X", "O", "I-X"], ["B-X"], []]
+    expected = {"illegal": 2, "transitions": 7, "sentences": 1}
+    assert reports.illegal_transition_report(sentences, "bio") == expected
+    assert reports.illegal_transition_report(sentences, None)["illegal"] == 0
+
+
+def test_what_does_not_fit_together():
+    with pytest.raises(ValueError, match="as many predictions as targets; got 1 and 2"):
+        reports.classification_report(["a", "b"], ["a"])
+    with pytest.raises(ValueError, match="Sentence 2 has 1 tags in the data and 2 from the model"):
+        reports.span_report([["O"], ["O"]], [["O"], ["O", "O"]], "bio")
+    with pytest.raises(ValueError, match="nothing to report"):
+        reports.span_report([], [], "bio")
+    with pytest.raises(ValueError, match="'c' is none of the 2 names"):
+        reports.confusion_counts(["a"], ["c"], ["a", "b"])
+    with pytest.raises(ValueError, match="outside the scheme"):
+        reports.span_report([["X"]], [["O"]], "bio")
+
+
+def test_loads_no_tensorflow():
+    code = "import sys, tfreps.reports; assert not {'tensorflow', 'keras'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=CHECKOUT)
