@@ -12,18 +12,33 @@ from tfreps.text.char_ids import (
 )
 from tfreps.text.decoding import decode_utf8
 from tfreps.text.tag_set import TagSet
+from tfreps.text.tokenizers import TOKENIZERS, check_tokenizer, tokenize, tokenize_texts
 from tfreps.text.vocabulary import Vocabulary
 
 __all__ = [
     "NUM_CHARACTER_IDS",
     "PADDING_CHARACTER",
+    "TOKENIZERS",
     "TagSet",
+    "TokenFeatures",
     "Vocabulary",
     "batch_to_ids",
     "character_ids",
+    "check_tokenizer",
     "decode_utf8",
     "sentence_end_ids",
     "sentence_start_ids",
     "tags",
     "token_character_ids",
+    "tokenize",
+    "tokenize_texts",
 ]
+
+
+def __getattr__(name):
+    if name == "TokenFeatures":  # a tf.Module, so its file needs TensorFlow
+        from tfreps.text.token_features import TokenFeatures
+
+        globals()[name] = TokenFeatures
+        return TokenFeatures
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,165 @@
+import json
+import subprocess
+import sys
+
+import hypothesis
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import strategies
+
+from tfreps.text import TokenFeatures, Vocabulary, token_character_ids, tokenize
+
+TOKENS = ["<S>", "</S>", "the", "<UNK>", "cat", "über", "000"]
+SENTENCES = [["The", "cat", "ÜBER"], ["dog"], []]
+PADDED = [["The", "cat", "ÜBER"], ["dog", "", ""], ["", "", ""]]
+
+
+def check(element):
+    assert sorted(element) == ["character_ids", "mask", "token_ids"]
+    assert {name: value.dtype for name, value in element.items()} == {
+        "token_ids": tf.int32,
+        "character_ids": tf.int32,
+        "mask": tf.bool,
+    }
+    assert element["token_ids"].numpy().tolist() == [[3, 5, 6], [4, 0, 0], [0, 0, 0]]
+    assert element["mask"].numpy().tolist() == [[True] * 3, [True, False, False], [False] * 3]
+    expected = np.zeros([3, 3, 7], np.int32)
+    for row, sentence in enumerate(SENTENCES):
+        for column, token in enumerate(sentence):
+            expected[row, column] = token_character_ids(token, 7)  # case is kept
+    np.testing.assert_array_equal(element["character_ids"], expected)
+
+
+def make():
+    return TokenFeatures(TOKENS, lowercase=True, max_characters=7)
+
+
+def test_eager_graph_and_data():
+    features = make()
+    check(features(tf.constant(PADDED)))
+    check(tf.function(features)(tf.constant(PADDED)))
+    check(tf.function(features, [tf.TensorSpec([None, None], tf.string)])(tf.constant(PADDED)))
+    (element,) = tf.data.Dataset.from_tensors(tf.constant(PADDED)).map(features)
+    check(element)
+
+
+def test_made_inside_a_graph():
+    """The table is made outside of it, or it would vanish with the graph."""
+    made = []
+
+    @tf.function
+    def function(tokens):
+        made.append(made[0] if made else make())
+        return made[0](tokens)
+
+    check(function(tf.constant(PADDED)))
+
+
+def test_other_shapes():
+    features = make()
+    assert features(tf.zeros([2, 0], tf.string))["character_ids"].shape == (2, 0, 7)
+    holes = features([["", "cat", "", "dog"]])
+    assert holes["token_ids"].numpy().tolist() == [[0, 5, 0, 4]]
+    assert holes["mask"].numpy().tolist() == [[False, True, False, True]]
+
+
+def test_which_features():
+    tokens = tf.constant(PADDED)
+    assert list(TokenFeatures()(tokens)) == ["mask"]
+    assert sorted(TokenFeatures(TOKENS)(tokens)) == ["mask", "token_ids"]
+    assert sorted(TokenFeatures(max_characters=5)(tokens)) == ["character_ids", "mask"]
+    assert TokenFeatures(TOKENS)(tokens)["token_ids"][0].numpy().tolist() == [4, 5, 4]
+    assert TokenFeatures(TOKENS).vocabulary_size == 7 and TokenFeatures().vocabulary_size is None
+
+
+def test_digits():
+    features = TokenFeatures(TOKENS, digits_to_zero=True)
+    assert features([["123", "٣٤٥", "1234", "12²"]])["token_ids"].numpy().tolist() == [[7, 7, 4, 4]]
+    assert features.normalize(["a1-٣", "½²"]).numpy().tolist() == [b"a0-0", "½²".encode()]
+
+
+# Sigma at the end of a word looks different; ICU and Python disagree on where words end.
+LETTERS = strategies.characters(exclude_categories=["Cs", "Cn"], exclude_characters="Σ\0")
+
+
+@hypothesis.settings(deadline=None, max_examples=200)
+@hypothesis.given(strategies.text(LETTERS, max_size=6))
+def test_lower_case_is_pythons(token):
+    assert TokenFeatures(lowercase=True).normalize(token).numpy().decode() == token.lower()
+
+
+def test_ids_are_the_vocabularys():
+    vocabulary = Vocabulary(TOKENS)
+    tokens = ["cat", "dog", "<UNK>", "<S>", "", "000"]
+    ids = TokenFeatures(vocabulary)([tokens])["token_ids"][0].numpy()
+    known = vocabulary.ids(tokens)
+    expected = [id + 1 if token else 0 for id, token in zip(known, tokens, strict=True)]
+    assert ids.tolist() == expected
+
+
+def test_config():
+    features = make()
+    config = json.loads(json.dumps(features.get_config()))
+    assert config["vocabulary"] == TOKENS
+    again = TokenFeatures.from_config(config)
+    check(again(tf.constant(PADDED)))
+    assert again.get_config() == features.get_config()
+    empty = {"vocabulary": None, "lowercase": False, "digits_to_zero": False}
+    assert TokenFeatures().get_config() == {**empty, "max_characters": None}
+
+
+def test_from_sentences():
+    sentences = [["The", "cat", "1"], ["the", "Cat", "2", "\u3000", "a\u3000"], ["dog", ""]]
+    options = {"lowercase": True, "digits_to_zero": True, "max_characters": 9}
+    features = TokenFeatures.from_sentences(sentences, **options)
+    assert features.vocabulary.tokens[3:] == ["0", "cat", "the", "dog"]
+    assert features.get_config()["max_characters"] == 9
+    rarer = TokenFeatures.from_sentences(sentences, min_count=2, max_size=5, **options)
+    assert rarer.vocabulary.tokens[3:] == ["0", "cat"]
+    assert features([["\u3000"]])["token_ids"].numpy().tolist() == [[3]]  # unknown
+    assert TokenFeatures.from_sentences([["a\0", "a\n", "b c"]]).vocabulary.tokens[3:] == ["b c"]
+    assert TokenFeatures.from_sentences([]).vocabulary_size == 3
+
+
+IN_ANOTHER_PROCESS = """
+import sys
+import tensorflow as tf
+
+serve = tf.saved_model.load(sys.argv[1]).serve
+element = serve(tf.constant(["The cat", "12 dogs ate"]))
+print([element[name].numpy().tolist() for name in ("token_ids", "mask")])
+print(element["character_ids"].numpy().sum())
+assert not [name for name in sys.modules if name.startswith("tfreps")]
+"""
+
+
+def test_in_a_saved_model(tmp_path):
+    features = TokenFeatures(TOKENS, lowercase=True, digits_to_zero=True, max_characters=7)
+    module = tf.Module()
+    module.features = features  # keeps the table
+    signature = [tf.TensorSpec([None], tf.string)]
+    module.serve = tf.function(lambda texts: features(tokenize(texts, "words")), signature)
+    tf.saved_model.save(module, tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_PROCESS, tmp_path], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    here = features([["The", "cat", ""], ["12", "dogs", "ate"]])
+    ids = [[3, 5, 0], [4, 4, 4]]
+    mask = [[True, True, False], [True] * 3]
+    assert run.stdout.splitlines() == [
+        str([ids, mask]),
+        str(here["character_ids"].numpy().sum()),
+    ]
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="`max_characters` must be at least 3"):
+        TokenFeatures(max_characters=2)
+    with pytest.raises(ValueError, match="<S> and </S> missing"):
+        TokenFeatures(["a", "<UNK>"])
+    with pytest.raises(ValueError, match="line 4: 'a' is already on line 3"):
+        TokenFeatures(["<S>", "</S>", "a", "a", "<UNK>"])
+    with pytest.raises(ValueError, match="got the string 'vocabulary.txt'"):
+        TokenFeatures("vocabulary.txt")

@@ -1,0 +1,103 @@
+"""The oracle is Python's `re` over the categories of Python's own Unicode table."""
+
+import re
+import unicodedata
+
+import hypothesis
+import pytest
+import tensorflow as tf
+from hypothesis import strategies
+
+from tfreps.text import TOKENIZERS, tokenize, tokenize_texts
+
+# The graph knows Unicode 15.0. Python 3.10 knows less; 3.13 knows more, letters in one block.
+NEW = range(0x2EBF0, 0x2EE5E)
+CHARACTERS = [
+    c
+    for c in map(chr, range(0x110000))
+    if not 0xD800 <= ord(c) < 0xE000 and unicodedata.category(c) != "Cn" and ord(c) not in NEW
+]
+
+
+def words(text):
+    """`re` on the kinds of the characters: word, space, other."""
+    kinds = "".join(map(kind, text))
+    return [text[slice(*match.span())] for match in re.finditer("w+|o", kinds)]
+
+
+def kind(c):
+    if c.isspace():
+        return "s"
+    return "w" if unicodedata.category(c)[0] in "LNM" or c == "_" else "o"
+
+
+ORACLES = {
+    "spaces": str.split,
+    "characters": re.compile(r"\S").findall,
+    "words": words,
+}
+TEXTS = strategies.text(
+    strategies.one_of(
+        strategies.sampled_from("aé9٣_中. ,'\u0301\u200d😀\t\n\x0b\x1c\x85\u3000\0\ufeff"),
+        strategies.sampled_from(CHARACTERS),
+    )
+)
+
+
+@pytest.mark.parametrize("how", TOKENIZERS)
+def test_every_character_there_is(how):
+    texts = [f"a{c}b" for c in CHARACTERS]
+    expected = ORACLES[how]("\n".join(texts))
+    rows = tokenize(tf.constant(texts), how)
+    assert [token.decode() for token in rows[rows != ""].numpy().tolist()] == expected
+
+
+@pytest.mark.parametrize("how", TOKENIZERS)
+@hypothesis.settings(deadline=None, max_examples=100)
+@hypothesis.given(texts=strategies.lists(TEXTS, max_size=4))
+def test_equal_to_the_oracle(how, texts):
+    assert tokenize_texts(texts, how) == [ORACLES[how](text) for text in texts]
+
+
+def test_examples():
+    text = "Don't pay 3.50€ to snake_case,cafe\u0301 über!"
+    assert tokenize_texts([text], "words") == [
+        ["Don", "'", "t", "pay", "3", ".", "50", "€", "to", "snake_case", ",", "cafe\u0301"]
+        + ["über", "!"]
+    ]
+    assert tokenize_texts(["房间 很大。"], "characters") == [["房", "间", "很", "大", "。"]]
+    assert tokenize_texts(["Don't pay."]) == [["Don't", "pay."]]
+
+
+@pytest.mark.parametrize("how", TOKENIZERS)
+def test_padding_and_graphs(how):
+    function = tf.function(lambda texts: tokenize(texts, how), [tf.TensorSpec([None], tf.string)])
+    assert function(tf.constant(["a b", "", " \u3000"])).numpy().tolist() == [
+        [b"a", b"b"],
+        [b"", b""],
+        [b"", b""],
+    ]
+    assert function(tf.constant([], tf.string)).shape == (0, 0)
+    assert tokenize_texts([], how) == []
+
+
+def test_many_texts():
+    texts = [f"{n} a" for n in range(600)]
+    assert tokenize_texts(texts) == [text.split() for text in texts]
+
+
+def test_bytes_that_are_no_utf8_are_kept():
+    text = tf.constant([b"a\xffb \xe4\xb8 c,d"])
+    assert tokenize(text, "spaces").numpy().tolist() == [[b"a\xffb", b"\xe4\xb8", b"c,d"]]
+    for how in ("characters", "words"):
+        expected = [b"a", b"\xffb", b"\xe4\xb8", b"c", b",", b"d"]
+        assert tokenize(text, how).numpy().tolist() == [expected]
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="one of spaces, characters, words; got 'bpe'"):
+        tokenize(["a"], "bpe")
+    with pytest.raises(ValueError, match="one of spaces, characters, words; got 'bpe'"):
+        tokenize_texts(["a"], "bpe")
+    with pytest.raises(ValueError, match="a list of strings; got the string 'a b'"):
+        tokenize_texts("a b")

@@ -1,0 +1,89 @@
+"""Raw texts to tokens inside a TensorFlow graph: at spaces, by character, or by word."""
+
+from collections.abc import Sequence
+
+from tfreps.text.splitting import split_tokens
+
+# In RE2's words. White space is what str.isspace calls so.
+_WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
+_TOKENS = {
+    "spaces": None,
+    "characters": f"([^{_WHITE_SPACE}])",
+    "words": rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])",
+}
+TOKENIZERS = tuple(_TOKENS)
+_TEXTS_AT_A_TIME = 256
+
+
+def tokenize(texts, how: str = "spaces"):
+    """Cuts texts into tokens.
+
+    - "spaces": at white space, Unicode's included, as `str.split()` does.
+    - "characters": every Unicode character but white space is a token.
+    - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
+      character but white space: `don't!` is `don ' t !`.
+
+    Made of core TensorFlow operations only, so that an exported model cuts raw texts as the
+    training text was cut. Letters, digits and marks are those of Unicode 15. A byte that is not
+    UTF-8 is kept, and stays with what follows it.
+
+    Args:
+        texts: str tensor, shape `[N]`, UTF-8.
+        how: "spaces", "characters" or "words".
+
+    Returns:
+        str tensor, shape `[N, T]`, T being the text with the most tokens.
+
+    Masking: shorter texts are padded on the right with `""`, which is never a token.
+
+    Raises:
+        ValueError: `how` is none of the three.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tfreps.text import tokenize
+        >>> tokenize(tf.constant(["It's 5.", "ok"]), "words").numpy().tolist()
+        [[b'It', b"'", b's', b'5', b'.'], [b'ok', b'', b'', b'', b'']]
+    """
+    import tensorflow as tf  # here, so that importing tfreps.text stays cheap
+
+    check_tokenizer(how)
+    if _TOKENS[how] is not None:
+        texts = tf.strings.regex_replace(texts, _TOKENS[how], r"\1 ")
+    return split_tokens(texts)  # [N, T]
+
+
+def tokenize_texts(texts: Sequence[str], how: str = "spaces") -> list[list[str]]:
+    """Cuts many texts into tokens, by `tokenize`, and gives Python lists.
+
+    Args:
+        texts: strings.
+        how: "spaces", "characters" or "words".
+
+    Returns:
+        the tokens of each text; none for a text of white space.
+
+    Raises:
+        ValueError: `how` is none of the three, or `texts` is a single string.
+
+    Example:
+        >>> from tfreps.text import tokenize_texts
+        >>> tokenize_texts(["a b", "", "好 的"], "characters")
+        [['a', 'b'], [], ['好', '的']]
+    """
+    import tensorflow as tf
+
+    check_tokenizer(how)
+    if isinstance(texts, str | bytes):
+        raise ValueError(f"`texts` must be a list of strings; got the string {texts[:40]!r}.")
+    texts, tokens = list(texts), []
+    for start in range(0, len(texts), _TEXTS_AT_A_TIME):
+        rows = tokenize(tf.constant(texts[start : start + _TEXTS_AT_A_TIME]), how).numpy()
+        tokens += [[token.decode("utf-8") for token in row if token] for row in rows.tolist()]
+    return tokens
+
+
+def check_tokenizer(how: str) -> None:
+    """Raises a ValueError if `how` is no way of cutting texts that `tokenize` knows."""
+    if how not in TOKENIZERS:
+        raise ValueError(f"A tokeniser must be one of {', '.join(TOKENIZERS)}; got {how!r}.")
