@@ -7,13 +7,16 @@ _HOMES = {
     "LMBatches": "lm_batches",
     "LabelledText": "labelled",
     "TaggedSentence": "tagged",
+    "class_counts": "splits",
     "count_corpus": "corpus_counts",
     "count_tokens": "text_files",
+    "describe_classes": "splits",
     "find_files": "text_files",
     "read_blocks": "text_files",
     "read_labelled": "labelled",
     "read_tagged": "tagged",
     "sentence_batches": "sentences",
+    "stratified_split": "splits",
 }
 __all__ = sorted(_HOMES)
 
