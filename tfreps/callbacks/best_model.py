@@ -42,6 +42,10 @@ class BestModel(keras.callbacks.Callback):
         self.best.update(figures)
         self.best.pop("waited", None)
 
+    def has_waited_enough(self):
+        """Whether `patience` is at its end."""
+        return self.patience is not None and self.best.get("waited", 0) >= self.patience
+
     def _is_better(self, value):
         sign = -1.0 if self.larger_is_better else 1.0
         return sign * value < sign * self.best.get(self.figure, sign * math.inf)
@@ -49,4 +53,5 @@ class BestModel(keras.callbacks.Callback):
     def _wait(self):
         if self.patience is not None:
             self.best["waited"] = self.best.get("waited", 0) + 1
-            self.model.stop_training = self.best["waited"] >= self.patience
+        if self.has_waited_enough():
+            self.model.stop_training = True

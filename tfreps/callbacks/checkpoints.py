@@ -95,15 +95,14 @@ class Checkpoints(keras.callbacks.Callback):
 def _variables(model):
     """All variables of a model, its metrics and its optimiser by a name of their own.
 
-    Without the names of their layers, some of which Keras counts up through the process.
+    Without the names of layers, some of which Keras counts up through the process; those of the
+    optimiser's variables hold them.
     """
-    groups = {
-        "model": model.variables,
-        "metrics": model.metrics_variables,
-        "optimizer": model.optimizer.variables,
-    }
-    return {
-        f"{group}/{number}/{variable.name}": variable
-        for group, variables in groups.items()
-        for number, variable in enumerate(variables)
-    }
+    variables = {}
+    for number, variable in enumerate(model.variables):
+        variables[f"model/{number}/{variable.name}"] = variable
+    for number, variable in enumerate(model.metrics_variables):
+        variables[f"metrics/{number}/{variable.name}"] = variable
+    for number, variable in enumerate(model.optimizer.variables):
+        variables[f"optimizer/{number}"] = variable
+    return variables

@@ -1,0 +1,116 @@
+"""Training by epochs: order of the data, the best model, early stopping, exact resumption."""
+
+import json
+import types
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.callbacks import EpochLog
+from tfreps.fitting import fit_epochs
+
+
+class Batches:
+    """Rows of two numbers and their sum, in an order of each epoch; 5, 4, 5, ... batches."""
+
+    num_tokens = 40
+
+    def __init__(self):
+        self.x = np.random.default_rng(0).normal(size=[10, 4, 2]).astype("float32")
+        self.begun = []
+
+    def num_batches(self, epoch):
+        return 5 - epoch % 2
+
+    def dataset(self, epoch=0):
+        self.begun.append(epoch)
+        x = np.roll(self.x, epoch, axis=0)[: self.num_batches(epoch)]
+        return tf.data.Dataset.from_tensor_slices((x, x.sum(-1, keepdims=True)))
+
+
+class Killed(Exception):
+    pass
+
+
+def make_model():
+    keras.utils.set_random_seed(1)
+    line = keras.layers.Dense(1, kernel_initializer="zeros")
+    model = keras.Sequential([keras.Input([2]), keras.layers.Dropout(0.3, seed=2), line])
+    model.compile(keras.optimizers.Adam(0.1), "mse", metrics=["mae"])
+    return model
+
+
+def make_run(folder):
+    saved = []
+    folder.mkdir(exist_ok=True)
+    return types.SimpleNamespace(
+        checkpoints_path=folder / "checkpoints",
+        logs_path=folder,
+        save_model=lambda model: saved.append(model.layers[-1].kernel.numpy().ravel()),
+        saved=saved,
+    )
+
+
+def fit(run, model=None, epochs=4, **options):
+    model, batches = model or make_model(), Batches()
+    options = {"checkpoint_every": 2, "larger_is_better": False, **options}
+    result = fit_epochs(model, batches, Batches(), run, epochs, "mae", **options)
+    return model, batches, result
+
+
+def lines(folder):
+    found = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+    hidden = {"training/tokens_per_second"}
+    return [{k: v for k, v in line.items() if k not in hidden} for line in found]
+
+
+def test_the_best_model_is_kept_and_epochs_differ(tmp_path):
+    run = make_run(tmp_path)
+    model, batches, result = fit(run)
+    assert batches.begun == [0, 1, 2, 3] and result["steps"] == 5 + 4 + 5 + 4
+    validation = [line["mae"] for line in lines(tmp_path) if line["run"] == "validation"]
+    assert len(validation) == 4 and result["mae"] == min(validation)
+    better = [v for n, v in enumerate(validation) if v == min(validation[: n + 1])]
+    assert len(run.saved) == len(better)
+
+
+def test_training_ends_when_nothing_gets_better(tmp_path):
+    run, model = make_run(tmp_path), make_model()
+    model.optimizer.learning_rate = 0.0
+    _, batches, result = fit(run, model, epochs=9, patience=2)
+    assert batches.begun == [0, 1, 2] and result["step"] == 5 and result["waited"] == 2
+    _, batches, again = fit(run, make_model(), epochs=9, patience=2, resume=True)
+    assert batches.begun == [0] and again == result  # it had waited enough before
+
+
+@pytest.mark.parametrize("step", [1, 6, 9])
+def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, step):
+    whole_run = make_run(tmp_path / "whole")
+    whole, _, result = fit(whole_run)
+    run, goes_on = make_run(tmp_path / "torn"), EpochLog.on_train_batch_end
+
+    def dies(log, batch, logs=None):
+        if log.checkpoints.step == step:
+            raise Killed
+        goes_on(log, batch, logs)
+
+    monkeypatch.setattr(EpochLog, "on_train_batch_end", dies)
+    with pytest.raises(Killed):
+        fit(run)
+    monkeypatch.undo()
+    model, _, again = fit(run, resume=True)
+    assert again == result and lines(tmp_path / "torn") == lines(tmp_path / "whole")
+    for ours, theirs in zip(model.variables, whole.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_minutes_end_a_run_that_can_go_on(tmp_path):
+    run = make_run(tmp_path)
+    _, _, result = fit(run, minutes=1e-9)
+    assert result["steps"] == 1
+    model, _, result = fit(run, resume=True)
+    whole, _, expected = fit(make_run(tmp_path / "whole"))
+    assert result["steps"] == expected["steps"] == 18
+    np.testing.assert_array_equal(model.layers[-1].kernel, whole.layers[-1].kernel)
