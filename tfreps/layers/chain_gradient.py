@@ -3,9 +3,11 @@
 import tensorflow as tf
 
 from tfreps.layers.chain_recursion import (
+    FORBIDDEN,
     Chain,
     is_possible,
     log_sum_exp,
+    previous_values,
     recur,
     suffix_scores,
 )
@@ -44,6 +46,50 @@ def log_normalizer(emissions, mask, transitions, start, end):
             return [_only_once(d) for d in gradients]
 
         return tf.where(is_possible(value), value, float("-inf") + 0.0 * value), gradient
+
+    return run(emissions, transitions, start, end)
+
+
+def token_log_probabilities(tags, emissions, mask, transitions, start, end):
+    """`tfreps.layers.chain.token_log_probabilities` on int32 and float32 tensors.
+
+    Each is a score of one step and one token, plus the suffix sum after it, less that before it.
+    So its gradient is the counts of walks that begin after it, less those that begin before it.
+    """
+    tags = tf.where(mask, tags, 0)
+
+    @tf.custom_gradient
+    def run(emissions, transitions, start, end):
+        chain = Chain.of(emissions, mask, transitions, start, end)
+        tokens, real, size = tf.shape(mask)[1], tf.cast(mask, "float32"), chain.num_states
+        suffixes = tf.transpose(suffix_scores(chain, log_sum_exp), [1, 0, 2])  # [B, T + 1, S]
+        before, _ = previous_values(tags, mask, size - 1)
+        steps = tf.gather_nd(chain.steps, tf.stack([before, tags], -1))  # [B, T]
+        token = tf.gather(tf.transpose(chain.scores, [1, 0, 2])[:, :tokens], tags, batch_dims=2)
+        after = tf.gather(suffixes[:, 1 : tokens + 1], tags, batch_dims=2)
+        whole = tf.gather(suffixes[:, :tokens], before, batch_dims=2)
+        possible = is_possible(steps + token + after) & is_possible(whole)
+        value = tf.minimum(steps + token + after - whole, 0.0)
+        value = tf.where(possible, value, tf.where(value != value, value, FORBIDDEN))
+
+        def gradient(d_value):
+            d_value = tf.where(mask & possible, d_value, 0.0)  # [B, T]
+            d_next, d_first = previous_values(d_value[:, ::-1], mask[:, ::-1], 0.0)
+            begin = tf.one_hot(tags, size) * (real * (d_value - d_next[:, ::-1]))[..., None]
+            missing = tf.shape(chain.mask)[0] - tokens
+            begin = tf.pad(tf.transpose(begin, [1, 0, 2]), [[0, missing], [0, 0], [0, 0]])
+            flow = -chain.before_the_first() * d_first[:, None]  # [B, S]
+            into, taken, ends = expected_counts(
+                chain, tf.transpose(suffixes, [1, 0, 2]), flow, begin
+            )
+            d_emissions = tf.transpose(into, [1, 0, 2])[:, :tokens, :-1]
+            d_emissions += tf.one_hot(tags, size - 1) * d_value[..., None]
+            pairs = tf.stack([before, tags], -1)
+            taken = tf.tensor_scatter_nd_add(taken, pairs, d_value)
+            gradients = d_emissions, taken[:-1, :-1], taken[-1, :-1], ends[:-1]
+            return [_only_once(d) for d in gradients]
+
+        return tf.where(mask, value, 0.0), gradient
 
     return run(emissions, transitions, start, end)
 
@@ -132,7 +178,7 @@ def _forward_backward(chain):
     value = tf.reduce_sum(tf.math.log(scales[..., 0]), 0)
     value += tf.math.log(tf.reduce_sum(prefixes[-1] * ends, -1))
     value = tf.cast(value, "float32") + tf.reduce_sum((highest[..., 0] + highest_step) * real, 0)
-    value += highest_end
+    value = tf.where(tf.reduce_any(chain.mask[..., 0], 0), value + highest_end, 0.0)
     smallest = tf.reduce_min(tf.where(sums > 0.0, sums, 1.0))
     widest = tf.maximum(
         _width(chain.scores), tf.maximum(_width(chain.steps, [0, 1]), _width(chain.ends))

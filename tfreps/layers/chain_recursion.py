@@ -122,7 +122,35 @@ def log_sum_exp(x, axis):
     return tf.math.log(total) + tf.squeeze(highest, axis)
 
 
+def previous_values(values, mask, first):
+    """The value at the last real token before each position, and the one at the last of all.
+
+    Args:
+        values: tensor, shape `[B, T]`.
+        mask: bool, shape `[B, T]`.
+        first: scalar, what comes before the first real token.
+
+    Returns:
+        Shapes `[B, T]` and `[B]`, the dtype of `values`.
+
+    Example:
+    >>> mask = tf.constant([[False, True, False, True]])
+    >>> [x.numpy().tolist() for x in previous_values(tf.constant([[5, 6, 7, 8]]), mask, 0)]
+    [[[0, 0, 6, 6]], [8]]
+    """
+    real = tf.cast(mask, "int32")
+    rank = tf.cumsum(real, axis=1, exclusive=True)  # [B, T]
+    batch, length = tf.unstack(tf.shape(values))
+    slots = tf.where(mask, rank + 1, length + 1)  # masked values go where nobody looks
+    rows = tf.broadcast_to(tf.range(batch)[:, None], tf.shape(values))
+    compact = tf.fill([batch, length + 2], tf.cast(first, values.dtype))
+    compact = tf.tensor_scatter_nd_update(compact, tf.stack([rows, slots], -1), values)
+    last = tf.gather(compact, tf.reduce_sum(real, 1), batch_dims=1)  # [B]
+    return tf.gather(compact, rank, batch_dims=1), last
+
+
 def is_possible(score):
+    """Whether a sum of scores took no forbidden step."""
     return score > 0.5 * FORBIDDEN
 
 
