@@ -13,6 +13,7 @@ import tfreps
 # Program: module (its folder is found inside the installed package or beside it), description.
 PROGRAMS = {
     "demo-corpus": ("training.demo_corpus", "a corpus from Python's own documentation"),
+    "tokenize": ("training.tokenize_text", "raw text files -> one tokenised text a line"),
     "build-vocabulary": (
         "training.build_vocabulary",
         "text files -> vocabulary, by falling count",

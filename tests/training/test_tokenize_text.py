@@ -1,0 +1,55 @@
+"""The program that cuts raw texts into tokens."""
+
+import re
+
+import pytest
+
+from tfreps.__main__ import main
+
+RAW = "It's GOOD; isn't it?\n\n  Ünïted 3.5 stars…\n"
+
+
+def run(tmp_path, *flags, text=RAW, name="a.txt"):
+    source, output = tmp_path / name, tmp_path / "out.txt"
+    source.write_bytes(text if isinstance(text, bytes) else text.encode())
+    code = main(["tokenize", str(source), "--output", str(output), *flags])
+    return code, output.read_text(encoding="utf-8") if output.exists() else None
+
+
+def test_words_as_python_would_cut_them(tmp_path, capsys):
+    code, text = run(tmp_path, "--lowercase")
+    expected = [" ".join(re.findall(r"\w+|[^\w\s]", line.lower())) for line in RAW.split("\n")]
+    assert code == 0 and text.splitlines() == [line for line in expected if line]
+    assert "out.txt: 2 texts, 16 tokens." in capsys.readouterr().out
+
+
+def test_the_other_ways_of_cutting(tmp_path):
+    assert run(tmp_path, "--tokens", "spaces")[1].splitlines()[1] == "Ünïted 3.5 stars…"
+    flags = ["--overwrite", "--tokens", "characters", "--max-length", "3"]
+    assert run(tmp_path, *flags)[1] == "I t '\nÜ n ï\n"
+
+
+def test_texts_of_labelled_files_keep_their_places(tmp_path):
+    """Line n is text n, an empty one too, so that stored vectors can be found by number."""
+    text = b"1\tgood book\n0\t \n1\tna\xefve\n"
+    code, text = run(tmp_path, "--format", "tab", "--encoding", "latin-1", text=text)
+    assert code == 0 and text == "good book\n\nnaïve\n"
+
+
+@pytest.mark.parametrize(
+    "flags, text, message",
+    [
+        (["--max-length", "0"], RAW, "--max-length must be at least 1; got 0"),
+        ([], b"na\xefve\n", "a.txt, line 1"),
+        (["--format", "tab"], "no tab\n", "a.txt, line 1: expected label<TAB>text"),
+    ],
+)
+def test_bad_input(tmp_path, capsys, flags, text, message):
+    code, output = run(tmp_path, *flags, text=text)
+    assert (code, output) == (2, None) and message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_an_earlier_file_is_left_alone(tmp_path, capsys):
+    (tmp_path / "out.txt").write_text("mine")
+    assert run(tmp_path) == (2, "mine") and "exists already" in capsys.readouterr().err
