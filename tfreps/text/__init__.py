@@ -14,6 +14,7 @@ from tfreps.text.decoding import decode_utf8
 from tfreps.text.tag_set import TagSet
 from tfreps.text.tokenizers import TOKENIZERS, check_tokenizer, tokenize, tokenize_texts
 from tfreps.text.vocabulary import Vocabulary
+from tfreps.text.word_vectors import WordVectors
 
 __all__ = [
     "NUM_CHARACTER_IDS",
@@ -22,6 +23,7 @@ __all__ = [
     "TagSet",
     "TokenFeatures",
     "Vocabulary",
+    "WordVectors",
     "batch_to_ids",
     "character_ids",
     "check_tokenizer",

@@ -1,0 +1,117 @@
+"""Rows of files of word vectors, and every way in which a file can be wrong."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from tfreps.text import vector_files
+from tfreps.text.vector_files import vector_rows
+
+TABLE = np.arange(20, dtype="<f4").reshape(5, 4)
+BINARY = b"5 4\n" + b"".join(
+    word.encode() + b" " + row.tobytes() + b"\n" for word, row in zip("abcde", TABLE, strict=True)
+)
+
+
+def write(folder, name, data):
+    path = folder / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def read(path):
+    return list(vector_rows(str(path)))
+
+
+def test_text_rows(tmp_path):
+    rows = read(write(tmp_path, "a.vec", b"2 3\na 1 2 3 \nb\xff c 1 2 3\r\n"))
+    assert [row[:4] for row in rows] == [
+        (b"a", b"1 2 3", 3, f"{tmp_path}/a.vec, line 2"),
+        (b"b\xff c", b"1 2 3", 3, f"{tmp_path}/a.vec, line 3"),
+    ]
+    assert not any(row.binary for row in rows)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
+def test_binary_rows(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(vector_files, "CHUNK", chunk)
+    rows = read(write(tmp_path, "a.bin.gz", BINARY))
+    assert [row.token for row in rows] == [b"a", b"b", b"c", b"d", b"e"]
+    assert all(row.binary and row.dimension == 4 for row in rows)
+    np.testing.assert_array_equal([np.frombuffer(row.numbers, "<f4") for row in rows], TABLE)
+
+
+def test_the_format_may_be_given(tmp_path):
+    rows = vector_rows(str(write(tmp_path, "vectors", BINARY)), "binary")
+    assert next(rows).place == f"{tmp_path}/vectors, row 1"
+    with pytest.raises(ValueError, match="`file_format` must be one of"):
+        next(vector_rows("vectors", "glove"))
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "a.txt: the file is empty"),
+        (b"\n", "line 1 is blank"),
+        (b"a 1 2\nb 1\n", "a.txt, line 2: expected a token and 2 numbers, as the first line"),
+        (b"a 1 2\nb 1 2 3\n", "line 2: expected a token and 2 numbers"),
+        (b"a 1 2\n\nb 1 2\n", "line 2: expected .* got 0 fields"),
+        (b"1 3\na 1 2\n", "line 2: expected a token and 3 numbers, as the header has them"),
+        (b"3 2\na 1 2\nb 1 2\n", "line 1: the header promises 3 vectors, but 2 follow"),
+        (b"1 2\na 1 2\nb 1 2\n", "line 1: the header promises 1 vectors, but 2 follow"),
+        (b"2 2\n", "line 1: the header promises 2 vectors, but 0 follow"),
+        (b"0 2\n", "line 1: the header promises 0 vectors of dimension 2"),
+        (b"5 -2\n", "line 1: the header promises 5 vectors of dimension -2"),
+        (b"5 2000000000\n", "line 1: the header promises 5 vectors of dimension 2000000000"),
+        (b"5 " + b"9" * 5000 + b"\n", "line 1: the numbers of the header are too large"),
+        (b"hello\nworld\n", "line 1: expected a token and the numbers of its vector, got 'hello'"),
+        (b"this is some text\n", "line 1: expected a token and the numbers"),
+        (b"\xef\xbb\xbfa 1 2\n", "line 1: starts with a byte order mark"),
+        (gzip.compress(b"a 1 2\n", mtime=0), "packed by gzip. Call it"),
+        (b"\x93NUMPY\x00\x01\n", "NUL byte"),
+        (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "model file of fastText"),
+        (b"a" * (vector_files.LONGEST_LINE + 9), "line 1: longer than|line 1: expected a token"),
+    ],
+)
+def test_bad_text(tmp_path, data, message):
+    with pytest.raises(ValueError, match=message):
+        read(write(tmp_path, "a.txt", data))
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "a.bin: the file is empty"),
+        (b"hello world\n", "line 1: no header of word2vec's binary files"),
+        (b"a 1 2\nb 1 2\n", "give the format 'text'"),
+        (b"5 4" + b"0" * 300, "line 1: no header"),
+        (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "model file of fastText"),
+        (BINARY[:-20], "bytes cannot hold the 5 vectors of dimension 4"),
+        (BINARY[:-3], "row 5: the file ends here, but its header promises 5 vectors"),
+        (b"1000000000 300\n" + BINARY[4:], "cannot hold the 1000000000 vectors"),
+        (b"1 2000000000\n" + BINARY[4:], "line 1: the header promises 1 vectors of dimension"),
+        (b"4" + BINARY[1:], "more follows after the 4 vectors"),
+        (b"5 3" + BINARY[3:], "more follows|no end of the token"),
+        (b"1 1\n" + b"a" * 70000, "row 1: found no end of the token"),
+    ],
+)
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_bad_binary(tmp_path, data, message, packed):
+    if packed:
+        message = message.replace("a.bin", "a.bin.gz")
+        message += "|the file ends here|found no end"  # the size is not known before
+    with pytest.raises(ValueError, match=message):
+        read(write(tmp_path, "a.bin" + packed, data))
+
+
+def test_unreadable_and_damaged(tmp_path):
+    with pytest.raises(ValueError, match="Cannot read the word vectors .*none.txt: No such file"):
+        read(tmp_path / "none.txt")
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(b"a 1 2\n")
+    with pytest.raises(ValueError, match="a.txt.gz: damaged or no gzip file"):
+        read(path)
+    path.write_bytes(gzip.compress(b"a 1 2\n" * 999)[:-20])
+    with pytest.raises(ValueError, match="a.txt.gz: damaged or no gzip file"):
+        read(path)

@@ -1,0 +1,229 @@
+"""Rows of files of word vectors: text with or without a header, binary, packed or not."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+LARGEST_DIMENSION = 65536  # a larger one in a header is a mistake, or an attack on memory
+LONGEST_LINE = 1 << 22
+LONGEST_TOKEN = 1 << 16
+CHUNK = 1 << 20
+FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")  # of fastText's own model files
+FORMATS = ("text", "binary")
+
+
+class VectorRow(NamedTuple):
+    """One row: its token, its numbers as they stand in the file, and where it is.
+
+    `numbers` are digits parted by white space or, if `binary`, float32 in little-endian order.
+    """
+
+    token: bytes
+    numbers: bytes
+    dimension: int
+    place: str
+    binary: bool
+
+
+def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow]:
+    """Reads a file of word vectors row by row; memory does not depend on its size.
+
+    Args:
+        path: the file; it is unpacked by gzip if it is called `*.gz`.
+        file_format: `"text"` (GloVe; word2vec and fastText `.vec`, whose first line is the
+            number of rows and the dimension) or `"binary"` (word2vec `.bin`); None to go by the
+            name: `*.bin` and `*.bin.gz` are binary.
+
+    Yields:
+        `VectorRow`s, in the order of the file.
+
+    Raises:
+        ValueError: naming file and line (or row): see `WordVectors.read`.
+    """
+    if file_format not in (*FORMATS, None):
+        raise ValueError(f"`file_format` must be one of {(*FORMATS, None)}; got {file_format!r}.")
+    if file_format is None:
+        file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"
+    try:
+        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+            yield from (_text_rows if file_format == "text" else _binary_rows)(file, path)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise ValueError(
+            f"{path}: damaged or no gzip file ({error}). Only gzip files may be called *.gz."
+        ) from error
+    except OSError as error:
+        raise ValueError(
+            f"Cannot read the word vectors {path}: {error.strerror or error}."
+        ) from error
+
+
+def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
+    """Rows of text: a token, then its numbers, parted by white space."""
+    first = _first_line(file, path)
+    header = _header(first, f"{path}, line 1")
+    rows, dimension, line = 0, header[1] if header else None, 1
+    data = file.readline(LONGEST_LINE) if header else first
+    line += bool(header)
+    while data:
+        place = f"{path}, line {line}"
+        if len(data) == LONGEST_LINE:
+            raise ValueError(f"{place}: longer than {LONGEST_LINE} bytes. {_NOT_TEXT}")
+        if dimension is None:
+            dimension = _dimension(data, place)
+        token, numbers = _split(data, dimension, place, "header" if header else "first line")
+        yield VectorRow(token, numbers, dimension, place, binary=False)
+        rows, line = rows + 1, line + 1
+        data = file.readline(LONGEST_LINE)
+    if header and rows != header[0]:
+        raise ValueError(
+            f"{path}, line 1: the header promises {header[0]} vectors, but {rows} follow. The "
+            "file was cut off or put together; download it again, or correct its first line."
+        )
+
+
+def _first_line(file: BinaryIO, path: str) -> bytes:
+    """The first line, after a look at what kind of file this is."""
+    first = file.readline(LONGEST_LINE)
+    if not first.strip():
+        what = "line 1 is blank" if first else "the file is empty"
+        raise ValueError(f"{path}: {what}. Expected a token and its vector on every line.")
+    if first.startswith(b"\xef\xbb\xbf"):
+        raise ValueError(
+            f"{path}, line 1: starts with a byte order mark, which would become part of the first "
+            "token. Save the file as UTF-8 without it."
+        )
+    if first.startswith(FASTTEXT_MAGIC):
+        raise ValueError(f"{path}: {_FASTTEXT}")
+    if first.startswith(b"\x1f\x8b"):
+        raise ValueError(f"{path}: packed by gzip. Call it *.gz to have it unpacked.")
+    if b"\0" in first:
+        raise ValueError(f"{path}, line 1: holds a NUL byte. {_NOT_TEXT}")
+    return first
+
+
+def _header(first: bytes, place: str) -> tuple[int, int] | None:
+    """Number of rows and dimension, if a line is two whole numbers."""
+    fields = first.split()
+    if len(fields) != 2 or not all(field.lstrip(b"-").isdigit() for field in fields):
+        return None
+    if max(map(len, fields)) > 18:
+        raise ValueError(f"{place}: the numbers of the header are too large. {_HEADER}")
+    count, dimension = map(int, fields)
+    if count < 1 or not 1 <= dimension <= LARGEST_DIMENSION:
+        raise ValueError(
+            f"{place}: the header promises {count} vectors of dimension {dimension}. {_HEADER}"
+        )
+    return count, dimension
+
+
+def _dimension(data: bytes, place: str) -> int:
+    """The dimension of a file without a header, from its first row."""
+    fields = data.split()
+    numbers = fields[1:]
+    try:
+        [float(number) for number in numbers]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= LARGEST_DIMENSION:
+        raise ValueError(
+            f"{place}: expected a token and the numbers of its vector, got "
+            f"{data[:60].decode('utf-8', 'replace').strip()!r}. {_NOT_TEXT}"
+        )
+    return len(numbers)
+
+
+def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes, bytes]:
+    """Token and numbers of a row. Tokens may hold spaces, as some of GloVe's do."""
+    row = data.rstrip()
+    if row.count(b" ") == dimension and b"\t" not in row:
+        token, _, numbers = row.partition(b" ")
+        if token and b"  " not in numbers:
+            return token, numbers
+    fields = row.rsplit(None, dimension)
+    if len(fields) == dimension + 1 and not _is_number(fields[0].split()[-1], fields[0]):
+        return fields[0], b" ".join(fields[1:])
+    found = max(0, len(row.split()) - 1)
+    binary = row.decode("utf-8", "replace").count("\ufffd") > 1 or b"\0" in row
+    raise ValueError(
+        f"{place}: expected a token and {dimension} numbers, as the {told_by} has them; got "
+        f"{found} fields after the first. {_NOT_TEXT if binary else _RAGGED}"
+    )
+
+
+def _is_number(field: bytes, token: bytes) -> bool:
+    """Whether what stands before the numbers of a row ends in one more number."""
+    if field == token:
+        return False  # the token itself may be a number
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
+    """Rows of word2vec's binary files: a token, a space, the numbers, perhaps a line feed."""
+    first = file.readline(256)
+    if first.startswith(FASTTEXT_MAGIC):
+        raise ValueError(f"{path}: {_FASTTEXT}")
+    if not first:
+        raise ValueError(f"{path}: the file is empty. {_HEADER}")
+    header = _header(first, f"{path}, line 1") if first.endswith(b"\n") else None
+    if header is None:
+        raise ValueError(
+            f"{path}, line 1: no header of word2vec's binary files, which is the number of "
+            "vectors and their dimension; if the file is text, give the format 'text'."
+        )
+    count, dimension = header
+    _check_size(path, count, dimension)
+    buffer, position, size = b"", 0, 4 * dimension
+    for row in range(1, count + 1):
+        place = f"{path}, row {row}"
+        space = buffer.find(b" ", position)
+        while space < 0 or len(buffer) < space + 1 + size:
+            if space < 0 and len(buffer) - position > LONGEST_TOKEN:
+                raise ValueError(f"{place}: found no end of the token. {_MISREAD}")
+            chunk = file.read(max(CHUNK, size))
+            if not chunk:
+                raise ValueError(
+                    f"{place}: the file ends here, but its header promises {count} vectors of "
+                    f"dimension {dimension}. It was cut off, or the header is wrong."
+                )
+            buffer, position = buffer[position:] + chunk, 0
+            space = buffer.find(b" ")
+        token = buffer[position:space].lstrip(b"\n")
+        position = space + 1 + size
+        yield VectorRow(token, buffer[space + 1 : position], dimension, place, binary=True)
+    rest = buffer[position:] + file.read(2)
+    if rest.strip(b"\n"):
+        raise ValueError(
+            f"{path}: more follows after the {count} vectors of dimension {dimension} that its "
+            f"header promises. {_MISREAD}"
+        )
+
+
+def _check_size(path: str, count: int, dimension: int) -> None:
+    """Makes sure that a plain file can hold what its header promises."""
+    needed = count * (4 * dimension + 1)
+    if not path.endswith(".gz") and needed > os.path.getsize(path):
+        raise ValueError(
+            f"{path}: {os.path.getsize(path)} bytes cannot hold the {count} vectors of dimension "
+            f"{dimension} that its header promises. It was cut off, or the header is wrong."
+        )
+
+
+_HEADER = (
+    "Expected the number of vectors and their dimension, "
+    f"each at least 1 and the dimension at most {LARGEST_DIMENSION}."
+)
+_NOT_TEXT = (
+    "The file is no text of word vectors; for word2vec's binary files, give the format 'binary' "
+    "or call the file *.bin."
+)
+_RAGGED = "All rows must be of one length."
+_MISREAD = "The header is wrong, or this is no binary file of word2vec."
+_FASTTEXT = (
+    "a model file of fastText, which holds n-grams and more. Give the .vec file that comes with it."
+)
