@@ -254,6 +254,36 @@ CATALOGUE = {
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BT", "BTD"],
     ),
+    "Tagger": Entry(
+        models.Tagger,
+        lambda: {
+            "encoder": words_embedder(),
+            "tags": ["O", "B-X", "I-X"],
+            "scheme": "bio",
+            "use_crf": False,
+            "constrain": "decode",
+            "dropout": 0.1,
+            "transition_learning_rate": 2.0,
+        },
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BTD", "BT"],  # emissions, mask
+        nested=("encoder",),
+    ),
+    "Classifier": Entry(
+        models.Classifier,
+        lambda: {
+            "encoder": words_embedder(),
+            "labels": ["bad", "good", "neither"],
+            "pooling": "attention",
+            "hidden_units": 5,
+            "dropout": 0.1,
+            "class_weights": [1.0, 2.0, 0.5],
+            "attention_units": 3,
+        },
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BD", "BD"],  # logits, probabilities
+        nested=("encoder",),
+    ),
     "HMMTagger": Entry(
         models.HMMTagger,
         lambda: {

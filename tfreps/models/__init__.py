@@ -7,8 +7,10 @@ require_tensorflow_backend()
 from tfreps.models.bilm import BiLM  # noqa: E402
 from tfreps.models.bilm_pretrainer import BiLMPretrainer  # noqa: E402
 from tfreps.models.bilstm_encoder import BiLSTMEncoder  # noqa: E402
+from tfreps.models.classifier import Classifier  # noqa: E402
 from tfreps.models.elmo import Elmo  # noqa: E402
 from tfreps.models.hmm import HMMTagger  # noqa: E402
+from tfreps.models.tagger import Tagger  # noqa: E402
 from tfreps.models.text_cnn import TextCNN  # noqa: E402
 from tfreps.models.token_embedder import TokenEmbedder  # noqa: E402
 from tfreps.models.window_encoder import WindowEncoder  # noqa: E402
@@ -17,8 +19,10 @@ __all__ = [
     "BiLM",
     "BiLMPretrainer",
     "BiLSTMEncoder",
+    "Classifier",
     "Elmo",
     "HMMTagger",
+    "Tagger",
     "TextCNN",
     "TokenEmbedder",
     "WindowEncoder",

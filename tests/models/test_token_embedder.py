@@ -1,0 +1,168 @@
+"""TokenEmbedder: what it joins, what it freezes, what it asks for; and with an Elmo inside fit."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.models import BiLM, Elmo, Tagger, TokenEmbedder
+from tfreps.optimizers import GroupedOptimizer
+from tfreps.text import batch_to_ids
+
+SENTENCES = [["a", "dog", "a"], ["cat"], []]
+IDS = np.array([[1, 2, 1], [4, 0, 0], [0, 0, 0]], "int32")
+CHARACTERS = batch_to_ids(SENTENCES, max_characters=10)
+VECTORS = np.random.default_rng(0).normal(size=[3, 2, 3, 4]).astype("float32")
+FEATURES = {"token_ids": IDS, "character_ids": CHARACTERS, "vectors": VECTORS, "mask": IDS > 0}
+
+
+def tiny_elmo(**kwargs):
+    options = {"filters": [[1, 4], [2, 4]], "units": 8, "projection_dim": 4, "character_dim": 4}
+    return Elmo(BiLM(**options, num_layers=1, max_characters=10), **{"dropout": 0.0, **kwargs})
+
+
+def test_joins_its_parts_in_order():
+    elmo = tiny_elmo()
+    options = {"vocabulary_size": 5, "embedding_dim": 3, "characters": "cnn", "max_characters": 10}
+    embedder = TokenEmbedder(**options, elmo=elmo, vector_layers=2, vector_dim=4)
+    out = embedder(FEATURES)
+    words = np.asarray(embedder.word_embeddings)[IDS]
+    characters = embedder.character_encoder(CHARACTERS)
+    contextual = elmo(CHARACTERS)["sequence_output"]
+    mixed = VECTORS.mean(axis=1)  # a fresh mix is the average
+    expected = np.concatenate([words, characters, contextual, mixed], axis=-1)
+    expected[IDS == 0] = 0.0
+    np.testing.assert_allclose(out["sequence_output"], expected, atol=1e-6)
+    assert embedder.output_dim == expected.shape[-1] == 3 + 90 + 8 + 4
+    np.testing.assert_array_equal(out["mask"], IDS > 0)
+
+
+@pytest.mark.parametrize(
+    "options, width",
+    [
+        ({"vocabulary_size": 5, "embedding_dim": 3}, 3),
+        ({"characters": "cnn", "character_filters": [[2, 6]], "character_projection_dim": 4}, 4),
+        ({"characters": "bilstm", "character_units": 4}, 8),
+        ({"vector_layers": 2, "vector_dim": 4}, 4),
+        ({"elmo": True}, 8),
+    ],
+)
+def test_each_part_alone(options, width):
+    options = {**options, "max_characters": 10, "elmo": tiny_elmo() if "elmo" in options else None}
+    embedder = TokenEmbedder(**options)
+    out = embedder(FEATURES)["sequence_output"]
+    assert out.shape == (3, 3, width) and embedder.output_dim == width
+    np.testing.assert_array_equal(out.numpy()[IDS == 0], 0.0)
+    assert np.abs(out.numpy()[IDS > 0]).max(axis=-1).all()
+
+
+def test_where_the_mask_comes_from():
+    words = TokenEmbedder(vocabulary_size=5)
+    np.testing.assert_array_equal(words({"token_ids": IDS})["mask"], IDS > 0)
+    letters = TokenEmbedder(characters="cnn", max_characters=10)
+    np.testing.assert_array_equal(letters({"character_ids": CHARACTERS})["mask"], IDS > 0)
+    given = np.array([[True, False, False]] * 3)
+    out = words({"token_ids": IDS, "mask": given})
+    np.testing.assert_array_equal(out["mask"], given)
+    np.testing.assert_array_equal(out["sequence_output"][2], 0.0)  # padding stays the zero vector
+
+
+def test_word_vectors_are_set_and_frozen():
+    embedder = TokenEmbedder(vocabulary_size=4, embedding_dim=2, trainable_embeddings=False)
+    matrix = np.arange(8).reshape(4, 2)
+    embedder.set_word_vectors(matrix)
+    np.testing.assert_array_equal(embedder({"token_ids": IDS})["sequence_output"][0, 1], matrix[1])
+    assert embedder.trainable_weights == []
+    embedder.trainable = False
+    embedder.trainable = True
+    assert embedder.trainable_weights == []
+    embedder.set_word_vectors(2 * matrix)
+    np.testing.assert_array_equal(embedder.word_embeddings[1:], 2 * matrix)
+
+
+def test_word_vectors_of_another_shape():
+    embedder = TokenEmbedder(vocabulary_size=4, embedding_dim=2)
+    with pytest.raises(ValueError, match=r"shape \(4, 2\) .*; got shape \(5, 2\)"):
+        embedder.set_word_vectors(np.zeros([5, 2]))
+    with pytest.raises(ValueError, match="token 3 is not finite"):
+        embedder.set_word_vectors(np.where(np.arange(4)[:, None] < 3, [[1, 2]], np.nan))
+    with pytest.raises(ValueError, match="no word vectors"):
+        TokenEmbedder(characters="cnn").set_word_vectors(np.zeros([4, 2]))
+
+
+def test_a_missing_feature_is_named():
+    embedder = TokenEmbedder(vocabulary_size=4, characters="cnn", max_characters=10)
+    with pytest.raises(ValueError, match="token_ids, character_ids; 'character_ids' is missing"):
+        embedder({"token_ids": IDS})
+    with pytest.raises(ValueError, match="reads a dict with token_ids, character_ids.*; got Eager"):
+        embedder(tf.constant(IDS))
+    stored = TokenEmbedder(vector_layers=2, vector_dim=4)
+    with pytest.raises(ValueError, match="'mask' is missing"):
+        stored({"vectors": VECTORS})
+    with pytest.raises(ValueError, match=r"`vectors` \[B, 2, T, 4\]; got shape \(3, 1, 3, 4\)"):
+        stored({"vectors": VECTORS[:, :1], "mask": IDS > 0})
+
+
+@pytest.mark.parametrize("wrong", [-1, 5])
+def test_ids_out_of_range(wrong):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="ids must lie in 0..4"):
+        TokenEmbedder(vocabulary_size=4)({"token_ids": np.array([[1, wrong]])})
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({}, "needs one part at least"),
+        ({"characters": "rnn"}, "`characters` must be one of .*; got 'rnn'"),
+        ({"vector_layers": 2}, "belong together; got 2 and 0"),
+        ({"vocabulary_size": 0}, "must be at least 1; got 0 and 100"),
+        ({"vocabulary_size": 9, "dropout": 1.0}, "below 1; got 1.0"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        TokenEmbedder(**options)
+
+
+def test_an_elmo_that_does_not_fit():
+    with pytest.raises(ValueError, match="must be that of the `Elmo`, 10; got 50"):
+        TokenEmbedder(characters="cnn", elmo=tiny_elmo())
+    with pytest.raises(ValueError, match="keep_sentence_boundaries=False"):
+        TokenEmbedder(elmo=tiny_elmo(keep_sentence_boundaries=True))
+
+
+def tagged_by_neighbour():
+    """A token's tag is the class of the token before it: nothing but context tells."""
+    rng = np.random.default_rng(0)
+    ids = rng.integers(0, 4, [128, 5])
+    words = np.array(["cat", "dog", "a", "the"])
+    y = np.pad(ids % 2, [(0, 0), (1, 0)])[:, :-1]
+    features = {"character_ids": batch_to_ids(words[ids].tolist(), max_characters=10)}
+    return tf.data.Dataset.from_tensors((features, y.astype("int32"))).repeat(30)
+
+
+@pytest.mark.parametrize("fine_tune", [False, True])
+def test_an_elmo_inside_fit_frozen_and_fine_tuned(fine_tune, tmp_path):
+    elmo = tiny_elmo(fine_tune=fine_tune)
+    model = Tagger(TokenEmbedder(elmo=elmo), ["even", "odd"], use_crf=False, dropout=0.0)
+    before = [weight.numpy() for weight in elmo.bilm.weights]
+    mix_before = elmo.mixes[0].scalar_weights.numpy()
+    adam = keras.optimizers.Adam
+    optimizer = adam(0.05)
+    if fine_tune:
+        optimizer = GroupedOptimizer(optimizer, {"token_encoder/|bilstm/": adam(1e-3)})
+    model.compile(optimizer)
+    history = model.fit(tagged_by_neighbour(), epochs=1, verbose=0).history
+    assert np.isfinite(history["loss"][-1])
+    steps = [
+        np.abs(new.numpy() - old).max() for new, old in zip(elmo.bilm.weights, before, strict=True)
+    ]
+    assert np.abs(elmo.mixes[0].scalar_weights.numpy() - mix_before).max() > 0.05
+    # Adam's steps are at most about the learning rate each: 30 of 1e-3, not of 0.05.
+    assert (max(steps) == 0.0) != fine_tune and max(steps) < 0.06
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    features = next(iter(tagged_by_neighbour()))[0]
+    np.testing.assert_array_equal(loaded(features)["emissions"], model(features)["emissions"])
+    assert loaded.encoder.elmo.fine_tune == fine_tune
+    assert len(loaded.trainable_weights) == len(model.trainable_weights)

@@ -1,0 +1,180 @@
+"""Classifier: any encoder, pooled to one vector per text, and a softmax over labels."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.pooling import METHODS, Pooling
+from tfreps.layers.products import product
+
+POOLINGS = *METHODS, "pooled"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class Classifier(keras.Model):
+    """Gives each text a label.
+
+        v = pool(sequence_output)       (or the encoder's own `pooled_output`)
+        v = tanh(dropout(v) @ hidden_kernel + hidden_bias)       (with `hidden_units`)
+        logits = dropout(v) @ kernel + bias
+        loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
+
+    `model.compile(optimizer)` and `model.fit(dataset)` are all that training takes.
+
+    Args:
+        encoder: any encoder of tfreps: its output has `sequence_output` and `mask`, and for
+            `pooling="pooled"` `pooled_output`; its attribute `output_dim` (`pooled_dim`) tells
+            the width.
+        labels: list of str. Names in the order of their ids.
+        pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"`, `"first"` (see `Pooling`), or
+            `"pooled"`: TextCNN's maxima, the sentence node of an S-LSTM, the ends of a BiLSTM.
+        hidden_units: int. Width of a hidden layer; None for none.
+        dropout: float in [0, 1). Before each product, in training.
+        class_weights: list of float, one per label: factors of the loss. None for all alike.
+        attention_units: int. Of `"attention"`, see `Pooling`.
+
+    Call arguments:
+        features: dict, what the encoder reads.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `logits` and `probabilities`, float32 `[B, N]`. `predict` returns
+        `labels` int32 `[B]`, the likeliest, and `probabilities`.
+
+    Training: elements are `(features, labels int [B])`, or with weights `[B]` as a third. Logs
+    `loss` and `accuracy`, which counts texts of weight 0 not at all and others alike.
+
+    Masking: padding has no influence; a text without tokens is judged by the biases.
+
+    Raises:
+        ValueError: for doubled labels, or options that make no sense.
+        tf.errors.InvalidArgumentError: in training, for label ids outside `0..N-1`.
+
+    Example:
+    >>> from tfreps.models import TextCNN, TokenEmbedder
+    >>> encoder = TextCNN(TokenEmbedder(vocabulary_size=9), filters=4)
+    >>> classifier = Classifier(encoder, ["bad", "good"], pooling="pooled")
+    >>> classifier({"token_ids": tf.constant([[3, 9, 0]])})["probabilities"].shape
+    TensorShape([1, 2])
+    """
+
+    def __init__(
+        self,
+        encoder,
+        labels,
+        pooling="mean",
+        hidden_units=None,
+        dropout=0.5,
+        class_weights=None,
+        attention_units=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        self.encoder = encoder
+        self.labels = list(labels)
+        self.pooling = pooling
+        self.hidden_units = hidden_units
+        self.dropout = dropout
+        self.class_weights = class_weights
+        self.attention_units = attention_units
+        _check(self)
+        # Layers.
+        if pooling == "pooled":
+            width = encoder.pooled_dim
+        else:
+            self.pool = Pooling(pooling, attention_units, dtype=self.dtype_policy, name="pool")
+            self.pool.build((None, None, encoder.output_dim))
+            width = self.pool.compute_output_shape((None, None, encoder.output_dim))[-1]
+        if hidden_units:
+            self.hidden_kernel = self._add("hidden_kernel", (width, hidden_units), "glorot_uniform")
+            self.hidden_bias = self._add("hidden_bias", (hidden_units,), "zeros")
+            width = hidden_units
+        self.kernel = self._add("kernel", (width, len(self.labels)), "glorot_uniform")
+        self.bias = self._add("bias", (len(self.labels),), "zeros")
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.built = True
+        # Metrics.
+        self.accuracy = keras.metrics.Mean(name="accuracy")
+
+    def call(self, features, training=False):
+        encoded = self.encoder(features, training=training)
+        if self.pooling == "pooled":
+            v = tf.cast(encoded["pooled_output"], "float32")
+        else:
+            v = self.pool(encoded["sequence_output"], mask=encoded["mask"])  # [B, D]
+        v = self.drop(v, training=training)
+        if self.hidden_units:
+            v = tf.tanh(product(v, self.hidden_kernel, self.compute_dtype) + self.hidden_bias)
+            v = self.drop(v, training=training)
+        logits = product(v, self.kernel, self.compute_dtype) + self.bias  # [B, N]
+        return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        y = _checked(y, len(self.labels))
+        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=y_pred["logits"])
+        if sample_weight is not None:
+            nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
+        if self.class_weights is not None:
+            nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
+        return tf.reduce_mean(nll) + sum(tf.cast(term, "float32") for term in self.losses)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        right = tf.equal(_likeliest(y_pred), tf.cast(tf.reshape(y, [-1]), "int32"))
+        if sample_weight is not None:
+            sample_weight = tf.cast(tf.reshape(sample_weight, [-1]) > 0, "float32")
+        self.accuracy.update_state(right, sample_weight=sample_weight)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    def predict_step(self, data):
+        outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])
+        return {"labels": _likeliest(outputs), "probabilities": outputs["probabilities"]}
+
+    def get_config(self):
+        names = "labels", "pooling", "hidden_units", "dropout", "class_weights", "attention_units"
+        encoder = keras.saving.serialize_keras_object(self.encoder)
+        options = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), "encoder": encoder, **options}
+
+    @classmethod
+    def from_config(cls, config):
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        return cls(**{**config, "encoder": encoder})
+
+    def _add(self, name, shape, initializer):
+        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+def _likeliest(outputs):
+    return tf.argmax(outputs["logits"], axis=-1, output_type="int32")  # [B]
+
+
+def _checked(y, num_labels):
+    """The labels `[B]`, once it is sure that they are in range."""
+    y = tf.cast(tf.reshape(y, [-1]), "int32")
+    in_range = tf.reduce_all(tf.logical_and(y >= 0, y < num_labels))
+    check = tf.debugging.assert_equal(in_range, True, f"label ids must lie in 0..{num_labels - 1}")
+    with tf.control_dependencies([] if check is None else [check]):
+        return tf.identity(y)
+
+
+def _check(model):
+    labels, weights, width = model.labels, model.class_weights, "output_dim"
+    if not labels or len(set(labels)) < len(labels):
+        raise ValueError(f"`labels` must be names, one at least and no two alike; got {labels}.")
+    if model.pooling not in POOLINGS:
+        raise ValueError(f"`pooling` must be one of {POOLINGS}; got {model.pooling!r}.")
+    if not 0 <= model.dropout < 1:
+        raise ValueError(f"`dropout` must be at least 0 and below 1; got {model.dropout}.")
+    if model.hidden_units is not None and model.hidden_units < 1:
+        raise ValueError(f"`hidden_units` must be at least 1, or None; got {model.hidden_units}.")
+    if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
+        raise ValueError(
+            f"`class_weights` needs one factor from 0 on for each of {labels}; got {weights}."
+        )
+    if model.pooling == "pooled":
+        width = "pooled_dim"
+    if not hasattr(model.encoder, width):
+        raise ValueError(
+            f"With pooling {model.pooling!r} the `encoder` must tell its width in `{width}`; "
+            f"{type(model.encoder).__name__} has none."
+        )
