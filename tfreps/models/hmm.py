@@ -226,8 +226,9 @@ class HMMTagger(keras.Model):
             counts = counts.with_unknown(self.unknown_id)
         likelihoods = []
         for step in range(num_steps + 1):
-            tables = self.log_initial, self.log_transitions, self.log_emissions, self.log_end
-            likelihood, expected = hmm_sentences.expected_counts(batches, *tables)
+            likelihood, expected = hmm_sentences.expected_counts(
+                batches, self.log_emissions, self.scores(), self.use_end
+            )
             likelihoods.append(likelihood)
             if progress is not None and step:
                 progress(step, likelihood)

@@ -1,5 +1,7 @@
 """Many sentences under an HMM: decoding and expected counts, in batches of like length."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
@@ -14,7 +16,7 @@ def decode(token_ids, log_emissions, scores, jit_compile=False):
     """Tags of each sentence: see `HMMTagger.decode_sentences`."""
     flat_ids, lengths = flat(token_ids)
     check_range("token id", flat_ids, lengths, 1, log_emissions.shape[0] - 1)
-    best = best_tags_compiled if jit_compile else best_tags
+    best = in_a_graph(best_tags, log_emissions.shape[1], jit_compile)
     starts = np.cumsum(lengths) - lengths
     tags = np.zeros(len(flat_ids), np.int32)
     for rows, ids in batches(flat_ids, lengths, even=jit_compile):
@@ -25,13 +27,9 @@ def decode(token_ids, log_emissions, scores, jit_compile=False):
     return np.split(tags, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 
-def best_tags_of(token_ids, log_emissions, transitions, start, end):
+def best_tags(token_ids, log_emissions, transitions, start, end):
     emissions = tf.gather(log_emissions, token_ids)  # [B, T, K]
     return chain.viterbi(emissions, token_ids != 0, transitions, start, end)[0]
-
-
-best_tags = tf.function(best_tags_of, reduce_retracing=True)
-best_tags_compiled = tf.function(best_tags_of, jit_compile=True)
 
 
 def checked_batches(token_ids, vocabulary_size):
@@ -43,44 +41,49 @@ def checked_batches(token_ids, vocabulary_size):
     return [ids for _, ids in batches(flat_ids, lengths)]
 
 
-def expected_counts(batches, log_initial, log_transitions, log_emissions, log_end=None):
-    """What the model expects of sentences without tags.
+def expected_counts(batches, log_emissions, scores, has_end):
+    """What a model expects of sentences without tags.
 
     Args:
         batches: list of int32 `[B, T]` token ids, padded with 0.
-        log_initial, log_transitions, log_emissions, log_end: tables of logarithms.
+        log_emissions: float32, shape `[V + 1, K]`.
+        scores: log transitions, initial and end: float32 `[K, K]`, `[K]`, `[K]`.
+        has_end: bool. Whether ends are counted too.
 
     Returns:
-        The sum of log p(sentence), float, and HMMCounts. Counts of the end are 0 without
-        `log_end`.
+        The sum of log p(sentence), float, and HMMCounts.
     """
-    has_end = log_end is not None
-    log_end = log_end if has_end else tf.zeros_like(log_initial)
-    likelihood, sums = 0.0, None
+    function = in_a_graph(likelihood_and_gradients, log_emissions.shape[1])
+    likelihood, sums = 0.0, [0.0] * 4
     for ids in batches:
-        one, gradients = one_batch(ids, log_initial, log_transitions, log_emissions, log_end)
+        one, gradients = function(ids, log_emissions, *scores)
         likelihood += float(one)
-        gradients = [np.maximum(g.numpy().astype(np.float64), 0.0) for g in gradients]
-        sums = gradients if sums is None else [a + b for a, b in zip(sums, gradients, strict=True)]
-    if not has_end:
-        sums[-1][:] = 0.0
-    sums[2][0] = 0.0  # padding
-    return likelihood, HMMCounts(*sums)
+        sums = [np.float64(g.numpy()) + total for g, total in zip(gradients, sums, strict=True)]
+    emissions, transitions, initial, end = (np.maximum(total, 0.0) for total in sums)
+    emissions[0] = 0.0  # padding
+    return likelihood, HMMCounts(initial, transitions, emissions, end if has_end else 0 * end)
 
 
-@tf.function(reduce_retracing=True)
-def one_batch(token_ids, *tables):
-    """Log likelihood of a batch, and its gradients: the expected counts."""
-    tables = [tf.convert_to_tensor(table) for table in tables]
+def likelihood_and_gradients(token_ids, *tables):
+    """Log likelihood of a batch, float64, and its gradients: the expected counts."""
     with tf.GradientTape() as tape:
         tape.watch(tables)
-        initial, transitions, log_emissions, end = tables
+        log_emissions, transitions, initial, end = tables
         emissions = tf.gather(log_emissions, token_ids)  # [B, T, K]
         each = chain.log_normalizer(emissions, token_ids != 0, transitions, initial, end)
         total = tf.reduce_sum(each)
     gradients = tape.gradient(total, tables, unconnected_gradients="zero")
     total = tf.reduce_sum(tf.cast(each, "float64"))
     return total, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+@functools.cache
+def in_a_graph(function, num_tags, jit_compile=False):
+    """`function` of token ids, emissions, transitions, initial and end, traced once."""
+    shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
+    tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
+    signature = [tf.TensorSpec([None, None], "int32"), *tables]
+    return tf.function(function, signature, jit_compile=jit_compile)
 
 
 def batches(flat_ids, lengths, even=False):

@@ -1,0 +1,343 @@
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfreps.data import read_tagged
+from tfreps.models import HMMTagger
+from tfreps.models.hmm_counts import HMMCounts
+from tfreps.text import tags as tag_sequences
+
+TAGS = ["O", "B", "I"]
+SIZE, UNKNOWN = 7, 3
+
+
+def random_sentences(number, longest=6, seed=0, low=1):
+    rng = np.random.default_rng(seed)
+    return [rng.integers(low, SIZE + 1, n).tolist() for n in rng.integers(0, longest, number)]
+
+
+def tagged_sentences(number=40):
+    """Tokens that tell something of their tags."""
+    rng = np.random.default_rng(5)
+    tokens = random_sentences(number)
+    return tokens, [[(t + int(rng.integers(2))) % 3 for t in one] for one in tokens]
+
+
+def learned(smoothing=0.1, **options):
+    model = HMMTagger(SIZE, TAGS, unknown_id=UNKNOWN, **options)
+    model.fit_counts(*tagged_sentences(), smoothing)
+    return model
+
+
+def tables(model):
+    """Probabilities in float64: initial, transitions, emissions, end."""
+    end = model.log_end.numpy() if model.use_end else np.zeros(len(model.tags))
+    logs = model.log_initial.numpy(), model.log_transitions.numpy(), model.log_emissions.numpy()
+    return [np.exp(np.float64(log)) for log in (*logs, end)]
+
+
+def all_paths(model, sentence):
+    """p(tokens, tags) of every sequence of tags."""
+    initial, transitions, emissions, end = tables(model)
+    found = {}
+    for path in itertools.product(range(len(model.tags)), repeat=len(sentence)):
+        p = initial[path[0]] * end[path[-1]]
+        for place, (token, tag) in enumerate(zip(sentence, path, strict=True)):
+            p *= emissions[token, tag] * (transitions[path[place - 1], tag] if place else 1)
+        found[path] = p
+    return found
+
+
+def viterbi_loop(model, sentence):
+    """The best path in logarithms, one sentence and one position at a time."""
+    if not sentence:
+        return []
+    with np.errstate(divide="ignore"):
+        initial, transitions, emissions, end = map(np.log, tables(model))
+    best, back = initial + emissions[sentence[0]], []
+    for token in sentence[1:]:
+        each = best[:, None] + transitions
+        back.append(each.argmax(0))
+        best = each.max(0) + emissions[token]
+    path = [int((best + end).argmax())]
+    for pointers in reversed(back):
+        path.append(int(pointers[path[-1]]))
+    return path[::-1]
+
+
+@pytest.mark.parametrize("options", [{}, {"use_end": True, "unknown": "hapax"}])
+def test_all_paths_enumerated(options):
+    model = learned(**options)
+    sentences = [[1, 2, 3, 4], [5], [3, 3, 7]]
+    padded = keras.utils.pad_sequences(sentences, padding="post")
+    out = model(padded)
+    tags, score = model.decode(out)
+    several, scores = model.decode(out, k=4)
+    marginals = model.marginals(out).numpy()
+    for row, sentence in enumerate(sentences):
+        paths, length = all_paths(model, sentence), len(sentence)
+        ranked = sorted(paths, key=paths.get, reverse=True)
+        total = sum(paths.values())
+        np.testing.assert_allclose(out["log_likelihood"][row], np.log(total), rtol=1e-5)
+        assert tuple(tags.numpy()[row, :length]) == ranked[0]
+        np.testing.assert_allclose(score[row], np.log(paths[ranked[0]]), rtol=1e-5)
+        found = [tuple(path) for path in several.numpy()[row, :, :length]][: len(paths)]
+        np.testing.assert_allclose(
+            [paths[path] for path in found], [paths[path] for path in ranked[:4]], rtol=1e-4
+        )
+        assert len(set(found)) == len(found)
+        np.testing.assert_allclose(
+            scores[row][: len(found)], np.log([paths[path] for path in found]), rtol=1e-4
+        )
+        for place, tag in itertools.product(range(length), range(3)):
+            expected = sum(p for path, p in paths.items() if path[place] == tag) / total
+            np.testing.assert_allclose(marginals[row, place, tag], expected, atol=1e-5)
+    assert not marginals[1, 1:].any() and not tags.numpy()[1, 1:].any()
+
+
+def test_the_worked_example_of_the_article():
+    """A, B and pi of a classic; observations 0, 1, 0; its best path is 2, 2, 2."""
+    model = HMMTagger(2, ["1", "2", "3"], unknown_id=2)
+    model.log_initial.assign(np.log([0.2, 0.4, 0.4]))
+    model.log_transitions.assign(np.log([[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]]))
+    emissions = np.log([[1, 1, 1], [0.5, 0.4, 0.7], [0.5, 0.6, 0.3]])
+    model.log_emissions.assign(emissions)
+    tags, score = model.decode(model(np.array([[1, 2, 1]])))
+    assert tags.numpy().tolist() == [[2, 2, 2]]
+    np.testing.assert_allclose(np.exp(score), [0.0147], rtol=1e-5)
+
+
+def test_empty_sentences_and_single_tokens():
+    model = learned(use_end=True)
+    out = model(np.array([[0, 0], [2, 0]]))
+    assert out["log_likelihood"][0] == 0 and np.isfinite(out["log_likelihood"][1])
+    tags, score = model.decode(out)
+    assert tags.numpy()[0].tolist() == [0, 0] and score[0] == 0
+    assert [len(one) for one in model.decode_sentences([[], [2]])] == [0, 1]
+    assert model(np.zeros([2, 0], "int32"))["log_likelihood"].numpy().tolist() == [0, 0]
+
+
+def test_a_mask_of_its_own_may_have_holes():
+    model = learned()
+    mask = [[True, False, True, True]]
+    holes = model({"token_ids": np.array([[1, 5, 2, 4]]), "mask": tf.constant(mask)})
+    plain = model(np.array([[1, 2, 4]]))
+    np.testing.assert_allclose(holes["log_likelihood"], plain["log_likelihood"], rtol=1e-6)
+    expected = model.decode(plain)[0].numpy()[0]
+    assert model.decode(holes)[0].numpy()[0].tolist() == [expected[0], 0, *expected[1:]]
+
+
+def test_unknown_tokens_say_nothing_or_what_hapaxes_say():
+    uniform, hapax = (HMMTagger(4, TAGS, unknown=how) for how in ("uniform", "hapax"))
+    for model in (uniform, hapax):
+        model.fit_counts([[1, 1, 2, 4, 4]], [[0, 0, 1, 2, 2]], smoothing=0.5)
+    np.testing.assert_allclose(np.exp(uniform.log_emissions[3]), 1 / 3, rtol=1e-6)
+    known = np.exp(uniform.log_emissions)[[1, 2, 4]].sum(0)
+    np.testing.assert_allclose(known, 1, rtol=1e-6)  # nothing is set aside
+    np.testing.assert_allclose(np.exp(hapax.log_emissions)[1:].sum(0), 1, rtol=1e-6)
+    np.testing.assert_allclose(
+        np.exp(hapax.log_emissions[3]), [0.5 / 4, 1.5 / 4, 0.5 / 4], rtol=1e-6
+    )
+
+
+def test_predict_gives_tags_and_their_posteriors():
+    model = learned()
+    ids = np.array([[1, 2, 4], [5, 0, 0]])
+    found = model.predict(ids, verbose=0)
+    out = model(ids)
+    marginals = model.marginals(out).numpy()
+    assert found["tags"].tolist() == model.decode(out)[0].numpy().tolist()
+    expected = np.take_along_axis(marginals, found["tags"][..., None], 2)[..., 0]
+    np.testing.assert_allclose(found["confidences"], expected, atol=1e-6)
+    assert found["mask"].tolist() == [[True] * 3, [True, False, False]]
+
+
+def test_saves_and_exports_decoding(tmp_path):
+    model = learned(unknown="hapax", use_end=True, scheme="bio")
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.get_config() == model.get_config()
+    sentences = random_sentences(12, seed=3)
+    for one, other in zip(*(m.decode_sentences(sentences) for m in (model, loaded)), strict=True):
+        assert one.tolist() == other.tolist()
+
+    module = tf.Module()
+    module.model = loaded
+    module.serve = tf.function(
+        lambda ids: loaded.decode(loaded(ids)), [tf.TensorSpec([None, None], "int32")]
+    )
+    tf.saved_model.save(module, tmp_path / "saved")
+    served = tf.saved_model.load(tmp_path / "saved")
+    for function in saved_functions(tmp_path / "saved"):
+        assert not function.attr["_XlaMustCompile"].b
+    tags, _ = served.serve(np.array([[1, 2, 3]], "int32"))
+    assert tags.numpy()[0].tolist() == viterbi_loop(model, [1, 2, 3])
+
+
+def saved_functions(folder):
+    graph = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    return graph.meta_graphs[0].graph_def.library.function
+
+
+def penalised(model, sentences, counts, weight, k):
+    """Log likelihood of sentences, tagged counts, and the smoothing as so many more counts."""
+    total = sum(np.log(sum(all_paths(model, one).values())) for one in sentences if one)
+    logs = [np.log(table) for table in tables(model)]
+    names = "initial", "transitions", "emissions", "end"
+    rows = [slice(None), slice(None), [i for i in range(1, SIZE + 1) if i != UNKNOWN], slice(None)]
+    for name, log, row in zip(names, logs, rows, strict=True):
+        if name != "end" or model.use_end:
+            total += ((weight * getattr(counts, name)[row] + k) * log[row]).sum()
+    return total
+
+
+@pytest.mark.parametrize("use_end", [False, True])
+def test_baum_welch_never_lowers_the_likelihood(use_end):
+    model = learned(smoothing=0.5, use_end=use_end)
+    sentences = random_sentences(60, seed=9)
+    seen = []
+    found = model.baum_welch(sentences, 8, progress=lambda step, value: seen.append(value))
+    assert len(found) == 9 and seen == found[1:]
+    assert (np.diff(found) > -1e-3).all() and found[-1] > found[0] + 5
+    probabilities = tables(model)
+    following = probabilities[1].sum(1) + (probabilities[3] if use_end else 0)
+    np.testing.assert_allclose(following, 1, rtol=1e-5)
+    np.testing.assert_allclose(probabilities[0].sum(), 1, rtol=1e-5)
+
+
+def test_baum_welch_likelihood_is_that_of_all_paths():
+    model = learned(use_end=True)
+    sentences = random_sentences(15, seed=2)
+    expected = sum(np.log(sum(all_paths(model, one).values())) for one in sentences if one)
+    np.testing.assert_allclose(model.baum_welch(sentences, 0), [expected], rtol=1e-5)
+
+
+def test_one_step_by_enumeration():
+    """Expected counts, path by path."""
+    model = learned(unknown="hapax", use_end=True)
+    sentences = random_sentences(20, longest=5, seed=4)
+    expected = np.zeros(3), np.zeros([3, 3]), np.zeros([SIZE + 1, 3]), np.zeros(3)
+    for sentence in filter(None, sentences):
+        paths = all_paths(model, sentence)
+        total = sum(paths.values())
+        for path, p in paths.items():
+            expected[0][path[0]] += p / total
+            expected[3][path[-1]] += p / total
+            np.add.at(expected[1], (path[:-1], path[1:]), p / total)
+            np.add.at(expected[2], (sentence, path), p / total)
+    model.baum_welch(sentences, 1, smoothing=0.3)
+    logs = HMMCounts(*expected).log_tables(0.3, use_end=True)
+    for name, table in zip(
+        ("initial", "transitions", "emissions", "end"), tables(model), strict=True
+    ):
+        np.testing.assert_allclose(table, np.exp(logs[name]), atol=1e-5)
+
+
+def test_tagged_counts_stay_in_baum_welch():
+    model = HMMTagger(SIZE, TAGS, unknown_id=UNKNOWN, use_end=True)
+    counts = model.fit_counts(*tagged_sentences(), smoothing=0.2)
+    sentences = random_sentences(30, longest=5, seed=9)
+    values = [penalised(model, sentences, counts, 0.5, 0.2)]
+    for _ in range(4):
+        model.baum_welch(sentences, 1, counts, counts_weight=0.5, smoothing=0.2)
+        values.append(penalised(model, sentences, counts, 0.5, 0.2))
+    assert (np.diff(values) > -1e-3).all() and values[-1] > values[0]
+
+
+def test_a_tag_that_is_never_followed():
+    model = HMMTagger(3, ["x", "."])
+    model.fit_counts([[1, 2], [1, 1, 2]], [[0, 1], [0, 0, 1]], smoothing=0)
+    assert model.decode_sentences([[1, 2], [1, 2, 1]])[0].tolist() == [0, 1]
+
+
+def test_one_tag():
+    model = HMMTagger(3, ["x"])
+    model.fit_counts([[1, 2]], [[0, 0]])
+    assert model.decode_sentences([[1, 3, 2]])[0].tolist() == [0, 0, 0]
+
+
+def test_a_tag_without_tokens():
+    with pytest.raises(ValueError, match="No token of the training text has the tag I: leave"):
+        HMMTagger(4, TAGS).fit_counts([[1, 2]], [[0, 1]])
+
+
+def test_counts_of_another_model():
+    counts = HMMTagger(4, ["x"]).fit_counts([[1]], [[0]])
+    with pytest.raises(ValueError, match="counts of 5 tokens and 1 tags; got 4 and 1"):
+        HMMTagger(5, ["x"]).set_counts(counts)
+
+
+def test_nothing_to_learn_from():
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        learned().baum_welch([[]], 1)
+    with pytest.raises(ValueError, match="token id 8; expected 1 to 7"):
+        learned().decode_sentences([[1], [8]])
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"vocabulary_size": 0}, "at least 1"),
+        ({"tags": []}, "different strings"),
+        ({"tags": ["a", "a"]}, "different strings"),
+        ({"unknown_id": 8}, r"1 to `vocabulary_size` \(7\); got 8"),
+        ({"unknown": "none"}, "must be one of"),
+    ],
+)
+def test_bad_options(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        HMMTagger(**{"vocabulary_size": SIZE, "tags": TAGS, **kwargs})
+
+
+def weighted_token_scores(gold, predicted):
+    """Precision, recall and F1 as luopeixiang's program has them."""
+    gold, predicted = np.array(gold), np.array(predicted)
+    scores, weights = [], []
+    for tag in np.unique(gold):
+        right = ((gold == tag) & (predicted == tag)).sum()
+        precision, recall = right / (predicted == tag).sum(), right / (gold == tag).sum()
+        f1 = 2 * precision * recall / (precision + recall + 1e-10)
+        scores.append([precision, recall, f1])
+        weights.append((gold == tag).sum())
+    return np.average(scores, axis=0, weights=weights)
+
+
+def span_f1(gold, predicted):
+    gold, predicted = (
+        {(n, *span) for n, one in enumerate(each) for span in tag_sequences.spans(one, "bmes")}
+        for each in (gold, predicted)
+    )
+    return 2 * len(gold & predicted) / (len(gold) + len(predicted))
+
+
+def test_the_published_figures(tfreps_data):
+    """resume_ner: luopeixiang's README to the last digit, and what smoothing makes of it."""
+    folder = tfreps_data / "resume_ner"
+    if not folder.is_dir():
+        pytest.skip(f"needs {folder}")
+    train, test = (read_tagged(folder / f"{part}.char.bmes") for part in ("train", "test"))
+    names = sorted({tag for sentence in train for tag in sentence.tags})
+    tokens = ["<S>", "</S>", "<UNK>", *sorted({t for s in train for t in s.tokens})]
+    token_ids = {token: line for line, token in enumerate(tokens, 1)}
+    ids = [[[token_ids.get(t, 3) for t in s.tokens] for s in part] for part in (train, test)]
+    model = HMMTagger(len(tokens), names, "bmes")
+    counts = model.fit_counts(ids[0], [[names.index(t) for t in s.tags] for s in train])
+    gold = [sentence.tags for sentence in test]
+
+    def figures(model):
+        found = [[names[tag] for tag in tags] for tags in model.decode_sentences(ids[1])]
+        scores = weighted_token_scores(sum(gold, []), sum(found, []))
+        return [f"{score:.4f}" for score in (*scores, span_f1(gold, found))]
+
+    model.set_counts(counts, floor=1e-10)
+    assert figures(model) == ["0.9149", "0.9122", "0.9130", "0.8365"]
+    model.set_counts(counts, floor=1e-8)
+    assert figures(model) == ["0.9165", "0.9138", "0.9146", "0.8397"]
+    model.set_counts(counts, smoothing=0.1)
+    assert figures(model) == ["0.9290", "0.9240", "0.9255", "0.8736"]
+    # The article's rule on sentences of one token changes nothing here: there is none.
+    assert min(len(sentence.tokens) for sentence in train) > 1

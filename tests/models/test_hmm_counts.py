@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+
+from tfreps.models.hmm_counts import LOG_ZERO, HMMCounts
+
+# Ids: 1 "a", 2 "b", 3 unknown; tags 0 and 1. One sentence is empty, one has a single token.
+TOKENS = [[1, 2, 1], [], [2], [1, 1]]
+TAGS = [[0, 1, 0], [], [1], [0, 0]]
+
+
+def counted(**kwargs):
+    return HMMCounts.from_sentences(TOKENS, TAGS, vocabulary_size=3, num_tags=2, **kwargs)
+
+
+def loops(sentences, tagged, vocabulary_size, num_tags):
+    """The four tables, counted one event at a time."""
+    initial, end = np.zeros(num_tags), np.zeros(num_tags)
+    transitions = np.zeros([num_tags, num_tags])
+    emissions = np.zeros([vocabulary_size + 1, num_tags])
+    for tokens, tags in zip(sentences, tagged, strict=True):
+        for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
+            emissions[token, tag] += 1
+            if place == 0:
+                initial[tag] += 1
+            else:
+                transitions[tags[place - 1], tag] += 1
+            if place == len(tags) - 1:
+                end[tag] += 1
+    return initial, transitions, emissions, end
+
+
+def assert_counts(counts, expected):
+    found = counts.initial, counts.transitions, counts.emissions, counts.end
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_counts_by_hand():
+    emissions = [[0, 0], [4, 0], [0, 2], [0, 0]]
+    assert_counts(counted(), ([2, 1], [[1, 1], [1, 0]], emissions, [2, 1]))
+
+
+def test_counts_as_loops_do():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 9, 200)
+    tokens = [rng.integers(1, 12, n).tolist() for n in lengths]
+    tags = [rng.integers(0, 4, n).tolist() for n in lengths]
+    counts = HMMCounts.from_sentences(tokens, tags, 11, 4)
+    assert_counts(counts, loops(tokens, tags, 11, 4))
+
+
+def test_single_tokens_are_skipped_as_in_the_article():
+    """Its loop over `label[:-1]` sees no first tag where there is only one."""
+    np.testing.assert_array_equal(counted(skip_single_tokens=True).initial, [2, 0])
+    np.testing.assert_array_equal(counted(skip_single_tokens=True).end, [2, 1])
+
+
+def test_add_k_by_hand():
+    k = {"initial": 1.0, "transition": 0.5, "emission": 0.25, "end": 2.0}
+    tables = counted().log_tables(k)
+    np.testing.assert_allclose(np.exp(tables["initial"]), [3 / 5, 2 / 5], rtol=1e-6)
+    transitions = [[1.5 / 3, 1.5 / 3], [1.5 / 2, 0.5 / 2]]
+    np.testing.assert_allclose(np.exp(tables["transitions"]), transitions, rtol=1e-6)
+    one, other = 4.75, 2.75  # sums of the columns
+    emissions = [[1, 1], [4.25 / one, 0.25 / other], [0.25 / one, 2.25 / other]]
+    emissions += [[0.25 / one, 0.25 / other]]
+    np.testing.assert_allclose(np.exp(tables["emissions"]), emissions, rtol=1e-6)
+    assert tables["end"] is None
+
+
+def test_the_end_shares_the_sum_of_the_transitions():
+    tables = counted().log_tables(
+        {**dict.fromkeys(("initial", "emission"), 1), "transition": 1, "end": 2}, use_end=True
+    )
+    following = np.exp(tables["transitions"]).sum(1) + np.exp(tables["end"])
+    np.testing.assert_allclose(following, 1, rtol=1e-6)
+    np.testing.assert_allclose(np.exp(tables["end"]), [4 / 8, 3 / 6], rtol=1e-6)
+
+
+def test_floor_replaces_zeros_before_dividing():
+    tables = counted().log_tables(floor=0.5)
+    np.testing.assert_allclose(np.exp(tables["transitions"][1]), [1 / 1.5, 0.5 / 1.5], rtol=1e-6)
+    np.testing.assert_allclose(np.exp(tables["emissions"][2]), [0.5 / 5, 2 / 3], rtol=1e-6)
+
+
+def test_without_smoothing_zeros_stay_zeros():
+    tables = counted().log_tables(smoothing=0)
+    assert tables["transitions"][1, 1] == LOG_ZERO
+    assert np.exp(tables["emissions"][1:]).sum(0).tolist() == [1, 1]
+    assert all(np.isfinite(table).all() for table in tables.values() if table is not None)
+
+
+def test_tokens_left_out_have_no_share():
+    tables = counted().log_tables(smoothing=1, left_out=[3])
+    np.testing.assert_allclose(np.exp(tables["emissions"][1:]).sum(0), 1, rtol=1e-6)
+    assert (tables["emissions"][3] == LOG_ZERO).all()
+
+
+def test_hapaxes_count_as_unknown_once():
+    counts = HMMCounts.from_sentences([[1, 2, 4, 4, 3]], [[0, 1, 0, 0, 1]], 4, 2)
+    np.testing.assert_array_equal(counts.hapaxes, [1, 2])
+    with_unknown = counts.with_unknown(3)
+    np.testing.assert_array_equal(with_unknown.emissions[3], [1, 2])  # 1 and 2, and its own
+    np.testing.assert_array_equal(counts.emissions[3], [0, 1])
+
+
+def test_plus_weighs():
+    assert_counts(
+        counted().plus(counted(), 0.5),
+        [1.5 * array for array in loops(TOKENS, TAGS, 3, 2)],
+    )
+
+
+@pytest.mark.parametrize(
+    "tokens, tags, message",
+    [
+        ([], [], "no token in 0 sentences"),
+        ([[], []], [[], []], "no token in 2 sentences"),
+        ([[1]], [[0], [1]], "1 sentences of tokens and 2 of tags"),
+        ([[1], [1, 2]], [[0], [1]], "Sentence 2 has 2 tokens and 1 tags"),
+        ([[1], [], [0]], [[0], [], [1]], "Sentence 3 has the token id 0; expected 1 to 3"),
+        ([[1, 4]], [[0, 1]], "token id 4"),
+        ([[1, 2]], [[0, 2]], "Sentence 1 has the tag id 2; expected 0 to 1"),
+        ([[1, 2]], [[0, -1]], "tag id -1"),
+    ],
+)
+def test_bad_sentences(tokens, tags, message):
+    with pytest.raises(ValueError, match=message):
+        HMMCounts.from_sentences(tokens, tags, 3, 2)
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"smoothing": 1, "floor": 1e-8}, "not both"),
+        ({"smoothing": -1}, "must not be negative; got -1 for initial"),
+        ({"smoothing": float("nan")}, "must not be negative"),
+        ({"smoothing": {"initial": 1}}, "one for each of initial, transition, emission, end"),
+        ({"floor": 0}, "above 0"),
+    ],
+)
+def test_bad_smoothing(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        counted().log_tables(**kwargs)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_bad_counts(value):
+    with pytest.raises(ValueError, match="initial counts must be finite and not negative"):
+        HMMCounts([value], [[1]], [[0], [1]], [1])
+
+
+def test_bad_shapes():
+    with pytest.raises(ValueError, match=r"transition counts must have the shape \(2, 2\)"):
+        HMMCounts([1, 1], [[1, 1]], [[0, 0]], [1, 1])

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from tests.models.test_hmm import learned, random_sentences, viterbi_loop
+from tfreps.models import hmm_sentences
+from tfreps.models.hmm_sentences import batches, even_lengths
+
+
+def rows_of(found):
+    return [row for rows, _ in found for row in rows]
+
+
+@pytest.mark.parametrize("even", [False, True])
+def test_every_sentence_is_in_one_batch(even, monkeypatch):
+    monkeypatch.setattr(hmm_sentences, "MAX_TOKENS", 40)
+    monkeypatch.setattr(hmm_sentences, "COMPILED_TOKENS", 40)
+    sentences = random_sentences(30, longest=25)
+    flat_ids, lengths = hmm_sentences.flat(sentences)
+    found = list(batches(flat_ids, lengths, even))
+    assert sorted(rows_of(found)) == [n for n, one in enumerate(sentences) if len(one)]
+    for rows, ids in found:
+        assert ids.size <= max(40, ids.shape[1])
+        for row, padded in zip(rows, ids, strict=False):
+            assert padded[padded > 0].tolist() == sentences[row]
+            assert padded[: len(sentences[row])].all()
+        assert not ids[len(rows) :].any()
+
+
+def test_even_batches_have_few_shapes():
+    flat_ids, lengths = hmm_sentences.flat(random_sentences(300, longest=100))
+    shapes = {ids.shape for _, ids in batches(flat_ids, lengths, even=True)}
+    assert {length for _, length in shapes} <= set(even_lengths(100))
+    assert len(shapes) == len({length for _, length in shapes}) <= 9
+
+
+def test_even_lengths_grow():
+    assert even_lengths(1) == [8]
+    assert even_lengths(50) == [8, 12, 16, 24, 32, 48, 64]
+
+
+def test_no_sentences_no_batches():
+    assert list(batches(*hmm_sentences.flat([]))) == []
+    assert list(batches(*hmm_sentences.flat([[], []]), even=True)) == []
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_decodes_as_the_loop_does(jit_compile, monkeypatch):
+    monkeypatch.setattr(hmm_sentences, "MAX_TOKENS", 60)
+    model = learned(use_end=True)
+    sentences = [[], *random_sentences(20, longest=8), [3], []]
+    found = model.decode_sentences(sentences, jit_compile)
+    for tags, sentence in zip(found, sentences, strict=True):
+        assert tags.dtype == np.int32
+        assert tags.tolist() == viterbi_loop(model, sentence)
