@@ -123,6 +123,7 @@ def test_tokens_with_spaces_and_numbers(tmp_path):
     "data, message",
     [
         (b"b 1 2\na 1 x\n", "line 2: expected 2 numbers after the token 'a'"),
+        (b"b 1 2\na 1 2\x0b3\n", "line 2: expected 2 numbers after the token 'a'; there are 3"),
         (b"a nan 2\n", "line 1: the vector of 'a' is not finite"),
         (b"a 1e39 2\n", "line 1: the vector of 'a' is not finite"),
         (b"b 1 2\na 1\n", "line 2: expected a token and 2 numbers"),

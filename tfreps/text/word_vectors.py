@@ -112,6 +112,8 @@ def _numbers(row: VectorRow) -> np.ndarray:
         try:
             with np.errstate(over="ignore"):  # becomes infinite, which is looked for below
                 vector = np.array(row.numbers.split(), np.float64).astype(np.float32)
+            if len(vector) != row.dimension:
+                raise ValueError(f"there are {len(vector)}")
         except ValueError as error:
             raise ValueError(
                 f"{row.place}: expected {row.dimension} numbers after the token "
