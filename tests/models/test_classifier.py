@@ -1,0 +1,106 @@
+"""Classifier: learns by fit under every pooling, weighs, saves, exports."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.models.toy import labelled
+from tfreps.models import BiLSTMEncoder, Classifier, TextCNN, TokenEmbedder
+
+LABELS = ["without", "with"]
+IDS = np.array([[1, 2, 3], [4, 0, 0], [0, 0, 0]], "int32")
+
+
+def embedder():
+    return TokenEmbedder(vocabulary_size=6, embedding_dim=8)
+
+
+def make(**kwargs):
+    return Classifier(BiLSTMEncoder(embedder(), units=8), LABELS, **{"dropout": 0.1, **kwargs})
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean_max", "attention", "pooled"])
+def test_learns_saves_and_loads(pooling, tmp_path):
+    model = make(pooling=pooling, hidden_units=8)
+    model.compile(keras.optimizers.Adam(0.02))
+    data = labelled(512)
+    history = model.fit(data, validation_data=labelled(64, seed=1), epochs=12, verbose=0).history
+    assert sorted(history) == ["accuracy", "loss", "val_accuracy", "val_loss"]
+    assert history["val_accuracy"][-1] > 0.92
+    out = model.predict(data, verbose=0)
+    assert out["labels"].dtype == "int32" and out["probabilities"].dtype == "float32"
+    y = np.concatenate([labels for _, labels in data])
+    measured = model.evaluate(data, verbose=0, return_dict=True)["accuracy"]
+    assert measured == pytest.approx((out["labels"] == y).mean())
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras").predict(data, verbose=0)
+    for name in out:
+        np.testing.assert_array_equal(out[name], again[name])
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "mean_max", "attention", "first", "pooled"])
+def test_every_pooling_ignores_padding_and_takes_empty_texts(pooling):
+    model = make(pooling=pooling)
+    out = model({"token_ids": IDS})
+    wider = model({"token_ids": np.pad(IDS, [(0, 0), (0, 3)])})
+    np.testing.assert_allclose(out["logits"], wider["logits"], atol=1e-6)
+    np.testing.assert_allclose(out["logits"][2], model.bias, atol=1e-7)
+    np.testing.assert_allclose(tf.reduce_sum(out["probabilities"], 1), 1.0, atol=1e-6)
+
+
+def test_the_loss_is_weighted():
+    model = Classifier(embedder(), LABELS, dropout=0.0, class_weights=[1.0, 3.0])
+    model.compile("sgd")
+    outputs, y = model({"token_ids": IDS}), np.array([0, 1, 1])
+    nll = -np.log(outputs["probabilities"].numpy()[np.arange(3), y])
+    weight = np.array([0.5, 1.0, 2.0])
+    found = model.compute_loss(y=y, y_pred=outputs, sample_weight=weight)
+    np.testing.assert_allclose(found, (weight * [1.0, 3.0, 3.0] * nll).mean(), rtol=1e-5)
+    found = model.compute_loss(y=y, y_pred=outputs)
+    np.testing.assert_allclose(found, ([1.0, 3.0, 3.0] * nll).mean(), rtol=1e-5)
+
+
+def test_accuracy_counts_texts_and_not_weights():
+    model = Classifier(embedder(), LABELS, dropout=0.0)
+    model.compile("sgd")
+    y = 1 - model.predict({"token_ids": IDS}, verbose=0)["labels"]
+    y[0] = 1 - y[0]  # one right, two wrong
+    figures = [
+        model.evaluate({"token_ids": IDS}, y, sample_weight=w, verbose=0, return_dict=True)
+        for w in (None, np.array([9.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0]))
+    ]
+    assert [f["accuracy"] for f in figures] == pytest.approx([1 / 3, 1 / 3, 1 / 2])
+
+
+def test_exports_itself(tmp_path):
+    model = Classifier(TextCNN(embedder(), filters=4), LABELS, pooling="pooled")
+    spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
+    model.export(tmp_path, verbose=False, input_signature=[spec])
+    loaded = tf.saved_model.load(tmp_path)
+    served, expected = loaded.serve({"token_ids": IDS}), model({"token_ids": IDS})
+    np.testing.assert_allclose(served["probabilities"], expected["probabilities"], atol=1e-6)
+
+
+def test_label_ids_out_of_range():
+    model = make()
+    model.compile("sgd")
+    for wrong in -1, 2:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="label ids must lie in 0..1"):
+            model.train_on_batch({"token_ids": IDS}, np.array([0, 1, wrong]))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"labels": ["a", "a"]}, "no two alike"),
+        ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
+        ({"dropout": 1.0}, "below 1; got 1.0"),
+        ({"hidden_units": 0}, "at least 1, or None; got 0"),
+        ({"class_weights": [1.0]}, r"one factor .* for each of .*; got \[1.0\]"),
+        ({"pooling": "pooled"}, "`pooled_dim`; TokenEmbedder has none"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        Classifier(embedder(), **{"labels": LABELS, **options})

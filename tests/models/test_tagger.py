@@ -1,0 +1,215 @@
+"""Tagger: learns by fit, never breaks its scheme, weighs, saves, exports."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences, tagged
+from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
+from tfreps.text import tags as schemes
+
+
+def make(**kwargs):
+    embedder = TokenEmbedder(vocabulary_size=VOCABULARY_SIZE, embedding_dim=8)
+    options = {"scheme": "bio", "dropout": 0.0, **kwargs}
+    return Tagger(BiLSTMEncoder(embedder, units=12), TAGS, **options)
+
+
+def randomise(model, scale=3.0):
+    rng = np.random.default_rng(1)
+    for weight in model.trainable_weights:
+        weight.assign(scale * rng.normal(size=weight.shape))
+
+
+def illegal(outputs):
+    rows = zip(outputs["tags"], outputs["mask"], strict=True)
+    named = [[TAGS[i] for i in tags[mask]] for tags, mask in rows]
+    return sum(len(schemes.illegal_transitions(tags, "bio")) for tags in named)
+
+
+@pytest.mark.parametrize("use_crf", [True, False])
+def test_learns_saves_and_loads(use_crf, tmp_path):
+    model = make(use_crf=use_crf, dropout=0.1)
+    model.compile(keras.optimizers.Adam(0.02))
+    history = model.fit(tagged(), validation_data=tagged(64, seed=1), epochs=12, verbose=0).history
+    assert sorted(history) == ["loss", "val_accuracy", "val_loss", "val_span_f1"]
+    assert history["val_span_f1"][-1] > 0.95 and history["val_accuracy"][-1] > 0.97
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    one, other = model.predict(tagged(64)), loaded.predict(tagged(64))
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name])
+    assert loaded.evaluate(tagged(64, seed=1), verbose=0, return_dict=True) == pytest.approx(
+        {name[4:]: figures[-1] for name, figures in history.items() if "val_" in name}, abs=1e-5
+    )
+    assert len(loaded.trainable_weights) == len(model.trainable_weights)
+
+
+@pytest.mark.parametrize("use_crf", [True, False])
+def test_predict_tells_tags_and_their_marginals(use_crf):
+    model = make(use_crf=use_crf, constrain="none")
+    randomise(model, 1.0)
+    features = {"token_ids": sentences(16)[0]}
+    out, outputs = model.predict(features, verbose=0), model(features)
+    assert {n: a.dtype.name for n, a in out.items()} == {
+        "tags": "int32",
+        "confidences": "float32",
+        "mask": "bool",
+    }
+    mask = features["token_ids"] > 0
+    np.testing.assert_array_equal(out["mask"], mask)
+    assert not out["tags"][~mask].any() and not out["confidences"][~mask].any()
+    if use_crf:
+        marginals = model.crf.marginals(outputs["emissions"], outputs["mask"]).numpy()
+    else:
+        marginals = tf.nn.softmax(outputs["emissions"]).numpy()
+        np.testing.assert_array_equal(out["tags"][mask], marginals.argmax(-1)[mask])
+    expected = np.take_along_axis(marginals, out["tags"][..., None], -1)[..., 0]
+    np.testing.assert_allclose(out["confidences"][mask], expected[mask], atol=1e-5)
+
+
+@pytest.mark.parametrize("use_crf", [True, False])
+def test_illegal_sequences_never_come_out(use_crf):
+    wild = make(use_crf=use_crf, constrain="none")
+    randomise(wild)
+    assert illegal(wild.predict(tagged())) > 0
+    for constrain in "both", "decode":
+        tame = make(use_crf=use_crf, constrain=constrain)
+        tame.set_weights(wild.get_weights())
+        assert illegal(tame.predict(tagged())) == 0
+        paths = tame.decode({"token_ids": sentences(32)[0]}, k=2)[0].numpy()
+        mask = sentences(32)[0] > 0
+        assert illegal({"tags": paths[:, 0], "mask": mask}) == 0
+        long = mask.sum(axis=1) > 1
+        assert illegal({"tags": paths[long, 1], "mask": mask[long]}) == 0
+        assert (paths[long, 0] != paths[long, 1]).any(axis=1).all()
+
+
+def test_the_loss_is_the_heads():
+    ids, tags = sentences(8)
+    features, weight = {"token_ids": ids}, np.linspace(0.5, 2.0, 8).astype("float32")
+    with_crf, without = make(), make(use_crf=False)
+    for model in with_crf, without:
+        randomise(model, 0.5)
+        model.compile("sgd")
+    outputs = with_crf(features)
+    nll = -with_crf.crf.log_likelihood(outputs["emissions"], np.maximum(tags, 0), outputs["mask"])
+    found = with_crf.compute_loss(y=tags, y_pred=outputs, sample_weight=weight)
+    np.testing.assert_allclose(found, (weight * nll.numpy()).mean(), rtol=1e-5)
+    outputs = without(features)
+    log = tf.nn.log_softmax(outputs["emissions"]).numpy()
+    nll = np.array(
+        [
+            -sum(row[t, tag] for t, tag in enumerate(y) if tag >= 0)
+            for row, y in zip(log, tags, strict=True)
+        ]
+    )
+    for given in weight, np.broadcast_to(weight[:, None], tags.shape):
+        found = without.compute_loss(y=tags, y_pred=outputs, sample_weight=given)
+        np.testing.assert_allclose(found, (weight * nll).mean(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("use_crf", [True, False])
+def test_weight_zero_is_not_there(use_crf):
+    """A token of weight 0 has no say in a softmax, a sentence in neither."""
+    ids, tags = sentences(8)
+    wrong, weight = tags.copy(), np.ones([8], "float32")
+    wrong[3], weight[3] = (tags[3] + 1) % 3, 0.0
+    model = make(use_crf=use_crf, constrain="none")
+    model.compile("sgd")
+    outputs = model({"token_ids": ids})
+    losses = [model.compute_loss(y=y, y_pred=outputs, sample_weight=weight) for y in (tags, wrong)]
+    np.testing.assert_allclose(*losses, rtol=1e-6)
+
+
+def test_losses_of_layers_are_added():
+    model = make()
+    model.compile("sgd")
+    ids, tags = sentences(4)
+    outputs = model({"token_ids": ids})
+    before = model.compute_loss(y=tags, y_pred=outputs)
+    model.encoder.add_weight(shape=(), initializer="ones", regularizer=keras.regularizers.L2(3.0))
+    after = model.compute_loss(y=tags, y_pred=outputs)
+    assert float(after - before) == pytest.approx(3.0, abs=1e-4)
+
+
+def test_batches_of_any_length():
+    model = make()
+    randomise(model, 1.0)
+    ids = sentences(40)[0]
+    whole = model.predict({"token_ids": ids}, verbose=0)
+    order = np.argsort((ids > 0).sum(axis=1), kind="stable")
+    parts = [ids[rows] for rows in np.array_split(order, 4)]
+    parts = [part[:, : (part > 0).sum(axis=1).max()] for part in parts]
+    spec = ({"token_ids": tf.TensorSpec([None, None], "int32")},)
+    batches = tf.data.Dataset.from_generator(
+        lambda: (({"token_ids": part},) for part in parts), output_signature=spec
+    )
+    found = model.predict(batches)
+    np.testing.assert_array_equal(found["tags"], whole["tags"][order])
+    np.testing.assert_allclose(found["confidences"], whole["confidences"][order], atol=1e-5)
+
+
+def test_exports_what_tags_raw_features(tmp_path):
+    model = make()
+    randomise(model, 1.0)
+    module = tf.Module()
+    module.model = model
+    spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
+    module.tag = tf.function(model.tag, input_signature=[spec])
+    graph = module.tag.get_concrete_function().graph.as_graph_def()
+    compiled = [f for f in graph.library.function if f.attr["_XlaMustCompile"].b]
+    assert compiled == []
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    features = {"token_ids": tf.constant(sentences(8)[0])}
+    served, expected = loaded.tag(features), model.tag(features)
+    np.testing.assert_array_equal(served["tags"], expected["tags"])
+    np.testing.assert_allclose(served["confidences"], expected["confidences"], atol=1e-6)
+
+
+def test_a_softmax_never_learns_transitions():
+    model = make(use_crf=False)
+    model.trainable = False
+    model.trainable = True
+    model.compile(keras.optimizers.Adam(0.1))
+    model.fit(tagged(32), verbose=0)
+    assert not np.any(model.crf.transitions)
+
+
+@pytest.mark.parametrize("use_crf", [True, False])
+def test_tag_ids_out_of_range(use_crf):
+    model = make(use_crf=use_crf)
+    model.compile("sgd")
+    features = {"token_ids": np.ones([2, 3], "int32")}
+    for wrong in -1, 3:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="tag ids must lie in 0..2"):
+            model.train_on_batch(features, np.full([2, 3], wrong))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"tags": ["O", "O"]}, "no two alike"),
+        ({"tags": []}, "one at least"),
+        ({"tags": ["O", "PER"]}, "'PER'"),
+        ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),
+        ({"dropout": -0.1}, "below 1; got -0.1"),
+        ({"use_projection": False}, "one score per tag, 3; it has 4"),
+    ],
+)
+def test_wrong_options(options, message):
+    embedder = TokenEmbedder(vocabulary_size=5, embedding_dim=4)
+    with pytest.raises(ValueError, match=message):
+        Tagger(embedder, **{"tags": TAGS, "scheme": "bio", **options})
+
+
+def test_an_encoder_without_a_width():
+    with pytest.raises(ValueError, match="`output_dim`; Dense has none"):
+        Tagger(keras.layers.Dense(3), TAGS)
+
+
+def test_an_empty_data_set():
+    with pytest.raises(ValueError, match="the data set is empty"):
+        make().predict(tagged(8).take(0))
