@@ -6,6 +6,7 @@ _HOMES = {
     "CorpusCounts": "corpus_counts",
     "LMBatches": "lm_batches",
     "LabelledText": "labelled",
+    "SequenceBatches": "sequence_batches",
     "TaggedSentence": "tagged",
     "class_counts": "splits",
     "count_corpus": "corpus_counts",

@@ -1,5 +1,6 @@
 """Raw texts to tokens inside a TensorFlow graph: at spaces, by character, or by word."""
 
+import itertools
 from collections.abc import Sequence
 
 from tfreps.text.splitting import split_tokens
@@ -77,9 +78,14 @@ def tokenize_texts(texts: Sequence[str], how: str = "spaces") -> list[list[str]]
     if isinstance(texts, str | bytes):
         raise ValueError(f"`texts` must be a list of strings; got the string {texts[:40]!r}.")
     texts, tokens = list(texts), []
+    strings: dict[bytes, str] = {}  # equal tokens share one string
     for start in range(0, len(texts), _TEXTS_AT_A_TIME):
-        rows = tokenize(tf.constant(texts[start : start + _TEXTS_AT_A_TIME]), how).numpy()
-        tokens += [[token.decode("utf-8") for token in row if token] for row in rows.tolist()]
+        rows = tokenize(tf.constant(texts[start : start + _TEXTS_AT_A_TIME]), how)  # [N, T]
+        real = rows != ""
+        flat = iter(rows[real].numpy().tolist())
+        for length in tf.math.count_nonzero(real, axis=1).numpy().tolist():
+            own = itertools.islice(flat, length)
+            tokens.append([strings.get(t) or strings.setdefault(t, t.decode()) for t in own])
     return tokens
 
 

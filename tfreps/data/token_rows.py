@@ -1,0 +1,91 @@
+"""TokenRows: sentences as rows of their distinct tokens, and any feature of tokens by batch."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+_TOKENS_AT_A_TIME = 1 << 16
+
+
+class TokenRows:
+    """Computes the features of every distinct token once, and gathers them for each batch.
+
+    Exact for features that look at one token alone, as `tfreps.text.TokenFeatures` does.
+
+    Args:
+        sentences: lists of tokens.
+        features: function from tokens, a str tensor `[B, T]`, to a dict of tensors `[B, T, ...]`.
+        max_length: int or None. Longer sentences are cut.
+
+    Attributes:
+        lengths: int64 `[N]`, tokens of each sentence, after the cut.
+
+    Raises:
+        ValueError: a sentence is no list of strings, or holds `""`, which stands for padding.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[Sequence[str]],
+        features: Callable,
+        max_length: int | None,
+    ):
+        rows: dict[str, int] = {"": 0}  # token -> its row; row 0 is padding
+        flat: list[int] = []
+        lengths = []
+        for number, sentence in enumerate(sentences):
+            if isinstance(sentence, str | bytes):
+                raise ValueError(
+                    f"Every sentence must be a list of tokens; sentence {number} (counted from "
+                    f"0) is the string {sentence[:40]!r}. Cut it first, for example with "
+                    "tfreps.text.tokenize_texts."
+                )
+            cut = sentence[:max_length]
+            own = [rows.setdefault(token, len(rows)) for token in cut]
+            if 0 in own:
+                raise ValueError(
+                    f"Sentence {number} (counted from 0): token {own.index(0)} is the empty "
+                    "string, which stands for padding. Remove it."
+                )
+            flat += own
+            lengths.append(len(own))
+        self.lengths = np.array(lengths, np.int64)
+        self._starts = np.cumsum(self.lengths) - self.lengths
+        self._rows = np.array(flat or [0], np.int32)
+        self._tables = _tables(list(rows), features)
+
+    def specs(self) -> dict[str, tf.TensorSpec]:
+        """What a batch is like."""
+        return {
+            name: tf.TensorSpec([None, None, *table.shape[1:]], table.dtype)
+            for name, table in self._tables.items()
+        }
+
+    def batch(self, sentences: np.ndarray, length: int) -> dict[str, np.ndarray]:
+        """The features of some sentences, `[B, T, ...]`, T being `length`."""
+        places, real = self.places(sentences, length)
+        rows = np.where(real, self._rows[places], 0)  # [B, T]
+        return {name: table[rows] for name, table in self._tables.items()}
+
+    def places(self, sentences: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where the tokens of a batch are among all tokens: int64 and bool `[B, T]`.
+
+        The second says which of them are real; the others have some place.
+        """
+        position = np.arange(length)
+        real = position < self.lengths[sentences][:, None]
+        places = self._starts[sentences][:, None] + position
+        return np.minimum(places, len(self._rows) - 1), real
+
+
+def _tables(tokens: list[str], features: Callable) -> dict[str, np.ndarray]:
+    """The features of each token: name -> `[U, ...]`."""
+    if not all(isinstance(token, str) for token in tokens):
+        wrong = next(token for token in tokens if not isinstance(token, str))
+        raise ValueError(f"Tokens must be strings; got {wrong!r}, a {type(wrong).__name__}.")
+    parts = []
+    for start in range(0, len(tokens), _TOKENS_AT_A_TIME):
+        piece = tf.constant([tokens[start : start + _TOKENS_AT_A_TIME]])  # [1, U]
+        parts.append({name: value[0].numpy() for name, value in features(piece).items()})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
