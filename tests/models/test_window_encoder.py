@@ -1,0 +1,87 @@
+"""WindowEncoder against loops over features, and as the linear CRF that it is the half of."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.models.toy import TAGS, VOCABULARY_SIZE, tagged
+from tfreps.models import Tagger, WindowEncoder
+
+IDS = np.array([[1, 2, 3, 4], [5, 6, 0, 0], [7, 0, 0, 0], [0, 0, 0, 0]], "int32")
+
+
+def make(**kwargs):
+    encoder = WindowEncoder(VOCABULARY_SIZE, 3, **kwargs)
+    rng = np.random.default_rng(1)
+    for weight in encoder.weights:
+        weight.assign(rng.normal(size=weight.shape))
+    return encoder
+
+
+def test_unigrams_equal_loops():
+    encoder = make(bigram_offsets=[])
+    table = np.asarray(encoder.unigrams).reshape(5, -1, 3)
+    out = encoder({"token_ids": IDS})["sequence_output"].numpy()
+    for row, ids in enumerate(IDS):
+        sentence = [VOCABULARY_SIZE + 1] * 2 + ids[ids > 0].tolist() + [VOCABULARY_SIZE + 2] * 2
+        for t in range((ids > 0).sum()):
+            expected = sum(table[number, sentence[t + number]] for number in range(5))
+            np.testing.assert_allclose(out[row, t], expected, rtol=1e-5)
+    np.testing.assert_array_equal(out[IDS == 0], 0.0)
+
+
+def test_equal_pairs_have_equal_vectors_and_others_do_not():
+    encoder = make(unigram_offsets=[], bigram_offsets=[0])
+    ids = np.array([[1, 2, 1, 2, 3, 1, 2], [2, 1, 3, 0, 0, 0, 0]], "int32")
+    y = encoder({"token_ids": ids})["sequence_output"].numpy()
+    np.testing.assert_array_equal(y[0, 0], y[0, 2])  # 1, 2
+    different = [y[0, 0], y[0, 1], y[0, 3], y[0, 4], y[0, 6], y[1, 1], y[1, 2]]
+    assert len({tuple(vector) for vector in different}) == 7
+    np.testing.assert_array_equal(y[0, 1], y[1, 0])  # 2, 1
+
+
+def test_pairs_are_spread_over_the_buckets():
+    encoder = WindowEncoder(2000, 1)
+    rng = np.random.default_rng(0)
+    pairs = np.unique(rng.integers(1, 2001, [50_000, 2]), axis=0).astype("int32")
+    buckets = encoder._pair(tf.constant(pairs), tf.ones(pairs.shape, "bool"), 0)[:, 0].numpy()
+    assert 0 <= buckets.min() and buckets.max() < 2**18
+    n, size = len(pairs), 2**18
+    expected = size * (1 - (1 - 1 / size) ** n)  # of perfectly random hashing
+    assert len(np.unique(buckets)) > 0.97 * expected
+
+
+def test_is_a_linear_crf_that_learns(tmp_path):
+    """Spans reach further than the window, so this is the floor that its name promises."""
+    encoder = WindowEncoder(VOCABULARY_SIZE, 3, [-1, 0, 1], [-1, 0], num_buckets=512)
+    model = Tagger(encoder, TAGS, "bio", dropout=0.0, use_projection=False)
+    model.compile(keras.optimizers.Adam(0.1))
+    model.fit(tagged(), epochs=12, verbose=0)
+    figures = model.evaluate(tagged(64, seed=1), verbose=0, return_dict=True)
+    assert figures["accuracy"] > 0.97 and figures["span_f1"] > 0.95
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    one, other = model({"token_ids": IDS}), loaded({"token_ids": IDS})
+    np.testing.assert_array_equal(one["emissions"], other["emissions"])
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"vocabulary_size": 0}, "must be at least 1; got 0, 3 and 262144"),
+        ({"num_buckets": 0}, "must be at least 1; got 5, 3 and 0"),
+        ({"unigram_offsets": [], "bigram_offsets": []}, "one at least"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        WindowEncoder(**{"vocabulary_size": 5, "units": 3, **options})
+
+
+def test_wrong_input():
+    encoder = make()
+    with pytest.raises(ValueError, match="'token_ids' is missing among \\['mask'\\]"):
+        encoder({"mask": IDS > 0})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="token ids must lie in 0..8"):
+        encoder({"token_ids": np.array([[9]])})
