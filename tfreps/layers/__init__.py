@@ -13,6 +13,8 @@ from tfreps.layers.highway import Highway  # noqa: E402
 from tfreps.layers.pooling import Pooling  # noqa: E402
 from tfreps.layers.sampled_softmax import SampledSoftmax  # noqa: E402
 from tfreps.layers.scalar_mix import ScalarMix  # noqa: E402
+from tfreps.layers.slstm import SLSTM  # noqa: E402
+from tfreps.layers.slstm_cell import SLSTMCell  # noqa: E402
 
 __all__ = [
     "CRF",
@@ -24,6 +26,8 @@ __all__ = [
     "Highway",
     "LSTMState",
     "Pooling",
+    "SLSTM",
+    "SLSTMCell",
     "SampledSoftmax",
     "ScalarMix",
 ]

@@ -1,0 +1,259 @@
+"""SLSTM against plain loops, sentence by sentence, in every form; what reaches what, and when."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles_slstm
+from tfreps.layers import SLSTM
+
+UNITS, LENGTH = 4, 6
+DEFAULT = {"units": UNITS, "num_steps": 3}
+RELEASED = {
+    "input_term": "embedding",
+    "initial_state": "embedding",
+    "boundary": "zeros",
+    "neighbours": "summed",
+}
+FORMS = {
+    "paper": {},
+    "released": RELEASED,
+    "released, window 2": {**RELEASED, "window": 2},
+    "seed's PyTorch": {
+        "sentence_normalization": "words",
+        "initial_state": "zeros",
+        "boundary": "zeros",
+        "window": 2,
+        "neighbours": "nearest_cells",
+    },
+    "softmax of logits": {
+        "gate_normalization": "softmax",
+        "input_term": "embedding",
+        "initial_state": "embedding",
+        "boundary": "zeros",
+    },
+    "softmax of logits, words": {
+        "gate_normalization": "softmax",
+        "sentence_normalization": "words",
+    },
+    "spaGO": {
+        "gate_normalization": "none",
+        "sentence_term": "hidden",
+        "boundary": "fixed",
+        "initial_state": "learned_apart",
+    },
+    "sigmoids, words": {"gate_normalization": "none", "sentence_normalization": "words"},
+    "window 3": {"window": 3},
+    "no node": {"num_sentence_nodes": 0},
+    "no node, apart": {"num_sentence_nodes": 0, "initial_state": "learned_apart"},
+    "two nodes": {"num_sentence_nodes": 2, "initial_state": "learned_apart", "window": 2},
+    "two nodes, hidden": {"num_sentence_nodes": 2, "sentence_term": "hidden"},
+    "embedding, fixed": {"initial_state": "embedding", "boundary": "fixed"},
+    "zeros, fixed": {"initial_state": "zeros", "boundary": "fixed"},
+    "zeros, learned": {"initial_state": "zeros", "num_steps": 1},
+    "embedding term, learned state": {"input_term": "embedding", "boundary": "fixed"},
+}
+every = pytest.mark.parametrize("form", FORMS)
+# XLA compiles for a second and more: the forms that between them hold every line.
+COMPILED = "paper", "spaGO", "two nodes", "softmax of logits, words", "released"
+form_and_compiled = pytest.mark.parametrize(
+    "form, compiled", [*((form, False) for form in FORMS), *((form, True) for form in COMPILED)]
+)
+MASKS = np.array(
+    [
+        [1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 0, 0, 0],
+        [0, 0, 1, 1, 1, 1],
+        [1, 0, 0, 1, 1, 0],
+        [0, 0, 0, 0, 0, 0],
+        [0, 0, 1, 0, 0, 0],
+    ],
+    bool,
+)
+
+
+def make(seed=0, scale=0.7, **options):
+    """A layer with random weights, none of them at zero."""
+    layer = SLSTM(**{**DEFAULT, **options})
+    layer.build([None, None, UNITS])
+    rng = np.random.default_rng(seed)
+    for weight in layer.trainable_weights:
+        weight.assign(scale * rng.normal(size=weight.shape))
+    return layer
+
+
+def named(layer):
+    return {weight.name: weight.numpy().astype("float64") for weight in layer.trainable_weights}
+
+
+def batch(seed=1):
+    return np.random.default_rng(seed).normal(size=[len(MASKS), LENGTH, UNITS]).astype("float32")
+
+
+@form_and_compiled
+def test_is_the_plain_loop(form, compiled):
+    layer, x = make(compiled="always" if compiled else "never", **FORMS[form]), batch()
+    x[~MASKS] = np.nan  # masked tokens are as good as not there
+    words, sentence = layer(x, mask=MASKS)
+    options = layer.get_config()
+    for row, mask in enumerate(MASKS):
+        np.testing.assert_array_equal(words[row][~mask], 0.0)
+        if not mask.any():
+            np.testing.assert_array_equal(sentence[row], 0.0)
+            continue
+        h, g = oracles_slstm.slstm(x[row][mask].astype("float64"), named(layer), options)
+        np.testing.assert_allclose(words[row][mask], h, atol=2e-6)
+        np.testing.assert_allclose(sentence[row], g, atol=2e-6)
+
+
+@every
+def test_no_mask_is_a_mask_of_ones(form):
+    layer, x = make(**FORMS[form]), batch()
+    pairs = zip(layer(x), layer(x, mask=np.ones(x.shape[:2], bool)), strict=True)
+    for one, other in pairs:
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("form", ["paper", "released", "two nodes", "softmax of logits"])
+def test_a_sentence_is_the_same_alone_and_in_any_batch(form):
+    layer, x = make(**FORMS[form]), batch()
+    words, sentence = layer(x, mask=MASKS)
+    for row in (0, 1, 5):
+        real = MASKS[row]
+        alone = layer(x[row : row + 1][:, real])
+        np.testing.assert_allclose(alone[0][0], words[row][real], atol=1e-6)
+        np.testing.assert_allclose(alone[1][0], sentence[row], atol=1e-6)
+        wide = np.pad(x[row : row + 1], [(0, 0), (3, 4), (0, 0)], constant_values=9.0)
+        mask = np.pad(MASKS[row : row + 1], [(0, 0), (3, 4)])
+        np.testing.assert_allclose(layer(wide, mask=mask)[1][0], sentence[row], atol=1e-6)
+
+
+def test_answers_the_same_every_time():
+    layer, x = make(dropout=0.5, initial_state="embedding"), batch()
+    for one, other in zip(layer(x, mask=MASKS), layer(x, mask=MASKS), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_dropout_draws_hidden_and_cell_states_apart():
+    options = {**RELEASED, "num_steps": 1, "compiled": "never", "dropout": 0.5}
+    layer, x = make(**options, seed=3), batch()
+    one, other = layer(x, training=True)[0], layer(x, training=True)[0]
+    assert not np.allclose(one, other)
+    # Without kernels all gates are alike: what is left is the mean of five cell states.
+    for weight in layer.trainable_weights:
+        weight.assign(tf.zeros_like(weight))
+    words = layer(x, training=True)[0].numpy()
+    means = np.arctanh(words / 0.5)
+    assert len(np.unique(np.round(np.abs(means[0, 0]), 5))) > 1
+
+
+@pytest.mark.parametrize("start", ["zeros", "learned"])
+def test_one_step_from_a_constant_state_is_a_network_per_word(start):
+    layer, x = make(num_steps=1, initial_state=start, boundary="zeros"), batch()
+    if start == "learned":  # neighbours beyond the ends are zero: equal inside only
+        inside = slice(1, -1)
+    else:
+        inside = slice(None)
+    order = np.array([2, 0, 5, 1, 4, 3])
+    words, shuffled = layer(x)[0].numpy(), layer(x[:, order])[0].numpy()
+    back = np.argsort(order)
+    expected = shuffled[:, back]
+    both = np.isin(np.arange(LENGTH), np.arange(LENGTH)[inside])
+    both &= np.isin(back, np.arange(LENGTH)[inside])
+    np.testing.assert_allclose(words[:, both], expected[:, both], atol=1e-6)
+    assert both.sum() >= 2
+
+
+def reached(layer, length=9):
+    """Whether word j has a say in word i, `[n, n]`, and in the sentence nodes, `[n]`."""
+    x = tf.constant(np.random.default_rng(2).normal(size=[1, length, UNITS]), "float32")
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        words, sentence = layer(x)
+        each = [tf.reduce_sum(words[0, i]) for i in range(length)]
+        total = tf.reduce_sum(sentence)
+    rows = [np.abs(tape.gradient(word, x)[0]).max(-1) > 0 for word in each]
+    node = tape.gradient(total, x)
+    return np.array(rows), None if node is None else np.abs(node[0]).max(-1) > 0
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("window", [1, 2])
+@pytest.mark.parametrize("start", ["zeros", "learned", "embedding"])
+def test_without_sentence_nodes_a_word_reads_a_window_per_step(steps, window, start):
+    options = {"num_sentence_nodes": 0, "num_steps": steps, "window": window}
+    rows, _ = reached(make(initial_state=start, boundary="zeros", **options))
+    reach = window * (steps if start == "embedding" else steps - 1)
+    distance = np.abs(np.arange(9)[:, None] - np.arange(9))
+    np.testing.assert_array_equal(rows, distance <= reach)
+
+
+@pytest.mark.parametrize("start, at_once", [("learned", 3), ("zeros", 3), ("embedding", 1)])
+def test_the_sentence_node_tells_every_word_of_every_other(start, at_once):
+    """Words mix at step 2, nodes hold the sentence then, words read it at step 3.
+
+    From embeddings the nodes' states are their mean at once: words read it at step 1.
+    """
+    for steps in range(1, 5):
+        rows, node = reached(make(initial_state=start, num_steps=steps, scale=0.4))
+        assert rows.all() == (steps >= at_once), steps
+        assert node.all() == (steps >= 2 or start == "embedding"), steps
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, 3_693_000 + 4 * 300),  # with <s> and </s>, and the initial state
+        ({"boundary": "zeros", "initial_state": "zeros"}, 3_693_000),
+        (RELEASED, 3_242_700),
+        ({**RELEASED, "units": 600}, 12_965_400),
+    ],
+)
+def test_parameters_are_as_many_as_published(options, expected):
+    layer = SLSTM(**{"units": 300, **options})
+    layer.build([None, None, layer.units])
+    assert layer.count_params() == expected
+
+
+def test_low_precision_is_close():
+    exact, x = make(scale=0.3), batch()
+    rough = SLSTM(**DEFAULT, dtype="mixed_bfloat16")
+    rough.build([None, None, UNITS])
+    rough.set_weights(exact.get_weights())
+    for one, other in zip(exact(x, mask=MASKS), rough(x, mask=MASKS), strict=True):
+        assert other.dtype == tf.float32
+        np.testing.assert_allclose(one, other, atol=0.02)
+
+
+def test_an_empty_batch_and_a_batch_of_no_tokens():
+    layer = make()
+    assert layer(tf.zeros([0, 5, UNITS]))[0].shape == (0, 5, UNITS)
+    words, sentence = layer(tf.zeros([2, 0, UNITS]))
+    assert words.shape == (2, 0, UNITS)
+    np.testing.assert_array_equal(sentence, tf.zeros([2, 1, UNITS]))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"num_steps": 0}, "`num_steps` must be at least 1; got 0"),
+        ({"window": 0}, "`window` must be at least 1; got 0"),
+        ({"units": -1}, "`units` must be at least 1"),
+        ({"num_sentence_nodes": -1}, "`num_sentence_nodes` must be at least 0"),
+        ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
+        ({"initial_state": "noise"}, "`initial_state` must be one of .*'zeros'.* got 'noise'"),
+        ({"boundary": None}, "`boundary` must be one of"),
+        ({"neighbours": "all"}, "`neighbours` must be one of"),
+        ({"compiled": True}, "`compiled` must be one of"),
+    ],
+)
+def test_says_what_is_wrong_with_an_option(options, message):
+    with pytest.raises(ValueError, match=message):
+        SLSTM(**{**DEFAULT, **options})
+
+
+@pytest.mark.parametrize("option", ["input_term", "initial_state"])
+def test_says_that_embeddings_must_be_as_wide_as_states(option):
+    layer = SLSTM(**DEFAULT, **{option: "embedding"})
+    with pytest.raises(ValueError, match="as wide as the states, 4; they are 3 wide"):
+        layer(tf.zeros([2, 5, 3]))

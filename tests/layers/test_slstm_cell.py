@@ -1,0 +1,106 @@
+"""One exchange of states against the equations, and a chain of them against SLSTM."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles_slstm
+from tfreps.layers import SLSTM, SLSTMCell
+
+LENGTHS = np.array([5, 3])
+
+
+def make(**options):
+    cell = SLSTMCell(**{"units": 3, **options})
+    cell.build([None, None, 3])
+    rng = np.random.default_rng(0)
+    for weight in cell.trainable_weights:
+        weight.assign(0.7 * rng.normal(size=weight.shape))
+    return cell
+
+
+def states(num_nodes=1):
+    rng = np.random.default_rng(1)
+    shapes = [(2, 5, 3)] * 3 + [(2, num_nodes, 3)] * 2
+    return [rng.normal(size=shape).astype("float32") for shape in shapes]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"num_sentence_nodes": 2, "window": 2, "neighbours": "summed"},
+        {"input_term": "embedding", "gate_normalization": "softmax"},
+        {"sentence_normalization": "words", "sentence_term": "hidden"},
+    ],
+)
+def test_is_one_step_of_the_equations(options):
+    cell = make(**options)
+    inputs, *before = states(cell.num_sentence_nodes)
+    got = cell(inputs, *before, mask=np.arange(5) < LENGTHS[:, None])
+    weights = {w.name: w.numpy().astype("float64") for w in cell.trainable_weights}
+    for row, length in enumerate(LENGTHS):
+        x, h, c = (values[row, :length].astype("float64") for values in (inputs, *before[:2]))
+        g, q = (values[row].astype("float64") for values in before[2:])
+        expected = oracles_slstm.step(x, h, c, g, q, weights, cell.get_config())
+        for state, wanted in zip(got, expected, strict=True):
+            np.testing.assert_allclose(state[row, : len(wanted)], wanted, atol=1e-6)
+        for state in got[:2]:
+            np.testing.assert_array_equal(state[row, length:], 0.0)
+
+
+def test_several_cells_in_a_row_are_an_slstm():
+    layer = SLSTM(units=3, num_steps=4, initial_state="zeros", boundary="zeros")
+    inputs = states()[0]
+    mask = np.arange(5) < LENGTHS[:, None]
+    words, sentence = layer(inputs, mask=mask)
+    now = [np.zeros([2, n, 3], "float32") for n in (5, 5, 1, 1)]
+    for _ in range(4):
+        now = layer.cell(inputs, *now, mask=mask)
+    np.testing.assert_allclose(now[0], words, atol=1e-6)
+    np.testing.assert_allclose(now[2], sentence, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, 3_693_000),
+        ({"input_term": "embedding", "neighbours": "summed"}, 3_242_700),
+        ({"input_term": "embedding", "neighbours": "summed", "window": 3}, 3_242_700),
+        ({"num_sentence_nodes": 0}, 24 * 300**2 + 6 * 300),
+        ({"num_sentence_nodes": 2}, 3_693_000 + 17 * 300**2 + 4 * 300),  # see reference 1.2
+    ],
+)
+def test_parameters_are_as_many_as_published(options, expected):
+    cell = SLSTMCell(units=300, **options)
+    cell.build([None, None, 300])
+    assert cell.count_params() == expected
+
+
+def test_l2_is_on_kernels_alone():
+    cell = make(l2=0.5)
+    kernels = [w.numpy() for w in cell.trainable_weights if "kernel" in w.name]
+    assert len(kernels) == 5
+    expected = 0.5 * sum((kernel**2).sum() for kernel in kernels)
+    np.testing.assert_allclose(tf.add_n(cell.losses), expected, rtol=1e-6)
+
+
+def test_xla_is_for_training_unless_told_otherwise():
+    """An export must not hold what TensorFlow Serving cannot run on a CPU."""
+    for compiled, training, expected in [
+        ("training", False, False),
+        ("training", True, True),
+        ("never", True, False),
+        ("always", False, True),
+    ]:
+        cell = make(compiled=compiled)
+        run = tf.function(lambda *x, cell=cell, training=training: cell(*x, training=training))
+        graph = run.get_concrete_function(*map(tf.constant, states())).graph.as_graph_def()
+        nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+        wants_xla = any(node.attr["_XlaMustCompile"].b for node in nodes)
+        assert wants_xla == expected, (compiled, training)
+
+
+def test_says_that_embeddings_must_be_as_wide_as_states():
+    with pytest.raises(ValueError, match="as wide as the states, 4; they are 3 wide"):
+        SLSTMCell(units=4, input_term="embedding").build([None, None, 3])

@@ -1,0 +1,107 @@
+"""The gradient of the S-LSTM by hand against autodiff and against finite differences."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles_slstm
+from tests.layers.test_slstm import FORMS, LENGTH, MASKS, UNITS, batch, form_and_compiled, make
+from tfreps.layers import SLSTM, slstm_steps
+
+
+def losses(words, sentence):
+    """A number that looks at every state, differently."""
+    rng = np.random.default_rng(5)
+    pair = [rng.normal(size=[*MASKS.shape, UNITS]), rng.normal(size=[len(MASKS), 3, UNITS])]
+    weights = [weight.astype("float32") for weight in pair]
+    nodes = weights[1][:, : sentence.shape[1]]
+    return tf.reduce_sum(words * weights[0]) + tf.reduce_sum(sentence * nodes)
+
+
+def gradients(layer, x):
+    """With respect to `x` and all weights."""
+    variables = [weight.value for weight in layer.trainable_weights]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = losses(*layer(x, mask=MASKS, training=True))
+    return tape.gradient(loss, [x, *variables], unconnected_gradients="zero")
+
+
+@form_and_compiled
+def test_gradient_is_that_of_autodiff(form, compiled, monkeypatch):
+    layer = make(compiled="training" if compiled else "never", **FORMS[form])
+    x = tf.constant(batch())
+    by_hand = gradients(layer, x)
+    layer.cell.compiled = "never"
+    monkeypatch.setattr(tf, "custom_gradient", lambda f: lambda *arguments: f(*arguments)[0])
+    expected = gradients(layer, x)
+    names = ["inputs", *(weight.path for weight in layer.trainable_weights)]
+    for name, got, wanted in zip(names, by_hand, expected, strict=True):
+        scale = max(1.0, np.abs(wanted).max())
+        np.testing.assert_allclose(got, wanted, atol=2e-5 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("form", ["paper", "released", "spaGO"])
+def test_gradient_is_that_of_finite_differences(form):
+    layer = SLSTM(units=2, num_steps=3, **FORMS[form])
+    layer.build([None, None, 2])
+    rng = np.random.default_rng(3)
+    for weight in layer.trainable_weights:
+        weight.assign(0.7 * rng.normal(size=weight.shape))
+    weights = {w.name: w.numpy().astype("float64") for w in layer.trainable_weights}
+    x, d_words, d_node = rng.normal(size=[3, 2]), rng.normal(size=[3, 2]), rng.normal(size=[1, 2])
+
+    def loss():
+        words, node = oracles_slstm.slstm(x, weights, layer.get_config())
+        return (words * d_words).sum() + (node * d_node).sum()
+
+    with tf.GradientTape() as tape:
+        words, node = layer(x[None].astype("float32"), training=True)
+        result = tf.reduce_sum(words[0] * d_words) + tf.reduce_sum(node[0] * d_node)
+    by_hand = tape.gradient(result, [weight.value for weight in layer.trainable_weights])
+    for weight, got in zip(layer.trainable_weights, by_hand, strict=True):
+        expected = differences(loss, weights[weight.name])
+        np.testing.assert_allclose(got, expected, atol=1e-5, err_msg=weight.name)
+
+
+def differences(loss, array, distance=1e-5):
+    """Central differences in each element of `array`, which `loss` reads."""
+    result = np.zeros_like(array)
+    for position in np.ndindex(array.shape):
+        value, ends = array[position], []
+        for sign in (1, -1):
+            array[position] = value + sign * distance
+            ends.append(loss())
+        array[position] = value
+        result[position] = (ends[0] - ends[1]) / (2 * distance)
+    return result
+
+
+def test_masked_tokens_get_no_gradient():
+    x = batch()
+    d_inputs = gradients(make(), tf.constant(x))[0].numpy()
+    assert (d_inputs[~MASKS] == 0.0).all() and (d_inputs[MASKS] != 0.0).all()
+
+
+def test_gradient_in_low_precision_is_close_and_float32():
+    exact, x = make(scale=0.3), tf.constant(batch())
+    rough = SLSTM(units=UNITS, num_steps=3, dtype="mixed_bfloat16")
+    rough.build([None, None, UNITS])
+    rough.set_weights(exact.get_weights())
+    for got, wanted in zip(gradients(rough, x), gradients(exact, x), strict=True):
+        assert got.dtype == tf.float32
+        np.testing.assert_allclose(got, wanted, atol=0.04 * np.abs(wanted).max())
+
+
+def test_alike_states_need_no_large_product():
+    """The first step's products from the kinds of states are those from the states."""
+    layer = make(boundary="fixed")
+    kinds = np.zeros([1, LENGTH, 3], "float32")
+    kinds[0, np.arange(LENGTH), [1, 0, 0, 0, 2, 2]] = 1.0
+    rows = np.random.default_rng(0).normal(size=[3, UNITS]).astype("float32")
+    cell = layer.cell
+    kernels = cell.recurrent_kernel, cell.word_kernel
+    expected = slstm_steps.first_products(cell.form, kinds @ rows, *kernels, "float32")
+    got = layer._first_products(tf.constant(kinds), tf.constant(rows))
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)

@@ -1,0 +1,259 @@
+"""SLSTM: words and sentence nodes that exchange their states in a fixed number of steps."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice, options_of
+from tfreps.layers.slstm_steps import first_products, rows_product
+
+INITIAL_STATES = "learned", "learned_apart", "zeros", "embedding"
+BOUNDARIES = "learned", "fixed", "zeros"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SLSTM(keras.layers.Layer):
+    """A Sentence-State LSTM: `num_steps` steps of one `SLSTMCell`, on all words at once.
+
+        states_t = cell(inputs, states_{t-1})        t = 1 .. num_steps
+
+    After `t` steps a word has read `(t - 1) * window` words on each side and, from the third
+    step on, the whole sentence through its node. With `initial_state="embedding"` it has read
+    `t * window`, and the sentence at once, for its node starts as a mean.
+
+    A token that is masked is as good as not there: the words beside a hole are neighbours,
+    padding may be on the left or the right, means are over true lengths. A sentence gets the
+    same states alone and in any batch, up to rounding.
+
+    Args:
+        units: int. Width `H` of all states.
+        num_steps: int, at least 1.
+        window, num_sentence_nodes, neighbours, input_term, gate_normalization,
+            sentence_normalization, sentence_term, l2, compiled: as in `SLSTMCell`.
+        initial_state: `"learned"`: one vector for all hidden states, one for all cell states
+            (zeros before training). `"learned_apart"`: sentence nodes have their own.
+            `"zeros"`. `"embedding"`: the inputs, which must be `H` wide; for sentence nodes
+            their mean (released code).
+        boundary: what stands at both ends of a sentence. `"learned"`: `<s>` and `</s>`,
+            words with learned inputs. `"fixed"`: learned states that no step changes. Both
+            count in means and in the gates of sentence nodes. `"zeros"`: nothing, zeros
+            are read beyond the ends (released code).
+        dropout: float in [0, 1). With `initial_state="embedding"`, share of the initial states
+            set to zero in training, drawn apart for hidden and cell states.
+        seed: int or None. Seed of the dropout.
+
+    Call arguments:
+        inputs: float, shape `[B, T, P]`.
+        mask: bool, shape `[B, T]`, True on real tokens, anywhere; None for all.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        Hidden states of the words, float32 `[B, T, H]`, zero where masked, and of the sentence
+        nodes, float32 `[B, S, H]`, zero for a sentence without tokens.
+
+    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation"; the
+    released code of its authors (`input_term="embedding"`, `initial_state="embedding"`,
+    `boundary="zeros"`, `neighbours="summed"`), whose means depend on padding.
+
+    Example:
+    >>> slstm = SLSTM(units=4, num_steps=3)
+    >>> words, sentence = slstm(tf.ones([2, 5, 3]), mask=tf.sequence_mask([5, 2], 5))
+    >>> words.shape, sentence.shape, words[1, 2:].numpy().any().item()
+    (TensorShape([2, 5, 4]), TensorShape([2, 1, 4]), False)
+    """
+
+    def __init__(
+        self,
+        units,
+        num_steps=9,
+        window=1,
+        num_sentence_nodes=1,
+        neighbours="apart",
+        input_term="gate",
+        gate_normalization="softmax_of_sigmoids",
+        sentence_normalization="joint",
+        sentence_term="cell",
+        initial_state="learned",
+        boundary="learned",
+        dropout=0.0,
+        l2=0.0,
+        compiled="training",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        check_at_least(1, num_steps=num_steps)
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        self.units = units
+        self.num_steps = num_steps
+        self.window = window
+        self.num_sentence_nodes = num_sentence_nodes
+        self.neighbours = neighbours
+        self.input_term = input_term
+        self.gate_normalization = gate_normalization
+        self.sentence_normalization = sentence_normalization
+        self.sentence_term = sentence_term
+        self.initial_state = initial_state
+        self.boundary = boundary
+        self.dropout = dropout
+        self.l2 = l2
+        self.compiled = compiled
+        self.seed = seed
+        check_choice(self, "initial_state", INITIAL_STATES)
+        check_choice(self, "boundary", BOUNDARIES)
+        self.cell = SLSTMCell(**options_of(self), dtype=self.dtype_policy, name="cell")
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+        self.supports_jit = False  # products are faster outside XLA
+
+    def build(self, input_shape):
+        dim, units = input_shape[-1], self.units
+        if self.initial_state == "embedding" and dim != units:
+            raise ValueError(
+                'With `initial_state="embedding"` inputs must be as wide as the states, '
+                f"{units}; they are {dim} wide. Put a Dense layer in between."
+            )
+        self.cell.build(input_shape)
+        if self.boundary == "learned":
+            self.boundary_inputs = self._add("boundary_inputs", [2, dim], "uniform")
+        elif self.boundary == "fixed":
+            self.boundary_hidden = self._add("boundary_hidden", [2, units])
+            self.boundary_cell = self._add("boundary_cell", [2, units])
+        if self.initial_state.startswith("learned"):
+            self.initial_hidden = self._add("initial_hidden", [units])
+            self.initial_cell = self._add("initial_cell", [units])
+        if self.initial_state == "learned_apart" and self.num_sentence_nodes:
+            shape = [self.num_sentence_nodes, units]
+            self.initial_sentence_hidden = self._add("initial_sentence_hidden", shape)
+            self.initial_sentence_cell = self._add("initial_sentence_cell", shape)
+
+    def call(self, inputs, mask=None, training=False):
+        inputs = tf.cast(inputs, "float32")
+        order = None if mask is None else _order(tf.cast(mask, "bool"))
+        real = tf.ones(tf.shape(inputs)[:2], "bool") if mask is None else tf.cast(mask, "bool")
+        lengths = tf.reduce_sum(tf.cast(real, "int32"), axis=1)  # [B]
+        if order is not None:
+            inputs = _permute(inputs, *order)
+        inputs, words, ends = self._with_boundaries(inputs, lengths)
+        counted = tf.add_n([words, *ends])  # [B, T', 1]
+        updated = counted if self.boundary == "learned" else words
+        states, first = self._start(inputs, updated, counted, ends, training)
+        embedding = states[1] if self.initial_state == "embedding" else None
+        masks = updated, counted
+        hidden, _, sentence, _ = self.cell.exchange(
+            inputs, states, first, masks, self.num_steps, training, embedding
+        )
+        if ends:
+            hidden = hidden[:, 1:-1]  # [B, T, H]
+        if self.boundary != "zeros":  # behind a short sentence stands its `</s>`
+            hidden *= words[:, 1:-1]
+        if order is not None:
+            hidden = _permute(hidden, *reversed(order))
+        return hidden, sentence * tf.cast(lengths > 0, "float32")[:, None, None]
+
+    def compute_output_shape(self, input_shape, **kwargs):
+        batch, length, _ = input_shape
+        return (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
+
+    def get_config(self):
+        names = "num_steps", "initial_state", "boundary", "dropout", "seed"
+        options = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), **options_of(self), **options}
+
+    def _with_boundaries(self, inputs, lengths):
+        """Inputs, where words are, and where the first and last node are if there are any."""
+        has_ends = self.boundary != "zeros"
+        if has_ends:
+            inputs = tf.pad(inputs, [[0, 0], [1, 1], [0, 0]])  # [B, T+2, P]
+        position = tf.range(tf.shape(inputs)[1])[None, :, None] - int(has_ends)
+        lengths = lengths[:, None, None]
+        words = (position >= 0) & (position < lengths)  # [B, T', 1]
+        inputs = tf.where(words, inputs, 0.0)
+        words = tf.cast(words, "float32")
+        if not has_ends:
+            return inputs, words, []
+        ends = [tf.cast((position == at) & (lengths > 0), "float32") for at in (-1, lengths)]
+        if self.boundary == "learned":
+            start, end = tf.unstack(tf.convert_to_tensor(self.boundary_inputs))
+            inputs += ends[0] * start + ends[1] * end
+        return inputs, words, ends
+
+    def _start(self, inputs, updated, counted, ends, training):
+        """All states before the first step, and the products that it needs."""
+        hidden_rows, cell_rows, kinds = [], [], []  # states that many nodes have alike
+        if self.initial_state.startswith("learned"):
+            kinds.append(updated)
+            hidden_rows.append(self.initial_hidden[None])
+            cell_rows.append(self.initial_cell[None])
+        if self.boundary == "fixed":
+            kinds += ends
+            hidden_rows.append(self.boundary_hidden)
+            cell_rows.append(self.boundary_cell)
+        shape = [*tf.unstack(tf.shape(inputs)[:2]), self.units]
+        hidden, cell, first = tf.zeros(shape), tf.zeros(shape), None
+        if kinds:
+            kinds = tf.concat(kinds, axis=2)  # [B, T', R]
+            rows = tf.concat(hidden_rows, axis=0)  # [R, H]
+            hidden = rows_product(kinds, rows, "float32")
+            cell = rows_product(kinds, tf.concat(cell_rows, axis=0), "float32")
+        if self.initial_state == "embedding":
+            hidden += self._drop(inputs, training) * updated
+            cell += self._drop(inputs, training) * updated
+            first = self._first_products(hidden)
+        elif not isinstance(kinds, list):
+            first = self._first_products(kinds, rows)
+        else:
+            wide = self.cell.form.num_gates * self.units, self.num_sentence_nodes * self.units
+            first = [tf.zeros([*shape[:2], columns]) for columns in wide]
+        return (hidden, cell, *self._start_of_nodes(hidden, cell, counted)), first
+
+    def _first_products(self, hidden, rows=None):
+        """Of hidden states, given as such or as a choice among rows `[R, H]`."""
+        form, dtype = self.cell.form, self.compute_dtype
+        recurrent, words = self.cell.recurrent_kernel, self.cell.word_kernel
+        if rows is not None:
+            shape = len(form.hidden_groups), self.units, form.num_gates * self.units
+            recurrent = tf.matmul(rows[None], tf.reshape(recurrent, shape))  # [N, R, G*H]
+            recurrent = tf.reshape(recurrent, [-1, shape[2]])
+            words = None if words is None else tf.matmul(rows, words)
+        return first_products(form, hidden, recurrent, words, dtype)
+
+    def _start_of_nodes(self, hidden, cell, counted):
+        shape = [tf.shape(hidden)[0], self.num_sentence_nodes, self.units]
+        if self.initial_state == "embedding":
+            number = tf.maximum(tf.reduce_sum(counted, axis=1), 1.0)  # [B, 1]
+            means = (tf.reduce_sum(state, axis=1) / number for state in (hidden, cell))
+            return [tf.broadcast_to(mean[:, None], shape) for mean in means]
+        if self.initial_state == "zeros":
+            return [tf.zeros(shape), tf.zeros(shape)]
+        rows = self.initial_hidden, self.initial_cell
+        if self.initial_state == "learned_apart" and self.num_sentence_nodes:
+            rows = self.initial_sentence_hidden, self.initial_sentence_cell
+        return [tf.broadcast_to(tf.convert_to_tensor(row), shape) for row in rows]
+
+    def _drop(self, x, training):
+        if not (training and self.dropout):
+            return x
+        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
+
+    def _add(self, name, shape, initializer="zeros"):
+        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+def _order(mask):
+    """Positions of real tokens first, as they come, and where each position went: `[B, T]`."""
+    real = tf.cast(mask, "int32")
+    before = tf.cumsum(real, axis=1, exclusive=True)
+    masked_before = tf.cumsum(1 - real, axis=1, exclusive=True)
+    target = tf.where(mask, before, tf.reduce_sum(real, axis=1, keepdims=True) + masked_before)
+    return tf.argsort(target, axis=1), target
+
+
+def _permute(x, order, inverse):
+    """Tokens in another order; the gradient is the way back, not a sum over positions."""
+
+    @tf.custom_gradient
+    def permute(x):
+        return tf.gather(x, order, batch_dims=1), lambda d: tf.gather(d, inverse, batch_dims=1)
+
+    return permute(x)

@@ -1,0 +1,257 @@
+"""SLSTMCell: one exchange of states between words, their neighbours and the sentence."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.slstm_steps import Weights, exchange, first_products, rows_product
+from tfreps.layers.slstm_update import Form
+
+CHOICES = {
+    "neighbours": ("apart", "summed", "nearest_cells"),
+    "input_term": ("gate", "embedding"),
+    "gate_normalization": ("softmax_of_sigmoids", "softmax", "none"),
+    "sentence_normalization": ("joint", "words"),
+    "sentence_term": ("cell", "hidden"),
+    "compiled": ("training", "always", "never"),
+}
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SLSTMCell(keras.layers.Layer):
+    """One step of a Sentence-State LSTM, on all words and sentence nodes at once.
+
+    Word `i`, where `xi = [h_{i-w}, ..., h_{i+w}]`, reads the states of before the step:
+
+        gate_k = W_k xi + U_k x_i + V_k g + b_k       for k in i, l, r, f, s, o, u
+        i, l, r, f, s = softmax(sigmoid(gate_i), ..., sigmoid(gate_s))     in each dimension
+        c_i = l * c_{i-1} + f * c_i + r * c_{i+1} + s * c_g + i * tanh(gate_u)
+        h_i = sigmoid(gate_o) * tanh(c_i)
+
+    and so does the sentence node, where `mean` is that of the words' hidden states:
+
+        f_g, o = sigmoid(W_g g + U_g mean + b_g), sigmoid(W_o g + U_o mean + b_o)
+        f_i = sigmoid(W_f g + U_f h_i + b_f)
+        c_g = f'_g * c_g + sum_i f'_i * c_i         with f' = softmax(f_1, ..., f_n, f_g)
+        g = o * tanh(c_g)
+
+    This is the paper's form; the options give the others that were published. A softmax
+    over five sigmoids lies between 0.084 and 0.405: no word keeps more of its cell state.
+    Of several sentence nodes each has a gate `s` of its own, which sees no other node.
+
+    Args:
+        units: int. Width `H` of all states.
+        window: int, at least 1. Neighbours `w` on each side.
+        num_sentence_nodes: int, `S`; 0 for none.
+        neighbours: `"apart"`: each neighbour is read and has a gate of its own. `"summed"`:
+            the neighbours of a side are summed first and have one gate (released code).
+            `"nearest_cells"`: apart, but gates and cell states of the nearest two alone.
+        input_term: what the gate `i` lets in: `"gate"`: `tanh(gate_u)`. `"embedding"`: the
+            input itself, which must be as wide as the states; then there is no `u`
+            (released code).
+        gate_normalization: `"softmax_of_sigmoids"`, `"softmax"` (of the gates before the
+            sigmoid) or `"none"` (sigmoids), for words and sentence nodes alike.
+        sentence_normalization: `"joint"`, or `"words"`: `f_g` stays a sigmoid out of the softmax.
+        sentence_term: what the gate `s` lets in: `"cell"`, `c_g`, or `"hidden"`, `g`.
+        l2: float. Factor of the sum of squares of all kernels, added to the losses.
+        compiled: when XLA compiles the gates: `"training"`, `"always"` (faster inference;
+            not in what TensorFlow Serving is to run on a CPU) or `"never"`.
+
+    Call arguments:
+        inputs: float, shape `[B, T, P]`.
+        hidden, cell: float, shape `[B, T, H]`.
+        sentence_hidden, sentence_cell: float, shape `[B, S, H]`.
+        mask: bool, shape `[B, T]`, True on real tokens; None for all. Neighbours are those
+            in the tensor: elsewhere than between tokens and padding, masked positions are
+            neighbours with zero states. `SLSTM` closes such holes.
+        training: bool. Decides, with `compiled`, about XLA.
+
+    Returns:
+        The four states after the step, float32; those of words are zero where masked.
+
+    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation".
+
+    Example:
+    >>> cell = SLSTMCell(units=4)
+    >>> words, sentence = tf.zeros([2, 5, 4]), tf.zeros([2, 1, 4])
+    >>> hidden, _, sentence_hidden, _ = cell(tf.ones([2, 5, 3]), words, words, sentence, sentence)
+    >>> hidden.shape, sentence_hidden.shape
+    (TensorShape([2, 5, 4]), TensorShape([2, 1, 4]))
+    """
+
+    def __init__(
+        self,
+        units,
+        window=1,
+        num_sentence_nodes=1,
+        neighbours="apart",
+        input_term="gate",
+        gate_normalization="softmax_of_sigmoids",
+        sentence_normalization="joint",
+        sentence_term="cell",
+        l2=0.0,
+        compiled="training",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        check_at_least(1, units=units, window=window)
+        check_at_least(0, num_sentence_nodes=num_sentence_nodes, l2=l2)
+        self.units = units
+        self.window = window
+        self.num_sentence_nodes = num_sentence_nodes
+        self.neighbours = neighbours
+        self.input_term = input_term
+        self.gate_normalization = gate_normalization
+        self.sentence_normalization = sentence_normalization
+        self.sentence_term = sentence_term
+        self.l2 = l2
+        self.compiled = compiled
+        for name, choices in CHOICES.items():
+            check_choice(self, name, choices)
+        self.form = _make_form(self)
+        self.supports_masking = True
+        self.supports_jit = False  # products are faster outside XLA
+
+    def build(self, input_shape, *other_shapes, **more_shapes):
+        dim, form, nodes = input_shape[-1], self.form, self.num_sentence_nodes
+        if self.input_term == "embedding" and dim != self.units:
+            raise ValueError(
+                'With `input_term="embedding"` inputs must be as wide as the states, '
+                f"{self.units}; they are {dim} wide. Put a Dense layer in between."
+            )
+        units, wide = self.units, form.num_gates * self.units
+        self.kernel = self._add("kernel", [dim, wide])
+        self.recurrent_kernel = self._add(
+            "recurrent_kernel", [len(form.hidden_groups) * units, wide]
+        )
+        self.bias = self._add("bias", [wide], "zeros")
+        self.word_kernel = self.sentence_kernel = self.mean_kernel = self.sentence_bias = None
+        if nodes:
+            from_node = wide + (4 - nodes) * units  # gates of words but other nodes', own three
+            self.word_kernel = self._add("word_kernel", [units, nodes * units])
+            self.sentence_kernel = self._add("sentence_kernel", [nodes, units, from_node])
+            self.mean_kernel = self._add("mean_kernel", [nodes, units, 2 * units])
+            self.sentence_bias = self._add("sentence_bias", [nodes, 3 * units], "zeros")
+
+    def call(
+        self,
+        inputs,
+        hidden,
+        cell,
+        sentence_hidden,
+        sentence_cell,
+        mask=None,
+        training=False,
+    ):
+        real = tf.ones(tf.shape(inputs)[:2]) if mask is None else tf.cast(mask, "float32")
+        real = real[..., None]  # [B, T, 1]
+        hidden, cell = (tf.cast(state, "float32") * real for state in (hidden, cell))
+        first = first_products(
+            self.form, hidden, self.recurrent_kernel, self.word_kernel, self.compute_dtype
+        )
+        sentence = (tf.cast(state, "float32") for state in (sentence_hidden, sentence_cell))
+        return self.exchange(inputs, (hidden, cell, *sentence), first, (real, real), 1, training)
+
+    def exchange(self, inputs, states, first, masks, num_steps, training, embedding=None):
+        """Steps from these states on, given the products that the first of them needs.
+
+        Args:
+            inputs: as in a call.
+            states: the four states of a call, zero where there is no node.
+            first: what `slstm_steps.first_products` returns for them.
+            masks: float32 `[B, T, 1]`, two: nodes that change, nodes that sentences read.
+            num_steps: int, at least 1.
+            training: bool.
+            embedding: float32 `[B, T, H]`, for `inputs` as the input term.
+
+        Returns:
+            The four states after the last step.
+        """
+        hidden, cell, *sentence = states
+        sentence = [tf.transpose(state, [1, 0, 2]) for state in sentence]  # [S, B, H]
+        inputs = tf.cast(inputs, "float32")
+        from_inputs = rows_product(inputs, self.kernel, self.compute_dtype) + self.bias
+        if self.input_term == "gate":
+            embedding = None
+        elif embedding is None:
+            embedding = inputs
+        options = {
+            "num_steps": num_steps,
+            "compute_dtype": self.compute_dtype,
+            "compiled": self.compiled == "always" or (self.compiled == "training" and training),
+        }
+        hidden, cell, *sentence = exchange(
+            self.form,
+            self._weights(),
+            (hidden, cell, *sentence),
+            first,
+            from_inputs,
+            embedding,
+            masks,
+            options,
+        )
+        return hidden, cell, *(tf.transpose(state, [1, 0, 2]) for state in sentence)
+
+    def compute_output_shape(self, input_shape, *other_shapes, **more_shapes):
+        batch, length, _ = input_shape
+        words, nodes = (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
+        return words, words, nodes, nodes
+
+    def get_config(self):
+        return {**super().get_config(), **options_of(self)}
+
+    def _weights(self):
+        weights = self.recurrent_kernel, self.word_kernel, self.sentence_kernel
+        weights += self.mean_kernel, self.sentence_bias
+        return Weights(*(None if w is None else tf.convert_to_tensor(w) for w in weights))
+
+    def _add(self, name, shape, initializer="glorot_uniform"):
+        regularized = self.l2 and initializer != "zeros"
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=initializer,
+            regularizer=keras.regularizers.L2(self.l2) if regularized else None,
+            autocast=False,
+        )
+
+
+def options_of(layer):
+    """The options of a cell, by which `SLSTM` and `SLSTMEncoder` make theirs."""
+    names = "units", "window", "num_sentence_nodes", "l2", *CHOICES
+    return {name: getattr(layer, name) for name in names}
+
+
+def check_choice(layer, name, choices):
+    """Raises a ValueError where an option has another value than these."""
+    value = getattr(layer, name)
+    if value not in choices:
+        raise ValueError(f"`{name}` must be one of {list(choices)}; got {value!r}.")
+
+
+def check_at_least(least, **values):
+    """Raises a ValueError where an option is smaller than that."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not value >= least:
+            raise ValueError(f"`{name}` must be at least {least}; got {value!r}.")
+
+
+def _make_form(cell):
+    offsets = range(-cell.window, cell.window + 1)
+    apart = tuple((offset,) for offset in offsets)
+    left, right = tuple(offsets)[: cell.window], tuple(offsets)[cell.window + 1 :]
+    summed, nearest = (left, (0,), right), ((-1,), (0,), (1,))
+    hidden_groups, cell_groups = {
+        "apart": (apart, apart),
+        "summed": (summed, summed),
+        "nearest_cells": (apart, nearest),
+    }[cell.neighbours]
+    return Form(
+        cell.units,
+        hidden_groups,
+        cell_groups,
+        cell.num_sentence_nodes,
+        cell.input_term,
+        cell.gate_normalization,
+        cell.sentence_normalization,
+        cell.sentence_term,
+    )
