@@ -276,6 +276,30 @@ CATALOGUE = {
         ["BLTD", "BT", "BD", "BTD"],  # layer_outputs, mask, pooled_output, sequence_output
         nested=("embedder",),
     ),
+    "SLSTMEncoder": Entry(
+        models.SLSTMEncoder,
+        lambda: {
+            "embedder": words_embedder(),
+            "units": 5,
+            "num_steps": 3,
+            "window": 2,
+            "num_sentence_nodes": 2,
+            "neighbours": "summed",
+            "input_term": "embedding",
+            "gate_normalization": "softmax",
+            "sentence_normalization": "words",
+            "sentence_term": "hidden",
+            "initial_state": "embedding",
+            "boundary": "zeros",
+            "state_dropout": 0.1,
+            "dropout": 0.1,
+            "l2": 0.1,
+            "compiled": "never",
+        },
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BT", "BD", "BTD"],  # mask, pooled_output, sequence_output
+        nested=("embedder",),
+    ),
     "TextCNN": Entry(
         models.TextCNN,
         lambda: {"embedder": words_embedder(), "filters": 6, "widths": [2, 3], "dropout": 0.1},

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from tfreps.convert import bilm_tf
-from tfreps.models import BiLM
-from tfreps.models.presets import ELMO
+from tfreps.models import BiLM, SLSTMEncoder, TokenEmbedder
+from tfreps.models.presets import ELMO, SLSTM, SLSTM_TRAINING
 
 # Millions of parameters as published, with 261 characters.
 PUBLISHED = {"elmo_small": 13.593, "elmo_medium": 28.028, "elmo_original": 93.601}
@@ -32,3 +32,17 @@ def test_the_model_is_what_its_table_says(name):
     assert model.count_params() == sum(math.prod(row.shape) for row in rows) + no_token
     assert model.use_skip_connections and model.cell_clip == model.projection_clip == 3.0
     assert model.max_characters == 50 and model.activation == "relu"
+
+
+@pytest.mark.parametrize("name, cell", [("slstm_paper", 3_693_000), ("slstm_released", 3_242_700)])
+def test_slstm_presets_have_the_cell_that_was_published(name, cell):
+    encoder = SLSTMEncoder(TokenEmbedder(vocabulary_size=3, embedding_dim=300), **SLSTM[name])
+    assert encoder.slstm.cell.count_params() == cell
+    assert set(SLSTM) == set(SLSTM_TRAINING)
+
+
+def test_the_recipe_of_the_paper():
+    options, training = SLSTM["slstm_paper"], SLSTM_TRAINING["slstm_paper"]
+    assert options == {"units": 300, "num_steps": 9, "window": 1, "l2": 0.001}
+    assert training["learning_rate"] == 0.001 and training["learning_rate_decay"] == 0.97
+    assert training["dropout"] == 0.5 and training["batch_size"] == 10

@@ -10,6 +10,7 @@ from tfreps.models.bilstm_encoder import BiLSTMEncoder  # noqa: E402
 from tfreps.models.classifier import Classifier  # noqa: E402
 from tfreps.models.elmo import Elmo  # noqa: E402
 from tfreps.models.hmm import HMMTagger  # noqa: E402
+from tfreps.models.slstm_encoder import SLSTMEncoder  # noqa: E402
 from tfreps.models.tagger import Tagger  # noqa: E402
 from tfreps.models.text_cnn import TextCNN  # noqa: E402
 from tfreps.models.token_embedder import TokenEmbedder  # noqa: E402
@@ -22,6 +23,7 @@ __all__ = [
     "Classifier",
     "Elmo",
     "HMMTagger",
+    "SLSTMEncoder",
     "Tagger",
     "TextCNN",
     "TokenEmbedder",

@@ -30,3 +30,37 @@ ELMO = {
         "projection_dim": 512,
     },
 }
+
+# Keyword arguments of SLSTMEncoder: the paper's form and the form of the code that its authors
+# released, for which the embedder has to be as wide as the states.
+SLSTM = {
+    "slstm_paper": {"units": 300, "num_steps": 9, "window": 1, "l2": 1e-3},
+    "slstm_released": {
+        "units": 300,
+        "num_steps": 7,
+        "window": 2,
+        "neighbours": "summed",
+        "input_term": "embedding",
+        "initial_state": "embedding",
+        "boundary": "zeros",
+        "state_dropout": 0.5,
+    },
+}
+
+# How each was trained: Adam, its rate times `learning_rate_decay` after every epoch; `dropout` is
+# of the embedder, and of the classifier or tagger.
+SLSTM_TRAINING = {
+    "slstm_paper": {
+        "dropout": 0.5,
+        "learning_rate": 1e-3,
+        "learning_rate_decay": 0.97,
+        "batch_size": 10,
+    },
+    "slstm_released": {
+        "dropout": 0.5,
+        "learning_rate": 1e-3,
+        "learning_rate_decay": 1.0,
+        "clip_norm": 5.0,
+        "batch_size": 5,
+    },
+}

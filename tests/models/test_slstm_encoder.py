@@ -1,0 +1,81 @@
+"""SLSTMEncoder: the embedder, the layer, and what of it comes out under which name."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.models import Classifier, SLSTMEncoder, TokenEmbedder
+
+IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 0, 0, 0], [0] * 6], "int32")
+
+
+def make(embedding_dim=4, **options):
+    embedder = TokenEmbedder(vocabulary_size=6, embedding_dim=embedding_dim)
+    return SLSTMEncoder(embedder, **{"units": 4, "num_steps": 3, "compiled": "never", **options})
+
+
+@pytest.mark.parametrize("num_nodes", [0, 1, 2])
+def test_is_an_slstm_on_the_embedded_tokens(num_nodes):
+    encoder = make(num_sentence_nodes=num_nodes)
+    out = encoder({"token_ids": IDS})
+    embedded = encoder.embedder({"token_ids": IDS})
+    words, sentence = encoder.slstm(embedded["sequence_output"], mask=embedded["mask"])
+    np.testing.assert_array_equal(out["sequence_output"], words)
+    np.testing.assert_array_equal(out["mask"], IDS > 0)
+    assert encoder.project is None and encoder.output_dim == 4
+    assert ("pooled_output" in out) == (num_nodes > 0) == (encoder.pooled_dim == 4)
+    if num_nodes:
+        np.testing.assert_array_equal(out["pooled_output"], sentence[:, 0])
+        np.testing.assert_array_equal(out["pooled_output"][2], 0.0)  # no tokens
+
+
+def test_projects_where_the_widths_differ():
+    encoder = make(embedding_dim=3, input_term="embedding", initial_state="embedding")
+    out = encoder({"token_ids": IDS})
+    x = encoder.embedder({"token_ids": IDS})["sequence_output"] @ encoder.project.kernel
+    expected, _ = encoder.slstm(x + encoder.project.bias, mask=IDS > 0)
+    np.testing.assert_allclose(out["sequence_output"], expected, atol=1e-6)
+
+
+def test_reads_masks_with_holes():
+    encoder = make()
+    mask = np.array([[False, True, True, False, True, True]])
+    holed = encoder({"token_ids": IDS[:1], "mask": mask})
+    closed = encoder({"token_ids": IDS[:1][mask][None]})
+    for name in ("sequence_output", "pooled_output"):
+        one = holed[name][mask] if name == "sequence_output" else holed[name][0]
+        np.testing.assert_allclose(one, closed[name][0], atol=1e-6)
+
+
+def test_drops_out_of_the_output_in_training_alone():
+    encoder = make(dropout=0.5)
+    features = {"token_ids": IDS[:1]}
+    exact = encoder(features)
+    dropped = encoder(features, training=True)
+    for name in ("sequence_output", "pooled_output"):
+        ratio = (dropped[name] / exact[name]).numpy()
+        np.testing.assert_allclose(ratio[ratio != 0], 2.0, rtol=1e-5)
+    assert (dropped["sequence_output"].numpy() == 0).mean() > 0.2
+
+
+def test_learns_under_fit_what_only_the_order_tells():
+    """Which of two words comes first: the sentence node has to have exchanged states."""
+    keras.utils.set_random_seed(0)
+    rng = np.random.default_rng(0)
+    rest = rng.integers(3, 7, [64, 4])
+    labels = rng.integers(0, 2, 64).astype("int32")
+    pairs = np.where(labels[:, None], [1, 2], [2, 1])
+    ids = np.concatenate([rest[:, :2], pairs, rest[:, 2:]], axis=1).astype("int32")
+    encoder = make(embedding_dim=16, units=16, compiled="training", l2=1e-5)
+    model = Classifier(encoder, ["first", "second"], pooling="pooled", dropout=0.0)
+    model.compile(optimizer=keras.optimizers.Adam(0.02))
+    data = tf.data.Dataset.from_tensor_slices(({"token_ids": ids}, labels)).batch(32).repeat()
+    history = model.fit(data, steps_per_epoch=150, epochs=1, verbose=0)
+    assert model.evaluate(data, steps=2, verbose=0, return_dict=True)["accuracy"] >= 0.95
+    assert np.isfinite(history.history["loss"]).all()
+
+
+def test_says_what_is_wrong_with_the_dropout():
+    with pytest.raises(ValueError, match="`dropout` must be at least 0 and below 1; got 1.5"):
+        make(dropout=1.5)

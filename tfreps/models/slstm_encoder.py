@@ -1,0 +1,138 @@
+"""SLSTMEncoder: a Sentence-State LSTM over the vectors of tokens."""
+
+import keras
+
+from tfreps.layers.slstm import SLSTM
+
+# Options of SLSTM that the encoder has by the same names, in the order of its arguments.
+SLSTM_OPTIONS = (
+    "units",
+    "num_steps",
+    "window",
+    "num_sentence_nodes",
+    "neighbours",
+    "input_term",
+    "gate_normalization",
+    "sentence_normalization",
+    "sentence_term",
+    "initial_state",
+    "boundary",
+    "l2",
+    "compiled",
+)
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SLSTMEncoder(keras.Model):
+    """Reads the embedded tokens in a fixed number of steps, all at once and with the sentence.
+
+        words, sentence = SLSTM(project(embedder(features)))
+
+    where `project`, a dense layer, is there only if the embedder is not `units` wide.
+
+    Args:
+        embedder: `TokenEmbedder`, or any encoder. Its dropout is that of the inputs.
+        units: int. Width of the output.
+        num_steps: int, at least 1. The paper found 9 best with window 1.
+        window: int, at least 1. Neighbours that a word reads on each side in a step.
+        num_sentence_nodes: int. The first is the pooled output; with 0 there is none.
+        neighbours, input_term, gate_normalization, sentence_normalization, sentence_term,
+            initial_state, boundary, l2, compiled: as in `SLSTM`; the defaults are the paper's.
+        state_dropout: float in [0, 1). `dropout` of `SLSTM`.
+        dropout: float in [0, 1). Of the output, in training. `Tagger` and `Classifier` have
+            their own.
+
+    Call arguments:
+        features: dict, what the embedder reads.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, units]`, zero on padding; `mask` bool
+        `[B, T]`; with a sentence node `pooled_output` float32 `[B, units]`, zero for a sentence
+        without tokens.
+
+    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation".
+
+    Example:
+    >>> import tensorflow as tf
+    >>> from tfreps.models import TokenEmbedder
+    >>> encoder = SLSTMEncoder(TokenEmbedder(vocabulary_size=9), units=4, num_steps=3)
+    >>> out = encoder({"token_ids": tf.constant([[3, 9, 0]])})
+    >>> out["sequence_output"].shape, out["pooled_output"].shape
+    (TensorShape([1, 3, 4]), TensorShape([1, 4]))
+    """
+
+    def __init__(
+        self,
+        embedder,
+        units=300,
+        num_steps=9,
+        window=1,
+        num_sentence_nodes=1,
+        neighbours="apart",
+        input_term="gate",
+        gate_normalization="softmax_of_sigmoids",
+        sentence_normalization="joint",
+        sentence_term="cell",
+        initial_state="learned",
+        boundary="learned",
+        state_dropout=0.0,
+        dropout=0.0,
+        l2=0.0,
+        compiled="training",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        # Options.
+        self.embedder = embedder
+        self.units = units
+        self.num_steps = num_steps
+        self.window = window
+        self.num_sentence_nodes = num_sentence_nodes
+        self.neighbours = neighbours
+        self.input_term = input_term
+        self.gate_normalization = gate_normalization
+        self.sentence_normalization = sentence_normalization
+        self.sentence_term = sentence_term
+        self.initial_state = initial_state
+        self.boundary = boundary
+        self.state_dropout = state_dropout
+        self.dropout = dropout
+        self.l2 = l2
+        self.compiled = compiled
+        # Layers.
+        self.project = None
+        if embedder.output_dim != units:
+            self.project = keras.layers.Dense(units, dtype=self.dtype_policy, name="project")
+            self.project.build((None, None, embedder.output_dim))
+        options = {name: getattr(self, name) for name in SLSTM_OPTIONS}
+        self.slstm = SLSTM(**options, dropout=state_dropout, dtype=self.dtype_policy, name="slstm")
+        self.slstm.build((None, None, units))
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.output_dim = units
+        self.pooled_dim = units if num_sentence_nodes else None
+        self.supports_jit = False
+        self.built = True
+
+    def call(self, features, training=False):
+        embedded = self.embedder(features, training=training)
+        x, mask = embedded["sequence_output"], embedded["mask"]
+        x = x if self.project is None else self.project(x)  # [B, T, units]
+        words, sentence = self.slstm(x, mask=mask, training=training)  # [B, S, units]
+        output = {"sequence_output": self.drop(words, training=training), "mask": mask}
+        if self.num_sentence_nodes:
+            output["pooled_output"] = self.drop(sentence[:, 0], training=training)
+        return output
+
+    def get_config(self):
+        names = *SLSTM_OPTIONS, "state_dropout", "dropout"
+        embedder = keras.saving.serialize_keras_object(self.embedder)
+        options = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), "embedder": embedder, **options}
+
+    @classmethod
+    def from_config(cls, config):
+        embedder = keras.saving.deserialize_keras_object(config["embedder"])
+        return cls(**{**config, "embedder": embedder})
