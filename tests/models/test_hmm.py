@@ -148,6 +148,8 @@ def test_predict_gives_tags_and_their_posteriors():
     model = learned()
     ids = np.array([[1, 2, 4], [5, 0, 0]])
     found = model.predict(ids, verbose=0)
+    for name, array in model.tag({"token_ids": ids}).items():
+        np.testing.assert_allclose(found[name], array, atol=1e-6)
     out = model(ids)
     marginals = model.marginals(out).numpy()
     assert found["tags"].tolist() == model.decode(out)[0].numpy().tolist()

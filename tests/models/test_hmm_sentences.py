@@ -47,7 +47,7 @@ def test_no_sentences_no_batches():
 def test_decodes_as_the_loop_does(jit_compile, monkeypatch):
     monkeypatch.setattr(hmm_sentences, "MAX_TOKENS", 60)
     model = learned(use_end=True)
-    sentences = [[], *random_sentences(20, longest=8), [3], []]
+    sentences = [[], *random_sentences(20, longest=11), [3], []]
     found = model.decode_sentences(sentences, jit_compile)
     for tags, sentence in zip(found, sentences, strict=True):
         assert tags.dtype == np.int32

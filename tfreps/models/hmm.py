@@ -38,7 +38,7 @@ class HMMTagger(keras.Model):
     Returns:
         dict with `emissions` float32 `[B, T, K]`, log p(token | tag), 0 where masked; `mask`
         bool `[B, T]`; `log_likelihood` float32 `[B]`, log p(tokens), 0 without a token.
-        `decode` and `marginals` take that dict.
+        `tag`, `decode` and `marginals` say what the tags are.
 
     Raises:
         ValueError: options that make no sense.
@@ -48,7 +48,7 @@ class HMMTagger(keras.Model):
     Example:
     >>> hmm = HMMTagger(vocabulary_size=3, tags=["N", "V"], unknown_id=3)
     >>> _ = hmm.fit_counts([[1, 2], [1, 2, 1], [1]], [[0, 1], [0, 1, 0], [0]])
-    >>> tags, score = hmm.decode(hmm(np.array([[1, 2, 3], [1, 0, 0]])))
+    >>> tags, score = hmm.decode(np.array([[1, 2, 3], [1, 0, 0]]))
     >>> tags.numpy().tolist()
     [[0, 1, 0], [0, 0, 0]]
     >>> hmm.decode_sentences([[1, 2], [], [2]])
@@ -92,44 +92,51 @@ class HMMTagger(keras.Model):
         return self.add_weight(name=name, shape=shape, initializer="zeros", **kind)
 
     def call(self, inputs):
-        inputs = inputs if isinstance(inputs, dict) else {"token_ids": inputs}
-        token_ids = inputs["token_ids"]
-        mask = inputs.get("mask")
-        mask = token_ids != 0 if mask is None else mask  # [B, T]
-        emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]
-        emissions = tf.where(mask[..., None], emissions, 0.0)
+        emissions, mask = self._emissions(inputs)  # [B, T, K], [B, T]
         log_likelihood = chain.log_normalizer(emissions, mask, *self.scores())  # [B]
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
 
-    def decode(self, outputs, k=None):
-        """The most probable tags.
+    def tag(self, features):
+        """Tags sentences; works in a graph and in an export.
 
         Args:
-            outputs: what a call returned.
+            features: as in a call.
+
+        Returns:
+            dict with `tags` int32 `[B, T]`, the best sequence, 0 where masked; `confidences`
+            float32 `[B, T]`, the posterior probability of each of these tags, 0 where masked;
+            `mask` bool `[B, T]`.
+        """
+        outputs = self(features)
+        tags, _ = self.decode(outputs)
+        confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
+        return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
+
+    def decode(self, features, k=None):
+        """The most probable sequences of tags.
+
+        Args:
+            features: as in a call, or the dict that a call returned.
             k: None, or int for the `k` best.
 
         Returns:
             tags int32 `[B, T]`, 0 where masked, and log p(tokens, tags) float32 `[B]`. With
             `k`: `[B, k, T]` and `[B, k]`, the best first.
         """
-        given = outputs["emissions"], outputs["mask"], *self.scores()
+        given = *self._emissions(features), *self.scores()
         return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
 
-    def marginals(self, outputs):
+    def marginals(self, features):
         """p(tag | all tokens of the sentence), float32 `[B, T, K]`, 0 where masked.
 
         Args:
-            outputs: what a call returned.
+            features: as in a call, or the dict that a call returned.
         """
-        return chain.marginals(outputs["emissions"], outputs["mask"], *self.scores())
+        return chain.marginals(*self._emissions(features), *self.scores())
 
     def predict_step(self, data):
-        """What `predict` gives: `tags` and their posterior `confidences`, and the `mask`."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
-        outputs = self(inputs, training=False)
-        tags, _ = self.decode(outputs)  # [B, T]
-        confidences = tf.gather(self.marginals(outputs), tags, axis=2, batch_dims=2)  # [B, T]
-        return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
+        """What `predict` gives: see `tag`."""
+        return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def decode_sentences(self, token_ids, jit_compile=False):
         """The most probable tags of many sentences, in batches of like length.
@@ -242,6 +249,16 @@ class HMMTagger(keras.Model):
         """Log transitions `[K, K]`, initial `[K]` and end `[K]`, as `chain` takes them."""
         end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
+
+    def _emissions(self, given):
+        """Emissions and mask, from token ids or from what a call returned."""
+        given = given if isinstance(given, dict) else {"token_ids": given}
+        if "emissions" in given:
+            return given["emissions"], given["mask"]
+        token_ids, mask = given["token_ids"], given.get("mask")
+        mask = token_ids != 0 if mask is None else mask  # [B, T]
+        emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]
+        return tf.where(mask[..., None], emissions, 0.0), mask
 
     def get_config(self):
         names = "vocabulary_size", "tags", "scheme", "unknown_id", "unknown", "use_end"
