@@ -230,6 +230,19 @@ CATALOGUE = {
         },
         ["GB"],
     ),
+    "CRF": Entry(
+        layers.CRF,
+        lambda: {
+            "num_tags": 4,
+            "allowed_transitions": (1 - np.eye(6, k=1)).astype(bool).tolist(),
+            "constrain": "decode",
+            "transition_learning_rate": 10.0,
+            "transition_initializer": "random_normal",
+            "l2": 0.1,
+        },
+        {"emissions": (normal(B, T, 4), "BTK"), "mask": (MASK, "BT")},
+        ["BT", "B"],
+    ),
     "BiLM": Entry(models.BiLM, bilm_options, {"ids": (CHARACTERS, "BTC")}, BILM),
     "BiLM, tokens": Entry(models.BiLM, words_options, {"ids": (WORDS, "BT")}, BILM),
     "BiLMPretrainer": Entry(

@@ -16,6 +16,7 @@ from tfreps.layers.chain_recursion import (
 WIDEST_STEP = 80.0
 # And its numbers may get this small: times exp(-160) still a normal float64, so nothing is lost.
 SMALLEST = 1e-200
+TINY = 1e-30
 
 
 def log_normalizer(emissions, mask, transitions, start, end):
@@ -25,21 +26,19 @@ def log_normalizer(emissions, mask, transitions, start, end):
     def run(emissions, transitions, start, end):
         chain = Chain.of(emissions, mask, transitions, start, end)
         fast = _forward_backward(chain)
-        value, suffixes = tf.cond(
-            fast["exact"],
-            lambda: (fast["value"], tf.zeros_like(_empty_suffixes(chain))),
-            lambda: _in_log_space(chain),
+        value, *suffixes = tf.cond(
+            fast["exact"], lambda: _nothing(chain, fast["value"]), lambda: _in_log_space(chain)
         )
+
+        def in_log_space(d_value):
+            flow = chain.before_the_first() * tf.where(is_possible(value), d_value, 0.0)[:, None]
+            return expected_counts(chain, *suffixes, flow)
 
         def gradient(d_value):
             d_scores, d_steps, d_ends = tf.cond(
                 fast["exact"],
                 lambda: _fast_gradient(chain, fast, d_value),
-                lambda: expected_counts(
-                    chain,
-                    suffixes,
-                    chain.before_the_first() * tf.where(is_possible(value), d_value, 0.0)[:, None],
-                ),
+                lambda: in_log_space(d_value),
             )
             d_emissions = tf.transpose(d_scores, [1, 0, 2])[:, : tf.shape(emissions)[1], :-1]
             gradients = d_emissions, d_steps[:-1, :-1], d_steps[-1, :-1], d_ends[:-1]
@@ -62,13 +61,17 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
     def run(emissions, transitions, start, end):
         chain = Chain.of(emissions, mask, transitions, start, end)
         tokens, real, size = tf.shape(mask)[1], tf.cast(mask, "float32"), chain.num_states
-        suffixes = tf.transpose(suffix_scores(chain, log_sum_exp), [1, 0, 2])  # [B, T + 1, S]
+        suffixes, scales, total = suffix_scores(chain, log_sum_exp)
         before, _ = previous_values(tags, mask, size - 1)
         steps = tf.gather_nd(chain.steps, tf.stack([before, tags], -1))  # [B, T]
         token = tf.gather(tf.transpose(chain.scores, [1, 0, 2])[:, :tokens], tags, batch_dims=2)
-        after = tf.gather(suffixes[:, 1 : tokens + 1], tags, batch_dims=2)
-        whole = tf.gather(suffixes[:, :tokens], before, batch_dims=2)
+        by_row = tf.transpose(suffixes, [1, 0, 2])  # [B, T + 1, S]
+        after = tf.gather(by_row[:, 1 : tokens + 1], tags, batch_dims=2)
+        whole = tf.gather(
+            by_row[:, :tokens] + tf.transpose(scales, [1, 0, 2])[:, :tokens], before, batch_dims=2
+        )
         possible = is_possible(steps + token + after) & is_possible(whole)
+        possible &= is_possible(total)[:, None]
         value = tf.minimum(steps + token + after - whole, 0.0)
         value = tf.where(possible, value, tf.where(value != value, value, FORBIDDEN))
 
@@ -79,9 +82,7 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
             missing = tf.shape(chain.mask)[0] - tokens
             begin = tf.pad(tf.transpose(begin, [1, 0, 2]), [[0, missing], [0, 0], [0, 0]])
             flow = -chain.before_the_first() * d_first[:, None]  # [B, S]
-            into, taken, ends = expected_counts(
-                chain, tf.transpose(suffixes, [1, 0, 2]), flow, begin
-            )
+            into, taken, ends = expected_counts(chain, suffixes, scales, flow, begin)
             d_emissions = tf.transpose(into, [1, 0, 2])[:, :tokens, :-1]
             d_emissions += tf.one_hot(tags, size - 1) * d_value[..., None]
             pairs = tf.stack([before, tags], -1)
@@ -94,18 +95,20 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
     return run(emissions, transitions, start, end)
 
 
-def expected_counts(chain, suffixes, flow, injections=None):
+def expected_counts(chain, suffixes, scales, flow, injections=None):
     """How often, on average, a walk through the chains comes to each tag and takes each step.
 
-        p_t(j | i) = exp(steps[i, j] + scores_t[j] + suffix_{t+1}[j] - suffix_t[i])
+        p_t(j | i) = exp(steps[i, j] + scores_t[j] + suffix_{t+1}[j] - scale_t - suffix_t[i])
         flow_t[j]  = sum_i flow_{t-1}[i] * p_t(j | i) + injections_t[j]
 
     Begun with 1 in the state before the first tag these are the marginals, and so the gradient
     of the log normaliser. All numbers are probabilities: what gets lost below 1e-38 is nothing.
+    Divided by their sum, which only rounding keeps from 1, they lose no flow over many steps.
 
     Args:
         chain: `Chain`.
-        suffixes: float32, shape `[T + 1, B, S]`, sums from `suffix_scores`.
+        suffixes, scales: float32, shapes `[T + 1, B, S]` and `[T, B, 1]`, as from
+            `suffix_scores` with sums.
         flow: float32, shape `[B, S]`, what begins before the first position.
         injections: float32, shape `[T, B, S]`, what begins at each position; None for nothing.
 
@@ -114,16 +117,18 @@ def expected_counts(chain, suffixes, flow, injections=None):
         end `[S]`.
     """
 
-    def step(state, scores, mask, before, after, *injected):
+    def step(state, scores, mask, scale, before, after, *injected):
         flow, steps = state
-        into = chain.steps + (scores + after)[:, None, :] - before[:, :, None]  # [B, from, to]
-        taken = tf.exp(tf.minimum(into, 0.0)) * tf.where(mask, flow, 0.0)[:, :, None]
+        into = chain.steps + (scores + after - scale)[:, None, :] - before[:, :, None]
+        chances = tf.exp(tf.minimum(into, 0.0))  # [B, from, to]
+        leaving = tf.where(mask, flow, 0.0) / tf.maximum(tf.reduce_sum(chances, 2), TINY)
+        taken = chances * leaving[:, :, None]  # [B, from, to]
         arrived = tf.reduce_sum(taken, 1)  # [B, to]
         onward = arrived + injected[0] if injected else arrived
         state = tf.where(mask, onward, flow), steps + tf.reduce_sum(taken, 0)
         return state, (arrived,)
 
-    inputs = [chain.scores, chain.mask, suffixes[:-1], suffixes[1:]]
+    inputs = [chain.scores, chain.mask, scales, suffixes[:-1], suffixes[1:]]
     inputs += [] if injections is None else [injections]
     state = flow, tf.zeros_like(chain.steps)
     row = tf.TensorSpec([None, chain.num_states])
@@ -132,12 +137,14 @@ def expected_counts(chain, suffixes, flow, injections=None):
 
 
 def _in_log_space(chain):
-    suffixes = suffix_scores(chain, log_sum_exp)
-    return suffixes[0, :, -1], suffixes
+    suffixes, scales, total = suffix_scores(chain, log_sum_exp)
+    return total, suffixes, scales
 
 
-def _empty_suffixes(chain):
-    return tf.pad(chain.scores, [[0, 1], [0, 0], [0, 0]])  # [T + 1, B, S]
+def _nothing(chain, value):
+    """The value, and zeros of the shapes that `_in_log_space` returns."""
+    suffixes = tf.zeros_like(tf.pad(chain.scores, [[0, 1], [0, 0], [0, 0]]))
+    return value, suffixes, tf.zeros(tf.shape(chain.mask))
 
 
 def _forward_backward(chain):

@@ -11,7 +11,7 @@ def best_path(chain):
     Returns:
         Tags int32 `[T, B]` (without meaning where masked) and score float32 `[B]`.
     """
-    suffixes = suffix_scores(chain, tf.reduce_max)
+    suffixes, _, total = suffix_scores(chain, tf.reduce_max)
 
     def step(state, onward, mask):
         (tag,) = state  # [B]
@@ -22,7 +22,7 @@ def best_path(chain):
     first = tf.fill([tf.shape(chain.scores)[1]], chain.num_states - 1)
     inputs = [chain.scores + suffixes[1:], chain.mask]
     _, (tags,) = recur(step, (first,), inputs, [tf.TensorSpec([None], "int32")])
-    return tags, suffixes[0, :, -1]
+    return tags, total
 
 
 def k_best_paths(chain, k):

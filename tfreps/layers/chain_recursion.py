@@ -90,29 +90,35 @@ def recur(step, state, inputs, outputs, reverse=False):
 def suffix_scores(chain, plus):
     """Score of all that follows a position, for every state there.
 
-        suffix_t[i] = plus_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j])
+        suffix_t[i] = plus_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j]) - scale_t
         suffix_T[i] = ends[i]
+
+    with the highest value of any tag as the scale, so that float32 tells tags apart after
+    hundreds of tokens too. Where the mask is False suffixes stay as they are, and the scale is 0.
 
     Args:
         chain: `Chain`.
         plus: function of `[B, S, S]` that reduces axis 1: `tf.reduce_max`, `log_sum_exp` ...
 
     Returns:
-        float32, shape `[T + 1, B, S]`: `suffix_t` at `t`. The normaliser is the value at 0 of
-        the state before the first tag.
+        Suffixes `[T + 1, B, S]`, scales `[T, B, 1]`, and the total over all paths `[B]`: what the
+        state before the first tag has at 0, plus all scales. All float32.
     """
     into = tf.transpose(chain.steps)  # [to, from]
 
     def step(state, scores, mask):
         (suffix,) = state
-        each = into + (scores + suffix)[:, :, None]  # [B, to, from]
-        suffix = tf.where(mask, plus(each, axis=1), suffix)  # [B, S]
-        return (suffix,), (suffix,)
+        new = plus(into + (scores + suffix)[:, :, None], axis=1)  # [B, S]
+        scale = tf.reduce_max(new[:, :-1], -1, keepdims=True)
+        suffix = tf.where(mask, new - scale, suffix)
+        return (suffix,), (suffix, tf.where(mask, scale, 0.0))
 
     last = tf.broadcast_to(chain.ends, tf.shape(chain.scores)[1:])  # [B, S]
-    row = tf.TensorSpec([None, chain.num_states])
-    _, (suffixes,) = recur(step, (last,), [chain.scores, chain.mask], [row], reverse=True)
-    return tf.concat([suffixes, last[None]], 0)
+    specs = [tf.TensorSpec([None, chain.num_states]), tf.TensorSpec([None, 1])]
+    inputs = [chain.scores, chain.mask]
+    (first,), (suffixes, scales) = recur(step, (last,), inputs, specs, reverse=True)
+    total = first[:, -1] + tf.reduce_sum(scales[..., 0], 0)
+    return tf.concat([suffixes, last[None]], 0), scales, total
 
 
 def log_sum_exp(x, axis):

@@ -289,7 +289,9 @@ class CRF(keras.layers.Layer):
         return (is_loss or tf.executing_eagerly()) if choice == "auto" else choice
 
     def _function(self, function, asked=None, is_loss=False):
-        return crf_loss.compiled(function) if self._compiles(asked, is_loss) else function
+        if self._compiles(asked, is_loss):
+            return crf_loss.compiled(function, self.num_tags)
+        return function
 
 
 def _times(weights, rate):

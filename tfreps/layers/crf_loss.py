@@ -60,7 +60,7 @@ def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
     def run(emissions, *flat):
         # Without stop_gradient an outer tape would want the gradient of the gradient compiled.
         emissions, *flat = (tf.stop_gradient(x) for x in (emissions, *flat))
-        value, gradients = compiled(_value_and_gradients)(
+        value, gradients = compiled(_value_and_gradients, emissions.shape[-1])(
             emissions, tags, mask, weights, tuple(flat[:3]), tuple(flat[3:])
         )
         return value, lambda d: [d * g for g in gradients]
@@ -78,6 +78,10 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
 
 
 @functools.cache
-def compiled(function):
-    """The function compiled by XLA, once for each shape, also when called from a plain graph."""
-    return tf.function(function, jit_compile=True, reduce_retracing=True)
+def compiled(function, num_tags):
+    """The function compiled by XLA, once for each shape, also when called from a plain graph.
+
+    A function for each number of tags: traced again, it forgets sizes that came to differ.
+    """
+    del num_tags
+    return tf.function(function, jit_compile=True, reduce_retracing=True, autograph=False)

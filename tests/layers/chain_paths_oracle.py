@@ -1,0 +1,61 @@
+"""Every path of a linear chain, one by one, in float64."""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Problem(NamedTuple):
+    """Emissions `[B, T, K]`, mask `[B, T]`, transitions `[K, K]`, start and end `[K]`."""
+
+    emissions: np.ndarray
+    mask: np.ndarray
+    transitions: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @classmethod
+    def random(cls, masks, num_tags=3, scale=1.0, seed=0):
+        rng, mask = np.random.default_rng(seed), np.array(masks, bool)
+        shapes = (*mask.shape, num_tags), (num_tags, num_tags), (num_tags,), (num_tags,)
+        e, *scores = ((scale * rng.normal(size=shape)).astype("float32") for shape in shapes)
+        e[~mask] = np.nan  # what is masked must not be looked at
+        return cls(e, mask, *scores)
+
+    def paths(self, row):
+        """(tags at the real tokens, score) of every path of a row."""
+        emissions = self.emissions[row][self.mask[row]].astype(float)
+        for tags in itertools.product(range(len(self.start)), repeat=len(emissions)):
+            score = sum(e[tag] for e, tag in zip(emissions, tags, strict=True))
+            for before, tag in itertools.pairwise(tags):
+                score += self.transitions[before, tag]
+            if tags:
+                score += self.start[tags[0]] + self.end[tags[-1]]
+            yield tags, score
+
+    def best(self, row, k=1):
+        return sorted(self.paths(row), key=lambda path: -path[1])[:k]
+
+    def log_normalizer(self, row):
+        return np.logaddexp.reduce([score for _, score in self.paths(row)])
+
+    def marginals(self, row):
+        total, result = self.log_normalizer(row), np.zeros(self.emissions.shape[1:])
+        for tags, score in self.paths(row):
+            if score > -np.inf:
+                for t, tag in zip(np.flatnonzero(self.mask[row]), tags, strict=True):
+                    result[t, tag] += np.exp(score - total)
+        return result
+
+
+# Full, right padding, left padding, a hole, both ends and a hole, one token, none.
+MASKS = [
+    [1, 1, 1, 1],
+    [1, 1, 1, 0],
+    [0, 1, 1, 1],
+    [1, 0, 1, 1],
+    [1, 0, 0, 1],
+    [0, 0, 1, 0],
+    [0, 0, 0, 0],
+]

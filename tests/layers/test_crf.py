@@ -1,0 +1,257 @@
+"""The CRF layer: constraints, losses, fit, saving, export; the sums themselves in test_chain.py."""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.layers.chain_paths_oracle import MASKS, Problem
+from tfreps.layers import CRF
+
+K = 3
+
+
+def random_crf(problem, **options):
+    crf = CRF(len(problem.start), **options)
+    crf.build(problem.emissions.shape)
+    crf.set_scores(problem.transitions, problem.start, problem.end)
+    return crf
+
+
+def arguments(problem):
+    return problem.emissions, problem.mask
+
+
+# Tags O, B, I: no I at the start nor after O; row and column 3 are the start, 4 the end.
+BIO = np.ones([5, 5], bool)
+BIO[0, 2] = BIO[3, 2] = False
+
+
+def constrained(problem):
+    problem = problem._replace(transitions=problem.transitions.copy(), start=problem.start.copy())
+    problem.transitions[0, 2] = problem.start[2] = -np.inf
+    return problem
+
+
+def test_without_constraints_all_is_as_enumerated():
+    problem = Problem.random(MASKS)
+    crf = random_crf(problem)
+    np.testing.assert_array_equal(crf.transitions, problem.transitions)
+    np.testing.assert_array_equal(crf.start_scores, problem.start)
+    np.testing.assert_array_equal(crf.end_scores, problem.end)
+    tags, scores = crf.decode(*arguments(problem))
+    many, their_scores = crf.decode(*arguments(problem), k=3)
+    marginals = crf.marginals(*arguments(problem))
+    likelihood = crf.log_likelihood(problem.emissions, tags, problem.mask)
+    path_score = crf.path_score(problem.emissions, tags, problem.mask)
+    for row in range(len(MASKS)):
+        best, score = problem.best(row)[0]
+        assert tuple(tags[row].numpy()[problem.mask[row]]) == best
+        np.testing.assert_allclose(scores[row], score, atol=1e-6)
+        np.testing.assert_allclose(path_score[row], score, atol=1e-6)
+        np.testing.assert_allclose(likelihood[row], score - problem.log_normalizer(row), atol=2e-6)
+        np.testing.assert_allclose(marginals[row], problem.marginals(row), atol=2e-6)
+        expected = [score for _, score in problem.best(row, 3)]
+        np.testing.assert_allclose(their_scores[row, : len(expected)], expected, atol=1e-6)
+    assert many.shape == (len(MASKS), 3, 4)
+
+
+@pytest.mark.parametrize("constrain", ["both", "decode"])
+def test_constraints(constrain):
+    problem = Problem.random(MASKS)
+    crf = random_crf(problem, allowed_transitions=BIO, constrain=constrain)
+    rules = constrained(problem)
+    tags, scores = crf.decode(*arguments(problem))
+    likelihood = crf.log_likelihood(problem.emissions, tags, problem.mask)
+    marginals = crf.marginals(*arguments(problem))
+    for row in range(len(MASKS)):
+        best, score = rules.best(row)[0]
+        assert tuple(tags[row].numpy()[problem.mask[row]]) == best
+        np.testing.assert_allclose(scores[row], score, atol=1e-6)
+        np.testing.assert_allclose(marginals[row], rules.marginals(row), atol=2e-6)
+        in_loss = rules if constrain == "both" else problem
+        np.testing.assert_allclose(likelihood[row], score - in_loss.log_normalizer(row), atol=2e-6)
+
+
+def is_legal(tags, allowed=BIO):
+    path = [3, *tags, 4]
+    return all(allowed[a, b] for a, b in zip(path, path[1:], strict=False)) or len(tags) == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 60.0, 1e4])
+def test_no_illegal_sequence_comes_out(scale):
+    problem = Problem.random(np.random.default_rng(0).random((30, 25)) < 0.8, scale=scale)
+    problem.emissions[:5] = np.nan
+    problem.emissions[5:20, :, 2] += 1e6  # everything speaks for the tag that needs another
+    crf = random_crf(problem, allowed_transitions=BIO.tolist())
+    for tags in (
+        crf.decode(*arguments(problem))[0][:, None],
+        crf.decode(*arguments(problem), k=3)[0],
+    ):
+        for row, mask in enumerate(problem.mask):
+            assert all(is_legal(path[mask]) for path in tags.numpy()[row])
+    loss = crf.loss(problem.emissions[5:], np.ones([25, 25], int), problem.mask[5:])
+    assert np.isfinite(loss)
+
+
+def test_illegal_gold_tags_cost_much_but_not_infinitely():
+    problem = Problem.random([[1, 1, 1]])
+    crf = random_crf(problem, allowed_transitions=BIO)
+    for gold, illegal in (([0, 0, 0], 0), ([0, 2, 2], 1), ([2, 0, 2], 2)):
+        with tf.GradientTape() as tape:
+            loss = crf.loss(problem.emissions, [gold], problem.mask)
+        assert float(loss) == pytest.approx(1e4 * illegal, abs=20.0)
+        gradients = tape.gradient(loss, [w.value for w in crf.trainable_variables])
+        assert all(np.isfinite(g).all() for g in gradients)
+        assert gradients[1][0, 2] == 0.0  # what is forbidden is not learned either
+
+
+def test_a_length_that_no_legal_sequence_has():
+    """Only 0 1 is legal: nothing to learn from three tokens."""
+    allowed = np.zeros([4, 4], bool)
+    allowed[2, 0] = allowed[0, 1] = allowed[1, 3] = True
+    problem = Problem.random([[1, 1, 0], [1, 1, 1]], num_tags=2)
+    crf = random_crf(problem, allowed_transitions=allowed)
+    tags, score = crf.decode(*arguments(problem))
+    assert tags[0].numpy().tolist() == [0, 1, 0] and score[1] == -np.inf
+    with tf.GradientTape() as tape:
+        emissions = tf.constant(problem.emissions)
+        tape.watch(emissions)
+        value = crf.log_likelihood(emissions, [[0, 1, 0], [0, 1, 1]], problem.mask)
+    np.testing.assert_allclose(value, [0.0, -1e4], atol=20.0)
+    np.testing.assert_allclose(tape.gradient(value, emissions), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("jit_compile", ["auto", False])
+def test_weights_of_sentences_and_of_tokens(jit_compile):
+    problem = Problem.random(MASKS)
+    crf = random_crf(problem, jit_compile=jit_compile)
+    tags = np.random.default_rng(1).integers(0, K, problem.mask.shape)
+    value = -crf.log_likelihood(problem.emissions, tags, problem.mask).numpy()
+    weights = np.array([1.0, 0.5, 2.0, 0.0, 1.0, 3.0, 1.0], "float32")
+
+    def loss(sample_weight):
+        return value_and_gradients(crf, problem, tags, sample_weight)
+
+    np.testing.assert_allclose(loss(None)[0], value.mean(), rtol=1e-6)
+    expected = loss(weights)
+    np.testing.assert_allclose(expected[0], (weights * value).mean(), rtol=1e-6)
+    for one, other in zip(loss(np.repeat(weights[:, None], 4, 1)), expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5)
+    some = np.random.default_rng(2).random(problem.mask.shape).astype("float32")
+    single = np.eye(4, dtype="float32")[:, None] * np.ones([4, 7, 1], "float32")
+    parts = [loss(some * one)[0] for one in single]  # the loss is a sum over tokens
+    np.testing.assert_allclose(sum(parts), loss(some)[0], rtol=1e-5)
+
+
+def value_and_gradients(crf, problem, tags, sample_weight=None):
+    emissions = tf.constant(problem.emissions)
+    with tf.GradientTape() as tape:
+        tape.watch(emissions)
+        loss = crf.loss(emissions, tags, problem.mask, sample_weight)
+    return [loss, *tape.gradient(loss, [emissions, *[w.value for w in crf.trainable_variables]])]
+
+
+@pytest.mark.parametrize("allowed", [None, BIO], ids=["free", "constrained"])
+def test_eager_graph_and_xla_agree(allowed):
+    problem = Problem.random(MASKS)
+    tags = np.where([[1, 1, 0, 0]], 1, 2)
+    results = []
+    for how, jit_compile in ((None, "auto"), (None, False), (False, False), (True, False)):
+        crf = random_crf(problem, allowed_transitions=allowed, jit_compile=jit_compile)
+        run = functools.partial(value_and_gradients, crf, problem, tags)
+        run = run if how is None else tf.function(run, jit_compile=how)
+        results.append(tf.nest.flatten(run()))
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_partly_tagged_sentences():
+    problem = Problem.random(MASKS)
+    crf = random_crf(problem)
+    sets = np.random.default_rng(4).random((len(MASKS), 4, K)) < 0.6
+    sets[0, 2], sets[1] = False, True  # no tag at all; nothing known
+    got = crf.partial_log_likelihood(problem.emissions, sets, problem.mask)
+    for row, mask in enumerate(problem.mask):
+        allowed = sets[row][mask]
+        kept = [
+            score
+            for tags, score in problem.paths(row)
+            if all(allowed[t, tag] for t, tag in enumerate(tags))
+        ]
+        expected = np.logaddexp.reduce(kept) - problem.log_normalizer(row) if kept else -1e4
+        np.testing.assert_allclose(got[row], expected, atol=3e-6)
+    tags = np.random.default_rng(1).integers(0, K, problem.mask.shape)
+    one = crf.partial_log_likelihood(problem.emissions, np.eye(K)[tags] > 0, problem.mask)
+    whole = crf.log_likelihood(problem.emissions, tags, problem.mask)
+    np.testing.assert_allclose(one, whole, atol=3e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "rmsprop"])
+def test_the_learning_rate_of_transitions_is_multiplied(optimizer):
+    problem = Problem.random(MASKS)
+    tags = np.random.default_rng(1).integers(0, K, problem.mask.shape)
+    moved = []
+    for rate in (1.0, 10.0):
+        crf = random_crf(problem, transition_learning_rate=rate)
+        start = crf.transitions.numpy()
+        gradients = value_and_gradients(crf, problem, tags)[2:]
+        step = keras.optimizers.get({"class_name": optimizer, "config": {"learning_rate": 1e-3}})
+        step.apply(gradients, crf.trainable_variables)
+        moved.append(crf.transitions.numpy() - start)
+    np.testing.assert_allclose(moved[1], 10.0 * moved[0], rtol=1e-3, atol=1e-6)
+
+
+def test_initial_scores_and_l2_are_of_scores():
+    crf = CRF(
+        2,
+        transition_learning_rate=8.0,
+        start_initializer=keras.initializers.Constant(0.5),
+        transition_initializer={"class_name": "Constant", "config": {"value": -2.0}},
+        end_initializer="ones",
+        l2=0.1,
+    )
+    crf.build((None, None, 2))
+    np.testing.assert_allclose(crf.start_scores, [0.5, 0.5])
+    np.testing.assert_allclose(crf.transitions, [[-2.0, -2.0]] * 2)
+    np.testing.assert_allclose(crf.end_scores, [1.0, 1.0])
+    np.testing.assert_allclose(sum(crf.losses), 0.1 * (0.5 + 16.0 + 2.0), rtol=1e-6)
+    copy = CRF.from_config(crf.get_config())
+    copy.build((None, None, 2))
+    np.testing.assert_allclose(copy.start_scores, crf.start_scores)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_low_precision_emissions_are_added_up_in_float32(dtype):
+    problem = Problem.random(np.ones([2, 300]))
+    emissions = tf.cast(problem.emissions, dtype)
+    crf = random_crf(problem, dtype=f"mixed_{dtype}")
+    tags, score = crf.decode(emissions)
+    value = crf.log_likelihood(emissions, tags)
+    assert score.dtype == value.dtype == tf.float32
+    exact = crf.log_likelihood(tf.cast(emissions, "float32"), tags)
+    np.testing.assert_array_equal(value, exact)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"num_tags": 0}, "whole number from 1"),
+        ({"num_tags": 2.5}, "whole number from 1"),
+        ({"num_tags": 2, "constrain": "loss"}, "must be one of"),
+        ({"num_tags": 2, "transition_learning_rate": 0.0}, "above 0"),
+        ({"num_tags": 2, "jit_compile": "never"}, '"auto", True or False'),
+        ({"num_tags": 2, "allowed_transitions": np.ones([2, 2], bool)}, r"\[4, 4\]"),
+    ],
+)
+def test_impossible_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        CRF(**options)
+
+
+def test_another_number_of_scores_is_an_error():
+    with pytest.raises(ValueError, match="3 tags"):
+        CRF(3)(np.zeros([1, 2, 4]))
