@@ -24,9 +24,9 @@ class Batches:
     def num_batches(self, epoch):
         return 5 - epoch % 2
 
-    def dataset(self, epoch=0):
+    def dataset(self, epoch=0, first_batch=0):
         self.begun.append(epoch)
-        x = np.roll(self.x, epoch, axis=0)[: self.num_batches(epoch)]
+        x = np.roll(self.x, epoch, axis=0)[first_batch : self.num_batches(epoch)]
         return tf.data.Dataset.from_tensor_slices((x, x.sum(-1, keepdims=True)))
 
 

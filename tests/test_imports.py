@@ -18,7 +18,11 @@ MAY_IMPORT = {
     "metrics": {"text"},
     "reports": {"text"},
     "callbacks": {"checkpoint"},
-    "fitting": {"callbacks"},
+    "fitting": {"callbacks", "optimizers", "program_options"},
+    "encoders": {"models", "program_options"},
+    "evaluation": {"reports"},
+    "inputs": {"models", "pretrained", "program_options", "text"},
+    "text_model": {"data", "models", "run_folder", "text"},
     "convert": {"models"},
     "run_folder": {"models", "text", "layers", "program_options"},
     # What is served: text -> ids -> model -> named outputs.

@@ -1,6 +1,28 @@
 """fit_epochs: trains a tagger or classifier epoch by epoch, stops in time, resumes exactly."""
 
+import re
+
+import keras
+
 from tfreps.callbacks import BestModel, Checkpoints, EpochLog
+from tfreps.optimizers import GroupedOptimizer
+from tfreps.program_options import Option
+
+OPTIONS = {
+    "epochs": Option(int, 30, "passes over the training data at most (30)"),
+    "patience": Option(int, 5, "epochs without a better dev figure, then training ends (5)"),
+    "minutes": Option(float, None, "stop after this time"),
+    "batch_tokens": Option(int, 2048, "tokens of a batch, padding included (2048)"),
+    "batch_rows": Option(int, 32, "sentences or texts of a batch at most (32)"),
+    "learning_rate": Option(float, 1e-3, "of Adam (0.001)"),
+    "decay": Option(float, 1.0, "factor on the learning rate after each epoch (1)"),
+    "clip_norm": Option(float, 5.0, "of the gradient; 0: none (5)"),
+    "weight_decay": Option(float, 0.0, "of all weights but biases, decoupled from Adam (0)"),
+    "embedding_learning_rate": Option(float, None, "of the word vectors (--learning-rate)"),
+    "elmo_learning_rate": Option(float, 1e-4, "of a biLM under --fine-tune-elmo (0.0001)"),
+    "checkpoint_every": Option(int, 500, "steps (500)"),
+    "seed": Option(int, 0, "of weights, order, dropout (0)"),
+}
 
 
 def fit_epochs(
@@ -25,7 +47,7 @@ def fit_epochs(
     Args:
         model: compiled Keras model.
         batches: `tfreps.data.SequenceBatches` to train on, or anything with its
-            `dataset(epoch)`, `num_batches(epoch)` and `num_tokens`.
+            `dataset(epoch, first_batch)`, `num_batches(epoch)` and `num_tokens`.
         validation: the same, to measure on after each epoch; None for none, and then the newest
             model is kept.
         run: `tfreps.run_folder.RunFolder`.
@@ -55,7 +77,7 @@ def fit_epochs(
     while epoch < epochs and not stopped:
         place.update(epoch=epoch, first_step=checkpoints.step - batch)
         model.fit(
-            batches.dataset(epoch).skip(batch),
+            batches.dataset(epoch, batch),
             steps_per_epoch=batches.num_batches(epoch) - batch,
             initial_epoch=epoch,
             epochs=epoch + 1,
@@ -66,6 +88,47 @@ def fit_epochs(
         )
         stopped, epoch, batch = model.stop_training, epoch + 1, 0
     return {**best, "steps": checkpoints.step}
+
+
+def make_optimizer(options, model, steps_per_epoch):
+    """Adam as `OPTIONS` ask for it, with learning rates of their own for parts of the model.
+
+    Args:
+        options: namespace with what `OPTIONS` names.
+        model: Keras model with all its weights.
+        steps_per_epoch: int.
+
+    Example:
+    >>> import argparse
+    >>> options = argparse.Namespace(**{name: o.default for name, o in OPTIONS.items()})
+    >>> model = keras.Sequential([keras.Input([2]), keras.layers.Dense(1)])
+    >>> round(float(make_optimizer(options, model, 10).learning_rate), 6)
+    0.001
+    """
+
+    def adam(rate):
+        if options.decay != 1.0:
+            rate = keras.optimizers.schedules.ExponentialDecay(
+                rate, steps_per_epoch, options.decay, staircase=True
+            )
+        decay, clip = options.weight_decay or None, options.clip_norm or None
+        optimizer = keras.optimizers.Adam(rate, weight_decay=decay, global_clipnorm=clip)
+        if decay:
+            optimizer.exclude_from_weight_decay(var_names=["bias"])
+        return optimizer
+
+    rates = {
+        "word_embeddings": options.embedding_learning_rate,
+        "token_encoder/|bilstm/(forward|backward)": options.elmo_learning_rate,
+    }
+    paths = [weight.path for weight in model.trainable_variables]
+    groups = {
+        part: adam(rate)
+        for part, rate in rates.items()
+        if rate is not None and any(re.search(part, path) for path in paths)
+    }
+    base = adam(options.learning_rate)
+    return GroupedOptimizer(base, groups) if groups else base
 
 
 def _start(position, batches):

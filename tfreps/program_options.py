@@ -4,6 +4,46 @@ import difflib
 import json
 import os
 import pathlib
+from typing import Any, NamedTuple
+
+
+class Option(NamedTuple):
+    """What programs share of an option: its type, default and sentence, in a table by name.
+
+    `kind` bool makes a switch, `many` a list.
+    """
+
+    kind: type
+    default: Any
+    about: str
+    choices: Any = None
+    many: bool = False
+
+
+def add_flags(group, options: dict[str, Option]) -> None:
+    """Gives a parser, or a group of one, the flag `--a-name` for each option `a_name`.
+
+    Args:
+        group: `argparse.ArgumentParser`, or what its `add_argument_group` returns.
+        options: name -> Option.
+
+    Example:
+    >>> import argparse
+    >>> parser = argparse.ArgumentParser()
+    >>> add_flags(parser, {"num_steps": Option(int, 9, "exchange steps (9)")})
+    >>> parser.parse_args(["--num-steps", "3"])
+    Namespace(num_steps=3)
+    """
+    for name, option in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if option.kind is bool:
+            group.add_argument(flag, action="store_true", help=option.about)
+            continue
+        more = {"nargs": "+"} if option.many else {}
+        more |= {"choices": option.choices} if option.choices else {}
+        group.add_argument(
+            flag, type=option.kind, default=option.default, help=option.about, **more
+        )
 
 
 def parse_options(parser, argv: list[str] | None = None):

@@ -12,8 +12,9 @@ __all__ = ["RunFolder", "parse_options"]
 
 FORMAT_VERSION = 1
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
-VOCABULARY, TAGS, CHECKPOINTS, LOGS = "vocabulary.txt", "tags.txt", "checkpoints", "logs"
-CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TAGS, CHECKPOINTS, LOGS)
+VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
+CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
+CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TAGS, LABELS, CHECKPOINTS, LOGS, PICTURES)
 
 
 class RunFolder:
@@ -22,9 +23,11 @@ class RunFolder:
         options.json     program, format version, and the options that were used
         vocabulary.txt   the vocabulary of the model
         tags.txt         the tags of a tagger
+        labels.txt       the labels of a classifier
         model.keras      the best model so far
         checkpoints/     to resume from (`tfreps.checkpoint`)
         logs/            for TensorBoard
+        pictures/        PNG files
         results.json     what was measured
 
     Made by `RunFolder.create` and `RunFolder.open`. The paths of all of these are attributes;
@@ -47,8 +50,10 @@ class RunFolder:
         self.model_path = self.path / MODEL
         self.vocabulary_path = self.path / VOCABULARY
         self.tags_path = self.path / TAGS
+        self.labels_path = self.path / LABELS
         self.checkpoints_path = self.path / CHECKPOINTS
         self.logs_path = self.path / LOGS
+        self.pictures_path = self.path / PICTURES
 
     @classmethod
     def create(
@@ -73,6 +78,34 @@ class RunFolder:
         run.checkpoints_path.mkdir(exist_ok=True)
         head = {"program": program, "format_version": FORMAT_VERSION}
         write_json(run.options_path, {**head, "options": run.options})
+        return run
+
+    @classmethod
+    def begin(
+        cls, path: str | os.PathLike, program: str, options: dict, free: Iterable[str] = ()
+    ) -> "RunFolder | None":
+        """The run to go on with, or None where `create` is to make one; changes nothing.
+
+        Args:
+            path: the folder.
+            program: whose run it has to be.
+            options: what the program was given, `resume` and `overwrite` (bool) among it.
+            free: names of options that may have changed since.
+
+        Raises:
+            ValueError: the folder is not free, another option has changed, or what `open` raises.
+        """
+        if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
+            cls.check_free(path, options["overwrite"])
+            return None
+        run, now = cls.open(path, program), as_json(options)
+        fixed = sorted(set(now) - {"resume", "overwrite", "run", *free})
+        changed = [name for name in fixed if run.options.get(name) != now[name]]
+        if changed:
+            raise ValueError(
+                f"{path} was begun with other options: {', '.join(changed)}. Resume with the "
+                "options of before, or begin a new run in another folder."
+            )
         return run
 
     @staticmethod

@@ -1,0 +1,138 @@
+"""TextModel: a trained tagger or classifier with all there is between a string and its answer."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tfreps.data import SequenceBatches
+from tfreps.models import Classifier, HMMTagger, Tagger
+from tfreps.run_folder import RunFolder
+from tfreps.text import TokenFeatures
+from tfreps.text.tokenizers import tokenize_texts
+
+PROGRAMS = "train-tagger", "train-classifier", "train-hmm"
+BATCH_TOKENS = 4096
+
+
+class TaggedTokens(NamedTuple):
+    """The answer of a tagger to one sentence: a tag and its probability for each token."""
+
+    tags: list[str]
+    confidences: list[float]
+
+
+class ClassifiedText(NamedTuple):
+    """The answer of a classifier to one text: the likeliest label, and all probabilities."""
+
+    label: str
+    probabilities: dict[str, float]
+
+
+class TextModel:
+    """What a run folder of a tagger or classifier holds, ready to be asked.
+
+    Made by `TextModel.open`. Raw text is cut as it was in training.
+
+    Args:
+        model: `Tagger`, `HMMTagger` or `Classifier`.
+        features: `tfreps.text.TokenFeatures`, as in training.
+        tokens: str. How raw text is cut, see `tfreps.text.tokenize`.
+        max_length: int or None. Texts are cut after so many tokens (a classifier's only).
+
+    Attributes:
+        names: list of str. The tags or labels in the order of their ids.
+        is_tagger: bool.
+    """
+
+    def __init__(self, model, features, tokens="spaces", max_length=None):
+        self.model, self.features = model, features
+        self.tokens, self.max_length = tokens, max_length
+        self.is_tagger = not isinstance(model, Classifier)
+        self.names = model.tags if self.is_tagger else model.labels
+        self.scheme = model.scheme if self.is_tagger else None
+
+    @classmethod
+    def open(cls, path: str | os.PathLike) -> "TextModel":
+        """Loads a run folder of `train-tagger`, `train-classifier` or `train-hmm`.
+
+        Raises:
+            ValueError: it is none, or what is in it does not fit together.
+        """
+        run = RunFolder.open(path, PROGRAMS)
+        model = run.load_model()
+        if not isinstance(model, Tagger | HMMTagger | Classifier):
+            raise ValueError(f"{path} holds a {type(model).__name__}, no tagger or classifier.")
+        options = run.options
+        features = TokenFeatures(
+            run.vocabulary(),
+            lowercase=options.get("lowercase", False),
+            digits_to_zero=options.get("digits_to_zero", False),
+            max_characters=num_characters(model),
+        )
+        return cls(model, features, options.get("tokens", "spaces"), options.get("max_length"))
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+        """Raw texts to tokens, cut as in training."""
+        return tokenize_texts(texts, self.tokens)
+
+    def batches(self, tokens, targets=None, **options) -> SequenceBatches:
+        """The batches in which sentences or texts are looked at, shortest first."""
+        options = {"max_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
+        return SequenceBatches(tokens, targets, self.features, **options)
+
+    def tag(self, sentences: Sequence[Sequence[str]], **options) -> list[TaggedTokens]:
+        """Tags sentences.
+
+        Args:
+            sentences: lists of tokens; may be empty.
+            **options: of `SequenceBatches`, such as `vectors`.
+
+        Returns:
+            `TaggedTokens` of each.
+        """
+        answers = []
+        for tags, confidences, mask in self._rows(sentences, OUTPUTS_OF_TAGGERS, options):
+            names = [self.names[tag] for tag in tags[mask]]
+            answers.append(TaggedTokens(names, confidences[mask].tolist()))
+        return answers
+
+    def classify(self, texts: Sequence[Sequence[str]], **options) -> list[ClassifiedText]:
+        """Classifies texts.
+
+        Args:
+            texts: lists of tokens; may be empty.
+            **options: of `SequenceBatches`.
+
+        Returns:
+            `ClassifiedText` of each.
+        """
+        answers = []
+        for label, probabilities in self._rows(texts, OUTPUTS_OF_CLASSIFIERS, options):
+            shares = dict(zip(self.names, probabilities.tolist(), strict=True))
+            answers.append(ClassifiedText(self.names[int(label)], shares))
+        return answers
+
+    def _rows(self, sentences, outputs, options):
+        """The outputs for each sentence, in the order of the sentences."""
+        if not sentences:
+            return []
+        batches, rows = self.batches(sentences, **options), []
+        for features in batches.dataset():
+            answer = self.model.predict_on_batch(features)
+            rows += zip(*(np.asarray(answer[name]) for name in outputs), strict=True)
+        return batches.in_order(rows)
+
+
+OUTPUTS_OF_TAGGERS = "tags", "confidences", "mask"
+OUTPUTS_OF_CLASSIFIERS = "labels", "probabilities"
+
+
+def num_characters(model) -> int | None:
+    """Character ids per token that a model reads; None if it reads none."""
+    encoder = getattr(model, "encoder", None)
+    embedder = getattr(encoder, "embedder", encoder)
+    if getattr(embedder, "elmo", None) is not None:
+        return embedder.elmo.bilm.max_characters
+    return embedder.max_characters if getattr(embedder, "characters", None) else None

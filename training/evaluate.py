@@ -1,0 +1,83 @@
+"""Measures a tagger or classifier on held-out data.
+
+    tfreps evaluate runs/ner --data test.conll
+    tfreps evaluate runs/reviews --data test.tsv
+
+The files are read as the run's training data were, unless flags say otherwise.
+"""
+
+import argparse
+
+from tfreps.data import read_labelled, read_tagged
+from tfreps.evaluation import evaluate_classifier, evaluate_tagger
+from tfreps.program_options import as_json, parse_options, write_json
+from tfreps.reports import format_report
+from tfreps.run_folder import RunFolder
+from tfreps.text_model import TextModel
+
+PROGRAM = "evaluate"
+HOW_READ = "format", "token_column", "tag_column", "text_field", "label_field", "encoding"
+
+
+def main(argv=None):
+    options = parse_options(make_parser(), argv)
+    run, trained = RunFolder.open(options.run), TextModel.open(options.run)
+    reading = {name: run.options[name] for name in HOW_READ if name in run.options}
+    given = {name: getattr(options, name) for name in HOW_READ}
+    reading |= {name: value for name, value in given.items() if value is not None}
+    vectors = {"vectors": options.vectors} if options.vectors else {}
+    if trained.is_tagger:
+        results = evaluate_tagger(trained, read_sentences(options.data, reading), **vectors)
+    else:
+        kept = run.results().get("dev", {}).get("threshold")
+        texts = read_labelled(options.data, empty_texts="keep", **reading)
+        tokens = trained.tokenize([text.text for text in texts])
+        labels = [text.label for text in texts]
+        results = evaluate_classifier(trained, tokens, labels, kept, **vectors)
+    say(results)
+    run.write_results({**run.results(), "evaluation": {"data": options.data, **results}})
+    written = str(run.results_path)
+    if options.output:
+        write_json(options.output, as_json(results))
+        written += f" and {options.output}"
+    print(f"\nWrote {written}.")
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("run", help="run folder of train-tagger, train-classifier or train-hmm")
+    add("--data", nargs="+", required=True, help="files or globs with the right answers")
+    add("--output", help="JSON file for the figures, beside the run's results.json")
+    add("--vectors", help="file of `tfreps embed` for a model trained on stored vectors")
+    add("--format", help="(the run's)")
+    add("--token-column", type=int, help="(the run's)")
+    add("--tag-column", type=int, help="(the run's)")
+    add("--text-field", help="(the run's)")
+    add("--label-field", help="(the run's)")
+    add("--encoding", help="(the run's)")
+    return parser
+
+
+def read_sentences(files, reading):
+    names = "format", "encoding"
+    if reading.get("format", "conll") == "conll":
+        names += "token_column", "tag_column"
+    return read_tagged(files, **{name: reading[name] for name in names if name in reading})
+
+
+def say(results):
+    more = f", AUC {results['auc']:.4f}" if "auc" in results else ""
+    if "weighted" in results and "tokens" in results:
+        weighted = results["weighted"]
+        scores = " / ".join(f"{weighted[name]:.4f}" for name in ("precision", "recall", "f1"))
+        more += f"; tags weighted by their counts, precision / recall / F1: {scores}"
+    print(f"accuracy {results['accuracy']:.4f}{more}")
+    print(format_report(results.get("spans", results)))
+    if "illegal_transitions" in results:
+        print(f"illegal transitions: {results['illegal_transitions']}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

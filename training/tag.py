@@ -1,0 +1,81 @@
+"""Tags raw text: a tag and its probability for every token.
+
+    echo "Ada Lovelace lived in London ." | tfreps tag runs/ner
+    tfreps tag runs/ner text.txt --output tagged.conll
+    tfreps tag runs/ner text.txt --format json
+    tfreps tag runs/ner untagged.conll --input conll
+
+Text is cut into tokens as the run was told to (--tokens of train-tagger); one sentence a line.
+"""
+
+import argparse
+import json
+
+from tfreps.data import read_tagged
+from tfreps.program_options import parse_options
+from tfreps.text import tags
+from tfreps.text_model import TextModel
+from tfreps.text_streams import read_texts, written_whole
+
+PROGRAM = "tag"
+SENTENCES_AT_ONCE = 1024
+
+
+def main(argv=None):
+    options = parse_options(make_parser(), argv)
+    trained = TextModel.open(options.run)
+    if not trained.is_tagger:
+        raise ValueError(f"{options.run} holds a classifier: ask it with tfreps classify.")
+    write = {"conll": as_columns, "json": as_json_line}[options.format]
+    with written_whole(options.output) as file:
+        for sentences in blocks(options, trained):
+            answers = trained.tag(sentences)
+            for tokens, answer in zip(sentences, answers, strict=True):
+                file.write(write(tokens, answer, trained.scheme))
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("run", help="run folder of train-tagger or train-hmm")
+    add("text", nargs="?", default="-", help="file, .gz too; without it, what comes on stdin")
+    add("--output", help="file to write, whole or not at all (stdout)")
+    kinds = ["text", "conll"]
+    add("--input", choices=kinds, default="text", help="a sentence a line, or a token (text)")
+    kinds = ["conll", "json"]
+    add("--format", choices=kinds, default="conll", help="columns, or JSON lines (conll)")
+    return parser
+
+
+def blocks(options, trained):
+    """The tokens of some sentences at a time."""
+    if options.input == "conll":
+        sentences = [s.tokens for s in read_tagged(options.text, tag_column=None)]
+        for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+            yield sentences[start : start + SENTENCES_AT_ONCE]
+        return
+    for texts in read_texts(options.text, SENTENCES_AT_ONCE):
+        yield trained.tokenize(texts)
+
+
+def as_columns(tokens, answer, scheme):
+    """`token tag probability` a line, and an empty line behind the sentence."""
+    rows = zip(tokens, answer.tags, answer.confidences, strict=True)
+    return "".join(f"{token}\t{tag}\t{share:.4f}\n" for token, tag, share in rows) + "\n"
+
+
+def as_json_line(tokens, answer, scheme):
+    """Tokens, tags, probabilities and, with a scheme, spans of tokens."""
+    line = {"tokens": tokens, "tags": answer.tags}
+    line["confidences"] = [round(share, 4) for share in answer.confidences]
+    if scheme is not None:
+        line["spans"] = [
+            {"type": s.type, "start": s.start, "end": s.end, "tokens": tokens[s.start : s.end]}
+            for s in tags.spans(answer.tags, scheme)
+        ]
+    return json.dumps(line, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
