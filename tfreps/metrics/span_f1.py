@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfreps.metrics.tag_pairs import precision_recall_f1, tag_pairs
 from tfreps.text import tag_schemes
+from tfreps.text.graph_spans import ended_spans
 
 AVERAGES = ("micro", "macro")
 
@@ -57,8 +58,7 @@ class SpanF1(keras.metrics.Metric):
         self.mode = mode
         self.average = average
         self.type_names = list(rules.type_names)
-        self._tables = [table.ravel() for table in rules[:3]]
-        self._types = rules.types
+        self._rules = rules
         # A list of tags without a span (["O"]) still has one row, which stays 0.
         shape = (max(1, len(self.type_names)),)
         options = {"shape": shape, "initializer": "zeros", "dtype": "int64"}
@@ -71,29 +71,12 @@ class SpanF1(keras.metrics.Metric):
         order, kept = _real_tokens_first(mask)
         boundary = len(self.tags)
         y_true, y_pred = (_take(ids, order, kept, boundary) for ids in (y_true, y_pred))  # [N]
-        true_type, true_start = self._spans(y_true)
-        pred_type, pred_start = self._spans(y_pred)
+        true_type, true_start = ended_spans(y_true, self._rules)
+        pred_type, pred_start = ended_spans(y_pred, self._rules)
         same = (true_type == pred_type) & (true_start == pred_start)
         self.correct.assign_add(self._count(tf.where(same, true_type, -1)))
         self.predicted.assign_add(self._count(pred_type))
         self.true.assign_add(self._count(true_type))
-
-    def _spans(self, tags):
-        """For every place the type and the start of the span that ends before it, int32 `[N]`.
-
-        Type -1 where no span ends. The same as `tfreps.text.tags.spans`, without a loop: a
-        place is inside a span if the last start is not before the last place that continues
-        nothing.
-        """
-        before = tf.concat([[len(self.tags)], tags], axis=0)[:-1]
-        pair = before * (len(self.tags) + 1) + tags  # [N]
-        starts, continues, closes = (tf.gather(table, pair) for table in self._tables)
-        inside = _last(starts) >= _last(~continues)
-        inside_before = tf.concat([[False], inside], axis=0)[:-1]
-        begins = starts & ~(inside_before & continues)
-        start = tf.concat([[-1], _last(begins)], axis=0)[:-1]
-        ends = inside_before & ~continues & closes
-        return tf.where(ends, tf.gather(self._types, before), -1), start
 
     def _count(self, types):
         """How often each type occurs, int64 `[types]`; -1 is dropped."""
@@ -151,11 +134,3 @@ def _take(ids, order, kept, boundary):
     """The tags of all sentences in one row, each sentence followed by the boundary, `[N]`."""
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)
-
-
-def _last(flags):
-    """For every place the nearest place at or before it where the flag is set, -1 for none."""
-    segment = tf.cumsum(tf.cast(flags, "int32"))  # [N], 0 before the first flag
-    places = tf.range(tf.size(flags))
-    first = tf.math.unsorted_segment_min(places, segment, tf.size(flags) + 1)
-    return tf.where(segment == 0, -1, tf.gather(first, segment))
