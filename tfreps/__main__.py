@@ -22,6 +22,7 @@ PROGRAMS = {
     "evaluate-lm": ("training.evaluate_lm", "perplexity of a biLM on held-out text"),
     "embed": ("training.embed", "sentences -> contextual vectors in HDF5"),
     "neighbours": ("training.neighbours", "nearest neighbours of a word in its contexts"),
+    "train-hmm": ("training.train_hmm", "tagged sentences -> hidden Markov model in a run folder"),
     "train-tagger": ("training.train_tagger", "tagged sentences -> tagger in a run folder"),
     "train-classifier": (
         "training.train_classifier",
