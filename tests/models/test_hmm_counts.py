@@ -122,6 +122,8 @@ def test_plus_weighs():
         ([[1, 4]], [[0, 1]], "token id 4"),
         ([[1, 2]], [[0, 2]], "Sentence 1 has the tag id 2; expected 0 to 1"),
         ([[1, 2]], [[0, -1]], "tag id -1"),
+        ([[1.5]], [[0]], "Ids must be integers: 'float' object"),
+        ([["a"]], [[0]], "Ids must be integers: 'str' object"),
     ],
 )
 def test_bad_sentences(tokens, tags, message):

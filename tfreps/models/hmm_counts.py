@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import operator
 
 import numpy as np
 
@@ -180,8 +181,11 @@ def flat(sentences):
     """All ids in one array, and the lengths of the sentences."""
     sentences = list(sentences)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-    ids = np.fromiter(itertools.chain.from_iterable(sentences), np.int64, lengths.sum())
-    return ids, lengths
+    each = map(operator.index, itertools.chain.from_iterable(sentences))
+    try:
+        return np.fromiter(each, np.int64, lengths.sum()), lengths
+    except TypeError as error:
+        raise ValueError(f"Ids must be integers: {error}.") from error
 
 
 def table(rows, columns, num_rows, num_columns):
