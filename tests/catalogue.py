@@ -342,6 +342,7 @@ CATALOGUE = {
             "constrain": "decode",
             "dropout": 0.1,
             "transition_learning_rate": 2.0,
+            "crf_jit_compile": True,
         },
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BTD", "BT"],  # emissions, mask

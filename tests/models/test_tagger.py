@@ -95,8 +95,10 @@ def test_the_loss_is_the_heads():
         model.compile("sgd")
     outputs = with_crf(features)
     nll = -with_crf.crf.log_likelihood(outputs["emissions"], np.maximum(tags, 0), outputs["mask"])
-    found = with_crf.compute_loss(y=tags, y_pred=outputs, sample_weight=weight)
-    np.testing.assert_allclose(found, (weight * nll.numpy()).mean(), rtol=1e-5)
+    per_token = np.broadcast_to(weight[:, None], tags.shape)
+    for given in weight, per_token:
+        found = with_crf.compute_loss(y=tags, y_pred=outputs, sample_weight=given)
+        np.testing.assert_allclose(found, (weight * nll.numpy()).mean(), rtol=1e-4)
     outputs = without(features)
     log = tf.nn.log_softmax(outputs["emissions"]).numpy()
     nll = np.array(
@@ -105,14 +107,24 @@ def test_the_loss_is_the_heads():
             for row, y in zip(log, tags, strict=True)
         ]
     )
-    for given in weight, np.broadcast_to(weight[:, None], tags.shape):
+    for given in weight, per_token:
         found = without.compute_loss(y=tags, y_pred=outputs, sample_weight=given)
         np.testing.assert_allclose(found, (weight * nll).mean(), rtol=1e-5)
 
 
+def test_the_compiled_loss_is_the_same():
+    ids, tags = sentences(8)
+    losses = []
+    for jit_compile in False, True:
+        model = make(crf_jit_compile=jit_compile)
+        randomise(model, 0.5)
+        model.compile(keras.optimizers.SGD(0.1))
+        losses.append([model.train_on_batch({"token_ids": ids}, tags) for _ in range(3)])
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+
+
 @pytest.mark.parametrize("use_crf", [True, False])
-def test_weight_zero_is_not_there(use_crf):
-    """A token of weight 0 has no say in a softmax, a sentence in neither."""
+def test_a_sentence_of_weight_zero_is_not_there(use_crf):
     ids, tags = sentences(8)
     wrong, weight = tags.copy(), np.ones([8], "float32")
     wrong[3], weight[3] = (tags[3] + 1) % 3, 0.0
