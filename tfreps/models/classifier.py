@@ -173,7 +173,7 @@ def _check(model):
         )
     if model.pooling == "pooled":
         width = "pooled_dim"
-    if not hasattr(model.encoder, width):
+    if getattr(model.encoder, width, None) is None:
         raise ValueError(
             f"With pooling {model.pooling!r} the `encoder` must tell its width in `{width}`; "
             f"{type(model.encoder).__name__} has none."
