@@ -2,23 +2,37 @@
 
     tfreps export runs/elmo exports/elmo/1
     tfreps export --options options.json --weights weights.hdf5 exports/elmo/1
+    tfreps export runs/ner exports/ner/1
 
-Its signatures: `default` (sentences), `tokens`, `character_ids`, and for a run folder `score`, the
-language model itself. Published weights that read words need --vocabulary FILE. Their inputs and
-outputs: `tfreps.signatures.BiLMSignatures`.
+Signatures of a biLM: `default` (sentences), `tokens`, `character_ids`, and for a run folder
+`score`, the language model itself (see `tfreps.signatures.BiLMSignatures`). Published weights that
+read words need --vocabulary FILE. Signatures of taggers and classifiers: `default` (raw text) and
+`tokens` (see `tfreps.text_signatures`).
 """
 
 import argparse
 import pathlib
 
+from tfreps import text_model
 from tfreps.pretrained import load_bilm
-from tfreps.run_folder import parse_options
+from tfreps.run_folder import RunFolder, parse_options
+from tfreps.signatures import export_bilm
+from tfreps.text_signatures import export_text_model
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     if pathlib.Path(options.output).is_file():
         raise ValueError(f"Expected a folder to write to, but {options.output} is a file.")
+    if options.model and RunFolder.open(options.model).program in text_model.PROGRAMS:
+        names = export_text_model(text_model.TextModel.open(options.model), options.output)
+    else:
+        names = export_language_model(options)
+    say(options, names)
+    return 0
+
+
+def export_language_model(options):
     found = load_bilm(
         options.model, options.options, options.weights, options.state, options.vocabulary
     )
@@ -27,9 +41,10 @@ def main(argv=None):
             f"{options.model} holds a language model but no vocabulary.txt, without which it "
             "cannot score: put the vocabulary back that it was trained with."
         )
-    from tfreps.signatures import export_bilm
+    return export_bilm(found.model, options.output, found.vocabulary, options.state)
 
-    names = export_bilm(found.model, options.output, found.vocabulary, options.state)
+
+def say(options, names):
     size = sum(path.stat().st_size for path in pathlib.Path(options.output).rglob("*"))
     print(f"Wrote {options.output} ({size / 1e6:.1f} MB) with the signatures {', '.join(names)}.")
     if "default" in names:
@@ -39,14 +54,15 @@ def main(argv=None):
         print("It reads token ids alone: give --vocabulary FILE for one that reads text.")
         print("Next, what it takes and gives:")
     print(f"  saved_model_cli show --dir {options.output} --tag_set serve --all")
-    return 0
 
 
 def make_parser():
     parser = argparse.ArgumentParser(
-        prog="tfreps export", description="A SavedModel that takes raw strings, from a biLM."
+        prog="tfreps export", description="A SavedModel that takes raw strings."
     )
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="run folder of a biLM")
+    parser.add_argument(
+        "model", metavar="MODEL", nargs="?", help="run folder of a biLM, tagger or classifier"
+    )
     parser.add_argument(
         "output",
         metavar="OUTPUT_FOLDER",

@@ -3,10 +3,10 @@
     tfreps predict exports/elmo/1 "The dog sat on the mat ." "Another sentence"
     python serving/predict.py exports/elmo/1 --file sentences.txt --full > vectors.jsonl
 
-One JSON object per sentence: its number of tokens, the shapes of all outputs and the first
-numbers of `default`, or with --full every number. Sentences are split at white space; they come
-from the command line, from --file, or else from standard input, one a line (UTF-8 without a byte
-order mark).
+One JSON object per sentence. Of an ELMo: its number of tokens, the shapes of all outputs and the
+first numbers of `default`, or with --full every number; of a tagger: tokens, tags, spans; of a
+classifier: the label. Sentences come from the command line, from --file, or else from standard
+input, one a line (UTF-8 without a byte order mark).
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main(argv=None):
     signature = load_signature(options.folder, options.signature)
     while batch := list(itertools.islice(sentences, BATCH)):
         for answer in answers(signature, batch, options.full):
-            print(json.dumps(answer), flush=True)
+            print(json.dumps(answer, ensure_ascii=False), flush=True)
     return 0
 
 
@@ -105,9 +105,11 @@ def load_signature(folder, name):
             f"The signature {name!r} takes {', '.join(sorted(takes))}; this program asks with "
             "sentences: use the signature default or tokens."
         )
-    if not {"default", "sequence_len"} <= set(signature.structured_outputs):
+    names = set(signature.structured_outputs)
+    if "sequence_len" not in names or not names & set(DESCRIBED_BY):
         raise ValueError(
-            f"{folder} is no export of tfreps: its answers lack default, sequence_len."
+            f"{folder} is no export of tfreps: its answers lack default (or tags, or label), "
+            "sequence_len."
         )
     return signature
 
@@ -155,15 +157,46 @@ def answers(signature, sentences, full):
     """One dict per sentence, its outputs cut to its own tokens."""
     outputs = {name: value.numpy() for name, value in ask(signature, sentences).items()}
     lengths = outputs.pop("sequence_len").tolist()
+    describe = next(DESCRIBED_BY[name] for name in DESCRIBED_BY if name in outputs)
     for row, (sentence, length) in enumerate(zip(sentences, lengths, strict=True)):
         own = {name: value[row] for name, value in sorted(outputs.items())}
-        own = {name: value[:length] if value.ndim > 1 else value for name, value in own.items()}
-        answer = {"text": sentence, "tokens": length}
-        answer["shapes"] = {name: list(value.shape) for name, value in own.items()}
-        if full:
-            yield {**answer, **{name: numbers(value) for name, value in own.items()}}
-        else:
-            yield {**answer, "default": numbers(own["default"][:FIRST])}
+        yield {"text": sentence, **describe(own, length, full)}
+
+
+def of_vectors(own, length, full):
+    """What an ELMo says: how many tokens, the shapes, and numbers."""
+    own = {name: value[:length] if value.ndim > 1 else value for name, value in own.items()}
+    answer = {"tokens": length, "shapes": {name: list(value.shape) for name, value in own.items()}}
+    if full:
+        return {**answer, **{name: numbers(value) for name, value in own.items()}}
+    return {**answer, "default": numbers(own["default"][:FIRST])}
+
+
+def of_tags(own, length, full):
+    """What a tagger says: tokens, tags, and spans where there is a scheme."""
+    answer = {name: [text.decode() for text in own[name][:length]] for name in ("tokens", "tags")}
+    answer["confidences"] = [round(float(share), 4) for share in own["confidences"][:length]]
+    if "num_spans" in own:
+        names = "span_types", "span_starts", "span_ends"
+        spans = zip(*(own[name][: own["num_spans"]].tolist() for name in names), strict=True)
+        answer["spans"] = [
+            {"type": kind.decode(), "start": start, "end": end} for kind, start, end in spans
+        ]
+    return answer
+
+
+def of_label(own, length, full):
+    """What a classifier says: the label and its probability, with --full those of all labels."""
+    answer = {"tokens": length, "label": own["label"].decode()}
+    answer["probability"] = round(float(own["probability"]), 4)
+    if full:
+        names = [name.decode() for name in own["labels"].tolist()]
+        answer["probabilities"] = dict(zip(names, numbers(own["probabilities"]), strict=True))
+    return answer
+
+
+# An output that tells what kind of model answers: how its answers are shown.
+DESCRIBED_BY = {"default": of_vectors, "tags": of_tags, "label": of_label}
 
 
 def ask(signature, sentences):

@@ -28,7 +28,8 @@ MAY_IMPORT = {
     # What is served: text -> ids -> model -> named outputs.
     "token_reader": {"text"},
     "scoring": {"layers"},
-    "signatures": {"models", "text", "token_reader", "scoring", "pretrained"},
+    "signatures": {"models", "text", "token_reader", "scoring", "pretrained", "saved_model"},
+    "text_signatures": {"text", "saved_model"},
     "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
     "continuation": {"convert", "models", "optimizers", "pretrained", "text"},

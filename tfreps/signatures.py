@@ -1,14 +1,12 @@
 """Signatures: a model becomes a SavedModel that takes strings and needs TensorFlow alone."""
 
-import os
-import pathlib
-import shutil
 import tempfile
 
 import tensorflow as tf
 
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.pretrained import check_vocabulary
+from tfreps.saved_model import check_free, save_whole
 from tfreps.scoring import Scoring
 from tfreps.text.splitting import split_tokens
 from tfreps.token_reader import TokenReader
@@ -45,23 +43,11 @@ def export_bilm(model, folder, vocabulary=None, initial_state=None):
     >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
     TensorShape([1, 4, 8])
     """
-    folder = pathlib.Path(folder)
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ValueError(f"{folder} exists already and is not an empty folder: choose another.")
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    check_free(folder)
     with tempfile.TemporaryDirectory() as assets:
-        try:
-            signatures = BiLMSignatures(model, vocabulary, initial_state, assets)
-            functions = signatures.functions()
-            # Without the gradients that were written by hand, which no server asks for.
-            options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-            tf.saved_model.save(signatures.module(), str(temporary), functions, options)
-            if folder.exists():
-                folder.rmdir()
-            os.replace(temporary, folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        signatures = BiLMSignatures(model, vocabulary, initial_state, assets)
+        functions = signatures.functions()
+        save_whole(signatures.module(), folder, functions)
     return list(functions)
 
 
