@@ -16,70 +16,91 @@ OPTIONS = {
         str, "bilstm", "what reads the token vectors; embeddings: nothing, window: a linear CRF's "
         "features instead of vectors (bilstm)", choices=NAMES,
     ),
-    "units": Option(int, 200, "width of the encoder, of each direction of a bilstm (200)"),
-    "num_layers": Option(int, 1, "LSTMs of the bilstm, one above the other (1)"),
-    "num_steps": Option(int, 9, "exchange steps of the slstm (9)"),
-    "window": Option(int, 1, "neighbours on each side that a word of the slstm sees (1)"),
-    "num_sentence_nodes": Option(int, 1, "of the slstm (1)"),
-    "filters": Option(int, 100, "of each width of the cnn (100)"),
-    "widths": Option(int, [3, 4, 5], "of the cnn's filters, in tokens (3 4 5)", many=True),
-    "embedding_dim": Option(int, 100, "width of word vectors, if --vectors brings none (100)"),
+    "units": Option(
+        int, 200, "width of the encoder, of each direction of a bilstm (200)", at_least=1
+    ),
+    "num_layers": Option(int, 1, "LSTMs of the bilstm, one above the other (1)", at_least=1),
+    "num_steps": Option(int, 9, "exchange steps of the slstm (9)", at_least=1),
+    "window": Option(
+        int, 1, "neighbours on each side that a word of the slstm sees (1)", at_least=1
+    ),
+    "num_sentence_nodes": Option(int, 1, "of the slstm (1)", at_least=0),
+    "filters": Option(int, 100, "of each width of the cnn (100)", at_least=1),
+    "widths": Option(
+        int, [3, 4, 5], "of the cnn's filters, in tokens (3 4 5)", many=True, at_least=1
+    ),
+    "embedding_dim": Option(
+        int, 100, "width of word vectors, if --vectors brings none (100)", at_least=1
+    ),
     "no_words": Option(bool, False, "no word vectors: characters, ELMo or stored vectors alone"),
     "frozen_embeddings": Option(bool, False, "word vectors stay as --vectors has them"),
     "characters": Option(
         str, None, "character features of each word beside its vector", choices=["cnn", "bilstm"]
     ),
-    "dropout": Option(float, 0.5, "on token vectors and on the encoder's output (0.5)"),
+    "dropout": Option(
+        float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
+    ),
 }  # fmt: skip
 
+# What the cnn says at a token is about the tokens behind it alone: nothing to tag by.
+OPTIONS_OF_TAGGERS = {k: v for k, v in OPTIONS.items() if k not in ("filters", "widths")}
+OPTIONS_OF_TAGGERS["encoder"] = OPTIONS["encoder"]._replace(
+    choices=[name for name in NAMES if name != "cnn"]
+)
 
-def make_encoder(options, vocabulary_size, embedding_dim=None, elmo=None, stored=(0, 0), units=1):
+
+def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), units=1):
     """Assembles what `OPTIONS` ask for.
 
     Args:
-        options: dict, or namespace, with what `OPTIONS` names.
-        vocabulary_size: int. Tokens of the vocabulary.
-        embedding_dim: int. Width of word vectors; None for that of the options.
+        options: namespace with what `OPTIONS` names.
+        features: `tfreps.text.TokenFeatures`, what the encoder is to read.
+        vectors: `tfreps.text.WordVectors` to start from, in the order of the vocabulary; None
+            for random ones.
         elmo: `Elmo` whose vectors each token gains; None for none.
         stored: `(layers, width)` of vectors that `tfreps embed` computed; `(0, 0)` for none.
-        units: int. Width of a window's output: the number of tags.
+        units: int. Width of a window's output: the number of tags or labels.
 
     Returns:
-        An encoder: a Keras model that reads the dict of `tfreps.text.TokenFeatures`.
+        An encoder: a Keras model that reads the dict of `features`.
 
     Raises:
         ValueError: for parts that cannot be put together.
 
     Example:
+    >>> import argparse
+    >>> from tfreps.text import TokenFeatures
     >>> options = {name: option.default for name, option in OPTIONS.items()}
-    >>> make_encoder({**options, "encoder": "slstm", "units": 8}, vocabulary_size=9).output_dim
+    >>> options = argparse.Namespace(**{**options, "encoder": "slstm", "units": 8})
+    >>> make_encoder(options, TokenFeatures.from_sentences([["a", "dog"]])).output_dim
     8
     """
-    options = options if isinstance(options, dict) else vars(options)
-    if options["encoder"] == "window":
-        return WindowEncoder(vocabulary_size, units, name="encoder")
-    dropout = {"dropout": options["dropout"]}
+    if options.encoder == "window":
+        return WindowEncoder(features.vocabulary_size, units, name="encoder")
     embedder = TokenEmbedder(
-        vocabulary_size=None if options["no_words"] else vocabulary_size,
-        embedding_dim=embedding_dim or options["embedding_dim"],
-        trainable_embeddings=not options["frozen_embeddings"],
-        characters=options["characters"],
+        vocabulary_size=None if options.no_words else features.vocabulary_size,
+        embedding_dim=options.embedding_dim if vectors is None else vectors.matrix.shape[1],
+        trainable_embeddings=not options.frozen_embeddings,
+        characters=options.characters,
+        max_characters=features.max_characters or 50,
         elmo=elmo,
         vector_layers=stored[0],
         vector_dim=stored[1],
+        dropout=options.dropout,
         name="embedder",
-        **dropout,
     )
-    match options["encoder"]:
+    if vectors is not None:
+        embedder.set_word_vectors(vectors.matrix)
+    match options.encoder:
         case "embeddings":
             return embedder
         case "bilstm":
-            layers = {"num_layers": options["num_layers"]}
-            return BiLSTMEncoder(embedder, options["units"], name="encoder", **layers, **dropout)
+            more = {"num_layers": options.num_layers, "dropout": options.dropout}
+            return BiLSTMEncoder(embedder, options.units, name="encoder", **more)
         case "slstm":
             names = "num_steps", "window", "num_sentence_nodes"
-            steps = {name: options[name] for name in names}
-            return SLSTMEncoder(embedder, options["units"], name="encoder", **steps)
+            more = {name: getattr(options, name) for name in names}
+            return SLSTMEncoder(embedder, options.units, name="encoder", **more)
         case "cnn":
-            return TextCNN(embedder, options["filters"], options["widths"], name="encoder")
-    raise ValueError(f"`encoder` must be one of {', '.join(NAMES)}; got {options['encoder']!r}.")
+            return TextCNN(embedder, options.filters, options.widths, name="encoder")
+    raise ValueError(f"`encoder` must be one of {', '.join(NAMES)}; got {options.encoder!r}.")

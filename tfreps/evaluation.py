@@ -16,13 +16,14 @@ def evaluate_tagger(trained, sentences, **options):
     Returns:
         dict, ready for JSON: `tokens` and `sentences`, how many; `accuracy` over tokens;
         `weighted`, the scores of tags weighted by their counts; with a scheme `spans`, the
-        strict `reports.span_report`, and `illegal_transitions` of the answers.
+        strict `reports.span_report`, and `illegal_transitions` of the answers, else `labels`,
+        the scores of each tag; `confusion`, a row for each tag in the data.
 
     Raises:
         ValueError: for a tag that the model does not have, with file and line.
     """
-    true = [sentence.tags for sentence in sentences]
     check_names(trained.names, sentences)
+    true = [sentence.tags for sentence in sentences]
     pred = [answer.tags for answer in trained.tag([s.tokens for s in sentences], **options)]
     flat_true, flat_pred = (list(itertools.chain.from_iterable(part)) for part in (true, pred))
     tokens = reports.classification_report(flat_true, flat_pred)
@@ -37,16 +38,17 @@ def evaluate_tagger(trained, sentences, **options):
         results["illegal_transitions"] = reports.illegal_transition_report(pred, trained.scheme)
     else:
         results["labels"] = tokens["labels"]
+    results["confusion"] = reports.confusion_counts(flat_true, flat_pred, trained.names).tolist()
     return results
 
 
-def evaluate_classifier(trained, texts, labels, threshold=None, **options):
+def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
     """Classifies texts and compares.
 
     Args:
         trained: `tfreps.text_model.TextModel` of a classifier.
-        texts: lists of tokens.
-        labels: list of str, the label of each text.
+        tokens: lists of str, those of each text.
+        texts: list of `tfreps.data.LabelledText`, with the labels.
         threshold: float. From which probability on the second of two labels is the answer, for
             `at_threshold`; None for the one that is best on these very texts, which is what to
             do on dev data alone.
@@ -57,8 +59,13 @@ def evaluate_classifier(trained, texts, labels, threshold=None, **options):
         `reports.classification_report`; `confusion`, a row for each label in the data. With two
         labels, the second being the positive one, also `auc`, `threshold`, and `at_threshold`,
         the scores of the positive label there.
+
+    Raises:
+        ValueError: for a label that the model does not have, with file and line.
     """
-    answers = trained.classify(texts, **options)
+    check_names(trained.names, texts)
+    labels = [text.label for text in texts]
+    answers = trained.classify(tokens, **options)
     pred = [answer.label for answer in answers]
     results = {"texts": len(texts), **reports.classification_report(labels, pred, trained.names)}
     results["confusion"] = reports.confusion_counts(labels, pred, trained.names).tolist()
@@ -74,14 +81,24 @@ def evaluate_classifier(trained, texts, labels, threshold=None, **options):
     return results
 
 
-def check_names(names, sentences):
-    """Raises a ValueError for the first tag of some sentences that is not among the names."""
+def check_names(names, examples):
+    """Raises a ValueError for the first tag or label that is not among the names.
+
+    Args:
+        names: those that a model has.
+        examples: list of `tfreps.data.TaggedSentence` or `LabelledText`.
+    """
     known = set(names)
-    for sentence in sentences:
-        for tag in sentence.tags:
-            if tag not in known:
+    for example in examples:
+        is_tagged = hasattr(example, "tags")
+        place = f"{example.file}, line {example.line}"
+        for number, name in enumerate(example.tags if is_tagged else [example.label], 1):
+            if name not in known:
+                word = "tag" if is_tagged else "label"
+                place += f", token {number}" if is_tagged else ""
+                listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
                 raise ValueError(
-                    f"{sentence.file}, in the sentence from line {sentence.line}: the tag {tag!r} "
-                    f"is none of the model's {len(names)}. Correct it, leave the sentence out, or "
-                    "train on text in which this tag occurs."
+                    f"{place}: the {word} {name!r} is none of the {len(names)} that the model "
+                    f"knows ({listed}). Correct it, leave the example out, or train on text in "
+                    f"which this {word} occurs."
                 )

@@ -1,4 +1,4 @@
-"""fit_epochs: trains a tagger or classifier epoch by epoch, stops in time, resumes exactly."""
+"""fit: trains a tagger or classifier epoch by epoch, stops in time, resumes exactly."""
 
 import re
 
@@ -8,21 +8,78 @@ from tfreps.callbacks import BestModel, Checkpoints, EpochLog
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.program_options import Option
 
+PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+
 OPTIONS = {
-    "epochs": Option(int, 30, "passes over the training data at most (30)"),
-    "patience": Option(int, 5, "epochs without a better dev figure, then training ends (5)"),
-    "minutes": Option(float, None, "stop after this time"),
-    "batch_tokens": Option(int, 2048, "tokens of a batch, padding included (2048)"),
-    "batch_rows": Option(int, 32, "sentences or texts of a batch at most (32)"),
-    "learning_rate": Option(float, 1e-3, "of Adam (0.001)"),
-    "decay": Option(float, 1.0, "factor on the learning rate after each epoch (1)"),
-    "clip_norm": Option(float, 5.0, "of the gradient; 0: none (5)"),
-    "weight_decay": Option(float, 0.0, "of all weights but biases, decoupled from Adam (0)"),
-    "embedding_learning_rate": Option(float, None, "of the word vectors (--learning-rate)"),
-    "elmo_learning_rate": Option(float, 1e-4, "of a biLM under --fine-tune-elmo (0.0001)"),
-    "checkpoint_every": Option(int, 500, "steps (500)"),
-    "seed": Option(int, 0, "of weights, order, dropout (0)"),
+    "epochs": Option(int, 30, "passes over the training data at most (30)", at_least=1),
+    "patience": Option(
+        int, 5, "epochs without a better dev figure, then training ends (5)", at_least=1
+    ),
+    "minutes": Option(float, None, "stop after this time", above=0),
+    "batch_tokens": Option(int, 2048, "tokens of a batch, padding included (2048)", at_least=1),
+    "batch_rows": Option(int, 32, "sentences or texts of a batch at most (32)", at_least=1),
+    "learning_rate": Option(float, 1e-3, "of Adam (0.001)", above=0),
+    "decay": Option(float, 1.0, "factor on the learning rate after each epoch (1)", above=0),
+    "clip_norm": Option(float, 5.0, "of the gradient; 0: none (5)", at_least=0),
+    "weight_decay": Option(
+        float, 0.0, "of all weights but biases, decoupled from Adam (0)", at_least=0
+    ),
+    "embedding_learning_rate": Option(
+        float, None, "of the word vectors (--learning-rate)", above=0
+    ),
+    "elmo_learning_rate": Option(float, 1e-4, "of a biLM under --fine-tune-elmo (0.0001)", above=0),
+    "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
+    "checkpoint_every": Option(int, 500, "steps (500)", at_least=1),
+    "seed": Option(int, 0, "of weights, order, dropout (0)", at_least=0),
 }
+
+
+def prepare(options):
+    """Sets what has to stand before the first weight is made: precision and seed."""
+    keras.config.set_dtype_policy(PRECISIONS[options.precision])
+    keras.utils.set_random_seed(options.seed)
+
+
+def fit(model, batches, validation, run, figure, options):
+    """`fit_epochs` with Adam, as `OPTIONS` ask for it.
+
+    The run's results.json gains `training`: how many sentences, tokens and parameters. A resumed
+    run has to have as many as before.
+
+    Args:
+        model: Keras model that is not compiled.
+        batches, validation, run, figure: as in `fit_epochs`.
+        options: namespace with what `OPTIONS` names, and `resume`.
+
+    Returns:
+        dict, as of `fit_epochs`.
+
+    Raises:
+        ValueError: the data or the model are not those of before.
+    """
+    names = "sentences", "tokens", "parameters"
+    numbers = batches.num_sentences, batches.num_tokens, model.count_params()
+    training = dict(zip(names, numbers, strict=True))
+    before = run.results().get("training", training)
+    if before != training:
+        raise ValueError(
+            f"{run.path} was begun with other data: it trained {_counts(before)}, and now there "
+            f"are {_counts(training)}. Resume with the data of before, or begin a new run."
+        )
+    run.write_results({**run.results(), "training": training})
+    model.compile(make_optimizer(options, model, batches.num_batches()), jit_compile=False)
+    return fit_epochs(
+        model,
+        batches,
+        validation,
+        run,
+        options.epochs,
+        figure,
+        patience=options.patience,
+        minutes=options.minutes,
+        checkpoint_every=options.checkpoint_every,
+        resume=options.resume,
+    )
 
 
 def fit_epochs(
@@ -119,7 +176,7 @@ def make_optimizer(options, model, steps_per_epoch):
 
     rates = {
         "word_embeddings": options.embedding_learning_rate,
-        "token_encoder/|bilstm/(forward|backward)": options.elmo_learning_rate,
+        "token_encoder/|bilstm/(forward|backward)/": options.elmo_learning_rate,
     }
     paths = [weight.path for weight in model.trainable_variables]
     groups = {
@@ -129,6 +186,10 @@ def make_optimizer(options, model, steps_per_epoch):
     }
     base = adam(options.learning_rate)
     return GroupedOptimizer(base, groups) if groups else base
+
+
+def _counts(training):
+    return ", ".join(f"{number:,} {name}" for name, number in training.items())
 
 
 def _start(position, batches):

@@ -8,9 +8,11 @@ from tfreps.text import TokenFeatures, WordVectors
 OPTIONS = {
     "lowercase": Option(bool, False, "look words up in lower case"),
     "digits_to_zero": Option(bool, False, "look words up with every digit as 0"),
-    "min_count": Option(int, 1, "words that are rarer in the training data are unknown (1)"),
-    "max_vocabulary": Option(int, None, "words at most"),
-    "max_characters": Option(int, 50, "of a word, for --characters (50)"),
+    "min_count": Option(
+        int, 1, "words that are rarer in the training data are unknown (1)", at_least=1
+    ),
+    "max_vocabulary": Option(int, None, "words at most, three special ones included", at_least=4),
+    "max_characters": Option(int, 50, "of a word, for --characters (50)", at_least=3),
     "vectors": Option(str, None, "static word vectors: GloVe, word2vec, fastText; .gz too"),
     "elmo": Option(str, None, "run folder of a biLM whose vectors each word gains"),
     "elmo_options": Option(str, None, "or its options.json,"),
@@ -18,7 +20,48 @@ OPTIONS = {
     "elmo_state": Option(str, "zero", "what it starts sentences from (zero)", ["zero", "warm"]),
     "elmo_top": Option(bool, False, "its top layer instead of a learned mix of all"),
     "fine_tune_elmo": Option(bool, False, "train the biLM too"),
+    "train_vectors": Option(str, None, "file of `tfreps embed` for --train, sentence by sentence"),
+    "dev_vectors": Option(str, None, "the same for --dev"),
+    "test_vectors": Option(str, None, "the same for --test"),
 }
+WITHOUT_WINDOW = "no_words", "vectors", "characters", "elmo", "elmo_weights", "train_vectors"
+
+
+def check(options):
+    """Finds options that make no sense together, before anything is read.
+
+    Args:
+        options: namespace with what `OPTIONS`, `tfreps.encoders.OPTIONS` and
+            `tfreps.fitting.OPTIONS` name, and `train`, `dev` and `test`.
+
+    Raises:
+        ValueError: names the flag.
+    """
+    elmo = options.elmo or options.elmo_options or options.elmo_weights
+    trained = not (options.no_words or options.frozen_embeddings or options.encoder == "window")
+    rest = options.characters or elmo or options.train_vectors
+    rules = [
+        ("no_words", rest, "leaves nothing: give --characters, --elmo or --train-vectors too"),
+        ("vectors", not options.no_words, "brings word vectors: leave --no-words out"),
+        ("frozen_embeddings", options.vectors, "freezes word vectors of a file: give --vectors"),
+        ("embedding_learning_rate", trained, "is for word vectors, and none are trained"),
+        ("elmo", not (options.elmo_options or options.elmo_weights), "names one biLM already"),
+        ("elmo_options", options.elmo_weights, "needs --elmo-weights too"),
+        ("elmo_weights", options.elmo_options, "needs --elmo-options too"),
+        ("elmo_top", elmo, "is about a biLM: give --elmo"),
+        ("fine_tune_elmo", elmo, "trains a biLM: give --elmo"),
+    ]
+    for name in WITHOUT_WINDOW if options.encoder == "window" else ():
+        rules.insert(0, (name, False, "goes unseen: --encoder window reads words alone"))
+    for part in ("train", "dev", "test"):
+        rules.append((f"{part}_vectors", getattr(options, part), f"needs --{part} too"))
+        if getattr(options, part):
+            needed = getattr(options, f"{part}_vectors")
+            rules.append(("train_vectors", needed, f"needs --{part}-vectors too"))
+            rules.append((f"{part}_vectors", options.train_vectors, "needs --train-vectors too"))
+    for name, is_fine, reason in rules:
+        if getattr(options, name) and not is_fine:
+            raise ValueError(f"--{name.replace('_', '-')} {reason}.")
 
 
 def read_elmo(options):
@@ -55,16 +98,6 @@ def make_features(options, sentences, elmo=None):
         sentences,
         options.min_count,
         options.max_vocabulary,
-        lowercase=options.lowercase,
-        digits_to_zero=options.digits_to_zero,
-        max_characters=_num_characters(options, elmo),
-    )
-
-
-def reread_features(options, vocabulary, elmo=None):
-    """What `make_features` made, from the vocabulary that was kept."""
-    return TokenFeatures(
-        vocabulary,
         lowercase=options.lowercase,
         digits_to_zero=options.digits_to_zero,
         max_characters=_num_characters(options, elmo),

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import math
 import os
 import pathlib
 from typing import Any, NamedTuple
@@ -10,7 +11,8 @@ from typing import Any, NamedTuple
 class Option(NamedTuple):
     """What programs share of an option: its type, default and sentence, in a table by name.
 
-    `kind` bool makes a switch, `many` a list.
+    `kind` bool makes a switch, `many` a list. `check_options` looks for what is `required`, and
+    whether numbers keep to `at_least`, `above` and `below`.
     """
 
     kind: type
@@ -18,6 +20,10 @@ class Option(NamedTuple):
     about: str
     choices: Any = None
     many: bool = False
+    required: bool = False
+    at_least: float | None = None
+    above: float | None = None
+    below: float | None = None
 
 
 def add_flags(group, options: dict[str, Option]) -> None:
@@ -44,6 +50,31 @@ def add_flags(group, options: dict[str, Option]) -> None:
         group.add_argument(
             flag, type=option.kind, default=option.default, help=option.about, **more
         )
+
+
+def check_options(options, *tables: dict[str, Option]) -> None:
+    """Looks whether options are there if they are required, and within their bounds.
+
+    Args:
+        options: the namespace that `parse_options` returned.
+        *tables: name -> Option.
+
+    Raises:
+        ValueError: for the first that is not; names the flag.
+
+    Example:
+    >>> import argparse
+    >>> check_options(argparse.Namespace(units=0), {"units": Option(int, 9, "width", at_least=1)})
+    Traceback (most recent call last):
+    ValueError: --units must be at least 1; got 0.
+    """
+    for name, option in (item for table in tables for item in table.items()):
+        value, flag = getattr(options, name), f"--{name.replace('_', '-')}"
+        if option.required and not value:
+            raise ValueError(f"{flag} is missing: {option.about}.")
+        if option.kind in (int, float) and value is not None:
+            for number in value if option.many else [value]:
+                _check_number(flag, number, option)
 
 
 def parse_options(parser, argv: list[str] | None = None):
@@ -122,6 +153,20 @@ def converted(value, flag):
     if flag.choices is not None and result not in flag.choices:
         raise ValueError(f"expected one of {', '.join(map(str, flag.choices))}; got {value!r}")
     return result
+
+
+def _check_number(flag: str, number: float, option: Option) -> None:
+    """Raises a ValueError for a number that is not finite, or out of bounds."""
+    bounds = {"at least": option.at_least, "above": option.above, "below": option.below}
+    bounds = {word: bound for word, bound in bounds.items() if bound is not None}
+    holds = {
+        "at least": lambda bound: number >= bound,
+        "above": lambda bound: number > bound,
+        "below": lambda bound: number < bound,
+    }
+    if not math.isfinite(number) or not all(holds[word](b) for word, b in bounds.items()):
+        wanted = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items())
+        raise ValueError(f"{flag} must be {wanted or 'a finite number'}; got {number:g}.")
 
 
 def exactly(value, kind: type):

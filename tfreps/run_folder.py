@@ -4,7 +4,7 @@ import importlib
 import os
 import pathlib
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tfreps.program_options import as_json, parse_options, read_json, write_json
 
@@ -158,6 +158,28 @@ class RunFolder:
                 + " or ".join(f"`tfreps {name}`." for name in wanted)
             )
         return cls(path, head["program"], head["options"])
+
+    def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
+        """Has a file of the run written; one that is there since before has to be the same.
+
+        Args:
+            path: the file, such as `vocabulary_path`.
+            write: function that writes it to the path that it is given.
+
+        Raises:
+            ValueError: a resumed run would get another.
+        """
+        temporary = path.with_name(path.name + ".new")
+        try:
+            write(temporary)
+            if path.exists() and path.read_bytes() != temporary.read_bytes():
+                raise ValueError(
+                    f"{path} would be another one now: the training data have changed since the "
+                    "run was begun. Resume with those of before, or begin a new run."
+                )
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def write_results(self, results: dict) -> None:
         """Writes results.json anew."""

@@ -118,6 +118,12 @@ class TextModel:
         """The outputs for each sentence, in the order of the sentences."""
         if not sentences:
             return []
+        if reads_vectors(self.model) and options.get("vectors") is None:
+            raise ValueError(
+                "The model reads vectors that `tfreps embed` computed before, and there are none "
+                "for this text. Measure it with `tfreps evaluate --vectors`; to ask it about raw "
+                "text, train with --elmo in place of --train-vectors."
+            )
         batches, rows = self.batches(sentences, **options), []
         for features in batches.dataset():
             answer = self.model.predict_on_batch(features)
@@ -129,10 +135,20 @@ OUTPUTS_OF_TAGGERS = "tags", "confidences", "mask"
 OUTPUTS_OF_CLASSIFIERS = "labels", "probabilities"
 
 
+def reads_vectors(model) -> bool:
+    """Whether a model reads vectors that were computed before."""
+    return getattr(_embedder(model), "vector_layers", 0) > 0
+
+
 def num_characters(model) -> int | None:
     """Character ids per token that a model reads; None if it reads none."""
-    encoder = getattr(model, "encoder", None)
-    embedder = getattr(encoder, "embedder", encoder)
+    embedder = _embedder(model)
     if getattr(embedder, "elmo", None) is not None:
         return embedder.elmo.bilm.max_characters
     return embedder.max_characters if getattr(embedder, "characters", None) else None
+
+
+def _embedder(model):
+    """What makes vectors of tokens; an HMM has none."""
+    encoder = getattr(model, "encoder", None)
+    return getattr(encoder, "embedder", encoder)

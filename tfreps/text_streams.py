@@ -6,7 +6,8 @@ import gzip
 import os
 import pathlib
 import sys
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterator
 from typing import BinaryIO
 
 
@@ -38,17 +39,18 @@ def read_texts(path: str | os.PathLike, at_once: int) -> Iterator[list[str]]:
 
 
 def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
-    """The lines of a binary file as text, stripped.
+    """The lines of a binary file as text, without white space around them.
 
     Args:
         file: open for reading; closed at the end.
         name: how errors call it.
 
     Raises:
-        ValueError: a byte order mark, a NUL byte, or bytes that are no UTF-8, with the line.
+        ValueError: a byte order mark, a NUL byte, or bytes that are no UTF-8, with the line;
+            damaged gzip.
     """
     with file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(_unpacked(file, name), 1):
             if number == 1 and line.startswith(codecs.BOM_UTF8):
                 raise ValueError(
                     f"{name}, line 1: starts with a byte order mark, which would become part of "
@@ -72,6 +74,9 @@ def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
 def written_whole(path: str | os.PathLike | None):
     """A text file to write to, which appears whole or not at all; standard output for None.
 
+    Raises:
+        ValueError: the path is a folder, or in none.
+
     Example:
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.txt")
@@ -84,6 +89,9 @@ def written_whole(path: str | os.PathLike | None):
         yield sys.stdout
         return
     path = pathlib.Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        what = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise ValueError(f"Cannot write to {path}: {what}.")
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:
@@ -93,7 +101,17 @@ def written_whole(path: str | os.PathLike | None):
         temporary.unlink(missing_ok=True)
 
 
-def _open(path) -> tuple[Iterable[bytes], str]:
+def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """The lines of a file; what gzip says of damaged ones becomes a ValueError."""
+    try:
+        yield from file
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise ValueError(
+            f"{name}: damaged or no gzip file ({error}). Only gzip files may be called *.gz."
+        ) from error
+
+
+def _open(path) -> tuple[BinaryIO, str]:
     path = os.fspath(path)
     if path == "-":
         return sys.stdin.buffer, "standard input"

@@ -32,8 +32,7 @@ def main(argv=None):
         kept = run.results().get("dev", {}).get("threshold")
         texts = read_labelled(options.data, empty_texts="keep", **reading)
         tokens = trained.tokenize([text.text for text in texts])
-        labels = [text.label for text in texts]
-        results = evaluate_classifier(trained, tokens, labels, kept, **vectors)
+        results = evaluate_classifier(trained, tokens, texts, kept, **vectors)
     say(results)
     run.write_results({**run.results(), "evaluation": {"data": options.data, **results}})
     written = str(run.results_path)

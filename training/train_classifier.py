@@ -11,8 +11,6 @@ tfreps export.
 import argparse
 import types
 
-import keras
-
 from tfreps import encoders, fitting, inputs, plots
 from tfreps.data import (
     SequenceBatches,
@@ -21,10 +19,10 @@ from tfreps.data import (
     read_labelled,
     stratified_split,
 )
-from tfreps.evaluation import evaluate_classifier
+from tfreps.evaluation import check_names, evaluate_classifier
 from tfreps.models import Classifier
 from tfreps.models.classifier import POOLINGS
-from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.program_options import Option, add_flags, check_options, parse_options
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
 from tfreps.text import TagSet
@@ -32,31 +30,40 @@ from tfreps.text.tokenizers import TOKENIZERS, tokenize_texts
 from tfreps.text_model import TextModel
 
 PROGRAM = "train-classifier"
-PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 FORMATS = "tab", "csv", "tsv", "json", "folders"
 
 DATA = {
-    "train": Option(str, None, "files or globs (a folder for folders)", many=True),
+    "train": Option(
+        str, None, "files or globs of labelled texts (a folder for folders)",
+        many=True, required=True,
+    ),
     "dev": Option(str, None, "held-out texts, for the best weights", many=True),
-    "dev_share": Option(float, 0.1, "of the training texts, held out without --dev (0.1)"),
+    "dev_share": Option(
+        float, 0.1, "of the training texts, held out without --dev; 0: none (0.1)",
+        at_least=0, below=1,
+    ),
     "test": Option(str, None, "texts for the final figures", many=True),
     "format": Option(
-        str, "tab", "label<TAB>text, columns with a header, JSON lines (tab)", FORMATS
+        str, "tab", "label<TAB>text, columns with a header, JSON lines, a folder per label (tab)",
+        FORMATS,
     ),
     "text_field": Option(str, "text", "column or JSON field of the text (text)"),
     "label_field": Option(str, "label", "that of the label (label)"),
     "encoding": Option(str, "utf-8", "of the files (utf-8)"),
     "tokens": Option(str, "words", "how texts are cut (words)", TOKENIZERS),
-    "max_length": Option(int, None, "texts are cut after so many tokens"),
-    "train_vectors": Option(str, None, "file of `tfreps embed` for --train, text by text"),
-    "dev_vectors": Option(str, None, "the same for --dev"),
-    "test_vectors": Option(str, None, "the same for --test"),
-}
+    "max_length": Option(int, None, "texts are cut after so many tokens", at_least=1),
+}  # fmt: skip
 HEAD = {
     "pooling": Option(str, None, "(the encoder's own, or mean)", POOLINGS),
-    "hidden_units": Option(int, None, "of a layer between pooling and labels"),
+    "hidden_units": Option(int, None, "of a layer between pooling and labels", at_least=1),
     "balance": Option(bool, False, "weigh labels against their frequency"),
-    "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
+}
+TABLES = {
+    "data": DATA,
+    "words": inputs.OPTIONS,
+    "encoder": encoders.OPTIONS,
+    "labels": HEAD,
+    "training": fitting.OPTIONS,
 }
 MAY_CHANGE = {"minutes", "epochs", "checkpoint_every", "test", "test_vectors"}
 OWN_POOLING = "cnn", "slstm"  # encoders whose `pooled_output` is what classifiers read
@@ -64,33 +71,34 @@ OWN_POOLING = "cnn", "slstm"  # encoders whose `pooled_output` is what classifie
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check_options(options, *TABLES.values())
+    inputs.check(options)
     run = RunFolder.begin(options.run, PROGRAM, vars(options), MAY_CHANGE)
-    keras.config.set_dtype_policy(PRECISIONS[options.precision])
-    keras.utils.set_random_seed(options.seed)
+    fitting.prepare(options)
 
     data = read_all(options)
-    label_set = TagSet.from_sequences([data["train"].labels], source="--train", word="label")
-    print(describe_classes(data["train"].labels))
+    labels = [text.label for text in data["train"].texts]
+    label_set = TagSet.from_sequences([labels], source="--train", word="label")
+    for part in data.values():
+        check_names(label_set.names, part.texts)
+    print(describe_classes(labels))
     elmo = inputs.read_elmo(options)
     features = inputs.make_features(options, data["train"].tokens, elmo)
-    batches, dev = make_batches(options, data, features, label_set)
-    model = make_model(options, features, label_set, elmo, getattr(batches, "vector_shape", (0, 0)))
-    model.compile(fitting.make_optimizer(options, model, batches.num_batches()), jit_compile=False)
+    batches = {part: make_batches(options, data, part, features, label_set) for part in data}
+    model = make_model(options, features, label_set, elmo, batches["train"].vector_shape)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    features.vocabulary.write(run.vocabulary_path)
-    label_set.write(run.labels_path)
-    say_start(run, model, batches)
-    best = fitting.fit_epochs(
-        model, batches, dev, run, options.epochs, "accuracy",
-        patience=options.patience, minutes=options.minutes, resume=options.resume,
-        checkpoint_every=options.checkpoint_every,
-    )  # fmt: skip
+    run.keep(run.vocabulary_path, features.vocabulary.write)
+    run.keep(run.labels_path, label_set.write)
+    say_start(run, model, batches["train"])
+    best = fitting.fit(model, batches["train"], batches.get("dev"), run, "accuracy", options)
 
-    results = {"best": best, **measure(TextModel.open(run.path), data)}
-    run.write_results({**run.results(), **results})
-    draw(run, results, label_set.names)
-    say_end(run, results)
+    trained = TextModel.open(run.path)
+    measured = measure(trained, data)
+    run.write_results({**run.results(), "best": best, **measured})
+    last = measured.get("test") or measured.get("dev") or {}
+    plots.draw_run(run, trained.model, last.get("confusion"))
+    say_end(run, measured)
     return 0
 
 
@@ -100,61 +108,67 @@ def make_parser():
     add("--run", required=True, help="folder to make: model, checkpoints, logs, results")
     add("--resume", action="store_true", help="go on with the killed run in that folder")
     add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    add_flags(parser.add_argument_group("data"), DATA)
-    add_flags(parser.add_argument_group("words"), inputs.OPTIONS)
-    add_flags(parser.add_argument_group("encoder"), encoders.OPTIONS)
-    add_flags(parser.add_argument_group("labels"), HEAD)
-    add_flags(parser.add_argument_group("training"), fitting.OPTIONS)
+    for title, table in TABLES.items():
+        add_flags(parser.add_argument_group(title), table)
     return parser
 
 
 def read_all(options):
     """Part of the data -> its texts; without --dev, some of the training texts are dev."""
     data = {part: read(options, part) for part in ("train", "dev", "test")}
-    if data["train"] is None:
-        raise ValueError("--train is missing: give files of labelled texts.")
     if data["dev"] is None and options.dev_share:
-        places = stratified_split(data["train"].labels, options.dev_share, options.seed, "keep")
+        labels = [text.label for text in data["train"].texts]
+        places = stratified_split(labels, options.dev_share, options.seed, single="keep")
         data["train"], data["dev"] = (take(data["train"], part) for part in places)
-    return data
+    return {part: texts for part, texts in data.items() if texts is not None}
 
 
 def read(options, part):
-    """Tokens, labels and places of the texts of one part; None where it was not given."""
+    """The texts of one part, their tokens, and where their vectors are; None where not given."""
     files = getattr(options, part)
     if not files:
         return None
     fields = {"text_field": options.text_field, "label_field": options.label_field}
-    read = read_labelled(
+    texts = read_labelled(
         files, options.format, encoding=options.encoding, empty_texts="keep", **fields
     )
     return types.SimpleNamespace(
-        tokens=tokenize_texts([example.text for example in read], options.tokens),
-        labels=[example.label for example in read],
-        places=[(example.file, example.line) for example in read],
-        vectors=getattr(options, f"{part}_vectors"),
-        numbers=list(range(len(read))),
+        texts=texts,
+        tokens=tokenize_texts([text.text for text in texts], options.tokens),
+        stored={
+            "vectors": getattr(options, f"{part}_vectors"),
+            "vector_numbers": list(range(len(texts))),
+        },
     )
 
 
-def take(texts, places):
-    """Some of the texts."""
-    lists = {
-        name: [values[i] for i in places]
-        for name, values in vars(texts).items()
-        if name != "vectors"
-    }
-    return types.SimpleNamespace(**lists, vectors=texts.vectors)
+def take(part, places):
+    """Some of the texts of a part; their vectors keep their numbers."""
+    return types.SimpleNamespace(
+        texts=[part.texts[i] for i in places],
+        tokens=[part.tokens[i] for i in places],
+        stored={**part.stored, "vector_numbers": places},
+    )
 
 
-def make_model(options, features, label_set, elmo, vector_shape):
+def make_batches(options, data, part, features, label_set):
+    """The batches of one part of the data."""
+    labels, order = [text.label for text in data[part].texts], {}
+    if part == "train":
+        order = {"shuffle": True, "seed": options.seed, "max_rows": options.batch_rows}
+        if options.balance:
+            counts = class_counts(labels)
+            each = len(labels) / len(counts)
+            order["sentence_weights"] = [each / counts[label] for label in labels]
+    order |= {"max_length": options.max_length, **data[part].stored}
+    tokens = data[part].tokens
+    return SequenceBatches(tokens, label_set.ids(labels), features, options.batch_tokens, **order)
+
+
+def make_model(options, features, label_set, elmo, stored):
     vectors = inputs.read_vectors(options, features)
-    width = None if vectors is None else vectors.matrix.shape[1]
-    encoder = encoders.make_encoder(options, features.vocabulary_size, width, elmo, vector_shape)
-    if vectors is not None:
-        getattr(encoder, "embedder", encoder).set_word_vectors(vectors.matrix)
     return Classifier(
-        encoder,
+        encoders.make_encoder(options, features, vectors, elmo, stored, units=len(label_set)),
         label_set.names,
         pooling=options.pooling or ("pooled" if options.encoder in OWN_POOLING else "mean"),
         hidden_units=options.hidden_units,
@@ -163,54 +177,15 @@ def make_model(options, features, label_set, elmo, vector_shape):
     )
 
 
-def make_batches(options, data, features, label_set):
-    """Batches to train on, and batches of the dev texts or None."""
-
-    def batches(texts, **more):
-        pairs = zip(texts.labels, texts.places, strict=True)
-        ids = [label_set.ids([label], *place)[0] for label, place in pairs]
-        more |= {"vectors": texts.vectors, "vector_numbers": texts.numbers} if texts.vectors else {}
-        more |= {"max_length": options.max_length}
-        return SequenceBatches(texts.tokens, ids, features, options.batch_tokens, **more)
-
-    order = {"max_rows": options.batch_rows, "shuffle": True, "seed": options.seed}
-    train = data["train"]
-    if options.balance:
-        counts = class_counts(train.labels)
-        each = len(train.labels) / len(counts)
-        order["sentence_weights"] = [each / counts[label] for label in train.labels]
-    if data["test"]:  # a new label shows before training starts, not after
-        batches(data["test"])
-    return batches(train, **order), batches(data["dev"]) if data["dev"] else None
-
-
 def measure(trained, data):
     """Figures of the dev and the test texts; the threshold is the one that is best on dev."""
-    results, threshold = {}, None
+    measured, threshold = {}, None
     for part in ("dev", "test"):
-        texts = data[part]
-        if texts is None:
-            continue
-        more = {"vectors": texts.vectors, "vector_numbers": texts.numbers} if texts.vectors else {}
-        results[part] = evaluate_classifier(trained, texts.tokens, texts.labels, threshold, **more)
-        threshold = results[part].get("threshold")
-    return results
-
-
-def draw(run, results, names):
-    """Pictures of the run, in its folder and in TensorBoard; without matplotlib, none."""
-    run.pictures_path.mkdir(exist_ok=True)
-    last = results.get("test") or results.get("dev")
-    try:
-        history = run.logs_path / "history.jsonl"
-        pictures = [plots.learning_curves(history, run.pictures_path / "learning_curves.png")]
-        if last:
-            path = run.pictures_path / "confusion.png"
-            pictures.append(plots.confusion_matrix(last["confusion"], names, path))
-    except ValueError as error:
-        print(f"No pictures: {error}")
-        return
-    plots.show_in_tensorboard(run.logs_path, pictures)
+        if part in data:
+            texts, tokens, stored = data[part].texts, data[part].tokens, data[part].stored
+            measured[part] = evaluate_classifier(trained, tokens, texts, threshold, **stored)
+            threshold = measured[part].get("threshold")
+    return measured
 
 
 def say_start(run, model, batches):
@@ -223,12 +198,11 @@ def say_start(run, model, batches):
     )
 
 
-def say_end(run, results):
-    for part in ("dev", "test"):
-        if part in results:
-            auc = f", AUC {results[part]['auc']:.4f}" if "auc" in results[part] else ""
-            print(f"\n{part}: accuracy {results[part]['accuracy']:.4f}{auc}")
-            print(format_report(results[part]))
+def say_end(run, measured):
+    for part, results in measured.items():
+        auc = f", AUC {results['auc']:.4f}" if "auc" in results else ""
+        print(f"\n{part}: accuracy {results['accuracy']:.4f}{auc}")
+        print(format_report(results))
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
         f"Next: tfreps classify {run.path} FILE, tfreps evaluate {run.path} --data FILES, "

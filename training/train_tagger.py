@@ -9,78 +9,83 @@ Named entities in any scheme, or with --scheme none parts of speech. Killed? The
 
 import argparse
 
-import keras
-import numpy as np
-
 from tfreps import encoders, fitting, inputs, plots
 from tfreps.data import SequenceBatches, read_tagged
 from tfreps.evaluation import check_names, evaluate_tagger
 from tfreps.models import Tagger
-from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.program_options import Option, add_flags, check_options, parse_options
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
-from tfreps.text import TagSet
+from tfreps.text import TagSet, tags
 from tfreps.text.tokenizers import TOKENIZERS
 from tfreps.text_model import TextModel
 
 PROGRAM = "train-tagger"
-PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"
 
 DATA = {
-    "train": Option(str, None, "files or globs", many=True),
+    "train": Option(str, None, "files or globs of tagged sentences", many=True, required=True),
     "dev": Option(str, None, "held-out data, for the best weights", many=True),
     "test": Option(str, None, "data for the final figures", many=True),
     "format": Option(str, "conll", "columns, or JSON lines (conll)", ["conll", "json"]),
     "token_column": Option(int, 0, "counted from 0, from the end if negative (0)"),
     "tag_column": Option(int, -1, "(-1, the last)"),
-    "scheme": Option(str, None, "of the tags; none: they are no spans", SCHEMES),
+    "scheme": Option(
+        str, None, "how the tags write spans; none for tags without, such as parts of speech",
+        SCHEMES, required=True,
+    ),
+    "encoding": Option(str, "utf-8", "of the files (utf-8)"),
     "tokens": Option(str, "spaces", "how `tfreps tag` and exports cut text (spaces)", TOKENIZERS),
-}
+}  # fmt: skip
 HEAD = {
     "softmax": Option(bool, False, "no CRF: every token for itself"),
     "constrain": Option(str, "both", "where the scheme rules (both)", ["both", "decode", "none"]),
-    "transition_learning_rate": Option(float, 1.0, "factor for the CRF's scores (1)"),
-    "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
+    "transition_learning_rate": Option(float, 1.0, "factor for the CRF's scores (1)", above=0),
 }
-MAY_CHANGE = {"minutes", "epochs", "checkpoint_every", "test"}
+TABLES = {
+    "data": DATA,
+    "words": inputs.OPTIONS,
+    "encoder": encoders.OPTIONS_OF_TAGGERS,
+    "tags": HEAD,
+    "training": fitting.OPTIONS,
+}
+MAY_CHANGE = {"minutes", "epochs", "checkpoint_every", "test", "test_vectors"}
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check_options(options, *TABLES.values())
+    inputs.check(options)
     scheme = None if options.scheme == "none" else options.scheme
     run = RunFolder.begin(options.run, PROGRAM, vars(options), MAY_CHANGE)
-    keras.config.set_dtype_policy(PRECISIONS[options.precision])
-    keras.utils.set_random_seed(options.seed)
+    fitting.prepare(options)
 
     data = {part: read(options, part) for part in ("train", "dev", "test")}
-    tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "the training data")
+    check_tags(data, scheme, options.constrain)
+    tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
     check_names(tag_set.names, data["dev"] + data["test"])
     elmo = inputs.read_elmo(options)
     features = inputs.make_features(options, [s.tokens for s in data["train"]], elmo)
-    model = make_model(options, features, tag_set, elmo)
-    batches, dev = make_batches(options, data, features, tag_set)
-    model.compile(fitting.make_optimizer(options, model, batches.num_batches()), jit_compile=False)
+    batches = {part: make_batches(options, data, part, features, tag_set) for part in data}
+    model = make_model(options, features, tag_set, elmo, batches["train"].vector_shape)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    features.vocabulary.write(run.vocabulary_path)
-    tag_set.write(run.tags_path)
-    say_start(run, model, batches, tag_set)
+    run.keep(run.vocabulary_path, features.vocabulary.write)
+    run.keep(run.tags_path, tag_set.write)
+    say_start(run, model, batches["train"], tag_set)
     figure = "span_f1" if scheme else "accuracy"
-    best = fitting.fit_epochs(
-        model, batches, dev, run, options.epochs, figure,
-        patience=options.patience, minutes=options.minutes, resume=options.resume,
-        checkpoint_every=options.checkpoint_every,
-    )  # fmt: skip
+    best = fitting.fit(model, batches["train"], batches["dev"], run, figure, options)
 
     trained = TextModel.open(run.path)
-    results = {"best": best}
-    for part in ("dev", "test"):
-        if data[part]:
-            results[part] = evaluate_tagger(trained, data[part])
-    run.write_results({**run.results(), **results})
-    draw(run, trained)
-    say_end(run, results)
+    measured = {
+        part: evaluate_tagger(trained, data[part], vectors=getattr(options, f"{part}_vectors"))
+        for part in ("dev", "test")
+        if data[part]
+    }
+    run.write_results({**run.results(), "best": best, **measured})
+    last = measured.get("test") or measured.get("dev") or {}
+    plots.draw_run(run, trained.model, last.get("confusion"))
+    say_end(run, measured)
     return 0
 
 
@@ -90,11 +95,8 @@ def make_parser():
     add("--run", required=True, help="folder to make: model, checkpoints, logs, results")
     add("--resume", action="store_true", help="go on with the killed run in that folder")
     add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    add_flags(parser.add_argument_group("data"), DATA)
-    add_flags(parser.add_argument_group("words"), inputs.OPTIONS)
-    add_flags(parser.add_argument_group("encoder"), encoders.OPTIONS)
-    add_flags(parser.add_argument_group("tags"), HEAD)
-    add_flags(parser.add_argument_group("training"), fitting.OPTIONS)
+    for title, table in TABLES.items():
+        add_flags(parser.add_argument_group(title), table)
     return parser
 
 
@@ -102,68 +104,57 @@ def read(options, part):
     """The sentences of one part of the data; none where it was not given."""
     files = getattr(options, part)
     if not files:
-        if part == "train":
-            raise ValueError("--train is missing: give files of tagged sentences.")
         return []
-    if options.format == "json":
-        return read_tagged(files, "json")
-    columns = {"token_column": options.token_column, "tag_column": options.tag_column}
-    return read_tagged(files, **columns)
+    how = {"encoding": options.encoding}
+    if options.format == "conll":
+        how |= {"token_column": options.token_column, "tag_column": options.tag_column}
+    return read_tagged(files, options.format, **how)
 
 
-def make_model(options, features, tag_set, elmo):
+def check_tags(data, scheme, constrain):
+    """Makes sure that all tags belong to the scheme, and tells where sentences break it."""
+    for part, sentences in data.items():
+        illegal = [(tags.check(s.tags, scheme, s.file, s.line), s) for s in sentences]
+        broken = [(count, s) for count, s in illegal if count]
+        if not broken:
+            continue
+        first = broken[0][1]
+        print(
+            f"Warning: --{part} has {sum(count for count, _ in broken):,} transitions that are "
+            f"illegal in {scheme!r}, in {len(broken):,} of {len(sentences):,} sentences, first in "
+            f"that from line {first.line} of {first.file}."
+        )
+        if part == "train" and constrain == "both":
+            print("The loss takes them for impossible: correct them, or use --constrain decode.")
+
+
+def make_batches(options, data, part, features, tag_set):
+    """The batches of one part of the data; None without."""
+    if not data[part]:
+        return None
+    order = {"vectors": getattr(options, f"{part}_vectors")}
+    if part == "train":
+        order |= {"shuffle": True, "seed": options.seed}
+        order |= {"max_rows": options.batch_rows, "length_multiple": 8}
+    tokens = [s.tokens for s in data[part]]
+    ids = [tag_set.ids(s.tags, s.file, s.line) for s in data[part]]
+    return SequenceBatches(tokens, ids, features, options.batch_tokens, **order)
+
+
+def make_model(options, features, tag_set, elmo, stored):
     vectors = inputs.read_vectors(options, features)
-    width = None if vectors is None else vectors.matrix.shape[1]
-    encoder = encoders.make_encoder(
-        options, features.vocabulary_size, width, elmo, units=len(tag_set)
-    )
-    if vectors is not None:
-        getattr(encoder, "embedder", encoder).set_word_vectors(vectors.matrix)
+    is_window = options.encoder == "window"  # its output has a score for each tag already
     return Tagger(
-        encoder,
+        encoders.make_encoder(options, features, vectors, elmo, stored, units=len(tag_set)),
         tag_set.names,
         tag_set.scheme,
         use_crf=not options.softmax,
         constrain=options.constrain,
-        dropout=0.0 if options.encoder == "window" else options.dropout,
+        dropout=0.0 if is_window else options.dropout,
         transition_learning_rate=options.transition_learning_rate,
-        use_projection=options.encoder != "window",
+        use_projection=not is_window,
         name="tagger",
     )
-
-
-def make_batches(options, data, features, tag_set):
-    """Batches to train on, and batches of the dev data or None."""
-
-    def batches(part, **more):
-        sentences = data[part]
-        ids = [tag_set.ids(s.tags, s.file, s.line) for s in sentences]
-        tokens = [s.tokens for s in sentences]
-        return SequenceBatches(tokens, ids, features, options.batch_tokens, **more)
-
-    order = {"max_rows": options.batch_rows, "shuffle": True, "seed": options.seed}
-    train = batches("train", **order, length_multiple=8)
-    return train, batches("dev") if data["dev"] else None
-
-
-def draw(run, trained):
-    """Pictures of the run, in its folder and in TensorBoard; without matplotlib, none."""
-    run.pictures_path.mkdir(exist_ok=True)
-    names, crf = trained.names, trained.model.crf
-    try:
-        pictures = [
-            plots.learning_curves(
-                run.logs_path / "history.jsonl", run.pictures_path / "learning_curves.png"
-            ),
-            plots.matrix(
-                np.asarray(crf.transitions), names, names, run.pictures_path / "transitions.png",
-                x="to", y="from", title="transition scores",
-            ),
-        ]  # fmt: skip
-    except ValueError as error:
-        print(f"No pictures: {error}")
-        return
-    plots.show_in_tensorboard(run.logs_path, pictures)
 
 
 def say_start(run, model, batches, tag_set):
@@ -175,12 +166,11 @@ def say_start(run, model, batches, tag_set):
     )
 
 
-def say_end(run, results):
-    for part in ("dev", "test"):
-        if part in results:
-            print(f"\n{part}: accuracy {results[part]['accuracy']:.4f}")
-            if "spans" in results[part]:
-                print(format_report(results[part]["spans"]))
+def say_end(run, measured):
+    for part, results in measured.items():
+        print(f"\n{part}: accuracy {results['accuracy']:.4f}")
+        if "spans" in results:
+            print(format_report(results["spans"]))
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
         f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, "

@@ -60,6 +60,7 @@ class SequenceBatches:
         num_sentences: int.
         num_tokens: int, in an epoch, padding not included.
         num_cut: int, sentences cut to `max_length`.
+        vector_shape: layers and width of the `vectors`, `(0, 0)` without.
 
     Masking: `mask` is True on real tokens.
 
@@ -125,6 +126,8 @@ class SequenceBatches:
         if vectors is not None:
             numbers = range(len(tokens)) if vector_numbers is None else vector_numbers
             self._vectors = SentenceVectors(vectors, numbers, lengths, cut_lengths)
+        stored = self._vectors
+        self.vector_shape = (0, 0) if stored is None else (stored.num_layers, stored.dim)
         self._plan = LengthPlan(cut_lengths, max_tokens, max_rows, length_multiple, shuffle, seed)
 
     def dataset(
@@ -208,7 +211,7 @@ class SequenceBatches:
         for name, values in self._extra.items():
             signature[name] = values.spec
         if self._vectors is not None:
-            shape = [None, self._vectors.num_layers, None, self._vectors.dim]
+            shape = [None, self.vector_shape[0], None, self.vector_shape[1]]
             signature["vectors"] = tf.TensorSpec(shape, tf.float32)
         if self._targets is None:
             return signature
