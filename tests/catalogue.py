@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tfreps import layers, models
 from tfreps.text import batch_to_ids
@@ -196,7 +195,6 @@ CATALOGUE = {
             "boundary": "fixed",
             "dropout": 0.1,
             "l2": 0.1,
-            "compiled": "never",
             "seed": 4,
         },
         {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
@@ -307,7 +305,6 @@ CATALOGUE = {
             "state_dropout": 0.1,
             "dropout": 0.1,
             "l2": 0.1,
-            "compiled": "never",
         },
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BT", "BD", "BTD"],  # mask, pooled_output, sequence_output
@@ -377,34 +374,3 @@ CATALOGUE = {
         ["BTD", "B", "BT"],  # emissions, log_likelihood, mask
     ),
 }
-
-
-def of(axes, name):
-    """The letters of one array of a dict."""
-    return axes[name] if isinstance(axes, dict) else axes
-
-
-def take(value, axes, letter, index):
-    """`value` (an array, or a dict of them) cut along the axis with that letter, if it has one."""
-    if isinstance(value, dict):
-        return {n: take(array, of(axes, n), letter, index) for n, array in value.items()}
-    if axes is None or letter not in axes:
-        return value
-    return np.asarray(value)[(slice(None),) * axes.index(letter) + (index,)]
-
-
-def pad(value, axes, columns):
-    """`value` with that many columns of zeros behind its axis T."""
-    if isinstance(value, dict):
-        return {n: pad(array, of(axes, n), columns) for n, array in value.items()}
-    if "T" not in axes:
-        return value
-    return np.pad(value, [(0, columns if axis == "T" else 0) for axis in axes])
-
-
-def signature(value, axes):
-    """Specs of `value` with the batch and the length unknown."""
-    if isinstance(value, dict):
-        return {n: signature(array, of(axes, n)) for n, array in value.items()}
-    shape = [None if axis in "BT" else size for axis, size in zip(axes, value.shape, strict=True)]
-    return tf.TensorSpec(shape, value.dtype)

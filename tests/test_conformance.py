@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.catalogue import CATALOGUE, LENGTHS, pad, signature, take
+from tests.catalogue import CATALOGUE, LENGTHS
+from tests.catalogue_arrays import pad, signature, take
 from tfreps import layers, models
 
 every = pytest.mark.parametrize("name", CATALOGUE)
