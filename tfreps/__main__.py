@@ -13,6 +13,7 @@ import tfreps
 # Program: module (its folder is found inside the installed package or beside it), description.
 PROGRAMS = {
     "demo-corpus": ("training.demo_corpus", "a corpus from Python's own documentation"),
+    "demo-tags": ("training.demo_tags", "tagged sentences from Python's own docstrings"),
     "tokenize": ("training.tokenize_text", "raw text files -> one tokenised text a line"),
     "build-vocabulary": (
         "training.build_vocabulary",
@@ -35,7 +36,7 @@ PROGRAMS = {
     "export": ("serving.export", "run folder -> SavedModel that takes raw strings"),
     "predict": ("serving.predict", "answers of an exported SavedModel"),
 }
-WITHOUT_TENSORFLOW = {"demo-corpus", "build-vocabulary"}
+WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary"}
 # How C++ marks information; what it says once before its log is set up; and what it says where
 # there is no GPU.
 LOG_LINE = re.compile(

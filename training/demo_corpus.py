@@ -9,29 +9,22 @@ line, words and punctuation apart, no line twice: train-00.txt ..., validation.t
 """
 
 import argparse
-import ast
 import hashlib
-import itertools
 import os
 import pathlib
 import re
-import sysconfig
-import warnings
 
+from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
 from tfreps.run_folder import parse_options
 
 # A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,
 # tf.data), or one punctuation mark.
 TOKEN = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
-# Where a sentence ends: after . ! ? and closing quotes, before a capital, digit or opening mark.
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*[A-Z0-9])")
 # Markup of docstrings: :class:`Name`, ``code``, `code`, *emphasis*.
 MARKUP = (
     (re.compile(r":[\w:]+:`[~!]?([^`]*)`"), r"\1"),
     (re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+"), ""),
 )
-CODE_LINE = re.compile(r"\s*(>>>|\.\.\.|\.\. |[-+|=~^*#]{3,}|[|+@$%#]|import |from \w+ import )")
-BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 SHORTEST, LONGEST = 4, 120  # tokens of a sentence
 LINES_PER_DOCUMENT = 200  # own text is split by blocks of so many lines
 
@@ -77,51 +70,6 @@ def check(options):
 
 
 # Where text comes from. A document is (name, raw paragraphs).
-
-
-def python_documents():
-    """Topics of pydoc, then docstrings of the standard library and of installed packages."""
-    from pydoc_data.topics import topics
-
-    for name in sorted(topics):
-        yield f"topic {name}", topics[name]
-    paths = sysconfig.get_paths()
-    yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
-    for folder in sorted({paths["purelib"], paths["platlib"]}):
-        yield from docstrings(folder, leave_out=())
-
-
-def docstrings(root, leave_out):
-    """The docstrings of each source file below a folder, as one document per file."""
-    leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(set(folders) - leave_out)
-        for path in (os.path.join(folder, name) for name in sorted(files) if name[-3:] == ".py"):
-            yield os.path.relpath(path, root), "\n\n".join(docstrings_of_file(path))
-
-
-def docstrings_of_file(path):
-    """The docstrings of one source file; none where Python itself cannot read it."""
-    try:
-        source = pathlib.Path(path).read_text(encoding="utf-8")
-        if '"""' not in source:
-            return []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in other people's strings
-            tree = ast.parse(source)
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        return []
-    return [text for text in map(ast.get_docstring, documented(tree)) if text]
-
-
-def documented(tree):
-    """The module, its classes and functions, and theirs; what is inside functions is skipped."""
-    found = [tree]
-    for node in found:
-        if isinstance(node, ast.Module | ast.ClassDef):
-            defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-            found.extend(child for child in node.body if isinstance(child, defined))
-    return found
 
 
 def own_documents(paths):
@@ -178,18 +126,6 @@ def sentences(text):
             tokens = TOKEN.findall(sentence)
             if is_prose(tokens):
                 yield " ".join(tokens)
-
-
-def paragraphs(text):
-    """Lines that belong together, joined: blank lines, bullets and code lines part them."""
-    lines = []
-    for line in itertools.chain(text.splitlines(), [""]):
-        bullet, code = BULLET.match(line), CODE_LINE.match(line)
-        if lines and (bullet or code or not line.strip()):
-            yield " ".join(lines)
-            lines = []
-        if line.strip() and not code:
-            lines.append(line[bullet.end() :].strip() if bullet else line.strip())
 
 
 def is_prose(tokens):

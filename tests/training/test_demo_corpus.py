@@ -1,8 +1,5 @@
 """The demo corpus: prose in, tokenised sentences out, split without leaks."""
 
-import sys
-import types
-
 import pytest
 
 from training import demo_corpus
@@ -134,44 +131,6 @@ def test_wrong_options(tmp_path):
         demo_corpus.main(["--output", str(tmp_path / "out"), "--text", str(tmp_path)])
     with pytest.raises(ValueError, match="--shards"):
         demo_corpus.main(["--output", str(tmp_path), "--shards", "0"])
-
-
-SOURCE = '''"""Module docstring speaks first."""
-import does_not_exist
-
-class Cat:
-    """A cat is a small animal."""
-    def purr(self):
-        """Makes a low and pleasant sound."""
-        def inside():
-            """Not seen by any reader."""
-
-def silent(): pass
-raise SystemExit("importing this would end the test")
-'''
-
-
-def test_docstrings_are_read_without_importing(tmp_path):
-    (tmp_path / "cat.py").write_text(SOURCE)
-    (tmp_path / "torn.py").write_text('"""Torn."""\ndef f(:')
-    (tmp_path / "latin.py").write_bytes(b'"""caf\xe9."""')
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_cat.py").write_text('"""Left out."""')
-    documents = dict(demo_corpus.docstrings(str(tmp_path), leave_out=()))
-    assert documents["cat.py"].split("\n\n") == [
-        "Module docstring speaks first.",
-        "A cat is a small animal.",
-        "Makes a low and pleasant sound.",
-    ]
-    assert documents["torn.py"] == documents["latin.py"] == "" and len(documents) == 3
-
-
-def test_python_documents_start_with_the_topics(monkeypatch):
-    topics = types.SimpleNamespace(topics={"with": "The with statement.", "assert": "Assert it."})
-    monkeypatch.setitem(sys.modules, "pydoc_data.topics", topics)
-    documents = demo_corpus.python_documents()
-    assert next(documents) == ("topic assert", "Assert it.")
-    assert next(documents) == ("topic with", "The with statement.")
 
 
 @pytest.mark.slow

@@ -1,0 +1,86 @@
+"""Text that every Python machine has: documentation topics and docstrings, cut into paragraphs."""
+
+import ast
+import itertools
+import os
+import pathlib
+import re
+import sysconfig
+import warnings
+from collections.abc import Iterator
+
+# Where a sentence ends: after . ! ? and closing quotes, before a capital, digit or opening mark.
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*[A-Z0-9])")
+_CODE_LINE = re.compile(r"\s*(>>>|\.\.\.|\.\. |[-+|=~^*#]{3,}|[|+@$%#]|import |from \w+ import )")
+_BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
+
+
+def python_documents() -> Iterator[tuple[str, str]]:
+    """Topics of pydoc, then the docstrings of `docstring_documents`: `(name, raw text)` each.
+
+    Example:
+        >>> from tfreps.data.python_text import python_documents
+        >>> next(python_documents())[0]
+        'topic assert'
+    """
+    from pydoc_data.topics import topics
+
+    for name in sorted(topics):
+        yield f"topic {name}", topics[name]
+    yield from docstring_documents()
+
+
+def docstring_documents() -> Iterator[tuple[str, str]]:
+    """Docstrings of the standard library and of installed packages, a document per source file.
+
+    They are read from the source files; nothing is imported. Tests are left out.
+    """
+    paths = sysconfig.get_paths()
+    yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
+    for folder in sorted({paths["purelib"], paths["platlib"]}):
+        yield from docstrings(folder, leave_out=())
+
+
+def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The docstrings of each source file below a folder, as one document per file."""
+    leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(set(folders) - leave_out)
+        for path in (os.path.join(folder, name) for name in sorted(files) if name[-3:] == ".py"):
+            yield os.path.relpath(path, root), "\n\n".join(docstrings_of_file(path))
+
+
+def docstrings_of_file(path: str) -> list[str]:
+    """The docstrings of one source file; none where Python itself cannot read it."""
+    try:
+        source = pathlib.Path(path).read_text(encoding="utf-8")
+        if '"""' not in source:
+            return []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes in other people's strings
+            tree = ast.parse(source)
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    return [text for text in map(ast.get_docstring, documented(tree)) if text]
+
+
+def documented(tree: ast.Module) -> list[ast.AST]:
+    """The module, its classes and functions, and theirs; what is inside functions is skipped."""
+    found = [tree]
+    for node in found:
+        if isinstance(node, ast.Module | ast.ClassDef):
+            defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            found.extend(child for child in node.body if isinstance(child, defined))
+    return found
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Lines that belong together, joined: blank lines, bullets and code lines part them."""
+    lines = []
+    for line in itertools.chain(text.splitlines(), [""]):
+        bullet, code = _BULLET.match(line), _CODE_LINE.match(line)
+        if lines and (bullet or code or not line.strip()):
+            yield " ".join(lines)
+            lines = []
+        if line.strip() and not code:
+            lines.append(line[bullet.end() :].strip() if bullet else line.strip())
