@@ -20,7 +20,7 @@ def tagged(text):
     [
         ("Pass `x` to ``np.dot`` first.", ["Pass [x to [np ~. ~dot first ."]),
         ("See :class:`Path` and `a` `b` there.", ["See [Path and [a [b there ."]),
-        ("Call\n`f` now, please. It then ends `x`.", ["Call [f now , please .", "It then ends [x ."]),
+        ("Call\n`f` now, yes. It then ends `x`.", ["Call [f now , yes .", "It then ends [x ."]),
         ("Nothing is marked as code here.", []),
         ("A mark that `never ends in this one.", []),
         ("`a` `b` `c.d` more code than prose", []),
