@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tests.layers.chain_paths_oracle import MASKS, Problem
-from tfreps.layers import chain
+from tfreps.layers import chain, chain_gradient
 
 every_way = pytest.mark.parametrize("how", ["eager", "graph", "XLA"])
 
@@ -202,18 +202,21 @@ def test_probabilities_of_tokens_given_those_before(name):
                 break
 
 
-def test_no_path_at_all():
+@pytest.mark.parametrize("space", ["probability", "log"])
+def test_no_path_at_all(space, monkeypatch):
     """Two tags that cannot follow themselves nor each other: one token at most."""
+    if space == "log":
+        monkeypatch.setattr(chain_gradient, "SMALLEST", 2.0)
     zeros, mask = tf.zeros([3, 2, 2]), tf.constant([[1, 1], [0, 1], [0, 0]]) > 0
-    scores = tf.fill([2, 2], float("-inf")), tf.zeros(2), tf.zeros(2)
+    scores = tf.fill([2, 2], float("-inf")), tf.ones(2), tf.zeros(2)
     with tf.GradientTape() as tape:
         tape.watch(zeros)
         total = chain.log_normalizer(zeros, mask, *scores)
-    np.testing.assert_allclose(total, [-np.inf, np.log(2), 0.0], rtol=1e-6)
+    np.testing.assert_allclose(total, [-np.inf, 1 + np.log(2), 0.0], rtol=1e-6)
     expected = [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.5, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]
     np.testing.assert_allclose(tape.gradient(total, zeros), expected, rtol=1e-6)
     np.testing.assert_allclose(chain.marginals(zeros, mask, *scores), expected, rtol=1e-6)
-    assert chain.viterbi(zeros, mask, *scores)[1].numpy().tolist() == [-np.inf, 0.0, 0.0]
+    assert chain.viterbi(zeros, mask, *scores)[1].numpy().tolist() == [-np.inf, 1.0, 0.0]
 
 
 def test_no_position_and_no_sentence():

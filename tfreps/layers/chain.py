@@ -139,7 +139,7 @@ def viterbi(emissions, mask, transitions, start, end):
     chain = Chain.of(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, best = chain_paths.best_path(chain)
     tags = tf.where(mask, tf.transpose(tags)[:, : tf.shape(mask)[1]], 0)
-    score = path_score(emissions, tags, mask, *scores)
+    score = _score_along(tags, best, emissions, mask, scores)
     score = tf.where(is_possible(best), score, float("-inf"))
     return tags, tf.where(finite, score, float("nan"))
 
@@ -171,6 +171,22 @@ def k_best(emissions, mask, transitions, start, end, k):
     tags = tf.where(mask[:, None] & possible[..., None], tags, 0)
     scores = tf.where(possible, scores, float("-inf"))
     return tags, tf.where(finite[:, None], scores, float("nan"))
+
+
+def _score_along(tags, score, emissions, mask, scores):
+    """The known score of a path, with the gradient of `path_score`."""
+
+    @tf.custom_gradient
+    def known(emissions, *scores):
+        def gradient(d_score):
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch([emissions, *scores])
+                again = path_score(emissions, tags, mask, *scores)
+            return tape.gradient(again, [emissions, *scores], d_score)
+
+        return tf.identity(score), gradient
+
+    return known(emissions, *scores)
 
 
 def _checked(emissions, mask, transitions, start, end):

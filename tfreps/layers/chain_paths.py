@@ -16,11 +16,11 @@ def best_path(chain):
     def step(state, onward, mask):
         (tag,) = state  # [B]
         chosen = tf.argmax(tf.gather(chain.steps, tag) + onward, -1, output_type=tf.int32)
-        tag = tf.where(mask[:, 0], chosen, tag)
+        tag = tf.where(mask, chosen, tag)
         return (tag,), (tag,)
 
     first = tf.fill([tf.shape(chain.scores)[1]], chain.num_states - 1)
-    inputs = [chain.scores + suffixes[1:], chain.mask]
+    inputs = [chain.scores + suffixes[1:], chain.mask[..., 0]]
     _, (tags,) = recur(step, (first,), inputs, [tf.TensorSpec([None], "int32")])
     return tags, total
 

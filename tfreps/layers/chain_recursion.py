@@ -72,16 +72,15 @@ def recur(step, state, inputs, outputs, reverse=False):
         tf.TensorArray(spec.dtype, num_steps, element_shape=spec.shape) for spec in outputs
     )
 
-    def body(count, state, arrays):
-        t = num_steps - 1 - count if reverse else count
+    def body(t, state, arrays):
         state, values = step(state, *(tf.gather(array, t) for array in inputs))
         arrays = tuple(a.write(t, value) for a, value in zip(arrays, values, strict=True))
-        return count + 1, state, arrays
+        return t - 1 if reverse else t + 1, state, arrays
 
     _, state, arrays = tf.while_loop(
-        lambda count, *_: count < num_steps,
+        lambda t, *_: t >= 0 if reverse else t < num_steps,
         body,
-        (0, state, arrays),
+        (num_steps - 1 if reverse else 0, state, arrays),
         maximum_iterations=num_steps,
     )
     return state, tuple(array.stack() for array in arrays)
@@ -108,15 +107,17 @@ def suffix_scores(chain, plus):
 
     def step(state, scores, mask):
         (suffix,) = state
-        new = plus(into + (scores + suffix)[:, :, None], axis=1)  # [B, S]
-        scale = tf.reduce_max(new[:, :-1], -1, keepdims=True)
+        new = plus(into + tf.expand_dims(scores + suffix, 2), axis=1)  # [B, S]
+        scale = tf.reduce_max(new[:, :-1], -1, keepdims=True)  # [B, 1]
+        scale = tf.where(is_possible(scale), scale, 0.0)
         suffix = tf.where(mask, new - scale, suffix)
-        return (suffix,), (suffix, tf.where(mask, scale, 0.0))
+        return (suffix,), (suffix, scale)
 
     last = tf.broadcast_to(chain.ends, tf.shape(chain.scores)[1:])  # [B, S]
     specs = [tf.TensorSpec([None, chain.num_states]), tf.TensorSpec([None, 1])]
     inputs = [chain.scores, chain.mask]
     (first,), (suffixes, scales) = recur(step, (last,), inputs, specs, reverse=True)
+    scales = tf.where(chain.mask, scales, 0.0)
     total = first[:, -1] + tf.reduce_sum(scales[..., 0], 0)
     return tf.concat([suffixes, last[None]], 0), scales, total
 

@@ -1,0 +1,181 @@
+"""Measures the layers of taggers: tokens per second, and their ratio to other projects'.
+
+    python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
+    python -m benchmarks.taggers --peer-python peers/bin/python
+    python -m benchmarks.taggers --only viterbi
+
+Each row runs in a process of its own, on random scores without padding. With `--peer-python` the
+peer works in a process beside it, in turns of a few batches, so that whatever else the machine
+does slows both: the ratio of the medians is the figure that counts. The peer has the number of
+threads that suits it. A loss is timed with its gradient, inside a plain graph, as `fit` calls it.
+"""
+
+import argparse
+import contextlib
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+# name: (what, sentences, tokens, tags, how, ratio to the peer to reach)
+ROWS = {
+    "crf-loss-32x50x9": ("loss", 32, 50, 9, {}, 9.0),
+    "crf-loss-32x100x29": ("loss", 32, 100, 29, {}, 9.0),
+    "crf-loss-log-space-32x100x29": (
+        "loss",
+        32,
+        100,
+        29,
+        {"scale": 60.0, "follow_themselves": True},
+        1.8,
+    ),
+    "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True}, 12.0),
+    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}, 2.0),
+    "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}, 3.0),
+}
+TURNS = 8
+PEER = pathlib.Path(__file__).with_name("peer_crf.py")
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    if options.row:
+        print(json.dumps(measure(options.row, options.repeats, options.peer_python)))
+        return 0
+    results = []
+    for name in ROWS:
+        if options.only in name:
+            command = [sys.executable, "-m", "benchmarks.taggers", "--row", name]
+            command += ["--repeats", str(options.repeats)]
+            command += ["--peer-python", options.peer_python] if options.peer_python else []
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+            results.append(json.loads(done.stdout.splitlines()[-1]))
+            print(json.dumps(results[-1]), flush=True)
+    print_table(results)
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.taggers", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
+    parser.add_argument("--repeats", type=int, default=80, help="timed batches of each row (80)")
+    parser.add_argument(
+        "--peer-python", metavar="PATH", help="Python that has benchmarks/peers.txt"
+    )
+    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
+    return parser
+
+
+def measure(name, repeats, peer_python=None):
+    """One row: medians over batches, ours and the peer's in turns."""
+    what, sentences, tokens, tags, how, goal = ROWS[name]
+    make = {"loss": make_loss, "viterbi": make_viterbi}[what]
+    call = make(sentences, tokens, tags, **how)
+    with contextlib.ExitStack() as stack:
+        peer = None
+        if peer_python:
+            sizes = [str(size) for size in (sentences, tokens, tags)]
+            arguments = [what, *sizes, str(how.get("scale", 1.0))]
+            peer = stack.enter_context(peer_process(peer_python, arguments))
+        for _ in range(5):
+            call()  # traces and compiles, and fills the caches
+        ours, theirs = [], []
+        for _ in range(TURNS):
+            number = max(repeats // TURNS, 1)
+            ours += [seconds(call) for _ in range(number)]
+            theirs += peer(number) if peer else []
+    result = {"row": name, "tokens_per_second": sentences * tokens / statistics.median(ours)}
+    if theirs:
+        result["peer_tokens_per_second"] = sentences * tokens / statistics.median(theirs)
+        result["ratio"] = statistics.median(theirs) / statistics.median(ours)
+    return {**result, "to_reach": goal}
+
+
+@contextlib.contextmanager
+def peer_process(python, arguments):
+    """A function that has the peer time so many batches, and returns their seconds."""
+    command = [python, str(PEER), *arguments]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+
+        def answer():
+            line = process.stdout.readline()
+            if not line:
+                raise OSError(f"The peer ended without an answer: {' '.join(command)}")
+            return json.loads(line)
+
+        def batches(number):
+            print(number, file=process.stdin, flush=True)
+            return answer()
+
+        answer()
+        yield batches
+        process.stdin.close()
+
+
+def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
+    """A call of loss and gradient in a plain graph; maybe with tags that only follow themselves."""
+    import tensorflow as tf
+
+    emissions, mask, crf = random_inputs(sentences, tokens, tags, scale, follow_themselves)
+    gold = tf.zeros([sentences, tokens], "int32")
+
+    @tf.function
+    def step(emissions):
+        with tf.GradientTape() as tape:
+            tape.watch(emissions)
+            loss = crf.loss(emissions, gold, mask)
+        return tape.gradient(loss, [emissions, *(w.value for w in crf.trainable_variables)])
+
+    return lambda: step(emissions)[0].numpy()
+
+
+def make_viterbi(sentences, tokens, tags, jit_compile):
+    """A call of decoding in a graph, as `predict` and an export do."""
+    import tensorflow as tf
+
+    emissions, mask, crf = random_inputs(sentences, tokens, tags)
+    decode = tf.function(lambda x, mask: crf.decode(x, mask, jit_compile=jit_compile))
+    return lambda: decode(emissions, mask)[0].numpy()
+
+
+def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
+    import numpy as np
+    import tensorflow as tf
+
+    from tfreps.layers import CRF
+
+    allowed = None
+    if follow_themselves:
+        allowed = np.ones([tags + 2, tags + 2], bool)
+        allowed[:tags, :tags] = np.eye(tags, dtype=bool)
+    crf = CRF(tags, allowed_transitions=allowed, transition_initializer="random_normal")
+    emissions = scale * np.random.default_rng(0).normal(size=[sentences, tokens, tags])
+    crf.build(emissions.shape)
+    return tf.constant(emissions, "float32"), tf.ones([sentences, tokens], "bool"), crf
+
+
+def seconds(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def print_table(results):
+    print("\n| row | tokens/s | peer | ratio | to reach |\n|---|---|---|---|---|")
+    for r in results:
+        peer, ratio = r.get("peer_tokens_per_second"), r.get("ratio")
+        print(
+            f"| {r['row']} | {r['tokens_per_second']:,.0f} | {f'{peer:,.0f}' if peer else '-'} | "
+            f"{f'{ratio:.1f}' if ratio else '-'} | {r['to_reach']} |"
+        )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
