@@ -26,6 +26,7 @@ def tagged(text):
         ("`a` `b` `c.d` more code than prose", []),
         ("Ends `in. The` next sentence there is code `x` marked.", []),
         ("Too `x` short", []),
+        ("A \0 byte in front of `x` .", []),
         ("What is **bold** near `x` is left out.", []),
         (">>> run(`x`) is a line of code\n\nThis `x` is no code.", ["This [x is no code ."]),
     ],
