@@ -240,6 +240,8 @@ def learn_more(model, ids, counts, smoothing, options, score):
         0.0 if "floor" in smoothing else smoothing, progress,
     )[0]  # fmt: skip
     model.set_weights(kept[2])
+    how = "the last" if score is None else "the best on dev; step 0 is the counts alone"
+    print(f"Kept step {kept[1]} ({how}).")
     return {"log_likelihood_before": first, "steps": steps, "kept_step": kept[1]}
 
 
