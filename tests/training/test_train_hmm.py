@@ -137,7 +137,7 @@ def test_tuning_needs_dev_data(corpus, tmp_path):
 @pytest.mark.parametrize("part", ["dev", "test"])
 def test_a_new_tag(corpus, tmp_path, part):
     write(tmp_path / f"{part}.conll", [[("Ada", "S-PER")], [("1", "S-NUM")]])
-    with pytest.raises(ValueError, match=rf"{part}.conll, in the sentence from line 3.*'S-NUM'"):
+    with pytest.raises(ValueError, match=rf"{part}.conll, .*line 3.*'S-NUM'"):
         train(corpus, tmp_path)
     assert not (tmp_path / "run").exists()
 
