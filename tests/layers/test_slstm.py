@@ -54,11 +54,6 @@ FORMS = {
     "embedding term, learned state": {"input_term": "embedding", "boundary": "fixed"},
 }
 every = pytest.mark.parametrize("form", FORMS)
-# XLA compiles for a second and more: the forms that between them hold every line.
-COMPILED = "paper", "spaGO", "two nodes", "softmax of logits, words", "released"
-form_and_compiled = pytest.mark.parametrize(
-    "form, compiled", [*((form, False) for form in FORMS), *((form, True) for form in COMPILED)]
-)
 MASKS = np.array(
     [
         [1, 1, 1, 1, 1, 1],
@@ -90,9 +85,9 @@ def batch(seed=1):
     return np.random.default_rng(seed).normal(size=[len(MASKS), LENGTH, UNITS]).astype("float32")
 
 
-@form_and_compiled
-def test_is_the_plain_loop(form, compiled):
-    layer, x = make(compiled="always" if compiled else "never", **FORMS[form]), batch()
+@every
+def test_is_the_plain_loop(form):
+    layer, x = make(**FORMS[form]), batch()
     x[~MASKS] = np.nan  # masked tokens are as good as not there
     words, sentence = layer(x, mask=MASKS)
     options = layer.get_config()
@@ -135,7 +130,7 @@ def test_answers_the_same_every_time():
 
 
 def test_dropout_draws_hidden_and_cell_states_apart():
-    options = {**RELEASED, "num_steps": 1, "compiled": "never", "dropout": 0.5}
+    options = {**RELEASED, "num_steps": 1, "dropout": 0.5}
     layer, x = make(**options, seed=3), batch()
     one, other = layer(x, training=True)[0], layer(x, training=True)[0]
     assert not np.allclose(one, other)
@@ -244,7 +239,6 @@ def test_an_empty_batch_and_a_batch_of_no_tokens():
         ({"initial_state": "noise"}, "`initial_state` must be one of .*'zeros'.* got 'noise'"),
         ({"boundary": None}, "`boundary` must be one of"),
         ({"neighbours": "all"}, "`neighbours` must be one of"),
-        ({"compiled": True}, "`compiled` must be one of"),
     ],
 )
 def test_says_what_is_wrong_with_an_option(options, message):

@@ -85,22 +85,6 @@ def test_l2_is_on_kernels_alone():
     np.testing.assert_allclose(tf.add_n(cell.losses), expected, rtol=1e-6)
 
 
-def test_xla_is_for_training_unless_told_otherwise():
-    """An export must not hold what TensorFlow Serving cannot run on a CPU."""
-    for compiled, training, expected in [
-        ("training", False, False),
-        ("training", True, True),
-        ("never", True, False),
-        ("always", False, True),
-    ]:
-        cell = make(compiled=compiled)
-        run = tf.function(lambda *x, cell=cell, training=training: cell(*x, training=training))
-        graph = run.get_concrete_function(*map(tf.constant, states())).graph.as_graph_def()
-        nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
-        wants_xla = any(node.attr["_XlaMustCompile"].b for node in nodes)
-        assert wants_xla == expected, (compiled, training)
-
-
 def test_says_that_embeddings_must_be_as_wide_as_states():
     with pytest.raises(ValueError, match="as wide as the states, 4; they are 3 wide"):
         SLSTMCell(units=4, input_term="embedding").build([None, None, 3])

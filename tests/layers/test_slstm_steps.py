@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_slstm
-from tests.layers.test_slstm import FORMS, LENGTH, MASKS, UNITS, batch, form_and_compiled, make
-from tfreps.layers import SLSTM, slstm_steps
+from tests.layers.test_slstm import FORMS, MASKS, UNITS, batch, make
+from tfreps.layers import SLSTM
 
 
 def losses(words, sentence):
@@ -27,12 +27,10 @@ def gradients(layer, x):
     return tape.gradient(loss, [x, *variables], unconnected_gradients="zero")
 
 
-@form_and_compiled
-def test_gradient_is_that_of_autodiff(form, compiled, monkeypatch):
-    layer = make(compiled="training" if compiled else "never", **FORMS[form])
-    x = tf.constant(batch())
+@pytest.mark.parametrize("form", FORMS)
+def test_gradient_is_that_of_autodiff(form, monkeypatch):
+    layer, x = make(**FORMS[form]), tf.constant(batch())
     by_hand = gradients(layer, x)
-    layer.cell.compiled = "never"
     monkeypatch.setattr(tf, "custom_gradient", lambda f: lambda *arguments: f(*arguments)[0])
     expected = gradients(layer, x)
     names = ["inputs", *(weight.path for weight in layer.trainable_weights)]
@@ -91,17 +89,3 @@ def test_gradient_in_low_precision_is_close_and_float32():
     for got, wanted in zip(gradients(rough, x), gradients(exact, x), strict=True):
         assert got.dtype == tf.float32
         np.testing.assert_allclose(got, wanted, atol=0.04 * np.abs(wanted).max())
-
-
-def test_alike_states_need_no_large_product():
-    """The first step's products from the kinds of states are those from the states."""
-    layer = make(boundary="fixed")
-    kinds = np.zeros([1, LENGTH, 3], "float32")
-    kinds[0, np.arange(LENGTH), [1, 0, 0, 0, 2, 2]] = 1.0
-    rows = np.random.default_rng(0).normal(size=[3, UNITS]).astype("float32")
-    cell = layer.cell
-    kernels = cell.recurrent_kernel, cell.word_kernel
-    expected = slstm_steps.first_products(cell.form, kinds @ rows, *kernels, "float32")
-    got = layer._first_products(tf.constant(kinds), tf.constant(rows))
-    for one, other in zip(got, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)

@@ -22,9 +22,8 @@ def random_terms(form, scale=1.0, length=4, batch=2, seed=0):
     def normal(*shape):
         return tf.constant(rng.normal(size=shape) * scale, "float32")
 
-    wide = form.num_gates * units
     return Terms(
-        normal(batch, length, wide), normal(batch, length, wide), normal(batch, wide),
+        *(normal(form.num_gates, batch, steps, units) for steps in (length, length, 1)),
         normal(batch, length, nodes * units), normal(nodes, batch, 3 * units),
         *(normal(batch, length, units) for _ in range(2)),
         *(normal(nodes, batch, units) for _ in range(2)),
@@ -56,7 +55,7 @@ def test_from_neighbours_is_the_gradient_of_neighbours(length):
 def test_a_softmax_of_five_sigmoids_keeps_to_its_bounds(scale):
     form = paper_form()
     words = slstm_update._word_gates(form, random_terms(form, scale))
-    gates = np.array([part * words.scale for part in words.parts])
+    gates = np.array(words.parts * words.scale)
     least, most = 1 / (1 + 4 * np.e), np.e / (np.e + 4)
     assert (round(least, 3), round(most, 3)) == (0.084, 0.405)
     assert gates.min() >= least - 1e-6 and gates.max() <= most + 1e-6
@@ -66,8 +65,9 @@ def test_a_softmax_of_five_sigmoids_keeps_to_its_bounds(scale):
 def test_weights_of_a_sentence_node_sum_to_one_over_words_and_itself():
     for kind in ("softmax_of_sigmoids", "softmax"):
         form = paper_form(gate_normalization=kind)
-        node = slstm_update._node(form, random_terms(form), 0)
-        np.testing.assert_allclose(tf.reduce_sum(node.weights, 1) + node.own, 1.0, atol=1e-6)
+        node = slstm_update._node_gates(form, random_terms(form), 0)
+        of_words = tf.reduce_sum(node.parts, axis=1) / node.total
+        np.testing.assert_allclose(of_words + node.own, 1.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("joint", ["joint", "words"])
@@ -75,7 +75,7 @@ def test_weights_of_a_sentence_node_sum_to_one_over_words_and_itself():
 def test_large_logits_overflow_nothing(joint, counted):
     form = paper_form(gate_normalization="softmax", sentence_normalization=joint)
     terms = random_terms(form, scale=1e4)._replace(counted=tf.fill([2, 4, 1], counted))
-    results = slstm_update.update(form, terms)
-    gradients = slstm_update.update_gradient(form, terms, *results)
-    for value in [*results, *gradients[:-3]]:
+    results, gates = slstm_update.update(form, terms)
+    gradients = slstm_update.update_gradient(form, terms, gates, *results)
+    for value in [*results, *gradients]:
         assert np.isfinite(value).all()

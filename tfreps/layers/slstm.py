@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice, options_of
-from tfreps.layers.slstm_steps import first_products, rows_product
+from tfreps.layers.slstm_steps import First
 
 INITIAL_STATES = "learned", "learned_apart", "zeros", "embedding"
 BOUNDARIES = "learned", "fixed", "zeros"
@@ -28,7 +28,7 @@ class SLSTM(keras.layers.Layer):
         units: int. Width `H` of all states.
         num_steps: int, at least 1.
         window, num_sentence_nodes, neighbours, input_term, gate_normalization,
-            sentence_normalization, sentence_term, l2, compiled: as in `SLSTMCell`.
+            sentence_normalization, sentence_term, l2: as in `SLSTMCell`.
         initial_state: `"learned"`: one vector for all hidden states, one for all cell states
             (zeros before training). `"learned_apart"`: sentence nodes have their own.
             `"zeros"`. `"embedding"`: the inputs, which must be `H` wide; for sentence nodes
@@ -76,7 +76,6 @@ class SLSTM(keras.layers.Layer):
         boundary="learned",
         dropout=0.0,
         l2=0.0,
-        compiled="training",
         seed=None,
         **kwargs,
     ):
@@ -97,7 +96,6 @@ class SLSTM(keras.layers.Layer):
         self.boundary = boundary
         self.dropout = dropout
         self.l2 = l2
-        self.compiled = compiled
         self.seed = seed
         check_choice(self, "initial_state", INITIAL_STATES)
         check_choice(self, "boundary", BOUNDARIES)
@@ -141,7 +139,7 @@ class SLSTM(keras.layers.Layer):
         embedding = states[1] if self.initial_state == "embedding" else None
         masks = updated, counted
         hidden, _, sentence, _ = self.cell.exchange(
-            inputs, states, first, masks, self.num_steps, training, embedding
+            inputs, states, first, masks, self.num_steps, embedding
         )
         if ends:
             hidden = hidden[:, 1:-1]  # [B, T, H]
@@ -179,8 +177,8 @@ class SLSTM(keras.layers.Layer):
         return inputs, words, ends
 
     def _start(self, inputs, updated, counted, ends, training):
-        """All states before the first step, and the products that it needs."""
-        hidden_rows, cell_rows, kinds = [], [], []  # states that many nodes have alike
+        """All states before the first step, and the `First` that goes with them."""
+        units, kinds, hidden_rows, cell_rows = self.units, [], [], []
         if self.initial_state.startswith("learned"):
             kinds.append(updated)
             hidden_rows.append(self.initial_hidden[None])
@@ -189,34 +187,22 @@ class SLSTM(keras.layers.Layer):
             kinds += ends
             hidden_rows.append(self.boundary_hidden)
             cell_rows.append(self.boundary_cell)
-        shape = [*tf.unstack(tf.shape(inputs)[:2]), self.units]
-        hidden, cell, first = tf.zeros(shape), tf.zeros(shape), None
-        if kinds:
-            kinds = tf.concat(kinds, axis=2)  # [B, T', R]
-            rows = tf.concat(hidden_rows, axis=0)  # [R, H]
-            hidden = rows_product(kinds, rows, "float32")
-            cell = rows_product(kinds, tf.concat(cell_rows, axis=0), "float32")
+        # States that many nodes have alike: R rows, and which of them each node has.
+        kinds = tf.concat([inputs[..., :0], *kinds], axis=2)  # [B, T', R]
+        rows = tf.concat([tf.zeros([0, units]), *hidden_rows], axis=0)  # [R, H]
+        hidden = tf.matmul(kinds, rows)
+        cell = tf.matmul(kinds, tf.concat([tf.zeros([0, units]), *cell_rows], axis=0))
+        recurrent, words = self.cell.recurrent_kernel, self.cell.word_kernel
         if self.initial_state == "embedding":
             hidden += self._drop(inputs, training) * updated
             cell += self._drop(inputs, training) * updated
-            first = self._first_products(hidden)
-        elif not isinstance(kinds, list):
-            first = self._first_products(kinds, rows)
+            first = First(hidden, recurrent, words)
         else:
-            wide = self.cell.form.num_gates * self.units, self.num_sentence_nodes * self.units
-            first = [tf.zeros([*shape[:2], columns]) for columns in wide]
+            number, wide = len(self.cell.form.hidden_groups), recurrent.shape[1]
+            recurrent = tf.matmul(rows[None], tf.reshape(recurrent, [number, units, wide]))
+            recurrent = tf.reshape(recurrent, [number * rows.shape[0], wide])  # [N*R, G*H]
+            first = First(kinds, recurrent, None if words is None else tf.matmul(rows, words))
         return (hidden, cell, *self._start_of_nodes(hidden, cell, counted)), first
-
-    def _first_products(self, hidden, rows=None):
-        """Of hidden states, given as such or as a choice among rows `[R, H]`."""
-        form, dtype = self.cell.form, self.compute_dtype
-        recurrent, words = self.cell.recurrent_kernel, self.cell.word_kernel
-        if rows is not None:
-            shape = len(form.hidden_groups), self.units, form.num_gates * self.units
-            recurrent = tf.matmul(rows[None], tf.reshape(recurrent, shape))  # [N, R, G*H]
-            recurrent = tf.reshape(recurrent, [-1, shape[2]])
-            words = None if words is None else tf.matmul(rows, words)
-        return first_products(form, hidden, recurrent, words, dtype)
 
     def _start_of_nodes(self, hidden, cell, counted):
         shape = [tf.shape(hidden)[0], self.num_sentence_nodes, self.units]

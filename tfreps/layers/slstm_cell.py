@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.slstm_steps import Weights, exchange, first_products, rows_product
+from tfreps.layers.slstm_steps import First, Weights, exchange
 from tfreps.layers.slstm_update import Form
 
 CHOICES = {
@@ -12,7 +12,6 @@ CHOICES = {
     "gate_normalization": ("softmax_of_sigmoids", "softmax", "none"),
     "sentence_normalization": ("joint", "words"),
     "sentence_term": ("cell", "hidden"),
-    "compiled": ("training", "always", "never"),
 }
 
 
@@ -53,8 +52,6 @@ class SLSTMCell(keras.layers.Layer):
         sentence_normalization: `"joint"`, or `"words"`: `f_g` stays a sigmoid out of the softmax.
         sentence_term: what the gate `s` lets in: `"cell"`, `c_g`, or `"hidden"`, `g`.
         l2: float. Factor of the sum of squares of all kernels, added to the losses.
-        compiled: when XLA compiles the gates: `"training"`, `"always"` (faster inference;
-            not in what TensorFlow Serving is to run on a CPU) or `"never"`.
 
     Call arguments:
         inputs: float, shape `[B, T, P]`.
@@ -63,7 +60,6 @@ class SLSTMCell(keras.layers.Layer):
         mask: bool, shape `[B, T]`, True on real tokens; None for all. Neighbours are those
             in the tensor: elsewhere than between tokens and padding, masked positions are
             neighbours with zero states. `SLSTM` closes such holes.
-        training: bool. Decides, with `compiled`, about XLA.
 
     Returns:
         The four states after the step, float32; those of words are zero where masked.
@@ -89,7 +85,6 @@ class SLSTMCell(keras.layers.Layer):
         sentence_normalization="joint",
         sentence_term="cell",
         l2=0.0,
-        compiled="training",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -104,7 +99,6 @@ class SLSTMCell(keras.layers.Layer):
         self.sentence_normalization = sentence_normalization
         self.sentence_term = sentence_term
         self.l2 = l2
-        self.compiled = compiled
         for name, choices in CHOICES.items():
             check_choice(self, name, choices)
         self.form = _make_form(self)
@@ -132,62 +126,45 @@ class SLSTMCell(keras.layers.Layer):
             self.mean_kernel = self._add("mean_kernel", [nodes, units, 2 * units])
             self.sentence_bias = self._add("sentence_bias", [nodes, 3 * units], "zeros")
 
-    def call(
-        self,
-        inputs,
-        hidden,
-        cell,
-        sentence_hidden,
-        sentence_cell,
-        mask=None,
-        training=False,
-    ):
+    def call(self, inputs, hidden, cell, sentence_hidden, sentence_cell, mask=None):
         real = tf.ones(tf.shape(inputs)[:2]) if mask is None else tf.cast(mask, "float32")
         real = real[..., None]  # [B, T, 1]
         hidden, cell = (tf.cast(state, "float32") * real for state in (hidden, cell))
-        first = first_products(
-            self.form, hidden, self.recurrent_kernel, self.word_kernel, self.compute_dtype
-        )
         sentence = (tf.cast(state, "float32") for state in (sentence_hidden, sentence_cell))
-        return self.exchange(inputs, (hidden, cell, *sentence), first, (real, real), 1, training)
+        first = First(hidden, self.recurrent_kernel, self.word_kernel)
+        return self.exchange(inputs, (hidden, cell, *sentence), first, (real, real))
 
-    def exchange(self, inputs, states, first, masks, num_steps, training, embedding=None):
-        """Steps from these states on, given the products that the first of them needs.
+    def exchange(self, inputs, states, first, masks, num_steps=1, embedding=None):
+        """Steps from these states on.
 
         Args:
             inputs: as in a call.
             states: the four states of a call, zero where there is no node.
-            first: what `slstm_steps.first_products` returns for them.
+            first: `slstm_steps.First`, for these states.
             masks: float32 `[B, T, 1]`, two: nodes that change, nodes that sentences read.
             num_steps: int, at least 1.
-            training: bool.
-            embedding: float32 `[B, T, H]`, for `inputs` as the input term.
+            embedding: float32 `[B, T, H]`, instead of `inputs` as the input term.
 
         Returns:
             The four states after the last step.
         """
-        hidden, cell, *sentence = states
-        sentence = [tf.transpose(state, [1, 0, 2]) for state in sentence]  # [S, B, H]
         inputs = tf.cast(inputs, "float32")
-        from_inputs = rows_product(inputs, self.kernel, self.compute_dtype) + self.bias
         if self.input_term == "gate":
             embedding = None
         elif embedding is None:
             embedding = inputs
-        options = {
-            "num_steps": num_steps,
-            "compute_dtype": self.compute_dtype,
-            "compiled": self.compiled == "always" or (self.compiled == "training" and training),
-        }
+        hidden, cell, *sentence = states
+        sentence = [tf.transpose(state, [1, 0, 2]) for state in sentence]  # [S, B, H]
         hidden, cell, *sentence = exchange(
-            self.form,
-            self._weights(),
+            self.form._replace(has_fixed=masks[0] is not masks[1]),
+            Weights(**{name: getattr(self, name) for name in Weights._fields}),
             (hidden, cell, *sentence),
             first,
-            from_inputs,
+            inputs,
             embedding,
             masks,
-            options,
+            num_steps,
+            self.compute_dtype,
         )
         return hidden, cell, *(tf.transpose(state, [1, 0, 2]) for state in sentence)
 
@@ -198,11 +175,6 @@ class SLSTMCell(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), **options_of(self)}
-
-    def _weights(self):
-        weights = self.recurrent_kernel, self.word_kernel, self.sentence_kernel
-        weights += self.mean_kernel, self.sentence_bias
-        return Weights(*(None if w is None else tf.convert_to_tensor(w) for w in weights))
 
     def _add(self, name, shape, initializer="glorot_uniform"):
         regularized = self.l2 and initializer != "zeros"

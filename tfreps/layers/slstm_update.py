@@ -20,6 +20,7 @@ class Form(NamedTuple):
             weighed by a gate of their own.
         num_sentence_nodes: int, `S`.
         input_term, gate_normalization, sentence_normalization, sentence_term: as in `SLSTMCell`.
+        has_fixed: bool. Whether there are nodes with states that no step changes.
     """
 
     units: int
@@ -30,6 +31,7 @@ class Form(NamedTuple):
     gate_normalization: str
     sentence_normalization: str
     sentence_term: str
+    has_fixed: bool = False
 
     @property
     def num_weights(self):
@@ -43,12 +45,12 @@ class Form(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What one step is made of; all float32.
+    """What one step is made of; all float32. Gates stand first: `G` matrices lie apart in memory.
 
     Args:
-        products: `[B, T, G*H]`, hidden states times their kernel.
-        from_inputs: `[B, T, G*H]`, inputs times theirs, and the bias.
-        from_sentence: `[B, G*H]`, sentence states times theirs.
+        products: `[G, B, T, H]`, hidden states times their kernel.
+        from_inputs: `[G, B, T, H]`, inputs times theirs, and the bias.
+        from_sentence: `[G, B, 1, H]`, sentence states times theirs.
         forgets: `[B, T, S*H]`, hidden states times the kernel of the nodes' gates for words.
         node_gates: `[S, B, 3*H]`, all else that goes into the nodes' gates.
         hidden, cell: `[B, T, H]`; zero where no node is.
@@ -72,13 +74,52 @@ class Terms(NamedTuple):
     counted: tf.Tensor
 
 
+class Gradients(NamedTuple):
+    """Of the terms that have one; `gates` is `[B, T, G*H]`, the others are shaped as the terms."""
+
+    gates: tf.Tensor
+    forgets: tf.Tensor
+    node_gates: tf.Tensor
+    hidden: tf.Tensor
+    cell: tf.Tensor
+    node_hidden: tf.Tensor
+    node_cell: tf.Tensor
+    embedding: tf.Tensor
+
+
+class WordGates(NamedTuple):
+    """What the gradient needs of a step's words."""
+
+    parts: tf.Tensor  # [N, B, T, H]; times `scale` they weigh `values`
+    scale: tf.Tensor  # [B, T, H], or None for 1
+    values: list  # of [B, T, H] or [B, 1, H]
+    sigmoids: tf.Tensor  # [N, B, T, H], before the softmax; None for a softmax of logits
+    output: tf.Tensor  # [B, T, H]
+    cell: tf.Tensor  # after the step
+    squashed: tf.Tensor  # its tanh
+
+
+class NodeGates(NamedTuple):
+    """What the gradient needs of a step's sentence node."""
+
+    parts: tf.Tensor  # [B, T, H]; by `total` they weigh the words' cell states
+    total: tf.Tensor  # [B, H]
+    sigmoids: tf.Tensor  # [B, T, H], before the softmax; None for a softmax of logits
+    own: tf.Tensor  # [B, H], weight of the node's own cell state
+    own_sigmoid: tf.Tensor
+    output: tf.Tensor
+    from_words: tf.Tensor
+    cell: tf.Tensor  # after the step
+    squashed: tf.Tensor  # its tanh
+
+
 def neighbours(x, groups):
     """Per group the sum of `x` at these offsets, zero beyond the ends: a list of `[B, T, D]`."""
     reach = max(abs(offset) for group in groups for offset in group)
     padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]
     length = tf.shape(x)[1]
     return [
-        _sum(padded[:, reach + offset : reach + offset + length] for offset in group)
+        x if group == (0,) else _sum(padded[:, reach + k : reach + k + length] for k in group)
         for group in groups
     ]
 
@@ -86,195 +127,167 @@ def neighbours(x, groups):
 def from_neighbours(gradients, groups):
     """The gradient of `neighbours`: from one `[B, T, D]` per group to that of `x`."""
     return _sum(
-        neighbours(gradient, [[-offset for offset in group]])[0]
+        neighbours(gradient, [tuple(-offset for offset in group)])[0]
         for gradient, group in zip(gradients, groups, strict=True)
     )
 
 
 def update(form, terms):
-    """One step: new hidden and cell states of words `[B, T, H]` and of nodes `[S, B, H]`."""
-    words = _word_gates(form, terms)
-    new_cell = _sum(w * v for w, v in zip(words.parts, words.values, strict=True))
-    new_cell = new_cell if words.scale is None else new_cell * words.scale
-    new_hidden = words.output * tf.tanh(new_cell)
-    kept = 1.0 - terms.updated
-    new_hidden = new_hidden * terms.updated + terms.hidden * kept  # [B, T, H]
-    new_cell = new_cell * terms.updated + terms.cell * kept
-    nodes = [_node(form, terms, k) for k in range(form.num_sentence_nodes)]
-    if not nodes:
-        return new_hidden, new_cell, terms.node_hidden, terms.node_cell
-    node_cell = tf.stack([node.new_cell for node in nodes])  # [S, B, H]
-    output = tf.stack([node.output for node in nodes])
-    return new_hidden, new_cell, output * tf.tanh(node_cell), node_cell
+    """One step.
 
-
-def update_gradient(form, terms, d_hidden, d_cell, d_node_hidden, d_node_cell):
-    """The gradients of `update`, as a `Terms`, from those of its four results.
-
-    With `input_term="gate"` that of `embedding` is empty, as `embedding` is; those of the
-    two masks are None; that of `products` is also that of `from_inputs`.
+    Returns:
+        New hidden and cell states of words `[B, T, H]` and of nodes `[S, B, H]`; and what
+        `update_gradient` needs.
     """
-    nodes = [
-        _node_gradient(form, terms, k, d_node_hidden[k], d_node_cell[k])
-        for k in range(form.num_sentence_nodes)
+    words = _word_gates(form, terms)
+    nodes = [_node_gates(form, terms, k) for k in range(form.num_sentence_nodes)]
+    hidden, cell = words.output * words.squashed, words.cell  # [B, T, H]
+    if form.has_fixed:
+        kept = 1.0 - terms.updated
+        hidden = hidden * terms.updated + terms.hidden * kept
+        cell = cell + terms.cell * kept
+    node_hidden = _stack([node.output * node.squashed for node in nodes], terms.node_hidden)
+    node_cell = _stack([node.cell for node in nodes], terms.node_cell)  # [S, B, H]
+    return (hidden, cell, node_hidden, node_cell), (words, nodes)
+
+
+def update_gradient(form, terms, gates, d_hidden, d_cell, d_node_hidden, d_node_cell):
+    """The `Gradients` of `update`, from those of its four results."""
+    words, nodes = gates
+    from_nodes = [
+        _node_gradient(form, terms, k, node, d_node_hidden[k], d_node_cell[k])
+        for k, node in enumerate(nodes)
     ]
-    d_gates, d_values = _word_gradient(form, terms, d_hidden, d_cell)
-    d_embedding, d_cells, d_nodes = _split_values(form, d_values)
     kept = 1.0 - terms.updated
-    d_cell = from_neighbours(d_cells, form.cell_groups) + d_cell * kept
-    d_cell = _sum([d_cell, *(node["cell"] for node in nodes)])  # [B, T, H]
-    d_node = _stack([tf.reduce_sum(d, axis=1) for d in d_nodes], terms.node_cell)  # [S, B, H]
-    d_node_cell = _stack([node["node_cell"] for node in nodes], terms.node_cell)
+    d_kept = (d_hidden * kept, d_cell * kept) if form.has_fixed else (0.0, 0.0)
+    d_gates, d_values = _word_gradient(form, terms, words, d_hidden, d_cell)
+    number = 1 + len(form.cell_groups)
+    d_cell = from_neighbours(d_values[1:number], form.cell_groups) + d_kept[1]
+    d_cell = _sum([d_cell, *(node["cell"] for node in from_nodes)])  # [B, T, H]
+    d_node = [tf.reduce_sum(d_value, axis=1) for d_value in d_values[number:]]
+    d_node = _stack(d_node, terms.node_cell)  # [S, B, H]
+    d_node_cell = _stack([node["node_cell"] for node in from_nodes], terms.node_cell)
     reads_cell = form.sentence_term == "cell"
-    forgets = [node["forgets"] for node in nodes]
-    return Terms(
-        products=d_gates,
-        from_inputs=d_gates,
-        from_sentence=tf.reduce_sum(d_gates, axis=1),
-        forgets=tf.concat(forgets, axis=2) if forgets else terms.forgets,
-        node_gates=_stack([node["gates"] for node in nodes], terms.node_gates),
-        hidden=d_hidden * kept,
+    d_forgets = [node["forgets"] for node in from_nodes]
+    return Gradients(
+        gates=d_gates,
+        forgets=tf.concat(d_forgets, axis=2) if nodes else terms.forgets,
+        node_gates=_stack([node["gates"] for node in from_nodes], terms.node_gates),
+        hidden=d_kept[0],
         cell=d_cell,
         node_hidden=tf.zeros_like(d_node) if reads_cell else d_node,
         node_cell=d_node_cell + d_node if reads_cell else d_node_cell,
-        embedding=terms.embedding if form.input_term == "gate" else d_embedding,
-        updated=None,
-        counted=None,
+        embedding=0.0 if form.input_term == "gate" else d_values[0],
     )
 
 
-class _WordGates(NamedTuple):
-    parts: list  # of [B, T, H]; times `scale` they are the weights of `values`
-    scale: tf.Tensor  # [B, T, H], or None for 1
-    values: list
-    sigmoids: list  # before the softmax; None for a softmax of logits
-    output: tf.Tensor
-    candidate: tf.Tensor
-
-
 def _word_gates(form, terms):
-    x = terms.products + terms.from_inputs + terms.from_sentence[:, None]  # [B, T, G*H]
-    number, units, sigmoids = form.num_weights, form.units, None
+    x = terms.products + terms.from_inputs + terms.from_sentence  # [G, B, T, H]
+    number = form.num_weights
     if form.gate_normalization == "softmax":
-        logits = _columns(x, 0, number, units)
-        largest = logits[0]
-        for logit in logits[1:]:
-            largest = tf.maximum(largest, logit)
-        parts = [tf.exp(logit - largest) for logit in logits]
-        output = tf.sigmoid(x[..., number * units : (number + 1) * units])
+        sigmoids, output = None, tf.sigmoid(x[number])
+        parts = tf.exp(x[:number] - tf.reduce_max(x[:number], axis=0))
     else:
-        block = tf.sigmoid(x[..., : (number + 1) * units])  # the output gate is the last
-        *sigmoids, output = _columns(block, 0, number + 1, units)
-        parts = sigmoids
-        if form.gate_normalization == "softmax_of_sigmoids":
-            parts = _columns(tf.exp(block[..., : number * units]), 0, number, units)
-    scale = None if form.gate_normalization == "none" else 1.0 / _sum(parts)
-    gated = form.input_term == "gate"
-    candidate = tf.tanh(x[..., -units:]) if gated else terms.embedding
+        block = tf.sigmoid(x[: number + 1])  # the output gate is the last
+        sigmoids, output = block[:number], block[number]
+        normalized = form.gate_normalization == "softmax_of_sigmoids"
+        parts = tf.exp(sigmoids) if normalized else sigmoids
+    scale = None
+    if form.gate_normalization != "none":
+        scale = 1.0 / _sum(parts[n] for n in range(number))
+    candidate = tf.tanh(x[number + 1]) if form.input_term == "gate" else terms.embedding
     shared = terms.node_cell if form.sentence_term == "cell" else terms.node_hidden
     nodes = [shared[k][:, None] for k in range(form.num_sentence_nodes)]  # [B, 1, H] each
     values = [candidate, *neighbours(terms.cell, form.cell_groups), *nodes]
-    return _WordGates(parts, scale, values, sigmoids, output, candidate)
+    cell = _sum(parts[n] * value for n, value in enumerate(values))
+    cell = (cell if scale is None else cell * scale) * terms.updated
+    return WordGates(parts, scale, values, sigmoids, output, cell, tf.tanh(cell))
 
 
-def _word_gradient(form, terms, d_hidden, d_cell):
+def _word_gradient(form, terms, words, d_hidden, d_cell):
     """Gradients of a word's gates `[B, T, G*H]` and of each term of its cell state."""
-    words = _word_gates(form, terms)
-    scale = 1.0 if words.scale is None else words.scale
-    weights = [part * scale for part in words.parts]
-    new_cell = _sum(w * v for w, v in zip(weights, words.values, strict=True))
-    squashed, output = tf.tanh(new_cell), words.output
-    d_hidden, d_cell = d_hidden * terms.updated, d_cell * terms.updated
-    d_cell += d_hidden * output * (1.0 - squashed * squashed)
-    gates = []
-    for n, (weight, value) in enumerate(zip(weights, words.values, strict=True)):
+    if form.has_fixed:
+        d_hidden = d_hidden * terms.updated
+    d_cell = (d_cell + _through_tanh(words.squashed, d_hidden * words.output)) * terms.updated
+    weighed = d_cell if words.scale is None else d_cell * words.scale
+    gates, d_values = [], []
+    for n, value in enumerate(words.values):
+        d_values.append(weighed * words.parts[n])
         if words.scale is None:
             d_gate = d_cell * value
         else:
-            d_gate = d_cell * weight * (value - new_cell)
+            d_gate = d_values[n] * (value - words.cell)
         if words.sigmoids is not None:
-            d_gate *= words.sigmoids[n] * (1.0 - words.sigmoids[n])
+            d_gate = _through_sigmoid(words.sigmoids[n], d_gate)
         gates.append(d_gate)
-    d_values = [d_cell * weight for weight in weights]
-    gates.append(d_hidden * squashed * output * (1.0 - output))
+    gates.append(_through_sigmoid(words.output, d_hidden * words.squashed))
     if form.input_term == "gate":
-        gates.append(d_values[0] * (1.0 - words.candidate * words.candidate))
+        gates.append(_through_tanh(words.values[0], d_values[0]))
     return tf.concat(gates, axis=2), d_values
 
 
-class _Node(NamedTuple):
-    weights: tf.Tensor  # of the words' cell states, [B, T, H]
-    sigmoids: tf.Tensor  # before the softmax; None for a softmax of logits
-    own: tf.Tensor  # weight of the node's own cell state, [B, H]
-    own_sigmoid: tf.Tensor
-    output: tf.Tensor
-    from_words: tf.Tensor
-    new_cell: tf.Tensor
-
-
-def _node(form, terms, k):
-    """Sentence node `k`: its gates and its new cell state."""
+def _node_gates(form, terms, k):
     units = form.units
-    own, output, words = _columns(terms.node_gates[k], 0, 3, units)  # [B, H] each
+    own, output, words = (terms.node_gates[k][:, n * units : (n + 1) * units] for n in range(3))
     logits = terms.forgets[..., k * units : (k + 1) * units] + words[:, None]  # [B, T, H]
-    own_sigmoid, sigmoids = tf.sigmoid(own), tf.sigmoid(logits)
-    joint = form.sentence_normalization == "joint"
+    own_sigmoid, joint = tf.sigmoid(own), form.sentence_normalization == "joint"
+    sigmoids = None if form.gate_normalization == "softmax" else tf.sigmoid(logits)
     if form.gate_normalization == "none":
-        weights, own = sigmoids * terms.counted, own_sigmoid
+        parts, total, own = sigmoids * terms.counted, tf.ones_like(own), own_sigmoid
     else:
-        if form.gate_normalization == "softmax":
+        if sigmoids is None:
             masked = tf.where(terms.counted > 0, logits, logits.dtype.min)
             largest = tf.reduce_max(masked, axis=1)  # [B, H]
             largest = tf.maximum(largest, own) if joint else largest
-            logits, own = tf.minimum(logits - largest[:, None], 0.0), own - largest
+            parts = tf.exp(tf.minimum(logits - largest[:, None], 0.0)) * terms.counted
+            own = tf.exp(own - largest) if joint else own
         else:
-            logits, own = sigmoids, own_sigmoid
-        parts, own = tf.exp(logits) * terms.counted, tf.exp(own)
+            parts, own = tf.exp(sigmoids) * terms.counted, tf.exp(own_sigmoid)
         total = tf.reduce_sum(parts, axis=1)  # [B, H]
         total = total + own if joint else tf.where(total > 0, total, 1.0)
-        weights = parts / total[:, None]
         own = own / total if joint else own_sigmoid
-    from_words = tf.reduce_sum(weights * terms.cell, axis=1)
-    if form.gate_normalization == "softmax":
-        sigmoids = None
-    new_cell = own * terms.node_cell[k] + from_words
-    return _Node(weights, sigmoids, own, own_sigmoid, tf.sigmoid(output), from_words, new_cell)
+    from_words = tf.reduce_sum(parts * terms.cell, axis=1) / total
+    cell = own * terms.node_cell[k] + from_words
+    output = tf.sigmoid(output)
+    return NodeGates(
+        parts, total, sigmoids, own, own_sigmoid, output, from_words, cell, tf.tanh(cell)
+    )
 
 
-def _node_gradient(form, terms, k, d_hidden, d_cell):
-    node, old_cell = _node(form, terms, k), terms.node_cell[k]
-    squashed = tf.tanh(node.new_cell)
-    d_cell += d_hidden * node.output * (1.0 - squashed * squashed)  # [B, H]
-    d_output = d_hidden * squashed * node.output * (1.0 - node.output)
-    slope = node.own_sigmoid * (1.0 - node.own_sigmoid)
+def _node_gradient(form, terms, k, node, d_hidden, d_cell):
+    old_cell = terms.node_cell[k]
+    d_cell += _through_tanh(node.squashed, d_hidden * node.output)  # [B, H]
+    d_output = _through_sigmoid(node.output, d_hidden * node.squashed)
+    d_words_cell = (d_cell / node.total)[:, None] * node.parts  # [B, T, H]
     if form.gate_normalization == "none":
-        d_words = d_cell[:, None] * terms.cell * terms.counted  # [B, T, H]
-        d_own = d_cell * old_cell * slope
+        d_words = d_cell[:, None] * terms.cell * terms.counted
+        d_own = _through_sigmoid(node.own_sigmoid, d_cell * old_cell)
     elif form.sentence_normalization == "words":
-        d_words = d_cell[:, None] * node.weights * (terms.cell - node.from_words[:, None])
-        d_own = d_cell * old_cell * slope
+        d_words = d_words_cell * (terms.cell - node.from_words[:, None])
+        d_own = _through_sigmoid(node.own_sigmoid, d_cell * old_cell)
     else:
-        d_words = d_cell[:, None] * node.weights * (terms.cell - node.new_cell[:, None])
-        d_own = d_cell * node.own * (old_cell - node.new_cell)
-        d_own = d_own if node.sigmoids is None else d_own * slope
+        d_words = d_words_cell * (terms.cell - node.cell[:, None])
+        d_own = d_cell * node.own * (old_cell - node.cell)
+        if node.sigmoids is not None:
+            d_own = _through_sigmoid(node.own_sigmoid, d_own)
     if node.sigmoids is not None:
-        d_words *= node.sigmoids * (1.0 - node.sigmoids)
+        d_words = _through_sigmoid(node.sigmoids, d_words)
     return {
         "forgets": d_words,
         "gates": tf.concat([d_own, d_output, tf.reduce_sum(d_words, axis=1)], axis=1),
-        "cell": d_cell[:, None] * node.weights,
+        "cell": d_words_cell,
         "node_cell": d_cell * node.own,
     }
 
 
-def _split_values(form, values):
-    number = 1 + len(form.cell_groups)
-    return values[0], values[1:number], values[number:]
+def _through_sigmoid(y, gradient):
+    """`gradient * y * (1 - y)` in one pass."""
+    return tf.raw_ops.SigmoidGrad(y=y, dy=gradient)
 
 
-def _columns(x, first, number, units):
-    # slices: tf.split hands each part to another thread and waits for it
-    return [x[..., n * units : (n + 1) * units] for n in range(first, first + number)]
+def _through_tanh(y, gradient):
+    """`gradient * (1 - y * y)` in one pass."""
+    return tf.raw_ops.TanhGrad(y=y, dy=gradient)
 
 
 def _stack(parts, otherwise):

@@ -18,7 +18,6 @@ SLSTM_OPTIONS = (
     "initial_state",
     "boundary",
     "l2",
-    "compiled",
 )
 
 
@@ -37,7 +36,7 @@ class SLSTMEncoder(keras.Model):
         window: int, at least 1. Neighbours that a word reads on each side in a step.
         num_sentence_nodes: int. The first is the pooled output; with 0 there is none.
         neighbours, input_term, gate_normalization, sentence_normalization, sentence_term,
-            initial_state, boundary, l2, compiled: as in `SLSTM`; the defaults are the paper's.
+            initial_state, boundary, l2: as in `SLSTM`; the defaults are the paper's.
         state_dropout: float in [0, 1). `dropout` of `SLSTM`.
         dropout: float in [0, 1). Of the output, in training. `Tagger` and `Classifier` have
             their own.
@@ -79,7 +78,6 @@ class SLSTMEncoder(keras.Model):
         state_dropout=0.0,
         dropout=0.0,
         l2=0.0,
-        compiled="training",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -101,7 +99,6 @@ class SLSTMEncoder(keras.Model):
         self.state_dropout = state_dropout
         self.dropout = dropout
         self.l2 = l2
-        self.compiled = compiled
         # Layers.
         self.project = None
         if embedder.output_dim != units:

@@ -1,0 +1,147 @@
+"""Measures the S-LSTM: training and inference, in tokens per second and per GFLOP/s.
+
+    python -m benchmarks.slstm
+    python -m benchmarks.slstm --only train --repeats 5
+
+Random weights and inputs at hidden 300, 7 steps, window 1, one sentence node; training has a
+softmax over two labels on the sentence node, and Adam. Rows without a suffix have the form of the
+code they are held against (states start at zero, nothing at the ends of a sentence); `-paper`
+has the layer's defaults: learned initial states, and `<s>` and `</s>` as two more words of every
+sentence, which are not counted as tokens. The article's PyTorch code reached 3.3 normalised in
+training and 8.5 in inference. Each row runs in a process of its own; GEMM and normalised are as
+in benchmarks/elmo.py.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+
+UNITS, STEPS, BATCH, LENGTH = 300, 7, 32, 30
+FORMS = {
+    "article": {"initial_state": "zeros", "boundary": "zeros"},
+    "paper": {},
+}
+# name: (task, form, precision, normalised figure to reach, that of the article's code)
+ROWS = {
+    "train-32x30-float32": ("train", "article", "float32", 10.0, 3.3),
+    "train-32x30-bfloat16": ("train", "article", "mixed_bfloat16", 12.5, 3.3),
+    "encode-32x30-float32": ("encode", "article", "float32", 30.0, 8.5),
+    "encode-32x30-bfloat16": ("encode", "article", "mixed_bfloat16", 43.0, 8.5),
+    "train-32x30-float32-paper": ("train", "paper", "float32", None, 3.3),
+    "train-32x30-bfloat16-paper": ("train", "paper", "mixed_bfloat16", None, 3.3),
+    "encode-32x30-float32-paper": ("encode", "paper", "float32", None, 8.5),
+    "encode-32x30-bfloat16-paper": ("encode", "paper", "mixed_bfloat16", None, 8.5),
+}
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    if options.row:
+        print(json.dumps(measure(options.row, options.repeats)))
+        return 0
+    results = []
+    for name in ROWS:
+        if options.only in name:
+            command = [sys.executable, "-m", "benchmarks.slstm", "--row", name]
+            command += ["--repeats", str(options.repeats)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+            results.append(json.loads(done.stdout.splitlines()[-1]))
+            print(json.dumps(results[-1]), flush=True)
+    print_table(results)
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.slstm", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
+    parser.add_argument("--repeats", type=int, default=40, help="timed batches of each row (40)")
+    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
+    return parser
+
+
+def measure(name, repeats):
+    """One row: the median over batches, with GEMM before, between and after them."""
+    import numpy as np
+
+    from benchmarks.gemm import gemm, timed
+
+    task, form, precision, goal, peer = ROWS[name]
+    call = {"train": make_train, "encode": make_encode}[task](form, precision)
+    timed(call, 3)  # traces, and fills the caches
+    rates, seconds = [gemm()], []
+    for part in np.array_split(np.arange(repeats), 4):
+        seconds += timed(call, len(part))
+        rates.append(gemm(warm_up=0.5))
+    speed, rate = BATCH * LENGTH / np.median(seconds), np.median(rates)
+    return {
+        "row": name,
+        "tokens_per_second": round(speed, 1),
+        "gemm_gflops": round(float(rate)),
+        "gemm_range": [round(min(rates)), round(max(rates))],
+        "normalised": round(speed / rate, 3),
+        "to_reach": goal,
+        "ratio_to_article": round(speed / rate / peer, 2),
+        "peak_memory_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+    }
+
+
+def make_encode(form, precision):
+    """A call that encodes one batch."""
+    import tensorflow as tf
+
+    layer, inputs, mask = make_layer(form, precision)
+    specs = [tf.TensorSpec([None, None, UNITS]), tf.TensorSpec([None, None], "bool")]
+    encode = tf.function(lambda x, mask: layer(x, mask=mask), input_signature=specs)
+    return lambda: encode(inputs, mask)[0].numpy()
+
+
+def make_train(form, precision):
+    """A call that does one step of training, as `fit` would."""
+    import keras
+    import tensorflow as tf
+
+    layer, inputs, mask = make_layer(form, precision)
+    x, given = keras.Input([None, UNITS]), keras.Input([None], dtype="bool")
+    logits = keras.layers.Dense(2, dtype="float32")(layer(x, mask=given)[1][:, 0])
+    model = keras.Model([x, given], logits)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer=keras.optimizers.Adam(1e-3), loss=loss, jit_compile=False)
+    model.optimizer.build(model.trainable_variables)
+    labels = tf.constant([0, 1] * (BATCH // 2))
+    step = tf.function(lambda: model.train_step(((inputs, mask), labels))["loss"])
+    return lambda: step().numpy()
+
+
+def make_layer(form, precision):
+    """An SLSTM and a batch of random inputs, all of full length."""
+    import keras
+    import tensorflow as tf
+
+    from tfreps.layers import SLSTM
+
+    keras.utils.set_random_seed(1)
+    layer = SLSTM(UNITS, num_steps=STEPS, dtype=precision, **FORMS[form])
+    layer.build([None, None, UNITS])
+    return layer, tf.random.normal([BATCH, LENGTH, UNITS]), tf.ones([BATCH, LENGTH], "bool")
+
+
+def print_table(results):
+    print(
+        "\n| row | tokens/s | GEMM | normalised | to reach | x the article's | peak GiB |"
+        "\n|---|---|---|---|---|---|---|"
+    )
+    for r in results:
+        print(
+            f"| {r['row']} | {r['tokens_per_second']:,.0f} | {r['gemm_gflops']} | "
+            f"{r['normalised']:.2f} | {r['to_reach'] or ''} | {r['ratio_to_article']} | "
+            f"{r['peak_memory_GiB']} |"
+        )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
