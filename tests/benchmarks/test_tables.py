@@ -1,0 +1,52 @@
+"""The tables of results: what is trained, what is read again, what is printed."""
+
+import json
+import subprocess
+
+import pytest
+
+from benchmarks import tables
+from tfreps.__main__ import PROGRAMS, main
+
+
+def fake_training(calls):
+    """Writes figures that depend on row and seed where `tfreps` would train."""
+
+    def run(command, **_):
+        words = command[command.index("tfreps") + 1 :]
+        calls.append(words)
+        folder = words[words.index("--run") + 1]
+        seed = int(words[words.index("--seed") + 1]) if "--seed" in words else 0
+        scores = {"precision": 0.9, "recall": 0.8, "f1": 0.5 + seed / 10}
+        results = {"test": {"weighted": scores, "spans": {"micro": scores}}}
+        tables.pathlib.Path(folder).mkdir()
+        tables.pathlib.Path(folder, "results.json").write_text(json.dumps(results))
+
+    return run
+
+
+def test_rows_are_trained_once_and_averaged(tmp_path, monkeypatch, capsys):
+    calls = []
+    monkeypatch.setattr(subprocess, "run", fake_training(calls))
+    command = ["resume_ner", "--data", "DATA", "--runs", str(tmp_path), "--only", "BiLSTM"]
+    assert tables.main(command) == 0
+    assert len(calls) == 6 and calls[0][:3] == [
+        "train-tagger",
+        "--train",
+        "DATA/resume_ner/train.char.bmes",
+    ]
+    line = (
+        "| BiLSTM+CRF | 0.9000 ± 0.0000 | 0.8000 ± 0.0000 | 0.6000 ± 0.1000 | 0.6000 ± 0.1000 | 3 |"
+    )
+    assert capsys.readouterr().out.splitlines()[-1] == line
+    assert tables.main(command) == 0 and len(calls) == 6
+    assert capsys.readouterr().out.splitlines()[-1] == line
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_every_command_is_one_of_tfreps(name, capsys):
+    """The program exists and knows the flags: what it misses are the files."""
+    for command, _ in tables.TABLES[name].values():
+        words = command.format(data="NOWHERE", run="NOWHERE/run", seed=1).split()
+        assert words[0] in PROGRAMS and main(words) == 2
+        assert "'NOWHERE/" in capsys.readouterr().err
