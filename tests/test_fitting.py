@@ -1,5 +1,6 @@
 """Training by epochs: order of the data, the best model, early stopping, exact resumption."""
 
+import argparse
 import json
 import types
 
@@ -8,8 +9,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfreps import fitting
 from tfreps.callbacks import EpochLog
-from tfreps.fitting import fit_epochs
+from tfreps.fitting import OPTIONS, fit_epochs, make_optimizer
+from tfreps.layers import CharLSTMEncoder
+from tfreps.optimizers import GroupedOptimizer
+from tfreps.run_folder import RunFolder
 
 
 class Batches:
@@ -114,3 +119,106 @@ def test_minutes_end_a_run_that_can_go_on(tmp_path):
     whole, _, expected = fit(make_run(tmp_path / "whole"))
     assert result["steps"] == expected["steps"] == 18
     np.testing.assert_array_equal(model.layers[-1].kernel, whole.layers[-1].kernel)
+
+
+def options(**given):
+    defaults = {name: option.default for name, option in OPTIONS.items()}
+    return argparse.Namespace(**{**defaults, "resume": False, **given})
+
+
+def test_the_optimizer_is_what_the_options_say():
+    model = make_model()
+    adam = make_optimizer(options(learning_rate=0.5, clip_norm=2.0), model, 10)
+    assert type(adam) is keras.optimizers.Adam and adam.global_clipnorm == 2.0
+    assert float(adam.learning_rate) == 0.5 and adam.weight_decay is None
+    assert make_optimizer(options(clip_norm=0.0), model, 10).global_clipnorm is None
+    adam = make_optimizer(options(learning_rate=0.5, decay=0.5), model, 10)
+    adam.build(model.trainable_variables)
+    rates = []
+    for step in (0, 9, 10, 25):
+        adam.iterations.assign(step)
+        rates.append(float(adam.learning_rate))
+    assert rates == [0.5, 0.5, 0.25, 0.125]  # stairs, one an epoch
+
+
+def test_weight_decay_leaves_biases_alone():
+    model = make_model()
+    optimizer = make_optimizer(options(weight_decay=0.1, learning_rate=0.5), model, 10)
+    kernel, bias = model.trainable_variables
+    kernel.assign([[2.0], [2.0]])
+    bias.assign([2.0])
+    optimizer.apply([tf.zeros([2, 1]), tf.zeros([1])], [kernel, bias])
+    np.testing.assert_allclose(kernel, [[1.9], [1.9]], atol=1e-6)  # 2 - 0.5 * 0.1 * 2
+    np.testing.assert_array_equal(bias, [2.0])
+
+
+def named(*paths):
+    """What stands for a model with weights of these paths."""
+    weights = [types.SimpleNamespace(path=path) for path in paths]
+    return types.SimpleNamespace(trainable_variables=weights)
+
+
+def test_word_vectors_and_a_fine_tuned_bilm_have_learning_rates_of_their_own():
+    bilm = "token_encoder/characters", "bilstm/forward/kernel_0", "bilstm/backward/bias_1"
+    model = named("embedder/word_embeddings", *bilm, "mix_0/gamma", "bilstm_0/forward_kernel")
+    optimizer = make_optimizer(options(embedding_learning_rate=0.5), model, 10)
+    split = [[model.trainable_variables[i].path for i in part] for part in optimizer._split(
+        model.trainable_variables
+    )]  # fmt: skip
+    rates = [round(float(part.learning_rate), 6) for part in optimizer.optimizers]
+    assert dict(zip(rates, split, strict=True)) == {
+        0.5: ["embedder/word_embeddings"],
+        0.0001: list(bilm),
+        0.001: ["mix_0/gamma", "bilstm_0/forward_kernel"],
+    }
+    assert type(make_optimizer(options(), named("embedder/word_embeddings"), 1)) is (
+        keras.optimizers.Adam
+    )
+
+
+def test_a_bilstm_over_characters_is_no_bilm():
+    layer = CharLSTMEncoder(2, name="character_encoder")
+    layer.build((None, None, 9))
+    paths = [weight.path for weight in layer.trainable_weights]
+    assert any("bilstm/forward" in path for path in paths)
+    assert not isinstance(make_optimizer(options(), named(*paths), 1), GroupedOptimizer)
+
+
+class Counted(Batches):
+    num_sentences = 10
+
+    def num_batches(self, epoch=0):
+        return super().num_batches(epoch)
+
+
+def test_fit_keeps_what_was_trained_and_refuses_other_data_on_resuming(tmp_path):
+    def fit_one(batches, **given):
+        model = make_model()
+        model.compile("sgd", "mse", metrics=["mae"])
+        compiled, model.compile = [], lambda *a, **k: compiled.append((a, k))
+        result = fitting.fit(model, batches, Counted(), run, "mae", options(**given))
+        assert compiled[0][1] == {"jit_compile": False}
+        return result
+
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    assert fit_one(Counted(), epochs=1)["steps"] == 5
+    expected = {"sentences": 10, "tokens": 40, "parameters": 3}
+    assert run.results() == {"training": expected}
+    assert fit_one(Counted(), epochs=2, resume=True)["steps"] == 9
+    other = Counted()
+    other.num_tokens = 39
+    with pytest.raises(ValueError, match="trained 10 sentences, 40 tokens, 3 parameters, and now"):
+        fit_one(other, epochs=3, resume=True)
+    assert run.results() == {"training": expected}
+
+
+def test_preparing_sets_precision_and_seed():
+    before = keras.config.dtype_policy().name
+    try:
+        fitting.prepare(options(precision="bfloat16", seed=3))
+        assert keras.config.dtype_policy().name == "mixed_bfloat16"
+        first = np.random.rand()
+        fitting.prepare(options(seed=3))
+        assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first
+    finally:
+        keras.config.set_dtype_policy(before)

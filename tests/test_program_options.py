@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tfreps.program_options import parse_options
+from tfreps.program_options import Option, add_flags, check_options, parse_options
 
 
 def make_parser():
@@ -95,3 +95,68 @@ def test_help_lists_the_file(capsys):
     with pytest.raises(SystemExit):
         parse_options(make_parser(), ["--help"])
     assert "--config FILE.json" in capsys.readouterr().out
+
+
+TABLE = {
+    "train": Option(str, None, "files of text", many=True, required=True),
+    "num_units": Option(int, 8, "width (8)", at_least=1),
+    "widths": Option(int, [2, 3], "of filters (2 3)", many=True, at_least=1),
+    "dropout": Option(float, 0.5, "share (0.5)", at_least=0, below=1),
+    "rate": Option(float, None, "of learning", above=0),
+    "shift": Option(float, 0.0, "anything finite"),
+    "kind": Option(str, "a", "(a)", ["a", "b"]),
+    "quick": Option(bool, False, "no waiting"),
+}
+
+
+def parse_table(*flags):
+    parser = argparse.ArgumentParser(prog="tfreps test")
+    add_flags(parser.add_argument_group("all of them"), TABLE)
+    return parse_options(parser, list(flags))
+
+
+def test_a_table_becomes_flags_and_keys_of_the_file(tmp_path):
+    options = parse_table("--num-units", "3", "--widths", "4", "5", "--quick", "--kind", "b")
+    assert (options.num_units, options.widths, options.quick, options.kind) == (
+        3,
+        [4, 5],
+        True,
+        "b",
+    )
+    assert (options.dropout, options.rate, options.train) == (0.5, None, None)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"num_units": 7, "quick": True, "rate": 1, "train": ["x"]}))
+    options = parse_table("--config", str(path))
+    assert (options.num_units, options.quick, options.rate, options.train) == (7, True, 1.0, ["x"])
+    check_options(options, TABLE)
+
+
+@pytest.mark.parametrize("flags", [["--kind", "c"], ["--num-units", "x"], ["--unknown", "1"]])
+def test_what_argparse_refuses(flags, capsys):
+    with pytest.raises(SystemExit) as raised:
+        parse_table(*flags)
+    assert raised.value.code == 2 and flags[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        ([], "--train is missing: files of text."),
+        (["--train", "a", "--num-units", "0"], "--num-units must be at least 1; got 0."),
+        (["--train", "a", "--widths", "2", "-1"], "--widths must be at least 1; got -1."),
+        (["--train", "a", "--dropout", "1"], "--dropout must be at least 0 and below 1; got 1."),
+        (["--train", "a", "--dropout", "nan"], "--dropout must be at least 0 and below 1; got nan"),
+        (["--train", "a", "--rate", "0"], "--rate must be above 0; got 0."),
+        (["--train", "a", "--rate", "inf"], "--rate must be above 0; got inf."),
+        (["--train", "a", "--shift", "inf"], "--shift must be a finite number; got inf."),
+    ],
+)
+def test_numbers_out_of_bounds(flags, message):
+    with pytest.raises(ValueError) as raised:
+        check_options(parse_table(*flags), TABLE)
+    assert message in str(raised.value)
+
+
+def test_numbers_within_bounds():
+    flags = ["--train", "a", "--dropout", "0", "--rate", "1e-9", "--shift", "-5", "--widths", "1"]
+    check_options(parse_table(*flags), TABLE)

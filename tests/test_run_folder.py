@@ -176,3 +176,48 @@ def test_a_folder_is_checked_without_changing_it(run, tmp_path):
         RunFolder.check_free(run.path)
     RunFolder.check_free(run.path, overwrite=True)
     assert run.options_path.exists()
+
+
+def asked(**given):
+    return {"run": "r", "resume": False, "overwrite": False, "units": 8, "epochs": 3, **given}
+
+
+@pytest.fixture
+def begun(tmp_path):
+    return RunFolder.create(tmp_path / "run", "train-tagger", asked())
+
+
+def test_a_new_run_begins_where_nothing_is(tmp_path):
+    for resume in (False, True):
+        path = tmp_path / "run"
+        assert RunFolder.begin(path, "train-tagger", asked(resume=resume)) is None
+        assert not path.exists()
+
+
+def test_a_run_goes_on_with_its_own_options(begun):
+    def begin(**given):
+        return RunFolder.begin(begun.path, "train-tagger", asked(**given), {"epochs"})
+
+    with pytest.raises(ValueError, match="already holds a run of `tfreps train-tagger`"):
+        begin()
+    assert begin(overwrite=True) is None and begun.options_path.exists()
+    assert begin(resume=True).options == begun.options
+    assert begin(resume=True, epochs=9, run="elsewhere").options["epochs"] == 3
+    with pytest.raises(ValueError, match="begun with other options: seed, units. Resume with"):
+        begin(resume=True, units=9, seed=1)
+    with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected one of"):
+        RunFolder.begin(begun.path, "train-classifier", asked(resume=True))
+
+
+def test_names_stay_those_of_before(run):
+    def writer(text):
+        return lambda path: path.write_text(text)
+
+    run.keep(run.tags_path, writer("O\nB-X\n"))
+    run.keep(run.tags_path, writer("O\nB-X\n"))
+    with pytest.raises(ValueError, match="tags.txt would be another one now: the training data"):
+        run.keep(run.tags_path, writer("O\n"))
+    assert run.tags_path.read_text() == "O\nB-X\n"
+    names = {path.name for path in run.path.iterdir()}
+    assert names == {"checkpoints", "logs", "options.json", "tags.txt"}
+    assert run.labels_path.name == "labels.txt" and run.pictures_path.name == "pictures"

@@ -118,7 +118,10 @@ class TextModel:
         """The outputs for each sentence, in the order of the sentences."""
         if not sentences:
             return []
-        if reads_vectors(self.model) and options.get("vectors") is None:
+        given = options.get("vectors")
+        if given is not None and not reads_vectors(self.model):
+            raise ValueError(f"The model reads no stored vectors: leave {given} out.")
+        if given is None and reads_vectors(self.model):
             raise ValueError(
                 "The model reads vectors that `tfreps embed` computed before, and there are none "
                 "for this text. Measure it with `tfreps evaluate --vectors`; to ask it about raw "

@@ -7,37 +7,44 @@ The files are read as the run's training data were, unless flags say otherwise.
 """
 
 import argparse
+import json
 
 from tfreps.data import read_labelled, read_tagged
 from tfreps.evaluation import evaluate_classifier, evaluate_tagger
-from tfreps.program_options import as_json, parse_options, write_json
+from tfreps.program_options import as_json, parse_options
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
 from tfreps.text_model import TextModel
+from tfreps.text_streams import written_whole
 
 PROGRAM = "evaluate"
-HOW_READ = "format", "token_column", "tag_column", "text_field", "label_field", "encoding"
+COLUMNS, FIELDS = ("token_column", "tag_column"), ("text_field", "label_field")
+HOW_READ = "format", "encoding", *COLUMNS, *FIELDS
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     run, trained = RunFolder.open(options.run), TextModel.open(options.run)
     reading = {name: run.options[name] for name in HOW_READ if name in run.options}
-    given = {name: getattr(options, name) for name in HOW_READ}
-    reading |= {name: value for name, value in given.items() if value is not None}
-    vectors = {"vectors": options.vectors} if options.vectors else {}
+    given = {
+        name: getattr(options, name) for name in HOW_READ if getattr(options, name) is not None
+    }
+    check_fit(given, trained.is_tagger)
+    reading |= given
     if trained.is_tagger:
-        results = evaluate_tagger(trained, read_sentences(options.data, reading), **vectors)
+        sentences = read_sentences(options.data, reading)
+        results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
         kept = run.results().get("dev", {}).get("threshold")
         texts = read_labelled(options.data, empty_texts="keep", **reading)
         tokens = trained.tokenize([text.text for text in texts])
-        results = evaluate_classifier(trained, tokens, texts, kept, **vectors)
+        results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)
     run.write_results({**run.results(), "evaluation": {"data": options.data, **results}})
     written = str(run.results_path)
     if options.output:
-        write_json(options.output, as_json(results))
+        with written_whole(options.output) as file:
+            json.dump(as_json(results), file, indent=2)
         written += f" and {options.output}"
     print(f"\nWrote {written}.")
     return 0
@@ -59,10 +66,18 @@ def make_parser():
     return parser
 
 
+def check_fit(given, is_tagger):
+    """Refuses flags that say nothing about the data of such a model."""
+    for name in FIELDS if is_tagger else COLUMNS:
+        if name in given:
+            kind = "a tagger" if is_tagger else "a classifier"
+            raise ValueError(f"--{name.replace('_', '-')} is of no use for the data of {kind}.")
+
+
 def read_sentences(files, reading):
     names = "format", "encoding"
     if reading.get("format", "conll") == "conll":
-        names += "token_column", "tag_column"
+        names += COLUMNS
     return read_tagged(files, **{name: reading[name] for name in names if name in reading})
 
 

@@ -54,3 +54,19 @@ def test_wrong_ids_and_options():
         ValueError, match="at least 1 and `max_characters` at least 3; got 0 and 50"
     ):
         CharLSTMEncoder(units=3, character_dim=0)
+
+
+def test_it_trains_in_a_graph():
+    layer = CharLSTMEncoder(3, character_dim=2, max_characters=8)
+    ids = tf.constant(batch_to_ids([["a", "bc", "a"]], 8))
+    layer(ids)
+
+    def gradients():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(layer(ids, training=True) ** 2)
+        weights = [weight.value for weight in layer.trainable_weights]
+        return [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
+
+    for ours, expected in zip(tf.function(gradients)(), gradients(), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=1e-6)
+        assert np.abs(expected).max() > 0

@@ -77,6 +77,8 @@ class CharLSTMEncoder(keras.layers.Layer):
         longest = tf.reduce_max(tf.concat([[1], tf.reshape(tf.where(mask, positions, 0), [-1])], 0))
         x = table_rows(self.characters, distinct[:, :longest])  # [U, c, character_dim]
         _, last = self.bilstm(x, mask=mask[:, :longest], training=training)  # [U, 2 * units]
+        # Behind a reshape the gradient of `gather` is dense: a loop in a graph takes no other.
+        last = tf.reshape(last, [-1, 2 * self.units])
         vectors = tf.gather(last, which)  # [N, 2 * units]
         return tf.reshape(vectors, tf.concat([tf.shape(ids)[:-1], [2 * self.units]], 0))
 

@@ -1,0 +1,91 @@
+"""Encoders from options: which one, how wide, what it reads."""
+
+import argparse
+
+import numpy as np
+import pytest
+
+from tests.tiny_run import make_pretrainer
+from tfreps import encoders, models
+from tfreps.encoders import make_encoder
+from tfreps.text import TokenFeatures, WordVectors
+
+SENTENCES = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special ones
+
+
+def options(**given):
+    defaults = {name: option.default for name, option in encoders.OPTIONS.items()}
+    return argparse.Namespace(**{**defaults, "units": 8, "embedding_dim": 5, **given})
+
+
+def features(max_characters=None):
+    return TokenFeatures.from_sentences(SENTENCES, max_characters=max_characters)
+
+
+@pytest.mark.parametrize(
+    "given, kind, width",
+    [
+        ({"encoder": "embeddings"}, models.TokenEmbedder, 5),
+        ({"encoder": "bilstm", "num_layers": 2}, models.BiLSTMEncoder, 16),
+        ({"encoder": "slstm", "num_steps": 2}, models.SLSTMEncoder, 8),
+        ({"encoder": "cnn", "filters": 3, "widths": [1, 2]}, models.TextCNN, 6),
+        ({"encoder": "window"}, models.WindowEncoder, 4),
+    ],
+)
+def test_each_encoder_has_the_width_that_was_asked_for(given, kind, width):
+    tokens = features()
+    encoder = make_encoder(options(**given), tokens, units=4)
+    out = encoder(tokens([["a", "dog", "flew"]]))
+    assert type(encoder) is kind and encoder.output_dim == width
+    assert out["sequence_output"].shape == (1, 3, width)
+
+
+def test_options_arrive():
+    encoder = make_encoder(options(num_layers=3, dropout=0.25), features())
+    assert encoder.num_layers == 3 and encoder.dropout == encoder.embedder.dropout == 0.25
+    given = {"num_steps": 4, "window": 2, "num_sentence_nodes": 3}
+    encoder = make_encoder(options(encoder="slstm", **given), features())
+    assert {name: getattr(encoder, name) for name in given} == given
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+def test_characters_are_as_many_as_the_features_have(kind):
+    tokens = features(max_characters=12)
+    encoder = make_encoder(options(encoder="embeddings", characters=kind), tokens)
+    words = make_encoder(options(encoder="embeddings"), features())
+    assert encoder.max_characters == 12 and encoder.output_dim > words.output_dim
+    out = encoder(tokens([["a", "supercalifragilistic"]]))["sequence_output"]
+    assert out.shape == (1, 2, encoder.output_dim)
+
+
+def test_word_vectors_are_the_first_weights_and_may_be_frozen():
+    matrix = np.arange(7 * 3, dtype="float32").reshape(7, 3)
+    vectors = WordVectors(matrix, np.ones(7, bool))
+    for frozen in (False, True):
+        encoder = make_encoder(options(frozen_embeddings=frozen), features(), vectors)
+        table = encoder.embedder.word_embeddings
+        np.testing.assert_array_equal(table[1:], matrix)
+        assert table.trainable is not frozen and encoder.embedder.embedding_dim == 3
+
+
+def test_without_words_elmo_or_stored_vectors_are_read():
+    bilm = make_pretrainer().bilm
+    elmo = models.Elmo(bilm, dropout=0.0)
+    given = options(encoder="embeddings", no_words=True)
+    encoder = make_encoder(given, features(max_characters=50), elmo=elmo)
+    assert encoder.output_dim == 2 * bilm.projection_dim and encoder.vocabulary_size is None
+    stored = make_encoder(given, features(), stored=(3, 7))
+    assert (stored.vector_layers, stored.vector_dim, stored.output_dim) == (3, 7, 7)
+    with pytest.raises(ValueError, match="one part at least"):
+        make_encoder(given, features())
+
+
+def test_taggers_are_not_offered_a_cnn():
+    offered = encoders.OPTIONS_OF_TAGGERS
+    assert set(encoders.OPTIONS) - set(offered) == {"filters", "widths"}
+    assert offered["encoder"].choices == ["embeddings", "bilstm", "slstm", "window"]
+
+
+def test_an_unknown_encoder():
+    with pytest.raises(ValueError, match="`encoder` must be one of embeddings, bilstm"):
+        make_encoder(options(encoder="lstm"), features())
