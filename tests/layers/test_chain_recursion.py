@@ -41,11 +41,11 @@ def test_one_recursion_gives_sums_and_maxima():
 
 
 def test_suffixes_stay_small_however_long_the_sentence():
-    problem = Problem.random(np.ones([2, 2000]), scale=5.0)
+    problem = Problem.random(np.ones([2, 300]), scale=5.0)
     problem.emissions[:] += 100.0
     chain = Chain.of(*(tf.constant(x) for x in problem))
     suffixes, _, total = suffix_scores(chain, log_sum_exp)
-    assert tf.reduce_max(tf.abs(suffixes[:, :, :-1])) < 200.0 < 2e5 < total[0]
+    assert tf.reduce_max(tf.abs(suffixes[:, :, :-1])) < 100.0 < 3e4 < total[0]
 
 
 def test_a_chain_has_one_state_more_and_one_position_at_least():

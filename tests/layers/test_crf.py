@@ -13,8 +13,9 @@ from tfreps.layers import CRF
 K = 3
 
 
-def random_crf(problem, **options):
-    crf = CRF(len(problem.start), **options)
+def random_crf(problem, jit_compile=False, **options):
+    """Compiled only where it matters: that takes a second for each shape."""
+    crf = CRF(len(problem.start), jit_compile=jit_compile, **options)
     crf.build(problem.emissions.shape)
     crf.set_scores(problem.transitions, problem.start, problem.end)
     return crf
@@ -250,6 +251,11 @@ def test_low_precision_emissions_are_added_up_in_float32(dtype):
 def test_impossible_options(options, message):
     with pytest.raises(ValueError, match=message):
         CRF(**options)
+
+
+def test_weights_of_another_rank_are_an_error():
+    with pytest.raises(ValueError, match=r"\[B\] or \[B, T\]"):
+        CRF(2).loss(np.zeros([1, 2, 2]), [[0, 1]], sample_weight=1.0)
 
 
 def test_another_number_of_scores_is_an_error():

@@ -86,11 +86,19 @@ def test_what_is_compiled_where():
         assert compiled_functions(run.get_concrete_function().graph)
 
 
-def test_one_compiled_function_for_all_layers_of_as_many_tags():
+def test_calls_of_other_sizes_do_not_disturb_one_another():
+    """Traced again for another size, a function forgets the sizes that differed."""
     function = crf_loss.log_likelihood
     assert crf_loss.compiled(function, 3) is crf_loss.compiled(function, 3)
-    for sizes in ((2, 5, 3), (3, 4, 3), (3, 4, 5), (1, 7, 3)):  # tracing again forgets no K
-        assert CRF(sizes[-1]).decode(np.zeros(sizes))[0].shape == sizes[:2]
+    for sizes in ((2, 5, 3), (3, 4, 3), (3, 4, 5), (1, 7, 3)):
+        crf = CRF(sizes[-1])
+        assert crf.decode(np.zeros(sizes))[0].shape == sizes[:2]
+        for k in (1, 3, 2):
+            assert crf.decode(np.zeros(sizes), k=k)[1].shape == (sizes[0], k)
+        expected = sizes[1] * np.log(sizes[2])
+        for weights in (sizes[:1], sizes[:2]):
+            loss = crf.loss(np.zeros(sizes), np.zeros(sizes[:2]), sample_weight=np.ones(weights))
+            np.testing.assert_allclose(loss, expected, rtol=1e-5)
 
 
 def test_the_loss_reaches_variables_by_any_tape():

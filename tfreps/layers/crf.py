@@ -178,6 +178,8 @@ class CRF(keras.layers.Layer):
         batch = tf.shape(emissions)[0]
         weights = tf.ones([batch]) if sample_weight is None else sample_weight
         weights = tf.cast(weights, "float32") / tf.cast(tf.maximum(batch, 1), "float32")
+        if weights.shape.rank not in (1, 2):
+            raise ValueError(f"`sample_weight` must be [B] or [B, T], got shape {weights.shape}.")
         compile_it = self._compiles(is_loss=True)
         run = crf_loss.compiled_weighted_loss if compile_it else crf_loss.weighted_loss
         return run(emissions, tf.cast(tags, "int32"), mask, weights, *self._loss_scores())

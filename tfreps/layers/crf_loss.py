@@ -57,15 +57,15 @@ def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
     """
 
     @tf.custom_gradient
-    def run(emissions, *flat):
+    def loss(emissions, *flat):
         # Without stop_gradient an outer tape would want the gradient of the gradient compiled.
         emissions, *flat = (tf.stop_gradient(x) for x in (emissions, *flat))
-        value, gradients = compiled(_value_and_gradients, emissions.shape[-1])(
-            emissions, tags, mask, weights, tuple(flat[:3]), tuple(flat[3:])
-        )
+        run = compiled(_value_and_gradients, emissions.shape[-1], weights.shape.rank)
+        gold_scores, scores = tuple(flat[:3]), tuple(flat[3:])
+        value, gradients = run(emissions, tags, mask, weights, gold_scores, scores)
         return value, lambda d: [d * g for g in gradients]
 
-    return run(emissions, *gold_scores, *scores)
+    return loss(emissions, *gold_scores, *scores)
 
 
 def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
@@ -78,10 +78,11 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
 
 
 @functools.cache
-def compiled(function, num_tags):
+def compiled(function, *kind):
     """The function compiled by XLA, once for each shape, also when called from a plain graph.
 
-    A function for each number of tags: traced again, it forgets sizes that came to differ.
+    There is one for each `kind`, the sizes and ranks it needs to know (such as the number of
+    tags): when shapes come to differ, it is traced again with only what they have in common.
     """
-    del num_tags
+    del kind
     return tf.function(function, jit_compile=True, reduce_retracing=True, autograph=False)
