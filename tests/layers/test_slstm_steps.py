@@ -89,3 +89,13 @@ def test_gradient_in_low_precision_is_close_and_float32():
     for got, wanted in zip(gradients(rough, x), gradients(exact, x), strict=True):
         assert got.dtype == tf.float32
         np.testing.assert_allclose(got, wanted, atol=0.04 * np.abs(wanted).max())
+
+
+def test_xla_gives_the_same_states_and_gradients():
+    layer, x = make(boundary="fixed"), tf.constant(batch())
+    compiled = tf.function(lambda x: (layer(x, mask=MASKS), gradients(layer, x)), jit_compile=True)
+    states, by_xla = compiled(x)
+    for got, wanted in zip(states, layer(x, mask=MASKS), strict=True):
+        np.testing.assert_allclose(got, wanted, atol=1e-5)
+    for got, wanted in zip(by_xla, gradients(layer, x), strict=True):
+        np.testing.assert_allclose(got, wanted, atol=2e-5 * max(1.0, np.abs(wanted).max()))
