@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.tiny_run import make_pretrainer
 from tfreps import plots
+from tfreps.models import Classifier, Elmo, Tagger, TokenEmbedder
+from tfreps.run_folder import RunFolder
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
 
@@ -67,3 +70,56 @@ def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch
     with pytest.raises(ValueError, match=r"pip install 'tfreps\[plots\]'"):
         plots.mix_weights([1.0], tmp_path / "mix.png")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    history(run.logs_path, {"step": 4, "epoch": 1, "run": "train", "loss": 1.0})
+    return run
+
+
+def drawn(run, model, monkeypatch, **more):
+    """Names of the pictures of a run, those in TensorBoard, and the values of bars and matrices."""
+    shown, values = [], {}
+    monkeypatch.setattr(plots, "show_in_tensorboard", lambda logs, pictures: shown.extend(pictures))
+    for name in ("matrix", "mix_weights"):
+        function = getattr(plots, name)
+
+        def recorded(given, *arguments, function=function, **options):
+            path = function(given, *arguments, **options)
+            values[path.stem] = np.asarray(given)
+            return path
+
+        monkeypatch.setattr(plots, name, recorded)
+    plots.draw_run(run, model, **more)
+    names = sorted(path.name for path in run.pictures_path.iterdir())
+    assert names == sorted(path.name for path in shown)
+    return [name.removesuffix(".png") for name in names], values
+
+
+def test_the_pictures_of_a_tagger(run, monkeypatch):
+    elmo = Elmo(make_pretrainer().bilm, dropout=0.0)
+    elmo.mixes[0].scalar_weights.assign(np.log([1.0, 2.0, 5.0]))
+    embedder = TokenEmbedder(elmo=elmo, vector_layers=2, vector_dim=3)
+    model = Tagger(embedder, ["O", "B-X", "I-X"], "bio")
+    names, values = drawn(run, model, monkeypatch, confusion=np.eye(3, dtype=int))
+    assert names == ["confusion", "elmo_mix", "learning_curves", "transitions", "vector_mix"]
+    np.testing.assert_allclose(values["elmo_mix"], [0.125, 0.25, 0.625], atol=1e-6)
+    np.testing.assert_allclose(values["vector_mix"], [0.5, 0.5])
+    assert np.isnan(values["transitions"]).tolist() == [
+        [False, False, True],  # O to I-X
+        [False, False, False],
+        [False, False, False],
+    ]
+
+
+def test_the_pictures_of_a_classifier(run, monkeypatch):
+    model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "b"])
+    assert drawn(run, model, monkeypatch)[0] == ["learning_curves"]
+
+
+def test_a_run_without_pictures(run, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    plots.draw_run(run, Classifier(TokenEmbedder(vocabulary_size=9), ["a"]))
+    assert "No pictures: Pictures need matplotlib" in capsys.readouterr().out

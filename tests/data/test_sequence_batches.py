@@ -176,6 +176,8 @@ def test_vectors_and_extra(tmp_path):
     some = SequenceBatches(
         SENTENCES[5:8], None, FEATURES, vectors=options["vectors"], vector_numbers=[5, 6, 7]
     )
+    assert some.vector_shape == (stored[5].shape[0], stored[5].shape[2])
+    assert make().vector_shape == (0, 0)
     (element,) = arrays(some.dataset())
     np.testing.assert_array_equal(element["vectors"][0, :, :5], stored[5])
     with pytest.raises(ValueError, match="sentence 0: holds vectors of 0 tokens, but .* has 5"):

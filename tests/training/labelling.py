@@ -1,0 +1,160 @@
+"""How the tests call the programs for taggers and classifiers: rules made into data, tiny models.
+
+Tags: a name after `mr` begins a person, one after `in` a place, and names go on with what stands
+before them; all other tokens, names among them, are outside. So the word alone tells nothing.
+With `numbers`, tokens of digits are numbers, and hardly any comes twice.
+
+Labels: `good` and `bad` stand anywhere in a text, as often; the one after `very` is the label.
+"""
+
+import contextlib
+import io
+import json
+import sys
+
+import numpy as np
+
+from tfreps.__main__ import main
+
+NAMES = "Ada Bob Cid Dan Eve Fay".split()
+WORDS = "went saw then home now and".split()
+OPENERS = {"mr": "PER", "in": "LOC"}
+FAST = ["--learning-rate", "0.02", "--batch-tokens", "128", "--dropout", "0.1"]
+TAGGER = ["--characters", "cnn", "--max-characters", "12", "--learning-rate", "0.01"]
+TAGGER += ["--units", "20", "--dropout", "0", "--epochs", "7"]
+SMALL = ["--encoder", "bilstm", "--units", "12", "--embedding-dim", "8"]
+
+
+def tag(tokens):
+    """The rule."""
+    tags = []
+    for before, token in zip(["", *tokens], tokens, strict=False):
+        last = tags[-1] if tags else "O"
+        if token.isdigit():
+            tags.append("B-NUM")
+        elif token in NAMES and before in OPENERS:
+            tags.append("B-" + OPENERS[before])
+        elif token in NAMES and before in NAMES and last != "O":
+            tags.append("I" + last[1:])
+        else:
+            tags.append("O")
+    return tags
+
+
+def sentence(rng, numbers=False):
+    tokens = []
+    for kind in rng.choice(4, size=rng.integers(1, 9), p=[0.5, 0.25, 0.125, 0.125]):
+        if kind == 2 and numbers:
+            tokens.append(str(rng.integers(1000, 10000)))
+        elif kind == 3 and numbers:
+            tokens.append("".join(rng.choice(list("abcdefgh"), 4)))
+        else:
+            tokens.append(str(rng.choice([NAMES, list(OPENERS), WORDS, WORDS][kind])))
+    return tokens
+
+
+def write_tagged(folder, numbers=False, sizes=(240, 60, 60)):
+    """`--train`, `--dev` and `--test` with their files of columns."""
+    flags = []
+    for seed, (part, size) in enumerate(zip(("train", "dev", "test"), sizes, strict=True)):
+        rng = np.random.default_rng(seed)
+        sentences = [sentence(rng, numbers) for _ in range(size)]
+        flags += [
+            f"--{part}",
+            write_columns(folder / f"{part}.conll", sentences, map(tag, sentences)),
+        ]
+    return flags
+
+
+def write_columns(path, sentences, tags):
+    blocks = [
+        "".join(f"{token} {name}\n" for token, name in zip(*pair, strict=True))
+        for pair in zip(sentences, tags, strict=True)
+    ]
+    path.write_text("\n".join(blocks), encoding="utf-8")
+    return str(path)
+
+
+def read_columns(text):
+    """`(tokens, columns)` of each sentence of a text of columns, by hand."""
+    blocks = [block.split("\n") for block in text.removesuffix("\n\n").split("\n\n")]
+    rows = [[line.split() for line in block] for block in blocks]
+    return [([row[0] for row in block], [row[1:] for row in block]) for block in rows]
+
+
+def spans(tags):
+    """`(type, start, end)` of each span of BIO tags, by hand."""
+    found = []
+    for place, name in enumerate(tags):
+        if name.startswith("B-"):
+            end = place + 1
+            while end < len(tags) and tags[end] == "I" + name[1:]:
+                end += 1
+            found.append((name[2:], place, end))
+    return found
+
+
+def text(rng):
+    """A label and a text."""
+    label = str(rng.choice(["bad", "good"]))
+    words = [*rng.choice(WORDS, rng.integers(2, 5)), "good", "bad"]
+    words.remove(label)
+    words = [str(word) for word in rng.permutation(words)]
+    place = rng.integers(len(words) + 1)
+    return label, " ".join([*words[:place], "very", label, *words[place:]])
+
+
+def write_labelled(folder, sizes=(320, 60, 60)):
+    """`--train`, `--dev` and `--test` with their files of `label<TAB>text`."""
+    flags = []
+    for seed, (part, size) in enumerate(zip(("train", "dev", "test"), sizes, strict=True)):
+        rng = np.random.default_rng(seed)
+        path = folder / f"{part}.tsv"
+        path.write_text("".join("\t".join(text(rng)) + "\n" for _ in range(size)))
+        flags += [f"--{part}", str(path)]
+    return flags
+
+
+def train_tagger(files, run, *more, sizes=SMALL):
+    scheme = [] if "--scheme" in more else ["--scheme", "bio"]
+    assert (
+        main(["train-tagger", *files, *scheme, *sizes, *FAST, *map(str, more), "--run", str(run)])
+        == 0
+    )
+    return run
+
+
+def train_classifier(files, run, *more, sizes=SMALL):
+    assert (
+        main(["train-classifier", *files, *sizes, *FAST, *map(str, more), "--run", str(run)]) == 0
+    )
+    return run
+
+
+def results(run):
+    return json.loads((run / "results.json").read_text())
+
+
+def history(run):
+    return [json.loads(x) for x in (run / "logs" / "history.jsonl").read_text().splitlines()]
+
+
+def ask(*arguments, stdin=b""):
+    """What a program writes to standard output, given bytes on standard input."""
+    output, before = io.StringIO(), sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    try:
+        with contextlib.redirect_stdout(output):
+            assert main([*map(str, arguments)]) == 0
+    finally:
+        sys.stdin = before
+    return output.getvalue()
+
+
+def refused(capsys, program, *arguments):
+    """The one line in which a program refuses to work."""
+    capsys.readouterr()
+    assert main([program, *map(str, arguments)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"tfreps {program}: error: ") and err.count("\n") == 1, err
+    return err

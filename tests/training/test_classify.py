@@ -1,0 +1,77 @@
+"""`tfreps classify`: raw texts in, labels out, in every form of both."""
+
+import gzip
+import json
+
+import pytest
+
+from tests import known_models
+from tests.known_models import softmax
+from tests.training.labelling import ask, refused
+from tfreps.__main__ import main
+
+TEXT = "Ada, saw\n\nRome!\n"
+# The mean over tokens; comma, exclamation mark and a text of nothing say nothing.
+SCORES = [[3 / 3, 0], [0, 0], [0, 2 / 2]]
+LABELS = ["bad", "bad", "good"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A classifier whose answers are known: softmax(mean(TEXTS[word]))."""
+    return known_models.classifier_run(tmp_path_factory.mktemp("known") / "run").path
+
+
+def expected():
+    shares = [softmax(scores).max() for scores in SCORES]
+    rows = zip(LABELS, shares, TEXT.splitlines(), strict=True)
+    return "".join(f"{label}\t{share:.4f}\t{text}\n" for label, share, text in rows)
+
+
+def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert ask("classify", run, stdin=TEXT.encode()) == expected()
+    assert ask("classify", run, tmp_path / "a.txt") == expected()
+    assert ask("classify", run, tmp_path / "a.txt.gz") == expected()
+    assert ask("classify", run, stdin=b"") == ""
+
+
+def test_json_lines_out(run):
+    out = ask("classify", run, "--format", "json", stdin=TEXT.encode())
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line["text"] for line in lines] == TEXT.splitlines()
+    assert [line["label"] for line in lines] == LABELS
+    for line, scores in zip(lines, SCORES, strict=True):
+        assert list(line["probabilities"].values()) == pytest.approx(softmax(scores), abs=1e-4)
+
+
+def test_many_texts_come_in_order(run):
+    words = ["Rome " * (n % 7 + 1) if n % 3 else "Ada" for n in range(2500)]
+    lines = ask("classify", run, stdin="\n".join(words).encode()).splitlines()
+    assert [line.split("\t")[0] for line in lines] == [
+        "good" if n % 3 else "bad" for n in range(2500)
+    ]
+
+
+def test_output_whole_or_not_at_all(run, tmp_path, capsys):
+    (tmp_path / "a.txt").write_text(TEXT)
+    output = tmp_path / "out.tsv"
+    assert main(["classify", str(run), str(tmp_path / "a.txt"), "--output", str(output)]) == 0
+    assert output.read_text() == expected() and capsys.readouterr().out == ""
+    (tmp_path / "bad.txt").write_bytes(b"Ada saw\n" * 2000 + b"\0\n")
+    err = refused(capsys, "classify", run, tmp_path / "bad.txt", "--output", output)
+    assert "bad.txt, line 2001: expected UTF-8 text, found a NUL byte" in err
+    assert output.read_text() == expected() and len(list(tmp_path.iterdir())) == 3
+
+
+def test_runs_of_another_kind(tmp_path, capsys):
+    run = known_models.tagger_run(tmp_path / "tags").path
+    assert "holds a tagger: ask it with tfreps tag" in refused(capsys, "classify", run)
+    assert "not a folder" in refused(capsys, "classify", tmp_path / "absent")
+
+
+def test_a_trained_classifier(classifier):
+    text = b"bad now very good home\nhome very bad good now\n"
+    lines = ask("classify", classifier, stdin=text).splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["good", "bad"]

@@ -1,0 +1,111 @@
+"""`tfreps evaluate`: figures on held-out data, and data that do not fit the model."""
+
+import json
+
+import pytest
+
+from tests import known_models, tiny_run
+from tests.training.labelling import ask, refused, results
+from tfreps.__main__ import main
+
+# What the known tagger answers: B-PER O B-LOC; O B-LOC.
+CONLL = "Ada B-PER\nsaw O\nRome B-PER\n\nslept O\nRome B-LOC\n"
+TABLE = "bad\tAda\ngood\tsaw\ngood\tRome Rome\ngood\tslept\n"  # saw is taken for bad
+
+
+@pytest.fixture
+def tags(tmp_path):
+    (tmp_path / "test.conll").write_text(CONLL)
+    how = {"format": "conll", "token_column": 0, "tag_column": -1}
+    run = known_models.tagger_run(tmp_path / "tagger", **how)
+    return run.path, tmp_path / "test.conll"
+
+
+@pytest.fixture
+def labels(tmp_path):
+    (tmp_path / "test.tsv").write_text(TABLE)
+    how = {"format": "tab", "text_field": "text", "label_field": "label", "encoding": "utf-8"}
+    return known_models.classifier_run(tmp_path / "classifier", **how).path, tmp_path / "test.tsv"
+
+
+def test_tagger(tags, tmp_path):
+    run, data = tags
+    out = ask("evaluate", run, "--data", data, "--output", tmp_path / "figures.json")
+    assert "accuracy 0.8000" in out and "micro     0.6667   0.6667   0.6667        3" in out
+    kept = results(run)["evaluation"]
+    assert kept.pop("data") == [str(data)] and kept["accuracy"] == 0.8
+    assert json.loads((tmp_path / "figures.json").read_text()) == kept
+
+
+def test_classifier_at_the_threshold_of_dev(labels, tmp_path):
+    run, data = labels
+    assert "accuracy 0.7500, AUC 1.0000" in ask("evaluate", run, "--data", data)
+    assert results(run)["evaluation"]["at_threshold"]["f1"] == 1.0  # the best on these texts
+    (run / "results.json").write_text(json.dumps({"dev": {"threshold": 0.5}, "best": {"step": 3}}))
+    ask("evaluate", run, "--data", data)
+    found = results(run)
+    assert found["evaluation"]["at_threshold"]["f1"] == pytest.approx(2 * 2 / 5)
+    assert found["best"] == {"step": 3}  # what was there stays
+
+
+def test_data_of_another_form(tags, labels, tmp_path):
+    (tmp_path / "a.json").write_text('{"text": ["Ada", "saw"], "label": ["B-PER", "O"]}\n')
+    assert "accuracy 1.0" in ask(
+        "evaluate", tags[0], "--data", tmp_path / "a.json", "--format", "json"
+    )
+    (tmp_path / "b.conll").write_text("B-PER x Ada\nO x saw\n")
+    columns = ["--token-column", "2", "--tag-column", "0"]
+    assert "accuracy 1.0" in ask("evaluate", tags[0], "--data", tmp_path / "b.conll", *columns)
+
+
+def test_a_trained_run_gives_the_figures_of_training(
+    tagger, tagged, classifier, labelled, tmp_path
+):
+    for run, files in ((tagger, tagged), (classifier, labelled)):
+        output = tmp_path / f"{run.parent.name}.json"
+        before = (run / "results.json").read_bytes()
+        try:
+            ask("evaluate", run, "--data", files[5], "--output", output)
+        finally:
+            (run / "results.json").write_bytes(before)
+        assert json.loads(output.read_text()) == pytest.approx(results(run)["test"])
+
+
+def test_data_that_do_not_fit(tags, capsys, tmp_path):
+    run, data = tags
+    data.write_text(CONLL + "\nMax B-ORG\n")
+    err = refused(capsys, "evaluate", run, "--data", data)
+    assert "test.conll, line 8, token 1: the tag 'B-ORG' is none of the 3" in err
+    assert "matches no file" in refused(capsys, "evaluate", run, "--data", tmp_path / "absent")
+    data.write_text("Ada\n")
+    assert "line 1: expected a token in column 0" in refused(
+        capsys, "evaluate", run, "--data", data
+    )
+    data.write_text("")
+    assert "is empty" in refused(capsys, "evaluate", run, "--data", data)
+    assert not (run / "results.json").exists()
+
+
+def test_labels_that_the_model_does_not_have(labels, capsys):
+    run, data = labels
+    data.write_text(TABLE + "so-so\tAda\n")
+    err = refused(capsys, "evaluate", run, "--data", data)
+    assert "test.tsv, line 5: the label 'so-so' is none of the 2 that the model knows" in err
+
+
+def test_flags_that_say_nothing_about_such_data(tags, labels, capsys):
+    for (run, data), flag in ((tags, "--text-field"), (labels, "--tag-column")):
+        err = refused(capsys, "evaluate", run, "--data", data, flag, "1")
+        assert f"{flag} is of no use for the data of a" in err
+        err = refused(capsys, "evaluate", run, "--data", data, "--vectors", "v.hdf5")
+        assert "The model reads no stored vectors: leave v.hdf5 out" in err
+        err = refused(capsys, "evaluate", run, "--data", data, "--format", "xml")
+        assert "`format` must be" in err
+
+
+def test_runs_of_another_kind(tmp_path, capsys):
+    path, _ = tiny_run.make_run(tmp_path / "bilm")
+    err = refused(capsys, "evaluate", path, "--data", "x")
+    assert "is a run of `tfreps pretrain-elmo`; expected one of `tfreps train-tagger`" in err
+    with pytest.raises(SystemExit):
+        main(["evaluate", path])

@@ -1,0 +1,327 @@
+"""Bad input for the programs that train: one line, exit code 2, and nothing left behind."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests import known_models, tiny_run
+from tests.training.labelling import refused
+from tfreps.__main__ import main
+
+GOOD = "Ada B-PER\nslept O\n\nRome B-LOC\n"
+TEXTS = "good\tfine food\nbad\tno food\ngood\tfine\nbad\tno\n"
+TINY = ["--encoder", "embeddings", "--embedding-dim", "2", "--epochs", "1"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Writes a file of the given text (or bytes); returns its path."""
+
+    def write(name, text):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    return write
+
+
+def refuse(capsys, tmp_path, program, *flags):
+    err = refused(capsys, program, *flags, "--run", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    return err
+
+
+TAGGED = {
+    "outside the scheme": ("Ada B-PER\nslept X\n", "line 1, token 2: "),
+    "BIOES in BIO": ("Ada S-PER\n", "line 1, token 1: "),
+    "one column": ("Ada\nslept\n", "line 1: expected a token in column 0 and a tag in another"),
+    "one column in a line": ("Ada B-PER\n\nslept\n", "line 3: expected 2 columns as in line 1"),
+    "tabs and blanks in a token": ("Ada L\tB-PER\nslept\tO\n", "line 2: expected 3 columns"),
+    "empty": ("", "is empty"),
+    "blank": ("\n \n\r\n", "no sentence"),
+    "Latin-1": ("na\xefve O\n".encode("latin-1"), "line 1"),
+    "UTF-16": (GOOD.encode("utf-16"), "line 1"),
+    "binary": (b"Ada O\n\0\0 O\n", "line 2"),
+}
+
+
+@pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
+@pytest.mark.parametrize("case", TAGGED)
+def test_tagged_text(files, tmp_path, capsys, part, case):
+    text, message = TAGGED[case]
+    paths = {name: files(f"{name[2:]}.conll", GOOD) for name in ("--train", "--dev", "--test")}
+    paths[part] = files("bad.conll", text)
+    flags = [word for pair in paths.items() for word in pair]
+    err = refuse(capsys, tmp_path, "train-tagger", *flags, "--scheme", "bio")
+    assert "bad.conll" in err and message in err
+
+
+@pytest.mark.parametrize("part", ["--dev", "--test"])
+def test_a_new_tag(files, tmp_path, capsys, part):
+    flags = [
+        "--train",
+        files("a", GOOD),
+        part,
+        files("b", GOOD + "\nMax B-ORG\n"),
+        "--scheme",
+        "bio",
+    ]
+    err = refuse(capsys, tmp_path, "train-tagger", *flags)
+    assert f"{tmp_path / 'b'}, line 6, token 1: the tag 'B-ORG' is none of the 3" in err
+
+
+def test_tags_and_tokens_of_different_number(files, tmp_path, capsys):
+    path = files(
+        "a.json", '{"text": ["a"], "label": ["O"]}\n{"text": ["a", "b"], "label": ["O"]}\n'
+    )
+    flags = ["--train", path, "--format", "json", "--scheme", "bio"]
+    err = refuse(capsys, tmp_path, "train-tagger", *flags)
+    assert "a.json, line 2: 2 tokens in 'text', but 1 tags in 'label'" in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada\tB-PER\nslept O\n\nRome B-LOC",  # tabs and blanks, no line end
+        "\ufeffAda B-PER\r\nslept O\r\n\r\nRome B-LOC\r\n",  # byte order mark, CRLF
+        "\n\n" + GOOD + "\n\n\n",
+        "Ada B-PER\n",
+    ],
+)
+def test_what_looks_odd_and_is_not(files, tmp_path, text):
+    flags = ["--train", files("a", text), "--scheme", "bio", *TINY]
+    assert main(["train-tagger", *flags, "--run", str(tmp_path / "run")]) == 0
+    tokens = ["Ada", "slept", "Rome"][: 3 if "Rome" in text else 1]
+    vocabulary = (tmp_path / "run" / "vocabulary.txt").read_text().split("\n")[3:-1]
+    assert sorted(vocabulary) == sorted(tokens)
+
+
+LABELLED = {
+    "no tab": ("good fine\n", "bad.tsv, line 1: expected label<TAB>text, got no tab"),
+    "blank label": ("good\tx\n\tfine\n", "bad.tsv, line 2: a label must be text"),
+    "empty": ("", "bad.tsv is empty"),
+    "blank": ("\n\n", "bad.tsv holds no text"),
+    "Latin-1": ("good\tna\xefve\n".encode("latin-1"), "bad.tsv, line 1"),
+    "new label": (TEXTS + "so-so\tx\n", "bad.tsv, line 5: the label 'so-so' is none of the 2"),
+}
+
+
+@pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
+@pytest.mark.parametrize("case", LABELLED)
+def test_labelled_texts(files, tmp_path, capsys, part, case):
+    text, message = LABELLED[case]
+    if part == "--train" and case == "new label":
+        pytest.skip("is none there")
+    paths = {name: files(f"{name[2:]}.tsv", TEXTS) for name in ("--train", "--dev", "--test")}
+    paths[part] = files("bad.tsv", text)
+    flags = [word for pair in paths.items() for word in pair]
+    assert message in refuse(capsys, tmp_path, "train-classifier", *flags)
+
+
+def test_one_text_is_too_few_to_hold_some_out(files, tmp_path, capsys):
+    err = refuse(capsys, tmp_path, "train-classifier", "--train", files("a", "good\tx\n"))
+    assert "A split needs at least two examples; got 1" in err
+    flags = ["--train", files("a", TEXTS), "--format", "folders"]
+    assert "is not a folder" in refuse(capsys, tmp_path, "train-classifier", *flags)
+    flags = ["--train", files("a", "x,y\n1,2\n"), "--format", "csv"]
+    err = refuse(capsys, tmp_path, "train-classifier", *flags)
+    assert "line 1: expected one column named 'text' in the header" in err
+
+
+BOTH = [
+    ("--units 0", "--units must be at least 1; got 0."),
+    ("--embedding-dim -3", "--embedding-dim must be at least 1"),
+    ("--num-layers 0", "--num-layers must be at least 1"),
+    ("--num-steps 0", "--num-steps must be at least 1"),
+    ("--window 0", "--window must be at least 1"),
+    ("--num-sentence-nodes -1", "--num-sentence-nodes must be at least 0"),
+    ("--dropout 2", "--dropout must be at least 0 and below 1; got 2."),
+    ("--dropout nan", "--dropout must be at least 0 and below 1; got nan."),
+    ("--epochs 0", "--epochs must be at least 1"),
+    ("--patience 0", "--patience must be at least 1"),
+    ("--minutes 0", "--minutes must be above 0"),
+    ("--batch-tokens 0", "--batch-tokens must be at least 1"),
+    ("--batch-rows -1", "--batch-rows must be at least 1"),
+    ("--learning-rate -1", "--learning-rate must be above 0"),
+    ("--learning-rate inf", "--learning-rate must be above 0; got inf"),
+    ("--decay 0", "--decay must be above 0"),
+    ("--clip-norm -1", "--clip-norm must be at least 0"),
+    ("--weight-decay -1", "--weight-decay must be at least 0"),
+    ("--embedding-learning-rate 0", "--embedding-learning-rate must be above 0"),
+    ("--elmo-learning-rate 0", "--elmo-learning-rate must be above 0"),
+    ("--checkpoint-every 0", "--checkpoint-every must be at least 1"),
+    ("--seed -1", "--seed must be at least 0"),
+    ("--min-count 0", "--min-count must be at least 1"),
+    ("--max-vocabulary 3", "--max-vocabulary must be at least 4"),
+    ("--max-characters 2", "--max-characters must be at least 3"),
+    ("--no-words", "--no-words leaves nothing"),
+    ("--frozen-embeddings", "--frozen-embeddings freezes word vectors of a file: give --vectors"),
+    ("--fine-tune-elmo", "--fine-tune-elmo trains a biLM: give --elmo"),
+    ("--elmo absent", "absent is not a folder"),
+    ("--elmo-weights a.hdf5", "--elmo-weights needs --elmo-options too"),
+    ("--vectors absent.txt", "absent.txt"),
+    ("--encoder window --characters cnn", "--characters goes unseen"),
+    ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors needs --test-vectors too"),
+    ("--train-vectors absent.hdf5", "Cannot read the vectors absent.hdf5"),
+    ("--config absent.json", "Cannot read absent.json"),
+]
+TAGGERS = [
+    ("--token-column 5", "line 1: expected a token in column 5"),
+    ("--token-column 1", "line 1: expected a token in column 1 and a tag in another"),
+    ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),
+]
+CLASSIFIERS = [
+    ("--dev-share 1", "--dev-share must be at least 0 and below 1"),
+    ("--dev-share -0.1", "--dev-share must be at least 0"),
+    ("--max-length 0", "--max-length must be at least 1"),
+    ("--hidden-units 0", "--hidden-units must be at least 1"),
+    ("--encoder cnn --filters 0", "--filters must be at least 1"),
+    ("--encoder cnn --widths 2 0", "--widths must be at least 1"),
+    ("--encoder embeddings --pooling pooled", "must tell its width in `pooled_dim`"),
+    ("--encoding latin-9x", "latin-9x"),
+]
+
+
+def check_flags(files, tmp_path, capsys, program, words, message):
+    train = files("train", GOOD if program == "train-tagger" else TEXTS)
+    flags = ["--train", train, *(["--scheme", "bio"] if program == "train-tagger" else [])]
+    flags += [train if word == "TRAIN" else word for word in words.split()]
+    assert message in refuse(capsys, tmp_path, program, *flags)
+
+
+@pytest.mark.parametrize("words, message", BOTH + TAGGERS)
+def test_options_of_taggers(files, tmp_path, capsys, words, message):
+    check_flags(files, tmp_path, capsys, "train-tagger", words, message)
+
+
+@pytest.mark.parametrize("words, message", BOTH + CLASSIFIERS)
+def test_options_of_classifiers(files, tmp_path, capsys, words, message):
+    check_flags(files, tmp_path, capsys, "train-classifier", words, message)
+
+
+def test_what_is_required(files, tmp_path, capsys):
+    err = refuse(capsys, tmp_path, "train-tagger", "--scheme", "bio")
+    assert "--train is missing: files or globs of tagged sentences." in err
+    err = refuse(capsys, tmp_path, "train-tagger", "--train", files("a", GOOD))
+    assert "--scheme is missing: how the tags write spans" in err
+    assert "--train is missing" in refuse(capsys, tmp_path, "train-classifier")
+
+
+@pytest.mark.parametrize(
+    "program, flags",
+    [
+        ("train-tagger", ["--encoder", "cnn"]),
+        ("train-tagger", ["--filters", "9"]),
+        ("train-tagger", ["--dev-share", "0.1"]),
+        ("train-tagger", ["--scheme", "conll"]),
+        ("train-tagger", ["a.conll"]),
+        ("train-classifier", ["--scheme", "bio"]),
+        ("train-classifier", ["--epoch", "3"]),
+        ("train-classifier", ["--epochs", "many"]),
+        ("evaluate", ["run"]),
+        ("classify", []),
+    ],
+)
+def test_flags_that_a_program_does_not_have(tmp_path, capsys, program, flags):
+    flags += ["--run", str(tmp_path / "run")] if program.startswith("train") else []
+    with pytest.raises(SystemExit) as raised:
+        main([program, *flags])
+    err = capsys.readouterr().err
+    assert raised.value.code == 2 and f"tfreps {program}: error: " in err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "program", ["train-tagger", "train-classifier", "evaluate", "tag", "classify"]
+)
+def test_help(capsys, program):
+    with pytest.raises(SystemExit) as raised:
+        main([program, "--help"])
+    out = capsys.readouterr().out
+    assert raised.value.code == 0 and f"usage: tfreps {program}" in out and "--config" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+VECTORS = {
+    "ragged": ("Ada 1 2\nslept 1 2 3\n", "vectors.txt, line 2"),
+    "header that promises more": ("3 2\nAda 1 2\nslept 1 2\n", "vectors.txt"),
+    "another width than the header": ("2 3\nAda 1 2\nslept 1 2\n", "vectors.txt, line 2"),
+    "no numbers": ("Ada x y\nslept 1 2\n", "vectors.txt, line 1"),
+    "not finite": ("Ada 1 nan\nslept 1 2\n", "vectors.txt, line 1"),
+    "empty": ("", "vectors.txt"),
+}
+
+
+@pytest.mark.parametrize("case", VECTORS)
+def test_word_vectors(files, tmp_path, capsys, case):
+    text, message = VECTORS[case]
+    flags = [
+        "--train",
+        files("a", GOOD),
+        "--scheme",
+        "bio",
+        "--vectors",
+        files("vectors.txt", text),
+    ]
+    assert message in refuse(capsys, tmp_path, "train-tagger", *flags)
+
+
+def test_stored_vectors_of_another_text(files, tmp_path, capsys):
+    import h5py
+
+    flags = ["--train", files("a", GOOD), "--scheme", "bio", "--train-vectors"]
+    with h5py.File(tmp_path / "short.hdf5", "w") as file:
+        file["0"] = np.zeros([2, 3])
+    err = refuse(capsys, tmp_path, "train-tagger", *flags, tmp_path / "short.hdf5")
+    assert "has no vectors for sentence 1" in err
+    with h5py.File(tmp_path / "other.hdf5", "w") as file:
+        file["0"], file["1"] = np.zeros([2, 3]), np.zeros([2, 3])
+    err = refuse(capsys, tmp_path, "train-tagger", *flags, tmp_path / "other.hdf5")
+    assert "sentence 1: holds vectors of 2 tokens" in err
+    err = refuse(capsys, tmp_path, "train-tagger", *flags, files("v.txt", "Ada 1 2\n"))
+    assert "Cannot read the vectors" in err
+
+
+def test_an_elmo_that_is_none(files, tmp_path, capsys):
+    flags = ["--train", files("a", GOOD), "--scheme", "bio", "--elmo"]
+    run = known_models.tagger_run(tmp_path / "tagger").path
+    err = refuse(capsys, tmp_path, "train-tagger", *flags, run)
+    assert "holds a Tagger; expected a biLM" in err
+    path, _ = tiny_run.make_run(
+        tmp_path / "ids", vocabulary_size=19, sentence_start_id=1, sentence_end_id=2
+    )
+    err = refuse(capsys, tmp_path, "train-tagger", *flags, path)
+    assert "expected a biLM that reads characters" in err
+
+
+def test_an_earlier_run_is_left_alone(files, tmp_path, capsys):
+    run = known_models.tagger_run(tmp_path / "earlier").path
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    line = ["--train", files("a", GOOD), "--scheme", "bio", "--run", run]
+    assert "already holds a run" in refused(capsys, "train-tagger", *line)
+    bad = ["--train", files("b", "Ada\n"), "--scheme", "bio", "--run", run, "--overwrite"]
+    assert "line 1: expected a token" in refused(capsys, "train-tagger", *bad)
+    err = refused(
+        capsys, "train-classifier", "--train", files("c", TEXTS), "--run", run, "--resume"
+    )
+    assert "is a run of `tfreps train-tagger`; expected" in err
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.tex").write_text("mine")
+    line[-1] = tmp_path / "thesis"
+    assert "thesis.tex" in refused(capsys, "train-tagger", *line, "--overwrite")
+
+
+def test_resuming_on_changed_data(files, tmp_path, capsys):
+    flags = ["--train", files("a", GOOD), "--scheme", "bio", *TINY]
+    line = ["train-tagger", *flags, "--run", str(tmp_path / "run")]
+    assert main(line) == 0
+    words = (tmp_path / "run" / "vocabulary.txt").read_text()
+    files("a", GOOD + "\nMax B-PER\n")
+    err = refused(capsys, *line, "--resume")
+    assert "vocabulary.txt would be another one now: the training data have changed" in err
+    assert (tmp_path / "run" / "vocabulary.txt").read_text() == words
+    files("a", GOOD + "\n" + GOOD)
+    assert "begun with other data" in refused(capsys, *line, "--resume")
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["training"]["tokens"] == 3

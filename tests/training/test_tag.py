@@ -1,0 +1,140 @@
+"""`tfreps tag`: raw text in, tags out, in every form of both."""
+
+import gzip
+import json
+
+import pytest
+
+from tests import known_models, tiny_run
+from tests.known_models import WORDS, softmax
+from tests.training import labelling
+from tests.training.labelling import ask, refused
+from tfreps.__main__ import main
+
+TEXT = "Ada saw Rome\n\nslept\n"
+COLUMNS = [("Ada", "B-PER"), ("saw", "O"), ("Rome", "B-LOC"), None, None, ("slept", "O"), None]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A tagger whose answers are known: word by word, softmax(WORDS[word])."""
+    return known_models.tagger_run(tmp_path_factory.mktemp("known") / "run").path
+
+
+def expected(rows=COLUMNS):
+    """Columns as the program writes them."""
+    lines = [
+        "" if row is None else f"{row[0]}\t{row[1]}\t{softmax(WORDS[row[0]]).max():.4f}"
+        for row in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert ask("tag", run, stdin=TEXT.encode()) == expected()
+    assert ask("tag", run, "-", stdin=TEXT.replace("\n", " \r\n").encode()) == expected()
+    assert ask("tag", run, tmp_path / "a.txt") == expected()
+    assert ask("tag", run, tmp_path / "a.txt.gz") == expected()
+    assert ask("tag", run, stdin=b"") == ""
+    assert ask("tag", run, stdin=TEXT.rstrip().encode()) == expected()
+
+
+def test_columns_in(run, tmp_path):
+    """With or without tags of their own; blank lines part sentences, however many."""
+    (tmp_path / "a.conll").write_text("Ada X\nsaw Y\nRome Z\n\n\nslept X")
+    rows = [row for number, row in enumerate(COLUMNS) if number != 4]
+    assert ask("tag", run, tmp_path / "a.conll", "--input", "conll") == expected(rows)
+    (tmp_path / "b.conll").write_text("\ufeffAda\r\nsaw\r\nRome\r\n\r\nslept\r\n", newline="")
+    assert ask("tag", run, tmp_path / "b.conll", "--input", "conll") == expected(rows)
+
+
+def test_json_lines_out(run):
+    lines = [
+        json.loads(line)
+        for line in ask("tag", run, "--format", "json", stdin=TEXT.encode()).splitlines()
+    ]
+    assert [line["tokens"] for line in lines] == [["Ada", "saw", "Rome"], [], ["slept"]]
+    assert lines[0]["tags"] == ["B-PER", "O", "B-LOC"] and lines[1]["tags"] == []
+    assert lines[0]["spans"] == [
+        {"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"]},
+        {"type": "LOC", "start": 2, "end": 3, "tokens": ["Rome"]},
+    ]
+    shares = [round(float(softmax(WORDS[word]).max()), 4) for word in ("Ada", "saw", "Rome")]
+    assert lines[0]["confidences"] == pytest.approx(shares, abs=1e-4)
+    line = ask("tag", run, "--format", "json", stdin="Zürich 北京\n".encode())
+    assert "Zürich" in line and "北京" in line
+
+
+def test_raw_text_is_cut_as_the_run_says(tmp_path):
+    run = known_models.tagger_run(tmp_path / "run", tokens="words").path
+    lines = ask("tag", run, stdin=b"Ada, slept\n").splitlines()
+    assert [line.split("\t")[:2] for line in lines[:3]] == [
+        ["Ada", "B-PER"],
+        [",", "O"],
+        ["slept", "O"],
+    ]
+
+
+def test_many_lines_come_in_order(run):
+    words = [list(WORDS)[n % 4] for n in range(2500)]  # more than are read at once
+    out = ask("tag", run, stdin="\n".join(words).encode())
+    assert out == expected([row for word in words for row in ((word, TAG[word]), None)])
+
+
+TAG = {"Ada": "B-PER", "Rome": "B-LOC", "saw": "O", "slept": "O"}
+
+
+def test_output_whole_or_not_at_all(run, tmp_path, capsys):
+    (tmp_path / "a.txt").write_text(TEXT)
+    output = tmp_path / "out.conll"
+    assert main(["tag", str(run), str(tmp_path / "a.txt"), "--output", str(output)]) == 0
+    assert output.read_text() == expected() and capsys.readouterr().out == ""
+    # The bad byte comes behind the first 1024 lines, which have been tagged by then.
+    (tmp_path / "bad.txt").write_bytes(b"Ada saw\n" * 2000 + b"na\xefve\n")
+    err = refused(capsys, "tag", run, tmp_path / "bad.txt", "--output", output)
+    assert "bad.txt, line 2001: expected UTF-8 text" in err
+    assert output.read_text() == expected()
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "bad.txt", "out.conll"}
+
+
+def test_bad_places_and_texts(run, tmp_path, capsys):
+    assert "Cannot read absent.txt" in refused(capsys, "tag", run, "absent.txt")
+    assert "no folder" in refused(capsys, "tag", run, "--output", tmp_path / "no" / "out")
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfAda\n")
+    assert "byte order mark" in refused(capsys, "tag", run, tmp_path / "a.txt")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"Ada\n" * 99)[:-9])
+    assert "damaged or no gzip" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
+    (tmp_path / "a.conll").write_text("Ada X\nsaw\n")
+    err = refused(capsys, "tag", run, tmp_path / "a.conll", "--input", "conll")
+    assert "a.conll, line 2: expected 2 columns" in err
+
+
+def test_runs_of_another_kind(tmp_path, capsys):
+    run = known_models.classifier_run(tmp_path / "labels").path
+    assert "holds a classifier: ask it with tfreps classify" in refused(capsys, "tag", run)
+    path, _ = tiny_run.make_run(tmp_path / "bilm")
+    assert "is a run of `tfreps pretrain-elmo`; expected" in refused(capsys, "tag", path)
+    assert "not a folder" in refused(capsys, "tag", tmp_path / "absent")
+
+
+@pytest.mark.parametrize("flags", [["--formt", "json"], ["--format", "xml"], ["a", "b"], ["--k=5"]])
+def test_flags_that_it_does_not_have(run, flags, capsys):
+    with pytest.raises(SystemExit) as raised:
+        main(["tag", str(run), *flags])
+    assert raised.value.code == 2 and "error: " in capsys.readouterr().err
+
+
+def test_a_trained_tagger(tagger):
+    """The rule of the data, in a sentence that is not among them."""
+    rows = labelling.read_columns(ask("tag", tagger, stdin=b"then mr Ada Bob went in Cid 4711\n"))
+    tags = [columns[0] for columns in rows[0][1]]
+    assert (
+        tags
+        == labelling.tag(rows[0][0])
+        == [
+            *("O", "O", "B-PER", "I-PER", "O", "O", "B-LOC", "B-NUM"),
+        ]
+    )
+    assert all(0 < float(columns[1]) <= 1 for columns in rows[0][1])

@@ -1,0 +1,134 @@
+"""`tfreps train-classifier` learns a rule, by every encoder and from every kind of input."""
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from tests import tiny_run
+from tests.training import labelling
+from tests.training.labelling import ask, results, train_classifier
+from tfreps.__main__ import main
+
+EMBEDDINGS = ["--encoder", "embeddings", "--embedding-dim", "8"]
+
+
+def accuracy(run, part="test"):
+    return results(run)[part]["accuracy"]
+
+
+def test_it_learns_the_rule_and_says_how_well(classifier):
+    assert accuracy(classifier, "dev") >= 0.98 and accuracy(classifier) >= 0.98
+    assert (classifier / "labels.txt").read_text() == "bad\ngood\n"
+    assert results(classifier)["best"]["accuracy"] == pytest.approx(accuracy(classifier, "dev"))
+    assert results(classifier)["training"]["sentences"] == 320
+    pictures = {path.stem for path in (classifier / "pictures").iterdir()}
+    assert pictures == {"learning_curves", "confusion"}
+
+
+def test_its_figures_are_those_of_its_answers(classifier, labelled, tmp_path):
+    """Counted by hand from what `tfreps classify` says about the test texts."""
+    pairs = [line.split("\t") for line in Path(labelled[5]).read_text().splitlines()]
+    text = tmp_path / "test.txt"
+    text.write_text("".join(text + "\n" for _, text in pairs))
+    lines = ask("classify", classifier, text, "--format", "json").splitlines()
+    answers = [json.loads(line) for line in lines]
+    assert [answer["text"] for answer in answers] == [text for _, text in pairs]
+    test = results(classifier)["test"]
+    right = [a["label"] == label for a, (label, _) in zip(answers, pairs, strict=True)]
+    assert test["accuracy"] == pytest.approx(np.mean(right))
+    confusion = [[0, 0], [0, 0]]
+    for answer, (label, _) in zip(answers, pairs, strict=True):
+        confusion[label == "good"][answer["label"] == "good"] += 1
+    assert test["confusion"] == confusion
+    shares = [(a["probabilities"]["good"], p[0]) for a, p in zip(answers, pairs, strict=True)]
+    good = [share for share, label in shares if label == "good"]
+    bad = [share for share, label in shares if label == "bad"]
+    above = [(g > b) + (g == b) / 2 for g in good for b in bad]
+    assert test["auc"] == pytest.approx(np.mean(above), abs=0.01)  # they are rounded
+    assert test["threshold"] == results(classifier)["dev"]["threshold"]
+
+
+def test_a_bag_of_words_does_not_learn_it(labelled, tmp_path):
+    run = train_classifier(labelled, tmp_path / "run", "--epochs", "4", sizes=EMBEDDINGS)
+    assert accuracy(run) < 0.75
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [*labelling.SMALL, "--pooling", "attention", "--hidden-units", "8"],
+        ["--encoder", "slstm", "--units", "16", "--num-steps", "3", "--embedding-dim", "8"],
+        ["--encoder", "window", "--learning-rate", "0.1"],
+    ],
+    ids=["bilstm", "slstm", "window"],
+)
+def test_other_encoders_learn_it_too(labelled, tmp_path, sizes):
+    flags = [*labelling.FAST, *sizes, "--epochs", "6", "--run", str(tmp_path / "run")]
+    assert main(["train-classifier", *labelled, *flags]) == 0
+    assert accuracy(tmp_path / "run") >= 0.95
+
+
+def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
+    """All texts read alike; only the vectors, found by their numbers, tell the labels."""
+    flags = []
+    for part, size in (("train", 100), ("test", 20)):
+        labels = np.random.default_rng(size).integers(0, 2, size)
+        (tmp_path / f"{part}.tsv").write_text("".join(f"{n}\tx y z\n" for n in labels))
+        with h5py.File(tmp_path / f"{part}.hdf5", "w") as file:
+            for number, label in enumerate(labels):
+                file[str(number)] = np.full([3, 2], 2.0 * label - 1)  # one layer
+        flags += [f"--{part}", str(tmp_path / f"{part}.tsv")]
+        flags += [f"--{part}-vectors", str(tmp_path / f"{part}.hdf5")]
+    more = ["--no-words", "--dev-share", "0.3", "--epochs", "5"]
+    run = train_classifier(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    assert accuracy(run, "dev") == accuracy(run) == 1.0
+    found = results(run)
+    assert (found["training"]["sentences"], found["dev"]["texts"]) == (70, 30)
+    line = ["evaluate", run, "--data", flags[5], "--vectors", flags[7]]
+    assert "accuracy 1.0000, AUC 1.0000" in ask(*line)
+
+
+def test_balanced_weights(tmp_path, capsys):
+    """Texts that say nothing: what is learned is how often a label comes, weights included."""
+    (tmp_path / "train").write_text("a\tx\n" * 30 + "b\tx\n" * 9 + "only\tx\n")
+    shares = {}
+    for flag in ([], ["--balance"]):
+        run = tmp_path / f"run{len(flag)}"
+        more = ["--epochs", "30", "--dev-share", "0", "--learning-rate", "0.1", "--dropout", "0"]
+        flags = ["--train", str(tmp_path / "train"), *flag]
+        train_classifier(flags, run, *more, sizes=EMBEDDINGS)
+        line = ask("classify", run, "--format", "json", stdin=b"x\n")
+        shares[len(flag)] = list(json.loads(line)["probabilities"].values())
+    np.testing.assert_allclose(shares[0], [30 / 40, 9 / 40, 1 / 40], atol=0.03)
+    np.testing.assert_allclose(shares[1], [1 / 3] * 3, atol=0.05)
+    assert "Warning: one example only of 1 class ('only')" in capsys.readouterr().out
+
+
+def test_elmo_beside_words_in_bfloat16(labelled, tmp_path, monkeypatch):
+    import keras
+
+    before = keras.config.dtype_policy()
+    try:
+        path, _ = tiny_run.make_run(tmp_path / "bilm")
+        more = ["--elmo", path, "--precision", "bfloat16", "--epochs", "1", "--max-length", "5"]
+        sizes = ["--encoder", "cnn", "--filters", "4", "--embedding-dim", "4"]
+        run = train_classifier(labelled, tmp_path / "run", *more, sizes=sizes)
+    finally:
+        keras.config.set_dtype_policy(before)
+    assert 0.3 < accuracy(run) <= 1 and (run / "pictures" / "elmo_mix.png").exists()
+    assert results(run)["training"]["tokens"] <= 5 * 320
+
+
+def test_tables_with_a_header(tmp_path):
+    rows = ["id,stars,review"] + [
+        f'{n},{n % 2},"{"so good" if n % 2 else "so, bad"}"' for n in range(40)
+    ]
+    (tmp_path / "train.csv").write_text("\n".join(rows))
+    flags = ["--train", str(tmp_path / "train.csv"), "--format", "csv", "--epochs", "6"]
+    more = ["--text-field", "review", "--label-field", "stars"]
+    run = train_classifier(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    assert accuracy(run, "dev") == 1.0 and results(run)["dev"]["texts"] == 4
+    assert ask("classify", run, stdin=b"so, good\n").startswith("1\t")

@@ -1,0 +1,238 @@
+"""`tfreps train-tagger` learns a rule, by every encoder and from every kind of input."""
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from tests import tiny_run
+from tests.training import labelling
+from tests.training.labelling import SMALL, ask, history, results, train_tagger
+from tfreps.__main__ import main
+from tfreps.run_folder import RunFolder
+from tfreps.text import Vocabulary
+
+EMBEDDINGS = ["--encoder", "embeddings", "--embedding-dim", "8"]
+
+
+def f1(run, part="test"):
+    return results(run)[part]["spans"]["micro"]["f1"]
+
+
+def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
+    """Names depend on what stands before them, and most numbers are new: by their characters."""
+    assert f1(tagger, "dev") >= 0.97 and f1(tagger) >= 0.95
+    names = {path.name for path in tagger.iterdir()}
+    assert names == {
+        *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
+        *("checkpoints", "logs", "pictures"),
+    }
+    assert (tagger / "tags.txt").read_text().split("\n") == [
+        *("O", "B-LOC", "I-LOC", "B-NUM", "B-PER", "I-PER", ""),
+    ]
+    pictures = {path.stem for path in (tagger / "pictures").iterdir()}
+    assert pictures == {"learning_curves", "transitions", "confusion"}
+    measured = [line["span_f1"] for line in history(tagger) if line["run"] == "validation"]
+    assert results(tagger)["best"]["span_f1"] == max(measured) == pytest.approx(f1(tagger, "dev"))
+    training = results(tagger)["training"]
+    sentences = labelling.read_columns(Path(tagged[1]).read_text() + "\n")
+    assert training["sentences"] == len(sentences) == 240
+    assert training["tokens"] == sum(len(tokens) for tokens, _ in sentences)
+
+
+def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
+    """Counted by hand from what `tfreps tag` says about the test text."""
+    truth = labelling.read_columns(Path(tagged[5]).read_text() + "\n")
+    text = tmp_path / "test.txt"
+    text.write_text("".join(" ".join(tokens) + "\n" for tokens, _ in truth))
+    answers = labelling.read_columns(ask("tag", tagger, text))
+    assert [tokens for tokens, _ in answers] == [tokens for tokens, _ in truth]
+    gold = [[columns[0] for columns in rows] for _, rows in truth]
+    guess = [[columns[0] for columns in rows] for _, rows in answers]
+    same = [a == b for pair in zip(gold, guess, strict=True) for a, b in zip(*pair, strict=True)]
+    test = results(tagger)["test"]
+    assert test["accuracy"] == pytest.approx(np.mean(same)) and test["tokens"] == len(same)
+    spans = [
+        [(n, *s) for n, t in enumerate(tags) for s in labelling.spans(t)] for tags in (gold, guess)
+    ]
+    correct = len(set(spans[0]) & set(spans[1]))
+    precision, recall = correct / len(spans[1]), correct / len(spans[0])
+    assert test["spans"]["micro"] == pytest.approx(
+        {
+            "precision": precision,
+            "recall": recall,
+            "f1": 2 * precision * recall / (precision + recall),
+            "support": len(spans[0]),
+        }
+    )
+
+
+def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
+    """Words one by one find neither persons and places nor new numbers."""
+    run = train_tagger(tagged, tmp_path / "run", "--epochs", "4", "--softmax", sizes=EMBEDDINGS)
+    assert f1(run) < 0.4
+    assert results(run)["test"]["spans"]["types"]["NUM"]["recall"] < 0.2
+    assert {p.stem for p in (run / "pictures").iterdir()} == {"learning_curves", "confusion"}
+
+
+@pytest.fixture(scope="module")
+def names_only(tmp_path_factory):
+    """The rule without numbers: all words are known."""
+    return labelling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
+
+
+@pytest.mark.parametrize(
+    "least, sizes",
+    [
+        (0.9, ["--encoder", "slstm", "--units", "32", "--num-steps", "4", "--embedding-dim", "16"]),
+        (0.9, ["--encoder", "window", "--learning-rate", "0.1"]),
+    ],
+    ids=["slstm", "window"],
+)
+def test_other_encoders_learn_it_too(names_only, tmp_path, least, sizes):
+    flags = [*labelling.FAST, *sizes, "--epochs", "10", "--patience", "10", "--scheme", "bio"]
+    run = tmp_path / "run"
+    assert main(["train-tagger", *names_only, *flags, "--run", str(run)]) == 0
+    assert f1(run) >= least
+
+
+def test_characters_alone(tmp_path):
+    """A BiLSTM over letters knows numbers that it has never seen."""
+    rng = np.random.default_rng(0)
+    flags = []
+    for part, size in (("train", 60), ("test", 30)):
+        tokens = [
+            [
+                str(n) if n % 2 else labelling.WORDS[n % 6] + str(rng.choice(list("abc")))
+                for n in row
+            ]
+            for row in rng.integers(1000, 10000, [size, 6])
+        ]
+        path = labelling.write_columns(tmp_path / part, tokens, map(labelling.tag, tokens))
+        flags += [f"--{part}", path]
+    more = ["--no-words", "--characters", "bilstm", "--epochs", "8", "--softmax"]
+    assert f1(train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)) == 1.0
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """A few sentences to train on, and vectors of most words."""
+    folder = tmp_path_factory.mktemp("few")
+    flags = labelling.write_tagged(folder, sizes=(16, 1, 1))[:2]
+    words = [*labelling.NAMES, *labelling.WORDS]
+    rows = np.random.default_rng(0).normal(size=[len(words), 5]).round(3)
+    lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, rows, strict=True)]
+    (folder / "vectors.txt").write_text("".join(lines))
+    path, _ = tiny_run.make_run(folder / "bilm")
+    flags += ["--vectors", str(folder / "vectors.txt"), "--elmo", path]
+    return flags, dict(zip(words, rows, strict=True))
+
+
+def weights_of(run):
+    """The trained tagger's word vectors by word, its Elmo, and the biLM's weights."""
+    embedder = RunFolder.open(run).load_model().encoder
+    table = np.array(embedder.word_embeddings)[1:]
+    words = dict(zip(Vocabulary.read(run / "vocabulary.txt").tokens, table, strict=True))
+    return words, embedder.elmo, [np.array(weight) for weight in embedder.elmo.bilm.weights]
+
+
+def largest_change(vectors, words):
+    changes = [np.abs(words[word] - row).max() for word, row in vectors.items() if word in words]
+    assert len(changes) > 5
+    return max(changes)
+
+
+def largest_difference(bilm_weights):
+    before = [np.array(weight) for weight in tiny_run.make_pretrainer().bilm.weights]
+    return max(np.abs(a - b).max() for a, b in zip(before, bilm_weights, strict=True))
+
+
+def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
+    flags, vectors = few
+    more = ["--frozen-embeddings", "--epochs", "2"]
+    run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    words, elmo, bilm = weights_of(run)
+    assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) == 0
+    mix = np.array(elmo.mixes[0].scalar_weights)
+    assert np.ptp(mix) > 1e-4  # it was zeros
+    assert (run / "pictures" / "elmo_mix.png").exists()
+    assert RunFolder.open(run).options["elmo"] == flags[-1]
+
+
+def test_learning_rates_of_their_own(few, tmp_path):
+    flags, vectors = few
+    more = ["--embedding-learning-rate", "1e-9", "--fine-tune-elmo", "--elmo-learning-rate", "0.01"]
+    run = train_tagger(flags, tmp_path / "a", *more, "--epochs", "2", sizes=EMBEDDINGS)
+    words, _, bilm = weights_of(run)
+    assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) > 1e-3
+
+
+def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
+    flags, vectors = few
+    run = train_tagger(flags, tmp_path / "run", "--elmo-top", "--epochs", "2", sizes=EMBEDDINGS)
+    words, elmo, bilm = weights_of(run)
+    assert largest_change(vectors, words) > 1e-3 and largest_difference(bilm) == 0
+    assert elmo.top_only and not (run / "pictures" / "elmo_mix.png").exists()
+
+
+def test_vectors_that_were_stored_before(tmp_path):
+    """All sentences read alike; only the vectors, found by their numbers, tell the tags."""
+    flags = []
+    for part, size in (("train", 64), ("dev", 16), ("test", 16)):
+        tags = np.random.default_rng(len(part) + size).integers(0, 2, [size, 4])
+        names = [["AB"[tag] for tag in row] for row in tags]
+        path = labelling.write_columns(tmp_path / part, [["x"] * 4] * size, names)
+        with h5py.File(tmp_path / f"{part}.hdf5", "w") as file:
+            for number, row in enumerate(tags):
+                file[str(number)] = np.stack([np.zeros([4, 2]), np.eye(2)[row]])  # 2 layers
+        flags += [f"--{part}", path, f"--{part}-vectors", str(tmp_path / f"{part}.hdf5")]
+    more = ["--no-words", "--epochs", "6", "--softmax", "--scheme", "none"]
+    run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    assert results(run)["test"]["accuracy"] == 1.0
+    assert (run / "pictures" / "vector_mix.png").exists()
+
+    line = ["evaluate", run, "--data", flags[9], "--vectors", flags[11]]
+    assert "accuracy 1.0000" in ask(*line)
+    (tmp_path / "raw.txt").write_text("x x\n")
+    assert main(["tag", str(run), str(tmp_path / "raw.txt")]) == 2
+
+
+def test_parts_of_speech_from_json_lines(tmp_path):
+    """Tags without a scheme, of which every word has its own."""
+    tags = {"dogs": "NOUN", "cats": "NOUN", "see": "VERB", "hear": "VERB", "old": "ADJ"}
+    rng = np.random.default_rng(0)
+    for part, size in (("train", 40), ("test", 10)):
+        sentences = [rng.choice(list(tags), 5).tolist() for _ in range(size)]
+        lines = [{"text": tokens, "label": [tags[t] for t in tokens]} for tokens in sentences]
+        (tmp_path / part).write_text("\n".join(json.dumps(line) for line in lines))
+    flags = ["--train", str(tmp_path / "train"), "--test", str(tmp_path / "test")]
+    more = ["--format", "json", "--scheme", "none", "--epochs", "10"]
+    run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    test = results(run)["test"]
+    assert test["accuracy"] == 1.0 and "spans" not in test
+    assert set(test["labels"]) == {"NOUN", "VERB", "ADJ"}
+    assert json.loads(ask("tag", run, "--format", "json", stdin=b"old dogs see\n"))["tags"] == [
+        *("ADJ", "NOUN", "VERB"),
+    ]
+
+
+def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
+    (tmp_path / "train").write_text("a O\nb I-X\n\nc B-X\nd I-X\n")
+    flags = ["--train", str(tmp_path / "train"), "--epochs", "1"]
+    train_tagger(flags, tmp_path / "a", sizes=EMBEDDINGS)
+    out = capsys.readouterr().out
+    assert (
+        "Warning: --train has 1 transitions that are illegal in 'bio', in 1 of 2 sentences" in out
+    )
+    assert f"from line 1 of {tmp_path / 'train'}" in out and "--constrain decode" in out
+
+
+def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
+    before = results(tagger)
+    train_tagger(tagged, tagger, *labelling.TAGGER, "--resume")
+    assert results(tagger) == before  # there was nothing left to do
+    line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labelling.FAST]
+    assert main([*line, *labelling.TAGGER, "--resume", "--units", "13", "--run", str(tagger)]) == 2
+    assert "begun with other options: units." in capsys.readouterr().err
