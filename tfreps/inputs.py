@@ -12,13 +12,17 @@ OPTIONS = {
         int, 1, "words that are rarer in the training data are unknown (1)", at_least=1
     ),
     "max_vocabulary": Option(int, None, "words at most, three special ones included", at_least=4),
-    "max_characters": Option(int, 50, "of a word, for --characters (50)", at_least=3),
+    "max_characters": Option(
+        int, 50, "characters of a word that --characters reads (50)", at_least=3
+    ),
     "vectors": Option(str, None, "static word vectors: GloVe, word2vec, fastText; .gz too"),
     "elmo": Option(str, None, "run folder of a biLM whose vectors each word gains"),
-    "elmo_options": Option(str, None, "or its options.json,"),
+    "elmo_options": Option(str, None, "or the options.json of one,"),
     "elmo_weights": Option(str, None, "and HDF5 weights, of bilm-tf or AllenNLP"),
-    "elmo_state": Option(str, "zero", "what it starts sentences from (zero)", ["zero", "warm"]),
-    "elmo_top": Option(bool, False, "its top layer instead of a learned mix of all"),
+    "elmo_state": Option(
+        str, "zero", "the state that the biLM starts from (zero)", ["zero", "warm"]
+    ),
+    "elmo_top": Option(bool, False, "the top layer of the biLM instead of a learned mix of all"),
     "fine_tune_elmo": Option(bool, False, "train the biLM too"),
     "train_vectors": Option(str, None, "file of `tfreps embed` for --train, sentence by sentence"),
     "dev_vectors": Option(str, None, "the same for --dev"),

@@ -46,7 +46,10 @@ def add_flags(group, options: dict[str, Option]) -> None:
             group.add_argument(flag, action="store_true", help=option.about)
             continue
         more = {"nargs": "+"} if option.many else {}
-        more |= {"choices": option.choices} if option.choices else {}
+        if option.choices:
+            more["choices"] = option.choices
+        else:
+            more["metavar"] = {int: "N", float: "X"}.get(option.kind)
         group.add_argument(
             flag, type=option.kind, default=option.default, help=option.about, **more
         )

@@ -57,12 +57,12 @@ def make_parser():
     add("--data", nargs="+", required=True, help="files or globs with the right answers")
     add("--output", help="JSON file for the figures, beside the run's results.json")
     add("--vectors", help="file of `tfreps embed` for a model trained on stored vectors")
-    add("--format", help="(the run's)")
-    add("--token-column", type=int, help="(the run's)")
-    add("--tag-column", type=int, help="(the run's)")
-    add("--text-field", help="(the run's)")
-    add("--label-field", help="(the run's)")
-    add("--encoding", help="(the run's)")
+    add("--format", help="of the data, as for training (the run's, and so are those below)")
+    add("--token-column", type=int, metavar="N", help="of a tagger's data")
+    add("--tag-column", type=int, metavar="N", help="of a tagger's data")
+    add("--text-field", metavar="NAME", help="of a classifier's data")
+    add("--label-field", metavar="NAME", help="of a classifier's data")
+    add("--encoding", help="of the files")
     return parser
 
 

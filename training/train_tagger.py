@@ -28,8 +28,8 @@ DATA = {
     "dev": Option(str, None, "held-out data, for the best weights", many=True),
     "test": Option(str, None, "data for the final figures", many=True),
     "format": Option(str, "conll", "columns, or JSON lines (conll)", ["conll", "json"]),
-    "token_column": Option(int, 0, "counted from 0, from the end if negative (0)"),
-    "tag_column": Option(int, -1, "(-1, the last)"),
+    "token_column": Option(int, 0, "of the token, counted from 0; from the end if negative (0)"),
+    "tag_column": Option(int, -1, "of its tag (-1, the last)"),
     "scheme": Option(
         str, None, "how the tags write spans; none for tags without, such as parts of speech",
         SCHEMES, required=True,

@@ -71,10 +71,13 @@ def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
     assert logged == pytest.approx(np.exp(nll.numpy().mean()), rel=1e-5)
 
     _, saved, _ = load_latest_checkpoint(run / "checkpoints")
-    (bias,) = [a for n, a in saved.items() if n.endswith("softmax_bias_accumulator")]
+    paths = [w.path for w in RunFolder.open(run).load_model().trainable_variables]
+    # Adagrad's variables are its iterations, its learning rate, and then one for each weight.
+    sums = {path: saved[f"optimizer/{2 + place}"] for place, path in enumerate(paths)}
+    (bias,) = [sums[path] for path in paths if path.endswith("softmax/bias")]
     growth = bias - arrays["lm/softmax/b/Adagrad"]
     assert (growth >= 0).all() and 0 < growth.max()
-    (embedding,) = [a for n, a in saved.items() if n.endswith("embeddings_accumulator")]
+    (embedding,) = [sums[path] for path in paths if path.endswith("embeddings")]
     used = np.unique([batch["token_ids"], batch["token_ids_reverse"]])
     unused = [row for row in range(len(SMALL)) if row not in used]
     assert len(unused) > 0

@@ -83,6 +83,7 @@ def names_only(tmp_path_factory):
     return labelling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "least, sizes",
     [
