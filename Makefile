@@ -53,7 +53,7 @@ demo: install
 	@echo "Curves of both runs:  $(BIN)/tensorboard --logdir demo   (then open the address)"
 
 test: install
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow" -n auto --maxprocesses 4 --dist loadfile
 
 test-slow: install
 	$(BIN)/python -m pytest -q -m slow

@@ -39,7 +39,7 @@ setup(
     extras_require={
         "serving": ["tensorflow-serving-api>=2.19", "requests"],
         "plots": PLOTS,
-        "dev": ["pytest", "hypothesis", "ruff", "seqeval", "scikit-learn", *PLOTS],
+        "dev": ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn", *PLOTS],
     },
     entry_points={"console_scripts": ["tfreps = tfreps.__main__:main"]},
 )
