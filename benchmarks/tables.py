@@ -5,7 +5,8 @@
 
 Each training is a `tfreps` command in a run folder of its own, printed before it starts. A row that
 was finished before is read from its results.json, and one that was killed goes on where it stood:
-run the same command again.
+run the same command again. Figures of fdu_mtl are means over its domains. Rows with vectors of our
+own or ELMo need what benchmarks.pretraining writes.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import pathlib
 import statistics
 import subprocess
 import sys
+
+from benchmarks.floors import DOMAINS
 
 NER = (
     "train-tagger --train {data}/resume_ner/train.char.bmes --dev {data}/resume_ner/dev.char.bmes "
@@ -29,6 +32,16 @@ HOTEL = (
     "--test {data}/hotel_reviews/test_sentiment.txt --format json --tokens characters "
     "--max-length 400 --seed {seed} --run {run} --resume "
 )
+REVIEWS = (
+    "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
+    "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
+    "--seed {seed} --run {run} --resume --patience 3 "
+)
+OWN = "--vectors {inputs}/vectors.txt "
+ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
+BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
+SLSTM = "--encoder slstm --units 150 --num-steps 5 --precision bfloat16 "
+ATTENTION = "--pooling attention "
 # Table: name of a row -> (command, seeds).
 TABLES = {
     "resume_ner": {
@@ -40,9 +53,31 @@ TABLES = {
         "S-LSTM": (NER + "--encoder slstm --units 300 --softmax", 3),
         "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
     },
+    "fdu_mtl": {
+        "TextCNN": (REVIEWS + "--encoder cnn", 3),
+        "BiLSTM": (REVIEWS + BILSTM, 1),
+        "S-LSTM": (REVIEWS + SLSTM, 1),
+        "S-LSTM, attention": (REVIEWS + SLSTM + ATTENTION, 1),
+        "TextCNN, own vectors": (REVIEWS + OWN + "--encoder cnn", 3),
+        "BiLSTM, own vectors": (REVIEWS + OWN + BILSTM, 1),
+        "S-LSTM, own vectors": (REVIEWS + OWN + SLSTM, 1),
+        "S-LSTM, attention, own vectors": (REVIEWS + OWN + SLSTM + ATTENTION, 1),
+        "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words --encoder cnn", 1),
+        "BiLSTM, attention, ELMo frozen": (
+            REVIEWS + ELMO + "--no-words " + BILSTM + ATTENTION,
+            1,
+        ),
+        "TextCNN, ELMo fine-tuned": (
+            REVIEWS + "--elmo {inputs}/elmo --fine-tune-elmo --no-words --encoder cnn "
+            "--precision bfloat16 --epochs 5",
+            1,
+        ),
+    },
     "hotel_reviews": {
         "TextCNN": (HOTEL + "--encoder cnn", 3),
-        "S-LSTM": (HOTEL + "--encoder slstm --units 150 --num-steps 7", 3),
+        "TextCNN, own vectors": (HOTEL + OWN + "--encoder cnn", 3),
+        "S-LSTM": (HOTEL + SLSTM, 1),
+        "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
     },
 }
 # Table: heading of a column -> where its figure stands in results.json.
@@ -53,19 +88,18 @@ COLUMNS = {
         "token F1": ("test", "weighted", "f1"),
         "entity F1": ("test", "spans", "micro", "f1"),
     },
+    "fdu_mtl": {"accuracy": ("test", "accuracy")},
     "hotel_reviews": {"accuracy": ("test", "accuracy"), "AUC": ("test", "auc")},
 }
 
 
 def main(argv=None):
     options = make_parser().parse_args(argv)
-    rows = TABLES[options.table]
     results = {}
-    for name, (command, seeds) in rows.items():
+    for name, (command, seeds) in TABLES[options.table].items():
         if options.only in name:
-            results[name] = [
-                train(options, name, command, seed) for seed in range(min(seeds, options.seeds))
-            ]
+            seeds = range(min(seeds, options.seeds))
+            results[name] = [train_all(options, name, command, seed) for seed in seeds]
             print(table_row(name, results[name], options.table), flush=True)
     print("\n" + "\n".join(table(results, options.table)))
     return 0
@@ -79,17 +113,36 @@ def make_parser():
     parser.add_argument("--runs", required=True, help="folder for the run folders")
     parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
     parser.add_argument("--seeds", type=int, default=3, help="at most (3)")
+    parser.add_argument("--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN")
     return parser
 
 
-def train(options, name, command, seed):
-    """results.json of one row and seed; trains first unless it is there."""
-    folder = "".join(c if c.isalnum() else "-" for c in name.lower())
-    run = pathlib.Path(options.runs, options.table, f"{folder}-{seed}")
+def train_all(options, name, command, seed):
+    """results.json of a row and seed, one for each domain; trains those that are not there."""
+    if "{domain}" not in command:
+        return [train(options, f"{name}-{seed}", command, seed)]
+    return [
+        train(
+            options,
+            f"{name}-{seed}/{domain}",
+            command,
+            seed,
+            domain=domain,
+            encoding="latin-1" if domain == "dvd" else "utf-8",
+        )
+        for domain in options.domains
+    ]
+
+
+def train(options, name, command, seed, **more):
+    """results.json of one training; trains first unless it is there."""
+    folder = "".join(c if c.isalnum() or c in "/_" else "-" for c in name.lower())
+    run = pathlib.Path(options.runs, options.table, folder)
     finished = run / "results.json"
     if not finished.exists() or "test" not in json.loads(finished.read_text()):
         run.parent.mkdir(parents=True, exist_ok=True)
-        words = command.format(data=options.data, run=run, seed=seed).split()
+        inputs = pathlib.Path(options.runs, f"{options.table}-inputs")
+        words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
         print("tfreps " + " ".join(words), flush=True)
         with open(f"{run}.log", "a", encoding="utf-8") as log:
             subprocess.run(
@@ -112,14 +165,16 @@ def table_row(row, runs, name):
 
 
 def figure(runs, path):
-    """Mean over the runs, and half the distance between the best and the worst."""
-    values = []
-    for results in runs:
-        for key in path:
-            results = results[key]
-        values.append(results)
+    """Mean over seeds, each a mean over domains; half the distance of the best and worst seed."""
+    values = [statistics.mean(look_up(results, path) for results in seed) for seed in runs]
     spread = f" ± {(max(values) - min(values)) / 2:.4f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.4f}{spread}"
+
+
+def look_up(results, path):
+    for key in path:
+        results = results[key]
+    return results
 
 
 if __name__ == "__main__":

@@ -43,10 +43,29 @@ def test_rows_are_trained_once_and_averaged(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == line
 
 
+def test_domains_are_averaged_within_a_seed(tmp_path, monkeypatch, capsys):
+    def run(command, **_):
+        words = command[command.index("tfreps") + 1 :]
+        folder, encoding = words[words.index("--run") + 1], words[words.index("--encoding") + 1]
+        assert encoding == ("latin-1" if "/dvd.task" in words[2] else "utf-8")
+        accuracy = {"baby": 0.5, "dvd": 0.7}[folder.rsplit("/", 1)[1]]
+        accuracy += int(words[words.index("--seed") + 1]) / 10
+        tables.pathlib.Path(folder).mkdir()
+        results = {"test": {"accuracy": accuracy}}
+        tables.pathlib.Path(folder, "results.json").write_text(json.dumps(results))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    command = ["fdu_mtl", "--data", "DATA", "--runs", str(tmp_path), "--only", "TextCNN, own"]
+    assert tables.main([*command, "--domains", "baby", "dvd", "--seeds", "2"]) == 0
+    line = "| TextCNN, own vectors | 0.6500 ± 0.0500 | 2 |"
+    assert capsys.readouterr().out.splitlines()[-1] == line
+
+
 @pytest.mark.parametrize("name", tables.TABLES)
 def test_every_command_is_one_of_tfreps(name, capsys):
     """The program exists and knows the flags: what it misses are the files."""
+    places = {"data": "NOWHERE", "inputs": "NOWHERE", "run": "NOWHERE/run"}
     for command, _ in tables.TABLES[name].values():
-        words = command.format(data="NOWHERE", run="NOWHERE/run", seed=1).split()
+        words = command.format(**places, seed=1, domain="baby", encoding="latin-1").split()
         assert words[0] in PROGRAMS and main(words) == 2
         assert "'NOWHERE/" in capsys.readouterr().err

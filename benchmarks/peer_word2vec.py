@@ -1,0 +1,42 @@
+"""Trains static word vectors with gensim, in the environment of benchmarks/peers.txt.
+
+    peers/bin/python benchmarks/peer_word2vec.py corpus.txt vectors.txt
+
+Skip-gram with negative sampling (Mikolov et al., 2013) over a tokenised sentence a line; writes the
+text format of word2vec, which `tfreps train-classifier --vectors` reads.
+"""
+
+import argparse
+import os
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("text", help="a tokenised sentence a line")
+    parser.add_argument("output", help="file to write")
+    parser.add_argument("--dim", type=int, default=100, help="numbers of a vector (100)")
+    parser.add_argument("--epochs", type=int, default=5, help="passes over the text (5)")
+    parser.add_argument("--min-count", type=int, default=3, help="rarer words get none (3)")
+    options = parser.parse_args(argv)
+
+    from gensim.models import Word2Vec
+
+    model = Word2Vec(
+        corpus_file=options.text,
+        vector_size=options.dim,
+        window=5,
+        min_count=options.min_count,
+        sg=1,
+        negative=5,
+        sample=1e-4,
+        workers=2,
+        epochs=options.epochs,
+        seed=0,
+    )
+    model.wv.save_word2vec_format(options.output + ".tmp", binary=False)
+    os.replace(options.output + ".tmp", options.output)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,132 @@
+"""Prepares what benchmarks.tables pre-trains on: texts, static vectors, a biLM and its vectors.
+
+    python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \
+        --peer-python peers/bin/python
+    python -m benchmarks.pretraining hotel_reviews ... the same, from the texts of the training set
+
+From the unlabelled reviews of fdu_mtl: words and punctuation apart, in lower case; word2vec by
+gensim (benchmarks/peers.txt); `tfreps pretrain-elmo`; and `tfreps embed` of the labelled reviews,
+cut at 256 tokens. From hotel_reviews: characters, and word2vec of them. Everything is written to
+RUNS/TABLE-inputs; what is there already is left as it is, and a biLM that was killed goes on.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+from benchmarks.floors import DOMAINS
+from tfreps.data import read_labelled
+from tfreps.text.tokenizers import tokenize_texts
+
+PARTS = "train", "test"
+LATIN = "MR", "dvd"  # the reviews that are no UTF-8
+WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
+EPOCHS = 4
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    folder = pathlib.Path(options.runs, f"{options.table}-inputs")
+    folder.mkdir(parents=True, exist_ok=True)
+    if options.table == "hotel_reviews":
+        hotel_text(options.data, folder)
+        word_vectors(folder, options.peer_python)
+        return 0
+    review_texts(options.data, folder)
+    word_vectors(folder, options.peer_python)
+    language_model(folder, options.epochs)
+    for domain in DOMAINS:
+        for part in PARTS:
+            contextual_vectors(options.data, folder, domain, part)
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pretraining", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"])
+    parser.add_argument("--data", required=True, help="folder with the data sets")
+    parser.add_argument("--runs", required=True, help="folder for the run folders")
+    parser.add_argument("--peer-python", required=True, help="Python that has benchmarks/peers.txt")
+    parser.add_argument(
+        "--epochs", type=float, default=EPOCHS, help=f"of the language model ({EPOCHS})"
+    )
+    return parser
+
+
+def review_texts(data, folder):
+    """train.txt and validation.txt, the hundredth part: all unlabelled reviews, mixed."""
+    if (folder / "train.txt").exists():
+        return
+    reviews = []
+    for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
+        encoding = "latin-1" if path.name.split(".")[0] in LATIN else "utf-8"
+        lines = path.read_bytes().decode(encoding).lower().split("\n")
+        reviews += [" ".join(tokens) for tokens in tokenize_texts(lines, "words") if tokens]
+    random.Random(0).shuffle(reviews)
+    cut = len(reviews) // 100
+    write_lines(folder / "validation.txt", reviews[:cut])
+    write_lines(folder / "train.txt", reviews[cut:])
+
+
+def hotel_text(data, folder):
+    """train.txt: the characters of the training texts."""
+    if (folder / "train.txt").exists():
+        return
+    examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "json")
+    texts = tokenize_texts([example.text for example in examples], "characters")
+    write_lines(folder / "train.txt", [" ".join(tokens) for tokens in texts])
+
+
+def write_lines(path, lines):
+    path.with_suffix(".tmp").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    os.replace(path.with_suffix(".tmp"), path)
+
+
+def word_vectors(folder, python):
+    """vectors.txt: word2vec of train.txt."""
+    if not (folder / "vectors.txt").exists():
+        run(python, str(WORD2VEC), str(folder / "train.txt"), str(folder / "vectors.txt"))
+
+
+def language_model(folder, epochs):
+    """elmo: a biLM in the sizes of the small published one."""
+    vocabulary = folder / "vocabulary.txt"
+    if not vocabulary.exists():
+        tfreps("build-vocabulary", folder / "train.txt", "--output", vocabulary, "--min-count", 3)
+    if not (folder / "elmo" / "model.keras").exists():
+        tfreps(
+            *("pretrain-elmo", "--preset", "elmo_small", "--train", folder / "train.txt"),
+            *("--validation", folder / "validation.txt", "--vocabulary", vocabulary),
+            *("--num-sampled", 2048, "--precision", "bfloat16", "--epochs", epochs),
+            *("--run", folder / "elmo", "--resume"),
+        )
+
+
+def contextual_vectors(data, folder, domain, part):
+    """DOMAIN.PART.hdf5: all layers of the biLM for the labelled reviews of a domain."""
+    text, output = (folder / f"{domain}.{part}.{ending}" for ending in ("txt", "hdf5"))
+    if output.exists():
+        return
+    encoding = "latin-1" if domain in LATIN else "utf-8"
+    tfreps(
+        *("tokenize", f"{data}/fdu_mtl/{domain}.task.{part}", "--format", "tab", "--lowercase"),
+        *("--encoding", encoding, "--max-length", 256, "--output", text, "--overwrite"),
+    )
+    tfreps("embed", folder / "elmo", text, "--output", output, "--dtype", "float16", "--resume")
+
+
+def tfreps(*words):
+    run(sys.executable, "-m", "tfreps", *map(str, words))
+
+
+def run(*command):
+    print(" ".join(command), flush=True)
+    subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
