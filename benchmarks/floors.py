@@ -11,13 +11,9 @@ under naive Bayes). Needs scikit-learn, which `make install` brings.
 import argparse
 import json
 
+from benchmarks.domains import DOMAINS, encoding_of
 from tfreps.data import read_labelled
 from tfreps.reports import auc
-
-DOMAINS = (
-    *("apparel", "baby", "books", "camera_photo", "dvd", "electronics"),
-    *("health_personal_care", "kitchen_housewares"),
-)
 
 
 def main(argv=None):
@@ -35,9 +31,8 @@ def fdu_mtl(data):
     """Accuracies of both floors: by domain, and their mean."""
     results = {}
     for domain in DOMAINS:
-        encoding = "latin-1" if domain == "dvd" else "utf-8"
         train, test = (
-            texts_and_labels(f"{data}/fdu_mtl/{domain}.task.{part}", "tab", encoding)
+            texts_and_labels(f"{data}/fdu_mtl/{domain}.task.{part}", "tab", encoding_of(domain))
             for part in ("train", "test")
         )
         # The texts are tokenised: what stands between blanks is a word.

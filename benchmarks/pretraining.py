@@ -17,12 +17,11 @@ import random
 import subprocess
 import sys
 
-from benchmarks.floors import DOMAINS
+from benchmarks.domains import DOMAINS, encoding_of
 from tfreps.data import read_labelled
 from tfreps.text.tokenizers import tokenize_texts
 
 PARTS = "train", "test"
-LATIN = "MR", "dvd"  # the reviews that are no UTF-8
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4
 
@@ -63,7 +62,7 @@ def review_texts(data, folder):
         return
     reviews = []
     for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
-        encoding = "latin-1" if path.name.split(".")[0] in LATIN else "utf-8"
+        encoding = encoding_of(path.name.split(".")[0])
         lines = path.read_bytes().decode(encoding).lower().split("\n")
         reviews += [" ".join(tokens) for tokens in tokenize_texts(lines, "words") if tokens]
     random.Random(0).shuffle(reviews)
@@ -111,10 +110,9 @@ def contextual_vectors(data, folder, domain, part):
     text, output = (folder / f"{domain}.{part}.{ending}" for ending in ("txt", "hdf5"))
     if output.exists():
         return
-    encoding = "latin-1" if domain in LATIN else "utf-8"
     tfreps(
         *("tokenize", f"{data}/fdu_mtl/{domain}.task.{part}", "--format", "tab", "--lowercase"),
-        *("--encoding", encoding, "--max-length", 256, "--output", text, "--overwrite"),
+        *("--encoding", encoding_of(domain), "--max-length", 256, "--output", text, "--overwrite"),
     )
     tfreps("embed", folder / "elmo", text, "--output", output, "--dtype", "float16", "--resume")
 

@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 
-from benchmarks.floors import DOMAINS
+from benchmarks.domains import DOMAINS, encoding_of
 
 NER = (
     "train-tagger --train {data}/resume_ner/train.char.bmes --dev {data}/resume_ner/dev.char.bmes "
@@ -128,7 +128,7 @@ def train_all(options, name, command, seed):
             command,
             seed,
             domain=domain,
-            encoding="latin-1" if domain == "dvd" else "utf-8",
+            encoding=encoding_of(domain),
         )
         for domain in options.domains
     ]
