@@ -340,10 +340,11 @@ CATALOGUE = {
             "dropout": 0.1,
             "transition_learning_rate": 2.0,
             "crf_jit_compile": True,
+            "window": models.WindowEncoder(11, 3, num_buckets=50),
         },
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BTD", "BT"],  # emissions, mask
-        nested=("encoder",),
+        nested=("encoder", "window"),
     ),
     "Classifier": Entry(
         models.Classifier,

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences, tagged
-from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
+from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder, WindowEncoder
 from tfreps.text import tags as schemes
 
 
@@ -44,6 +44,18 @@ def test_learns_saves_and_loads(use_crf, tmp_path):
         {name[4:]: figures[-1] for name, figures in history.items() if "val_" in name}, abs=1e-5
     )
     assert len(loaded.trainable_weights) == len(model.trainable_weights)
+
+
+def test_window_adds_its_scores():
+    window = WindowEncoder(VOCABULARY_SIZE, len(TAGS), num_buckets=100)
+    model = make(window=window)
+    randomise(model, 1.0)
+    features = {"token_ids": sentences(8)[0]}
+    with_window = model(features)["emissions"]
+    added = window(features)["sequence_output"]
+    model.window = None
+    without = model(features)["emissions"]
+    np.testing.assert_allclose(with_window, without + added, atol=1e-5)
 
 
 @pytest.mark.parametrize("use_crf", [True, False])
@@ -209,6 +221,7 @@ def test_tag_ids_out_of_range(use_crf):
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),
         ({"dropout": -0.1}, "below 1; got -0.1"),
         ({"use_projection": False}, "one score per tag, 3; it has 4"),
+        ({"window": WindowEncoder(5, 4, num_buckets=9)}, "one unit per tag, 3; it has 4"),
     ],
 )
 def test_wrong_options(options, message):

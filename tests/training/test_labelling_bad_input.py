@@ -167,6 +167,7 @@ BOTH = [
     ("--config absent.json", "Cannot read absent.json"),
 ]
 TAGGERS = [
+    ("--encoder window --window-features", "--window-features is what --encoder window has"),
     ("--token-column 5", "line 1: expected a token in column 5"),
     ("--token-column 1", "line 1: expected a token in column 1 and a tag in another"),
     ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),

@@ -89,8 +89,9 @@ def names_only(tmp_path_factory):
     [
         (0.9, ["--encoder", "slstm", "--units", "32", "--num-steps", "4", "--embedding-dim", "16"]),
         (0.9, ["--encoder", "window", "--learning-rate", "0.1"]),
+        (0.9, ["--encoder", "embeddings", "--window-features", "--learning-rate", "0.1"]),
     ],
-    ids=["slstm", "window"],
+    ids=["slstm", "window", "window features"],
 )
 def test_other_encoders_learn_it_too(names_only, tmp_path, least, sizes):
     flags = [*labelling.FAST, *sizes, "--epochs", "10", "--patience", "10", "--scheme", "bio"]

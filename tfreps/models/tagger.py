@@ -16,7 +16,7 @@ CONSTRAIN = "both", "decode", "none"
 class Tagger(keras.Model):
     """Gives each token a tag: scores from an encoder's vectors, then a CRF or a softmax.
 
-        emissions_t = dropout(sequence_output_t) @ kernel + bias
+        emissions_t = dropout(sequence_output_t) @ kernel + bias [+ window_t]
         loss = 1/B * sum over sentences of weight * NLL(tags of the sentence)
 
     The NLL is the CRF's, or with `use_crf=False` the sum of the tokens' cross-entropies. So
@@ -35,6 +35,9 @@ class Tagger(keras.Model):
         dropout: float in [0, 1). Of the encoder's output, in training.
         transition_learning_rate: float. Factor on the learning rate of the CRF's scores.
         use_projection: bool. False where the encoder's output has one score per tag already.
+        window: `WindowEncoder` with one unit per tag; None for none. A linear model of the
+            tokens and pairs around each token, whose scores are added to the encoder's: what
+            a neural tagger forgets of rare, telling pairs on little data.
         crf_jit_compile: bool. Whether XLA compiles the CRF's loss. A step of training then takes
             some 5 ms less, but each new shape of a batch seconds: for long runs of few shapes.
 
@@ -54,7 +57,8 @@ class Tagger(keras.Model):
         ValueError: for tags outside the scheme, doubled tags, or options that make no sense.
         tf.errors.InvalidArgumentError: in training, for tag ids outside `0..K-1`.
 
-    Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging".
+    Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
+    also connects context features to the output directly, as `window` does.
 
     Example:
     >>> from tfreps.models import BiLSTMEncoder, TokenEmbedder
@@ -75,6 +79,7 @@ class Tagger(keras.Model):
         transition_learning_rate=1.0,
         use_projection=True,
         crf_jit_compile=False,
+        window=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -88,6 +93,7 @@ class Tagger(keras.Model):
         self.transition_learning_rate = transition_learning_rate
         self.use_projection = use_projection
         self.crf_jit_compile = crf_jit_compile
+        self.window = window
         _check(self)
         # Layers.
         shape = encoder.output_dim, len(self.tags)
@@ -121,7 +127,10 @@ class Tagger(keras.Model):
             flat = tf.reshape(x, [-1, self.kernel.shape[0]])
             x = product(flat, self.kernel, self.compute_dtype)
             x = tf.reshape(x, [*tf.unstack(tf.shape(mask)), len(self.tags)])
-        return {"emissions": tf.where(mask[..., None], x + self.bias, 0.0), "mask": mask}
+        x += self.bias
+        if self.window is not None:
+            x += self.window(features, training=training)["sequence_output"]
+        return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
     def tag(self, features):
         """Tags sentences; works in a graph and in an export.
@@ -212,19 +221,19 @@ class Tagger(keras.Model):
     def get_config(self):
         names = "tags", "scheme", "use_crf", "constrain", "dropout", "transition_learning_rate"
         names += "use_projection", "crf_jit_compile"
-        encoder = keras.saving.serialize_keras_object(self.encoder)
-        options = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), "encoder": encoder, **options}
+        parts = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in PARTS}
+        return {**super().get_config(), **{n: getattr(self, n) for n in names}, **parts}
 
     @classmethod
     def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in PARTS}
+        return cls(**{**config, **parts})
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
+PARTS = "encoder", "window"
 OUTPUTS = "tags", "confidences", "mask"
 
 
@@ -267,4 +276,9 @@ def _check(model):
         raise ValueError(
             "Without a projection the encoder's output must have one score per tag, "
             f"{len(model.tags)}; it has {model.encoder.output_dim}."
+        )
+    if model.window is not None and model.window.output_dim != len(model.tags):
+        raise ValueError(
+            f"`window` must have one unit per tag, {len(model.tags)}; "
+            f"it has {model.window.output_dim}."
         )
