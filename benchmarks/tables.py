@@ -50,7 +50,10 @@ TABLES = {
         "CRF on character features": (NER + "--encoder window --learning-rate 0.01", 3),
         "BiLSTM": (NER + "--encoder bilstm --softmax", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
-        "BiLSTM+CRF, window features": (NER + "--encoder bilstm --window-features", 3),
+        "BiLSTM+CRF, window features": (
+            NER + "--encoder bilstm --window-features --decay 0.93 --patience 8 --epochs 40",
+            3,
+        ),
         "S-LSTM": (NER + "--encoder slstm --units 300 --softmax", 3),
         "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
     },
