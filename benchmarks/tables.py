@@ -10,13 +10,11 @@ own or ELMo need what benchmarks.pretraining writes.
 """
 
 import argparse
-import json
 import pathlib
 import statistics
-import subprocess
-import sys
 
 from benchmarks.domains import DOMAINS, encoding_of
+from benchmarks.trainings import run_folder, train_once
 
 NER = (
     "train-tagger --train {data}/resume_ner/train.char.bmes --dev {data}/resume_ner/dev.char.bmes "
@@ -140,19 +138,10 @@ def train_all(options, name, command, seed):
 
 def train(options, name, command, seed, **more):
     """results.json of one training; trains first unless it is there."""
-    folder = "".join(c if c.isalnum() or c in "/_" else "-" for c in name.lower())
-    run = pathlib.Path(options.runs, options.table, folder)
-    finished = run / "results.json"
-    if not finished.exists() or "test" not in json.loads(finished.read_text()):
-        run.parent.mkdir(parents=True, exist_ok=True)
-        inputs = pathlib.Path(options.runs, f"{options.table}-inputs")
-        words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
-        print("tfreps " + " ".join(words), flush=True)
-        with open(f"{run}.log", "a", encoding="utf-8") as log:
-            subprocess.run(
-                [sys.executable, "-m", "tfreps", *words], stderr=log, stdout=log, check=True
-            )
-    return json.loads(finished.read_text())
+    run = run_folder(options.runs, options.table, name)
+    inputs = pathlib.Path(options.runs, f"{options.table}-inputs")
+    words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
+    return train_once(run, words)
 
 
 def table(results, name):

@@ -43,7 +43,7 @@ def test_each_encoder_has_the_width_that_was_asked_for(given, kind, width):
 def test_options_arrive():
     encoder = make_encoder(options(num_layers=3, dropout=0.25), features())
     assert encoder.num_layers == 3 and encoder.dropout == encoder.embedder.dropout == 0.25
-    given = {"num_steps": 4, "window": 2, "num_sentence_nodes": 3}
+    given = {"num_steps": 4, "window": 2, "num_sentence_nodes": 3, "boundary": "zeros"}
     encoder = make_encoder(options(encoder="slstm", **given), features())
     assert {name: getattr(encoder, name) for name in given} == given
 

@@ -25,6 +25,10 @@ OPTIONS = {
         int, 1, "neighbours on each side that a word of the slstm sees (1)", at_least=1
     ),
     "num_sentence_nodes": Option(int, 1, "of the slstm (1)", at_least=0),
+    "boundary": Option(
+        str, "learned", "what the slstm sees beyond a text's ends (learned)",
+        choices=["learned", "fixed", "zeros"],
+    ),
     "filters": Option(int, 100, "of each width of the cnn (100)", at_least=1),
     "widths": Option(
         int, [3, 4, 5], "of the cnn's filters, in tokens (3 4 5)", many=True, at_least=1
@@ -98,7 +102,7 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
             more = {"num_layers": options.num_layers, "dropout": options.dropout}
             return BiLSTMEncoder(embedder, options.units, name="encoder", **more)
         case "slstm":
-            names = "num_steps", "window", "num_sentence_nodes"
+            names = "num_steps", "window", "num_sentence_nodes", "boundary"
             more = {name: getattr(options, name) for name in names}
             return SLSTMEncoder(embedder, options.units, name="encoder", **more)
         case "cnn":

@@ -28,18 +28,18 @@ def fake_training(calls):
 def test_rows_are_trained_once_and_averaged(tmp_path, monkeypatch, capsys):
     calls = []
     monkeypatch.setattr(subprocess, "run", fake_training(calls))
-    command = ["resume_ner", "--data", "DATA", "--runs", str(tmp_path), "--only", "BiLSTM"]
+    command = ["resume_ner", "--data", "DATA", "--runs", str(tmp_path), "--only", "CRF"]
     assert tables.main(command) == 0
-    assert len(calls) == 6 and calls[0][:3] == [
+    assert len(calls) == 12 and calls[0][:3] == [
         "train-tagger",
         "--train",
         "DATA/resume_ner/train.char.bmes",
     ]
     line = (
-        "| BiLSTM+CRF | 0.9000 ± 0.0000 | 0.8000 ± 0.0000 | 0.6000 ± 0.1000 | 0.6000 ± 0.1000 | 3 |"
+        "| S-LSTM+CRF | 0.9000 ± 0.0000 | 0.8000 ± 0.0000 | 0.6000 ± 0.1000 | 0.6000 ± 0.1000 | 3 |"
     )
     assert capsys.readouterr().out.splitlines()[-1] == line
-    assert tables.main(command) == 0 and len(calls) == 6
+    assert tables.main(command) == 0 and len(calls) == 12
     assert capsys.readouterr().out.splitlines()[-1] == line
 
 

@@ -1,0 +1,166 @@
+"""The S-LSTM paper's study on one domain of fdu_mtl: table 4 of training/RESULTS.md.
+
+    python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
+
+Accuracy on the test set and seconds of an epoch: of the S-LSTM beside BiLSTMs and TextCNN; by
+exchange steps and window; by sentence nodes; with and without boundaries. Then accuracy and time by
+text length, and two pictures. Stands on the vectors that benchmarks.pretraining makes. One seed.
+"""
+
+import argparse
+import pathlib
+import statistics
+import time
+
+from benchmarks.domains import DOMAINS, encoding_of
+from benchmarks.trainings import run_folder, train_once
+from tfreps.data import read_labelled
+from tfreps.text_model import TextModel
+
+COMMON = (
+    "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "
+    "{data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
+    "--vectors {runs}/fdu_mtl-inputs/vectors.txt --patience 3 --precision bfloat16 "
+    "--run {run} --resume "
+)
+SLSTM = "--encoder slstm --units 150 "
+STEPS, WINDOWS = (1, 3, 5, 7, 9), (1, 2, 3)
+OUTLINE = [(steps, 1) for steps in STEPS] + [(steps, w) for w in WINDOWS[1:] for steps in (1, 3, 5)]
+ROWS = {
+    "TextCNN": "--encoder cnn",
+    "BiLSTM": "--encoder bilstm --units 150",
+    "BiLSTM, 2 layers": "--encoder bilstm --units 150 --num-layers 2",
+    **{
+        f"S-LSTM, {steps} steps, window {window}": (f"{SLSTM}--num-steps {steps} --window {window}")
+        for steps, window in OUTLINE
+    },
+    "S-LSTM, 5 steps, no sentence node": (
+        f"{SLSTM}--num-steps 5 --num-sentence-nodes 0 --pooling mean"
+    ),
+    "S-LSTM, 5 steps, 2 sentence nodes": f"{SLSTM}--num-steps 5 --num-sentence-nodes 2",
+    "S-LSTM, 5 steps, no boundaries": f"{SLSTM}--num-steps 5 --boundary zeros",
+}
+BY_LENGTH = "TextCNN", "BiLSTM", "S-LSTM, 5 steps, window 1"
+LENGTHS = (0, 50, 100, 150, 257)
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    results = {}
+    for name, flags in ROWS.items():
+        results[name] = train(options, name, flags)
+        print(row(name, *results[name]), flush=True)
+    lengths = {name: by_length(options, name) for name in BY_LENGTH}
+    print("\n| | accuracy | seconds of an epoch |\n|---|---|---|")
+    print("\n".join(row(name, *result) for name, result in results.items()))
+    print("\n".join(["", *length_table(lengths)]))
+    pictures = pathlib.Path(options.pictures or options.runs)
+    draw_steps(results, pictures / "slstm_steps.png")
+    draw_lengths(lengths, pictures / "slstm_lengths.png")
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.slstm_study", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--data", required=True, help="folder with the data sets")
+    parser.add_argument("--runs", required=True, help="folder for the run folders")
+    parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help="(camera_photo)")
+    parser.add_argument("--pictures", help="folder for the two pictures (--runs)")
+    return parser
+
+
+def train(options, name, flags):
+    """Accuracy on the test set, and the median of the seconds of an epoch."""
+    run = run_folder(options.runs, "slstm_study", name)
+    places = {"data": options.data, "runs": options.runs, "run": run, "domain": options.domain}
+    command = COMMON.format(**places, encoding=encoding_of(options.domain)) + flags
+    results = train_once(run, command.split())
+    return results["test"]["accuracy"], results["training"]["tokens"] / tokens_per_second(run)
+
+
+def tokens_per_second(run):
+    """Of training: the median over epochs, from what TensorBoard shows."""
+    import tensorflow as tf
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(run / "logs" / "train"), size_guidance={"tensors": 0})
+    events.Reload()
+    found = events.Tensors("training/tokens_per_second")
+    values = [float(tf.make_ndarray(event.tensor_proto)) for event in found]
+    return statistics.median(values)
+
+
+def by_length(options, name):
+    """For each range of lengths: how many texts, the accuracy, and milliseconds for a text."""
+    model = TextModel.open(run_folder(options.runs, "slstm_study", name))
+    path = f"{options.data}/fdu_mtl/{options.domain}.task.test"
+    texts = read_labelled(path, "tab", encoding=encoding_of(options.domain), empty_texts="keep")
+    tokens = model.tokenize([text.text for text in texts])
+    rows = []
+    for shortest, end in zip(LENGTHS, LENGTHS[1:], strict=False):
+        places = [i for i, t in enumerate(tokens) if shortest <= min(len(t), LENGTHS[-1] - 1) < end]
+        chosen = [tokens[place] for place in places]
+        model.classify(chosen)  # traces
+        begin = time.perf_counter()
+        answers = model.classify(chosen)
+        seconds = time.perf_counter() - begin
+        right = [a.label == texts[i].label for a, i in zip(answers, places, strict=True)]
+        rows.append((len(places), sum(right) / len(right), 1000 * seconds / len(right)))
+    return rows
+
+
+def row(name, accuracy, seconds):
+    return f"| {name} | {accuracy:.4f} | {seconds:.1f} |"
+
+
+def length_table(lengths):
+    """Lines of Markdown: accuracy, and milliseconds for a text, in each range of lengths."""
+    ranges = [f"{a}-{b - 1} tokens" for a, b in zip(LENGTHS, LENGTHS[1:], strict=False)]
+    counts = [str(count) for count, _, _ in next(iter(lengths.values()))]
+    yield f"| | {' | '.join(ranges)} |"
+    yield "|---|" + "---|" * len(ranges)
+    yield f"| texts | {' | '.join(counts)} |"
+    for name, rows in lengths.items():
+        cells = [f"{accuracy:.3f}, {ms:.1f} ms" for _, accuracy, ms in rows]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def draw_steps(results, path):
+    """Accuracy and time by exchange steps, a curve for each window."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    for axes, place, title in zip(
+        figure.subplots(1, 2), (0, 1), ("accuracy", "seconds of an epoch"), strict=True
+    ):
+        for window in WINDOWS:
+            steps = [s for s, w in OUTLINE if w == window]
+            names = [f"S-LSTM, {s} steps, window {window}" for s in steps]
+            values = [results[name][place] for name in names]
+            axes.plot(steps, values, marker="o", label=f"window {window}")
+        for name, style in (("BiLSTM", "--"), ("TextCNN", ":")):
+            axes.axhline(results[name][place], linestyle=style, color="gray", label=name)
+        axes.set(xlabel="exchange steps", title=title)
+        axes.legend()
+    figure.savefig(path, dpi=110)
+
+
+def draw_lengths(lengths, path):
+    """Accuracy and time by text length, a curve for each model."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    names = [f"{a}-{b - 1}" for a, b in zip(LENGTHS, LENGTHS[1:], strict=False)]
+    for axes, place, title in zip(
+        figure.subplots(1, 2), (1, 2), ("accuracy", "milliseconds for a text"), strict=True
+    ):
+        for name, rows in lengths.items():
+            axes.plot(names, [values[place] for values in rows], marker="o", label=name)
+        axes.set(xlabel="tokens", title=title)
+        axes.legend()
+    figure.savefig(path, dpi=110)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
