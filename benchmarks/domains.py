@@ -1,4 +1,6 @@
-"""The domains of fdu_mtl that have a test set here, and how their files are encoded."""
+"""The domains of fdu_mtl that have a test set here, and the files of all sixteen."""
+
+import pathlib
 
 DOMAINS = (
     *("apparel", "baby", "books", "camera_photo", "dvd", "electronics"),
@@ -14,3 +16,9 @@ def encoding_of(domain):
     ('latin-1', 'utf-8')
     """
     return "latin-1" if domain in ("MR", "dvd") else "utf-8"
+
+
+def train_files(data):
+    """Domain -> file of its training set, all sixteen."""
+    files = sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.train"))
+    return {path.name.split(".")[0]: path for path in files}

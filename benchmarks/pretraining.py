@@ -17,7 +17,7 @@ import random
 import subprocess
 import sys
 
-from benchmarks.domains import DOMAINS, encoding_of
+from benchmarks.domains import DOMAINS, encoding_of, train_files
 from tfreps.data import read_labelled
 from tfreps.text.tokenizers import tokenize_texts
 
@@ -39,7 +39,10 @@ def main(argv=None):
     language_model(folder, options.epochs)
     for domain in DOMAINS:
         for part in PARTS:
-            contextual_vectors(options.data, folder, domain, part)
+            path = pathlib.Path(options.data, "fdu_mtl", f"{domain}.task.{part}")
+            contextual_vectors(folder, path, f"{domain}.{part}", encoding_of(domain))
+    for part, path in all_domains(options.data, folder).items():
+        contextual_vectors(folder, path, f"all.{part}", "utf-8")
     return 0
 
 
@@ -105,14 +108,26 @@ def language_model(folder, epochs):
         )
 
 
-def contextual_vectors(data, folder, domain, part):
-    """DOMAIN.PART.hdf5: all layers of the biLM for the labelled reviews of a domain."""
-    text, output = (folder / f"{domain}.{part}.{ending}" for ending in ("txt", "hdf5"))
+def all_domains(data, folder):
+    """all.train.tsv, all.test.tsv: the labelled reviews of all domains, one after another."""
+    tests = {d: pathlib.Path(data, "fdu_mtl", f"{d}.task.test") for d in DOMAINS}
+    paths = {}
+    for part, files in (("train", train_files(data)), ("test", tests)):
+        paths[part] = folder / f"all.{part}.tsv"
+        if not paths[part].exists():
+            texts = [path.read_bytes().decode(encoding_of(d)) for d, path in files.items()]
+            write_lines(paths[part], [x for text in texts for x in text.split("\n") if x.strip()])
+    return paths
+
+
+def contextual_vectors(folder, path, name, encoding):
+    """NAME.hdf5: all layers of the biLM for the reviews of a labelled file."""
+    text, output = (folder / f"{name}.{ending}" for ending in ("txt", "hdf5"))
     if output.exists():
         return
     tfreps(
-        *("tokenize", f"{data}/fdu_mtl/{domain}.task.{part}", "--format", "tab", "--lowercase"),
-        *("--encoding", encoding_of(domain), "--max-length", 256, "--output", text, "--overwrite"),
+        *("tokenize", path, "--format", "tab", "--encoding", encoding, "--lowercase"),
+        *("--max-length", 256, "--output", text, "--overwrite"),
     )
     tfreps("embed", folder / "elmo", text, "--output", output, "--dtype", "float16", "--resume")
 

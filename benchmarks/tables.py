@@ -5,8 +5,9 @@
 
 Each training is a `tfreps` command in a run folder of its own, printed before it starts. A row that
 was finished before is read from its results.json, and one that was killed goes on where it stood:
-run the same command again. Figures of fdu_mtl are means over its domains. Rows with vectors of our
-own or ELMo need what benchmarks.pretraining writes.
+run the same command again. Figures of fdu_mtl are means over its domains; fdu_mtl_together is one
+training on all sixteen. Rows with vectors of our own or ELMo need what benchmarks.pretraining
+writes.
 """
 
 import argparse
@@ -40,6 +41,11 @@ ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{do
 BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
 SLSTM = "--encoder slstm --units 150 --num-steps 5 --precision bfloat16 "
 ATTENTION = "--pooling attention "
+TOGETHER = (
+    "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
+    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 "
+)
+ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
 # Table: name of a row -> (command, seeds).
 TABLES = {
     "resume_ner": {
@@ -75,6 +81,16 @@ TABLES = {
             1,
         ),
     },
+    "fdu_mtl_together": {
+        "TextCNN": (TOGETHER + "--encoder cnn", 3),
+        "TextCNN, own vectors": (TOGETHER + OWN + "--encoder cnn", 3),
+        "S-LSTM, own vectors": (TOGETHER + OWN + SLSTM, 1),
+        "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words --encoder cnn", 1),
+        "BiLSTM, attention, ELMo frozen": (
+            TOGETHER + ELMO_TOGETHER + "--no-words " + BILSTM + ATTENTION,
+            1,
+        ),
+    },
     "hotel_reviews": {
         "TextCNN": (HOTEL + "--encoder cnn", 3),
         "TextCNN, own vectors": (HOTEL + OWN + "--encoder cnn", 3),
@@ -91,6 +107,7 @@ COLUMNS = {
         "entity F1": ("test", "spans", "micro", "f1"),
     },
     "fdu_mtl": {"accuracy": ("test", "accuracy")},
+    "fdu_mtl_together": {"accuracy": ("test", "accuracy")},
     "hotel_reviews": {"accuracy": ("test", "accuracy"), "AUC": ("test", "auc")},
 }
 
@@ -139,7 +156,7 @@ def train_all(options, name, command, seed):
 def train(options, name, command, seed, **more):
     """results.json of one training; trains first unless it is there."""
     run = run_folder(options.runs, options.table, name)
-    inputs = pathlib.Path(options.runs, f"{options.table}-inputs")
+    inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
     return train_once(run, words)
 

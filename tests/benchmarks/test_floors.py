@@ -35,6 +35,22 @@ def test_fdu_mtl_is_averaged_over_domains(tmp_path, capsys):
         assert accuracies["mean"] == pytest.approx((7 + 0.6667) / 8, abs=1e-4)
 
 
+def test_one_model_for_all_domains(tmp_path, capsys):
+    """A word that is good in one domain is bad in the next: one model for all cannot know."""
+    folder = tmp_path / "fdu_mtl"
+    folder.mkdir()
+    for number, domain in enumerate(floors.DOMAINS):
+        lines = [f"{n % 2}\tgood{(number + n % 2) % 9} it is {n}\n" for n in range(40)]
+        (folder / f"{domain}.task.train").write_text("".join(lines[:20]))
+        (folder / f"{domain}.task.test").write_text("".join(lines[20:]))
+    line = ["fdu_mtl", "--data", str(tmp_path)]
+    assert floors.main(line) == 0
+    alone = json.loads(capsys.readouterr().out)["logistic regression"]["mean"]
+    assert floors.main([*line, "--together"]) == 0
+    together = json.loads(capsys.readouterr().out)["logistic regression"]["mean"]
+    assert alone == 1.0 and together < 0.9
+
+
 def test_hotel_reviews(tmp_path, capsys):
     folder = tmp_path / "hotel_reviews"
     folder.mkdir()

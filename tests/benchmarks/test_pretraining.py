@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks import pretraining
+from benchmarks.pretraining import PARTS
 
 
 def test_reviews_are_cut_mixed_and_a_hundredth_held_out(tmp_path):
@@ -28,7 +29,8 @@ def test_what_is_there_stays(table, tmp_path, monkeypatch):
     inputs.mkdir()
     (inputs / "elmo").mkdir()
     names = ["train.txt", "vectors.txt", "vocabulary.txt", "elmo/model.keras"]
-    names += [f"{d}.{part}.hdf5" for d in pretraining.DOMAINS for part in ("train", "test")]
+    domains = *pretraining.DOMAINS, "all"
+    names += [f"{d}.{part}.{e}" for d in domains for part in PARTS for e in ("hdf5", "tsv")]
     for name in names:
         (inputs / name).write_text("old\n")
     calls = []
@@ -36,3 +38,17 @@ def test_what_is_there_stays(table, tmp_path, monkeypatch):
     flags = ["--data", str(tmp_path), "--runs", str(tmp_path), "--peer-python", "python"]
     assert pretraining.main([table, *flags]) == 0
     assert calls == []
+
+
+def test_all_domains_in_one_file(tmp_path):
+    folder = tmp_path / "fdu_mtl"
+    folder.mkdir()
+    for domain in {*pretraining.DOMAINS, "MR"}:
+        encoding = "latin-1" if domain in ("MR", "dvd") else "utf-8"
+        for part in PARTS:
+            lines = f"1\t{domain} café\n\n0\t{domain}\n".encode(encoding)
+            (folder / f"{domain}.task.{part}").write_bytes(lines)
+    paths = pretraining.all_domains(tmp_path, tmp_path)
+    train, test = (paths[part].read_text(encoding="utf-8").splitlines() for part in PARTS)
+    assert train[:2] == ["1\tMR café", "0\tMR"] and len(train) == 18
+    assert "1\tdvd café" in test and "1\tMR café" not in test and len(test) == 16
