@@ -40,6 +40,8 @@ OWN = "--vectors {inputs}/vectors.txt "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
 BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
 SLSTM = "--encoder slstm --units 150 --num-steps 5 --precision bfloat16 "
+WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
+WINDOW = "--window-features "
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
@@ -67,6 +69,7 @@ TABLES = {
         "S-LSTM": (REVIEWS + SLSTM, 1),
         "S-LSTM, attention": (REVIEWS + SLSTM + ATTENTION, 1),
         "TextCNN, own vectors": (REVIEWS + OWN + "--encoder cnn", 3),
+        "TextCNN, own vectors, window features": (REVIEWS + OWN + "--encoder cnn " + WINDOW, 3),
         "BiLSTM, own vectors": (REVIEWS + OWN + BILSTM, 1),
         "S-LSTM, own vectors": (REVIEWS + OWN + SLSTM, 1),
         "S-LSTM, attention, own vectors": (REVIEWS + OWN + SLSTM + ATTENTION, 1),
@@ -84,8 +87,13 @@ TABLES = {
     "fdu_mtl_together": {
         "TextCNN": (TOGETHER + "--encoder cnn", 3),
         "TextCNN, own vectors": (TOGETHER + OWN + "--encoder cnn", 3),
+        "TextCNN, own vectors, window features": (TOGETHER + OWN + "--encoder cnn " + WINDOW, 3),
         "S-LSTM, own vectors": (TOGETHER + OWN + SLSTM, 1),
         "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words --encoder cnn", 1),
+        "TextCNN, own vectors, ELMo frozen, window features": (
+            TOGETHER + OWN + ELMO_TOGETHER + "--encoder cnn " + WINDOW,
+            1,
+        ),
         "BiLSTM, attention, ELMo frozen": (
             TOGETHER + ELMO_TOGETHER + "--no-words " + BILSTM + ATTENTION,
             1,
@@ -93,7 +101,8 @@ TABLES = {
     },
     "hotel_reviews": {
         "TextCNN": (HOTEL + "--encoder cnn", 3),
-        "TextCNN, own vectors": (HOTEL + OWN + "--encoder cnn", 3),
+        "TextCNN, own vectors": (HOTEL + OWN + WIDE_CNN, 3),
+        "TextCNN, own vectors, window features": (HOTEL + OWN + WIDE_CNN + WINDOW, 3),
         "S-LSTM": (HOTEL + SLSTM, 1),
         "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
     },

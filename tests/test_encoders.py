@@ -86,6 +86,14 @@ def test_taggers_are_not_offered_a_cnn():
     assert offered["encoder"].choices == ["embeddings", "bilstm", "slstm", "window"]
 
 
+def test_a_window_beside_the_encoder_only_when_asked_for():
+    assert encoders.make_window(options(), features(), 4) is None
+    window = encoders.make_window(options(window_features=True), features(), 4)
+    assert (window.units, window.vocabulary_size) == (4, 7)
+    with pytest.raises(ValueError, match="--window-features is what --encoder window has"):
+        encoders.make_window(options(window_features=True, encoder="window"), features(), 4)
+
+
 def test_an_unknown_encoder():
     with pytest.raises(ValueError, match="`encoder` must be one of embeddings, bilstm"):
         make_encoder(options(encoder="lstm"), features())

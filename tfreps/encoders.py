@@ -41,6 +41,9 @@ OPTIONS = {
     "characters": Option(
         str, None, "character features of each word beside its vector", choices=["cnn", "bilstm"]
     ),
+    "window_features": Option(
+        bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder window is"
+    ),
     "dropout": Option(
         float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
     ),
@@ -108,3 +111,22 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
         case "cnn":
             return TextCNN(embedder, options.filters, options.widths, name="encoder")
     raise ValueError(f"`encoder` must be one of {', '.join(NAMES)}; got {options.encoder!r}.")
+
+
+def make_window(options, features, units):
+    """The linear model beside an encoder, None unless `window_features` asks for it.
+
+    Args:
+        options, features, units: as of `make_encoder`.
+
+    Returns:
+        `WindowEncoder`, the `window` of a `Tagger` or `Classifier`; or None.
+
+    Raises:
+        ValueError: the encoder is a window itself.
+    """
+    if not options.window_features:
+        return None
+    if options.encoder == "window":
+        raise ValueError("--window-features is what --encoder window has already: leave it out.")
+    return WindowEncoder(features.vocabulary_size, units, name="window")

@@ -167,12 +167,14 @@ def make_batches(options, data, part, features, label_set):
 
 def make_model(options, features, label_set, elmo, stored):
     vectors = inputs.read_vectors(options, features)
+    window = encoders.make_window(options, features, len(label_set))
     return Classifier(
         encoders.make_encoder(options, features, vectors, elmo, stored, units=len(label_set)),
         label_set.names,
         pooling=options.pooling or ("pooled" if options.encoder in OWN_POOLING else "mean"),
         hidden_units=options.hidden_units,
         dropout=options.dropout,
+        window=window,
         name="classifier",
     )
 

@@ -12,7 +12,7 @@ import argparse
 from tfreps import encoders, fitting, inputs, plots
 from tfreps.data import SequenceBatches, read_tagged
 from tfreps.evaluation import check_names, evaluate_tagger
-from tfreps.models import Tagger, WindowEncoder
+from tfreps.models import Tagger
 from tfreps.program_options import Option, add_flags, check_options, parse_options
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
@@ -40,9 +40,6 @@ DATA = {
 HEAD = {
     "softmax": Option(bool, False, "no CRF: every token for itself"),
     "constrain": Option(str, "both", "where the scheme rules (both)", ["both", "decode", "none"]),
-    "window_features": Option(
-        bool, False, "add a linear model of the tokens and pairs around, as --encoder window has"
-    ),
     "transition_learning_rate": Option(float, 1.0, "factor for the CRF's scores (1)", above=0),
 }
 TABLES = {
@@ -59,8 +56,6 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_options(options, *TABLES.values())
     inputs.check(options)
-    if options.window_features and options.encoder == "window":
-        raise ValueError("--window-features is what --encoder window has already: leave it out.")
     scheme = None if options.scheme == "none" else options.scheme
     run = RunFolder.begin(options.run, PROGRAM, vars(options), MAY_CHANGE)
     fitting.prepare(options)
@@ -149,7 +144,7 @@ def make_batches(options, data, part, features, tag_set):
 def make_model(options, features, tag_set, elmo, stored):
     vectors = inputs.read_vectors(options, features)
     is_window = options.encoder == "window"  # its output has a score for each tag already
-    beside = WindowEncoder(features.vocabulary_size, len(tag_set), name="window")
+    window = encoders.make_window(options, features, len(tag_set))
     return Tagger(
         encoders.make_encoder(options, features, vectors, elmo, stored, units=len(tag_set)),
         tag_set.names,
@@ -159,7 +154,7 @@ def make_model(options, features, tag_set, elmo, stored):
         dropout=0.0 if is_window else options.dropout,
         transition_learning_rate=options.transition_learning_rate,
         use_projection=not is_window,
-        window=beside if options.window_features else None,
+        window=window,
         name="tagger",
     )
 

@@ -162,12 +162,12 @@ BOTH = [
     ("--elmo-weights a.hdf5", "--elmo-weights needs --elmo-options too"),
     ("--vectors absent.txt", "absent.txt"),
     ("--encoder window --characters cnn", "--characters goes unseen"),
+    ("--encoder window --window-features", "--window-features is what --encoder window has"),
     ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors needs --test-vectors too"),
     ("--train-vectors absent.hdf5", "Cannot read the vectors absent.hdf5"),
     ("--config absent.json", "Cannot read absent.json"),
 ]
 TAGGERS = [
-    ("--encoder window --window-features", "--window-features is what --encoder window has"),
     ("--token-column 5", "line 1: expected a token in column 5"),
     ("--token-column 1", "line 1: expected a token in column 1 and a tag in another"),
     ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),

@@ -7,6 +7,7 @@ from tfreps.layers.pooling import METHODS, Pooling
 from tfreps.layers.products import product
 
 POOLINGS = *METHODS, "pooled"
+PARTS = "encoder", "window"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -15,7 +16,7 @@ class Classifier(keras.Model):
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
         v = tanh(dropout(v) @ hidden_kernel + hidden_bias)       (with `hidden_units`)
-        logits = dropout(v) @ kernel + bias
+        logits = dropout(v) @ kernel + bias  [+ sum_t window_t / sqrt(n), over the n tokens]
         loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
 
     `model.compile(optimizer)` and `model.fit(dataset)` are all that training takes.
@@ -31,6 +32,8 @@ class Classifier(keras.Model):
         dropout: float in [0, 1). Before each product, in training.
         class_weights: list of float, one per label: factors of the loss. None for all alike.
         attention_units: int. Of `"attention"`, see `Pooling`.
+        window: `WindowEncoder` with one unit per label; None for none. A linear model of the
+            text's tokens and pairs, trained together with the encoder and added to it.
 
     Call arguments:
         features: dict, what the encoder reads.
@@ -49,6 +52,8 @@ class Classifier(keras.Model):
         ValueError: for doubled labels, or options that make no sense.
         tf.errors.InvalidArgumentError: in training, for label ids outside `0..N-1`.
 
+    Reference: a linear model beside a deep one: Cheng et al., 2016, "Wide & Deep Learning".
+
     Example:
     >>> from tfreps.models import TextCNN, TokenEmbedder
     >>> encoder = TextCNN(TokenEmbedder(vocabulary_size=9), filters=4)
@@ -66,6 +71,7 @@ class Classifier(keras.Model):
         dropout=0.5,
         class_weights=None,
         attention_units=None,
+        window=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -77,6 +83,7 @@ class Classifier(keras.Model):
         self.dropout = dropout
         self.class_weights = class_weights
         self.attention_units = attention_units
+        self.window = window
         _check(self)
         # Layers.
         if pooling == "pooled":
@@ -107,6 +114,11 @@ class Classifier(keras.Model):
             v = tf.tanh(product(v, self.hidden_kernel, self.compute_dtype) + self.hidden_bias)
             v = self.drop(v, training=training)
         logits = product(v, self.kernel, self.compute_dtype) + self.bias  # [B, N]
+        if self.window is not None:
+            linear = self.window(features, training=training)
+            length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]
+            scores = tf.reduce_sum(linear["sequence_output"], 1)  # [B, N], 0 on padding
+            logits += scores / tf.sqrt(tf.maximum(length, 1.0))
         return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
@@ -131,14 +143,13 @@ class Classifier(keras.Model):
 
     def get_config(self):
         names = "labels", "pooling", "hidden_units", "dropout", "class_weights", "attention_units"
-        encoder = keras.saving.serialize_keras_object(self.encoder)
-        options = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), "encoder": encoder, **options}
+        parts = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in PARTS}
+        return {**super().get_config(), **{n: getattr(self, n) for n in names}, **parts}
 
     @classmethod
     def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in PARTS}
+        return cls(**{**config, **parts})
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
@@ -177,4 +188,9 @@ def _check(model):
         raise ValueError(
             f"With pooling {model.pooling!r} the `encoder` must tell its width in `{width}`; "
             f"{type(model.encoder).__name__} has none."
+        )
+    if model.window is not None and model.window.output_dim != len(labels):
+        raise ValueError(
+            f"`window` must have one unit per label, {len(labels)}; it has "
+            f"{model.window.output_dim}."
         )
