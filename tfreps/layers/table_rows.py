@@ -1,5 +1,6 @@
-"""Rows of a table by id, each distinct row once."""
+"""Rows of a table by id, with gradients that optimisers can use."""
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -32,3 +33,39 @@ def table_rows(table, ids):
     shape = tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0)
     rows = tf.reshape(tf.gather(rows, which), shape)
     return tf.ensure_shape(rows, [*ids.shape, table.shape[1]])
+
+
+def rows_of_short_table(table, ids, message):
+    """Looks up `ids` in a table of some hundred rows, whose gradient is dense.
+
+    Args:
+        table: variable or tensor, float, shape `[N, D]`.
+        ids: int, any shape, each in `0..N-1`.
+        message: str. What the error says of other ids.
+
+    Returns:
+        float, shape `[..., D]`.
+
+    Raises:
+        tf.errors.InvalidArgumentError: for ids out of range; where XLA drops the check, their
+            rows are NaN.
+
+    Example:
+    >>> rows_of_short_table(tf.constant([[0.0], [7.0]]), tf.constant([1, 1]), "0..1").numpy()[0]
+    array([7.], dtype=float32)
+    """
+    ids = tf.convert_to_tensor(ids)
+    size = table.shape[0]
+    in_range = tf.logical_and(ids >= 0, ids < size)
+    check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
+    with tf.control_dependencies([] if check is None else [check]):
+        inside = tf.clip_by_value(ids, 0, size - 1)
+
+    @tf.custom_gradient
+    def look_up(table):
+        def gradient(d):
+            return tf.math.unsorted_segment_sum(d, inside, size)
+
+        return tf.gather(table, inside), gradient
+
+    return tf.where(in_range[..., None], look_up(tf.convert_to_tensor(table)), np.nan)

@@ -14,6 +14,7 @@ from tfreps.models.slstm_encoder import SLSTMEncoder  # noqa: E402
 from tfreps.models.tagger import Tagger  # noqa: E402
 from tfreps.models.text_cnn import TextCNN  # noqa: E402
 from tfreps.models.token_embedder import TokenEmbedder  # noqa: E402
+from tfreps.models.transformer_encoder import TransformerEncoder  # noqa: E402
 from tfreps.models.window_encoder import WindowEncoder  # noqa: E402
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "Tagger",
     "TextCNN",
     "TokenEmbedder",
+    "TransformerEncoder",
     "WindowEncoder",
 ]

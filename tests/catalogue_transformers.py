@@ -1,0 +1,98 @@
+"""The catalogue's entries of attention, Transformer blocks and what they stand on."""
+
+import numpy as np
+
+from tests.catalogue_entry import MASK, RNG, B, Entry, T, normal
+from tfreps import layers, models
+
+WORDS = np.where(MASK, RNG.integers(1, 12, [B, T]), 0).astype("int32")
+
+
+def words_embedder():
+    return models.TokenEmbedder(vocabulary_size=11, embedding_dim=4)
+
+
+TRANSFORMERS = {
+    "SelfAttention": Entry(
+        layers.SelfAttention,
+        lambda: {"num_heads": 2, "causal": True, "dropout": 0.1, "initializer_range": 0.2},
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BTD"],
+    ),
+    "TransformerBlock": Entry(
+        layers.TransformerBlock,
+        lambda: {
+            "num_heads": 2,
+            "intermediate_dim": 6,
+            "normalization": "pre",
+            "activation": "gelu_tanh",
+            "causal": True,
+            "dropout": 0.1,
+            "attention_dropout": 0.2,
+            "epsilon": 1e-6,
+            "initializer_range": 0.2,
+            "seed": 4,
+        },
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BTD"],
+    ),
+    "TransformerBlock, as in BERT": Entry(
+        layers.TransformerBlock,
+        lambda: {"num_heads": 2},
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BTD"],
+    ),
+    "PositionEmbedding": Entry(
+        layers.PositionEmbedding,
+        lambda: {
+            "kind": "learned",
+            "max_positions": 6,
+            "normalize_rows": True,
+            "initializer": "orthogonal_rows",
+            "initializer_range": 0.1,
+        },
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BTD"],
+    ),
+    "SegmentEmbedding": Entry(
+        layers.SegmentEmbedding,
+        lambda: {
+            "num_segments": 3,
+            "units": 4,
+            "initializer": "orthogonal_rows",
+            "initializer_range": 0.1,
+        },
+        {"segment_ids": (RNG.integers(0, 3, [B, T]).astype("int32"), "BT")},
+        ["BTD"],
+    ),
+    "TransformerEncoder": Entry(
+        models.TransformerEncoder,
+        lambda: {
+            "embedder": words_embedder(),
+            "units": 6,
+            "num_layers": 3,
+            "num_heads": 2,
+            "intermediate_dim": 5,
+            "normalization": "post",
+            "activation": "relu",
+            "positions": "learned",
+            "max_positions": 6,
+            "normalize_positions": True,
+            "causal": True,
+            "dropout": 0.2,
+            "attention_dropout": 0.3,
+            "epsilon": 1e-6,
+            "initializer_range": 0.1,
+        },
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BLTD", "BT", "BTD"],  # layer_outputs, mask, sequence_output
+        nested=("embedder",),
+    ),
+    "TransformerEncoder, layer norm first": Entry(
+        models.TransformerEncoder,
+        lambda: {"embedder": words_embedder(), "units": 16, "num_heads": 2},
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BLTD", "BT", "BTD"],
+        nested=("embedder",),
+    ),
+}

@@ -1,0 +1,111 @@
+"""Position vectors against their formulas, number by number; masks, and texts that are too long."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles_transformer
+from tfreps.layers import PositionEmbedding
+from tfreps.layers.position_embedding import sinusoids
+
+KINDS = "sinusoidal", "sinusoidal_articles"
+X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
+# Padding behind, holes, padding in front, nothing at all.
+MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
+PLACES = np.array([[0, 1, 2, 2, 2], [0, 0, 1, 2, 2], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
+
+
+def make(kind="learned", **options):
+    layer = PositionEmbedding(kind, **{"max_positions": 5, **options})
+    layer.build((None, None, X.shape[-1]))
+    return layer
+
+
+@pytest.mark.parametrize("normalize_rows", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dim", [1, 2, 7, 16])
+def test_sines_and_cosines_equal_the_formulas(kind, dim, normalize_rows):
+    rows = sinusoids(600, dim, kind, normalize_rows)
+    assert rows.dtype == tf.float32
+    expected = oracles_transformer.positions(600, dim, kind, normalize_rows)
+    np.testing.assert_allclose(rows, expected, atol=1e-6)
+
+
+def test_some_numbers_by_hand():
+    """Width 4: the paper turns both pairs by 1 and 1/100, the articles by 1, 1/100, 1e-4, 1e-6."""
+    paper, articles = (sinusoids(2, 4, kind).numpy() for kind in KINDS)
+    first, second = 1.0, 0.01
+    expected = [np.sin(first), np.cos(first), np.sin(second), np.cos(second)]
+    np.testing.assert_allclose(paper, [[0, 1, 0, 1], expected], atol=1e-6)
+    expected = [np.sin(1.0), np.cos(0.01), np.sin(1e-4), np.cos(1e-6)]
+    np.testing.assert_allclose(articles, [[0, 0, 0, 0], expected], atol=1e-6)
+
+
+def test_normalised_rows_have_length_one_but_the_articles_first():
+    for kind, first in zip(KINDS, (1.0, 0.0), strict=True):
+        lengths = np.linalg.norm(sinusoids(50, 8, kind, True), axis=1)
+        np.testing.assert_allclose(lengths, [first, *[1.0] * 49], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "learned"])
+def test_a_mask_counts_real_tokens_and_none_counts_columns(kind):
+    layer = make(kind, normalize_rows=True)
+    rows = layer.table if kind == "learned" else sinusoids(5, 6, kind, True)
+    rows = np.asarray(rows)
+    np.testing.assert_allclose(layer(X), X + rows[None, :5], atol=1e-6)
+    np.testing.assert_allclose(layer(X, mask=MASK), X + rows[PLACES], atol=1e-6)
+    assert layer(X[:, :0], mask=MASK[:, :0]).shape == (4, 0, 6)
+
+
+def test_the_table_has_a_dense_gradient_that_counts_every_use():
+    layer = make()
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(tf.boolean_mask(layer(X, mask=MASK), MASK))
+    gradient = tape.gradient(y, layer.table.value)
+    assert isinstance(gradient, tf.Tensor)
+    uses = [(PLACES[MASK] == place).sum() for place in range(5)]
+    np.testing.assert_array_equal(gradient, np.repeat(np.array(uses)[:, None], 6, axis=1))
+
+
+def test_initialisers():
+    normal = make(max_positions=500, initializer_range=0.1)
+    assert np.std(normal.table) == pytest.approx(0.088, rel=0.05)
+    table = np.asarray(make(initializer="orthogonal_rows").table)
+    np.testing.assert_allclose(table @ table.T, np.eye(5), atol=1e-5)
+    assert not make("sinusoidal").weights
+
+
+def test_columns_of_padding_may_be_more_than_positions():
+    layer, x = make(max_positions=3), np.zeros([4, 5, 6], "float32")
+    np.testing.assert_allclose(layer(x, mask=MASK), np.asarray(layer.table)[PLACES], atol=1e-6)
+
+
+def test_texts_longer_than_the_learned_positions():
+    layer, mask = make(max_positions=4), np.ones([4, 5], bool)
+    with pytest.raises(ValueError, match="may have 4 tokens here .* got 5 columns"):
+        layer(X)
+    spec = tf.TensorSpec([None, None, 6])
+    unknown = tf.function(lambda x: layer(x), input_signature=[spec])
+    for run in (lambda x: layer(x, mask=mask), unknown):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="than there are `max_positions`"):
+            run(tf.constant(X))
+    compiled = tf.function(lambda x: layer(x, mask=mask), jit_compile=True)
+    y = compiled(tf.constant(X)).numpy()
+    assert np.isnan(y[:, 4]).all() and np.isfinite(y[:, :4]).all()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"kind": "rotary"}, "`kind` must be one of learned, sinusoidal, .*; got 'rotary'"),
+        ({"max_positions": 0}, "`max_positions` must be at least 1; got 0"),
+        (
+            {"initializer": "zeros"},
+            "`initializer` must be one of truncated_normal, .*; got 'zeros'",
+        ),
+        ({"initializer_range": 0}, "`initializer_range` must be above 0; got 0"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)

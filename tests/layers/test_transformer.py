@@ -1,0 +1,166 @@
+"""TransformerBlock against plain loops in every form; batches, masks, XLA, LoRA and int8."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles_transformer
+from tfreps.layers import TransformerBlock
+
+X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
+# Padding behind, holes, padding in front, nothing at all.
+MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
+FORMS = [
+    {"normalization": normalization, "activation": activation, "causal": causal, "epsilon": eps}
+    for normalization, activation, causal, eps in [
+        ("post", "gelu", False, 1e-12),
+        ("post", "gelu_tanh", False, 1e-12),
+        ("post", "relu", True, 1e-3),
+        ("pre", "gelu", True, 1e-3),
+        ("pre", "gelu_tanh", False, 1e-12),
+        ("pre", "relu", False, 1e-12),
+    ]
+]
+every = pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(map(str, form.values())))
+
+
+def make(dtype=None, **options):
+    layer = TransformerBlock(**{"num_heads": 2, "intermediate_dim": 7, **options}, dtype=dtype)
+    layer.build((None, None, X.shape[-1]))
+    rng = np.random.default_rng(4)
+    for weight in layer.weights:
+        if "float" in weight.dtype:
+            weight.assign(rng.normal(size=weight.shape))
+    return layer
+
+
+@every
+def test_equals_plain_loops_whatever_stands_on_padding(form):
+    layer = make(**form)
+    weights, options = oracles_transformer.block_weights(layer), layer.get_config()
+    x = np.where(MASK[..., None], X, np.nan)
+    y, probabilities = layer(x, mask=MASK, return_attention=True)
+    np.testing.assert_array_equal(layer(x, mask=MASK), y)
+    for row in range(4):
+        expected = oracles_transformer.block(X[row].astype("float64"), weights, options, MASK[row])
+        np.testing.assert_allclose(y[row], expected[0], atol=2e-5)
+        np.testing.assert_allclose(probabilities[row], expected[1], atol=1e-6)
+
+
+def test_the_two_gelus_are_two():
+    """They differ most at -2.70: by more than a test of a checkpoint forgives."""
+    one, other = (make(activation=name) for name in ("gelu", "gelu_tanh"))
+    assert 1e-5 < np.abs(one(X) - other(X)).max() < 1e-2
+
+
+@every
+def test_a_text_is_the_same_alone_and_in_any_batch(form):
+    layer = make(**form)
+    together = layer(X, mask=MASK).numpy()
+    for row in range(3):
+        alone = layer(X[row][MASK[row]][None])[0]
+        np.testing.assert_allclose(together[row][MASK[row]], alone, atol=1e-5)
+
+
+@every
+def test_gradients_are_finite_and_zero_on_padding(form):
+    """Also those of a batch in which no text has a token."""
+    layer = make(**form, dropout=0.1, attention_dropout=0.1)
+    for mask in (MASK, np.zeros_like(MASK)):
+        x = tf.constant(np.where(mask[..., None], X, np.nan))
+        weights = [weight.value for weight in layer.trainable_weights]
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.square(layer(x, mask=mask, training=True)))
+        gradient, *others = tape.gradient(y, [x, *weights])
+        np.testing.assert_array_equal(gradient.numpy()[~mask], 0.0)
+        for array in (gradient, *others):
+            assert np.isfinite(array).all() and array.numpy().any() == mask.any()
+
+
+@every
+def test_xla_gives_the_same_numbers_and_gradients(form):
+    layer = make(**form)
+
+    def numbers(x):
+        with tf.GradientTape() as tape:
+            y = layer(x, mask=MASK)
+            loss = tf.reduce_sum(tf.sin(y))
+        return y, tape.gradient(loss, [weight.value for weight in layer.trainable_weights])
+
+    plain = tf.nest.flatten(numbers(tf.constant(X)))
+    compiled = tf.nest.flatten(tf.function(numbers, jit_compile=True)(tf.constant(X)))
+    for one, other in zip(plain, compiled, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5 * max(1.0, np.abs(one).max()))
+
+
+def test_a_causal_block_does_not_look_ahead():
+    layer, changed = make(causal=True), X.copy()
+    changed[:, 3:] *= -1.0
+    one, other = layer(X).numpy(), layer(changed).numpy()
+    np.testing.assert_allclose(one[:, :3], other[:, :3], atol=1e-6)
+    assert (np.abs(one[:, 3:] - other[:, 3:]).max(axis=-1) > 1e-2).all()
+
+
+def test_dropout_is_of_what_both_parts_add_in_training_alone():
+    """With norms first and kernels of zeros, a part adds its bias: 1, and after dropout 0 or 2."""
+    layer = make(normalization="pre", dropout=0.5)
+    for dense in (layer.attention.combine, layer.contract):
+        dense.set_weights([np.zeros(dense.kernel.shape), np.ones(6)])
+    np.testing.assert_allclose(layer(X) - X, 2.0, atol=1e-6)
+    added = (layer(X, training=True) - X).numpy()
+    shares = [np.isclose(added, value, atol=1e-5).mean() for value in (0.0, 2.0, 4.0)]
+    assert sum(shares) == pytest.approx(1.0)
+    np.testing.assert_allclose(shares, [0.25, 0.5, 0.25], atol=0.15)
+
+
+def test_sums_are_in_float32_under_every_policy():
+    """The way around both parts is exact: kernels of zeros leave the inputs as they are."""
+    for policy in ("mixed_bfloat16", "mixed_float16"):
+        layer = make(normalization="pre", dtype=policy)
+        for dense in (layer.attention.combine, layer.contract):
+            dense.set_weights([np.zeros(dense.kernel.shape), np.zeros(6)])
+        y = layer(X)
+        assert y.dtype == tf.float32
+        np.testing.assert_array_equal(y, X)
+
+
+def test_the_sizes_of_bert():
+    """7,087,872 parameters a block; a normal cut at two standard deviations has 0.88 of one."""
+    layer = TransformerBlock(12, initializer_range=0.02)
+    layer.build((None, None, 768))
+    assert layer.count_params() == 7_087_872 and layer.expand.units == 3072
+    for dense in (layer.attention.query_key_value, layer.contract):
+        assert np.std(dense.kernel) == pytest.approx(0.88 * 0.02, rel=0.02)
+
+
+def test_keras_adds_lora_and_quantises():
+    inputs = keras.Input([None, 6])
+    layer = make()
+    before, model = layer(X).numpy(), keras.Model(inputs, layer(inputs))
+    layer.attention.query_key_value.enable_lora(2)
+    np.testing.assert_allclose(layer(X), before, atol=1e-6)  # B begins with zeros
+    assert len(layer.attention.query_key_value.trainable_weights) == 3  # A, B, bias
+    model.quantize("int8", filters="query_key_value|combine|expand|contract")
+    assert layer.expand.kernel.dtype == "int8"
+    assert 0.0 < np.abs(model(X) - before).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"num_heads": 0}, "`num_heads` must be at least 1; got 0"),
+        ({"num_heads": 4}, "must divide the width of the inputs; got 4 heads for 6"),
+        ({"intermediate_dim": 0}, "`intermediate_dim` must be at least 1; got 0"),
+        ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),
+        ({"activation": "swish"}, "`activation` must be one of gelu, gelu_tanh, relu; got 'swish'"),
+        ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
+        ({"attention_dropout": -0.1}, "`attention_dropout` must be at least 0 and below 1"),
+        ({"epsilon": 0.0}, "`epsilon` must be above 0; got 0.0"),
+        ({"initializer_range": -1.0}, "`initializer_range` must be above 0; got -1.0"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)

@@ -1,0 +1,151 @@
+"""SelfAttention: every token reads all others, by several heads, in one fused product."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.products import dense_of_tokens
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SelfAttention(keras.layers.Layer):
+    """Scaled dot-product attention of a text to itself, with `H` heads of width `d = D / H`.
+
+        q, k, v = split(x @ query_key_value_kernel + query_key_value_bias)      each [T, D]
+        a_h = softmax_j(q_h[i] . k_h[j] / sqrt(d))          over the real tokens j
+        y[i] = concat_h(sum_j dropout(a_h)[i, j] * v_h[j]) @ combine_kernel + combine_bias
+
+    The kernel of the fused product is `[query | key | value]`, each `[D, D]` with the columns of
+    a head side by side, as in BERT: separate kernels are concatenated along axis 1.
+
+    Args:
+        num_heads: int. Must divide the width of the inputs.
+        causal: bool. Whether a token reads itself and what stands before it alone.
+        dropout: float in [0, 1). Of the attention probabilities, in training.
+        initializer_range: float. Standard deviation of the truncated normal that kernels are
+            drawn from (BERT: 0.02); None for Glorot's uniform distribution.
+        seed: int or None. Seed of the dropout.
+
+    Call arguments:
+        inputs: float, shape `[B, T, D]`.
+        mask: bool, shape `[B, T]`, True on real tokens, in any places; None for all.
+        training: bool. Whether dropout is active.
+        return_attention: bool. Whether the probabilities are returned too.
+
+    Returns:
+        float32, shape `[B, T, D]`, zero on padding. With `return_attention` also `a`, float32
+        `[B, H, T, T]` (from, to), as before dropout, zero in rows and columns of padding.
+
+    Masking: what stands on padding is ignored, be it NaN; a text without tokens gives zeros.
+    The softmax is in float32 under every dtype policy.
+
+    Raises:
+        ValueError: for options out of range, or a width that `num_heads` does not divide.
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.2.
+
+    Example:
+    >>> attention, mask = SelfAttention(num_heads=2), tf.sequence_mask([5, 2], 5)
+    >>> y, a = attention(tf.ones([2, 5, 8]), mask=mask, return_attention=True)
+    >>> y.shape, a[1, 0, 0].numpy().round(3).tolist()
+    (TensorShape([2, 5, 8]), [0.5, 0.5, 0.0, 0.0, 0.0])
+    """
+
+    def __init__(
+        self, num_heads, causal=False, dropout=0.0, initializer_range=None, seed=None, **kwargs
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if num_heads < 1:
+            raise ValueError(f"`num_heads` must be at least 1; got {num_heads}.")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        self.num_heads = num_heads
+        self.causal = causal
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+        self.seed = seed
+        self.drop = keras.layers.Dropout(dropout, seed=seed, dtype="float32", name="drop")
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        dim = input_shape[-1]
+        if dim % self.num_heads:
+            raise ValueError(
+                f"`num_heads` must divide the width of the inputs; got {self.num_heads} heads "
+                f"for {dim}."
+            )
+        common = {"dtype": self.dtype_policy}
+        for name, units in ("query_key_value", 3 * dim), ("combine", dim):
+            kernel = kernel_initializer(self.initializer_range)
+            dense = keras.layers.Dense(units, kernel_initializer=kernel, name=name, **common)
+            dense.build((None, dim))
+            setattr(self, name, dense)
+
+    def call(self, inputs, mask=None, training=False, return_attention=False):
+        x = tf.cast(inputs, "float32")
+        if mask is not None:
+            mask = tf.cast(mask, "bool")
+            x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+        query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
+        query *= (x.shape[-1] // self.num_heads) ** -0.5
+        scores = tf.cast(tf.matmul(query, key, transpose_b=True), "float32")  # [B, H, T, T]
+        forbidden = self._forbidden(mask, tf.shape(x)[1])
+        if forbidden is not None:  # finite, so that a row without tokens is not NaN
+            scores += tf.where(forbidden, scores.dtype.min, 0.0)
+        probabilities = tf.nn.softmax(scores)
+        dropped = tf.cast(self.drop(probabilities, training=training), value.dtype)
+        y = tf.transpose(tf.matmul(dropped, value), [0, 2, 1, 3])  # [B, T, H, d]
+        y = tf.cast(dense_of_tokens(self.combine, tf.reshape(y, tf.shape(x))), "float32")
+        y = tf.ensure_shape(y, x.shape)
+        if mask is not None:
+            y = tf.where(mask[..., None], y, 0.0)
+        if not return_attention:
+            return y
+        if mask is not None:
+            pairs = mask[:, None, :, None] & mask[:, None, None, :]  # [B, 1, T, T]
+            probabilities = tf.where(pairs, probabilities, 0.0)
+        return y, probabilities
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
+        return attention_spec(self, inputs, return_attention)
+
+    def get_config(self):
+        names = "num_heads", "causal", "dropout", "initializer_range", "seed"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+    def _split_heads(self, x):
+        """Query, key and value of each head: `[B, T, 3D]` to three `[B, H, T, d]`."""
+        batch, length = tf.unstack(tf.shape(x)[:2])
+        head_dim = x.shape[-1] // (3 * self.num_heads)
+        x = tf.reshape(x, [batch, length, 3, self.num_heads, head_dim])
+        return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
+
+    def _forbidden(self, mask, length):
+        """Where a token (from) must not read another (to): bool, fits `[B, H, T, T]`, or None."""
+        forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
+        if self.causal:
+            place = tf.range(length)
+            later = place[None, :] > place[:, None]  # [T, T]
+            forbidden = later if forbidden is None else tf.logical_or(forbidden, later)
+        return forbidden
+
+
+def kernel_initializer(initializer_range):
+    """BERT's truncated normal of that standard deviation; Glorot's uniform for None."""
+    if initializer_range is None:
+        return keras.initializers.GlorotUniform()
+    if not initializer_range > 0:
+        raise ValueError(f"`initializer_range` must be above 0; got {initializer_range}.")
+    return keras.initializers.TruncatedNormal(stddev=initializer_range)
+
+
+def attention_spec(layer, inputs, return_attention):
+    """What a call returns, for Keras's functional models."""
+    outputs = keras.KerasTensor(inputs.shape, "float32")
+    if not return_attention:
+        return outputs
+    batch, length = inputs.shape[:2]
+    shape = batch, layer.num_heads, length, length
+    return outputs, keras.KerasTensor(shape, "float32")

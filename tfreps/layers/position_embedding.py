@@ -1,0 +1,139 @@
+"""PositionEmbedding: adds a vector for each token's place, learned or of sines and cosines."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.orthogonal_rows import table_initializer
+from tfreps.layers.table_rows import rows_of_short_table
+
+KINDS = "learned", "sinusoidal", "sinusoidal_articles"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class PositionEmbedding(keras.layers.Layer):
+    """Adds to each token's vector that of its position `p`, counted from 0.
+
+        "learned":              y_p = x_p + table[p]
+        "sinusoidal":           y_p = x_p + [sin(p / 10000^(2k/D)), cos(p / 10000^(2k/D))]
+                                for k = 0 .. D/2 - 1, sine and cosine side by side
+        "sinusoidal_articles":  dimension i is sin(p / 10000^(2i/D)) for even i, cos for odd i;
+                                zeros at position 0
+
+    The articles' exponent has the full index of the dimension where the paper's has the number
+    of the pair, so that its waves grow twice as fast and sine and cosine of a pair differ.
+
+    Args:
+        kind: `"learned"`, `"sinusoidal"` (the paper) or `"sinusoidal_articles"`.
+        max_positions: int. Rows of the table. Used by `"learned"` alone; the others have no end.
+        normalize_rows: bool. Whether each vector of sines and cosines is divided by its length,
+            as in the articles' models (not in their pictures).
+        initializer: of the table: `"truncated_normal"` or `"orthogonal_rows"`.
+        initializer_range: float. Standard deviation of the truncated normal.
+
+    Call arguments:
+        inputs: float, shape `[B, T, D]`.
+        mask: bool, shape `[B, T]`, True on real tokens, in any places. With a mask only real
+            tokens are counted; None counts columns, as BERT does.
+
+    Returns:
+        float32, shape `[B, T, D]`. Padding gets the position of the last token before it.
+
+    Raises:
+        ValueError: for options out of range, and for more columns than `max_positions`
+            where that can be seen beforehand.
+        tf.errors.InvalidArgumentError: for a text of more tokens than `max_positions`. (XLA
+            drops the check: the tokens in excess become NaN.)
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.5; Devlin et al., 2019,
+    "BERT"; aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
+
+    Example:
+    >>> positions = PositionEmbedding("sinusoidal")
+    >>> print(positions(tf.zeros([1, 2, 4])).numpy().round(2)[0])
+    [[0.   1.   0.   1.  ]
+     [0.84 0.54 0.01 1.  ]]
+    """
+
+    def __init__(
+        self,
+        kind="learned",
+        max_positions=512,
+        normalize_rows=False,
+        initializer="truncated_normal",
+        initializer_range=0.02,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if kind not in KINDS:
+            raise ValueError(f"`kind` must be one of {', '.join(KINDS)}; got {kind!r}.")
+        if max_positions < 1:
+            raise ValueError(f"`max_positions` must be at least 1; got {max_positions}.")
+        self.kind = kind
+        self.max_positions = max_positions
+        self.normalize_rows = normalize_rows
+        self.initializer = initializer
+        self.initializer_range = initializer_range
+        table_initializer(initializer, initializer_range)  # raises
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if self.kind == "learned":
+            self.table = self.add_weight(
+                name="table",
+                shape=(self.max_positions, input_shape[-1]),
+                initializer=table_initializer(self.initializer, self.initializer_range),
+                autocast=False,
+            )
+
+    def call(self, inputs, mask=None):
+        x = tf.cast(inputs, "float32")
+        if mask is None:
+            positions = tf.range(tf.shape(x)[1])[None]  # [1, T]
+        else:
+            before = tf.cumsum(tf.cast(mask, "int32"), axis=1) - 1
+            positions = tf.maximum(before, 0)  # [B, T]
+        if self.kind != "learned":
+            rows = sinusoids(tf.shape(x)[1], x.shape[-1], self.kind, self.normalize_rows)
+            return x + tf.gather(rows, positions)
+        if mask is None and x.shape[1] is not None and x.shape[1] > self.max_positions:
+            raise ValueError(
+                f"A text may have {self.max_positions} tokens here (`max_positions`); got "
+                f"{x.shape[1]} columns. Cut the texts, or give more positions."
+            )
+        message = f"a text has more tokens than there are `max_positions`, {self.max_positions}"
+        return x + rows_of_short_table(self.table, positions, message)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        names = "kind", "max_positions", "normalize_rows", "initializer", "initializer_range"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+def sinusoids(length, dim, kind="sinusoidal", normalize_rows=False):
+    """The vectors of the first `length` positions.
+
+    Args:
+        length: int, or an int tensor.
+        dim: int.
+        kind: `"sinusoidal"` or `"sinusoidal_articles"`, see `PositionEmbedding`.
+        normalize_rows: bool. Whether each row is divided by its length (plus 1e-8).
+
+    Returns:
+        float32, shape `[length, dim]`.
+
+    Example:
+    >>> sinusoids(2, 2, "sinusoidal_articles").numpy().round(3).tolist()[0]
+    [0.0, 0.0]
+    """
+    index = tf.range(dim)
+    exponent = 2 * index if kind == "sinusoidal_articles" else 2 * (index // 2)  # [D]
+    place = tf.cast(tf.range(length), "float64")[:, None]  # [T, 1]
+    angle = place / 10000.0 ** (tf.cast(exponent, "float64") / dim)  # [T, D]
+    rows = tf.where(index % 2 == 0, tf.sin(angle), tf.cos(angle))
+    if kind == "sinusoidal_articles":
+        rows = tf.where(place > 0, rows, 0.0)
+    if normalize_rows:
+        rows /= tf.norm(rows, axis=-1, keepdims=True) + 1e-8
+    return tf.cast(rows, "float32")

@@ -1,0 +1,182 @@
+"""TransformerBlock: self-attention and a feed-forward network, each with a way around it."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.attention import SelfAttention, attention_spec, kernel_initializer
+from tfreps.layers.products import dense_of_tokens
+
+NORMALIZATIONS = "post", "pre"
+ACTIVATIONS = {
+    "gelu": lambda x: tf.nn.gelu(x, approximate=False),
+    "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
+    "relu": tf.nn.relu,
+}
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class TransformerBlock(keras.layers.Layer):
+    """One block of a Transformer encoder, as in BERT or with the layer norm first.
+
+        feed_forward(x) = activation(x @ expand_kernel + expand_bias) @ contract_kernel
+                          + contract_bias
+
+        "post":  x = attention_norm(x + dropout(attention(x)))
+                 y = feed_forward_norm(x + dropout(feed_forward(x)))
+        "pre":   x = x + dropout(attention(attention_norm(x)))
+                 y = x + dropout(feed_forward(feed_forward_norm(x)))
+
+    Args:
+        num_heads: int. Heads of the attention; must divide the width of the inputs.
+        intermediate_dim: int. Width between the two products of the feed-forward network; None
+            for four times that of the inputs.
+        normalization: `"post"` (the paper's, and BERT's) or `"pre"`, which trains without
+            warm-up; what stands above the last block then needs a layer norm of its own.
+        activation: `"gelu"`, the exact one with erf (Hugging Face's default), `"gelu_tanh"`,
+            the approximation (Google's code), or `"relu"` (the paper). The first two differ by
+            up to 4.7e-4.
+        causal: bool. Whether a token reads itself and what stands before it alone.
+        dropout: float in [0, 1). Of what both parts add, in training.
+        attention_dropout: float in [0, 1). Of the attention probabilities, in training.
+        epsilon: float. Added to the variance in the layer norms.
+        initializer_range: float. Standard deviation of the truncated normal that kernels are
+            drawn from (BERT: 0.02); None for Glorot's uniform distribution.
+        seed: int or None. Seed of the dropout.
+
+    Call arguments:
+        inputs: float, shape `[B, T, D]`.
+        mask: bool, shape `[B, T]`, True on real tokens, in any places; None for all.
+        training: bool. Whether dropout is active.
+        return_attention: bool. Whether the attention probabilities are returned too.
+
+    Returns:
+        float32, shape `[B, T, D]`, zero on padding. With `return_attention` also float32
+        `[B, H, T, T]` (from, to), as before dropout, zero in rows and columns of padding.
+
+    Masking: what stands on padding is ignored, be it NaN; a text without tokens gives zeros.
+    Softmax, layer norm and activation are in float32 under every dtype policy.
+
+    Raises:
+        ValueError: for options out of range, or a width that `num_heads` does not divide.
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need"; Devlin et al., 2019, "BERT";
+    Xiong et al., 2020, "On Layer Normalization in the Transformer Architecture" (`"pre"`).
+
+    Example:
+    >>> block = TransformerBlock(num_heads=2, activation="gelu_tanh")
+    >>> y = block(tf.random.normal([2, 5, 8]), mask=tf.sequence_mask([5, 2], 5))
+    >>> y.shape, y[1, 2:].numpy().any().item()
+    (TensorShape([2, 5, 8]), False)
+    """
+
+    def __init__(
+        self,
+        num_heads,
+        intermediate_dim=None,
+        normalization="post",
+        activation="gelu",
+        causal=False,
+        dropout=0.0,
+        attention_dropout=0.0,
+        epsilon=1e-12,
+        initializer_range=None,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.normalization = normalization
+        self.activation = activation
+        self.causal = causal
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.epsilon = epsilon
+        self.initializer_range = initializer_range
+        self.seed = seed
+        _check(self)
+        self.attention = SelfAttention(
+            num_heads,
+            causal=causal,
+            dropout=attention_dropout,
+            initializer_range=initializer_range,
+            seed=seed,
+            dtype=self.dtype_policy,
+            name="attention",
+        )
+        self.drop = keras.layers.Dropout(dropout, seed=seed, dtype="float32", name="drop")
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        dim = input_shape[-1]
+        wide = self.intermediate_dim or 4 * dim
+        self.attention.build(input_shape)
+        for name, from_dim, to_dim in ("expand", dim, wide), ("contract", wide, dim):
+            kernel = kernel_initializer(self.initializer_range)
+            dense = keras.layers.Dense(
+                to_dim, kernel_initializer=kernel, dtype=self.dtype_policy, name=name
+            )
+            dense.build((None, from_dim))
+            setattr(self, name, dense)
+        for name in ("attention_norm", "feed_forward_norm"):
+            setattr(self, name, layer_norm(self.epsilon, dim, name))
+
+    def call(self, inputs, mask=None, training=False, return_attention=False):
+        x = tf.cast(inputs, "float32")
+        if mask is not None:
+            mask = tf.cast(mask, "bool")
+            x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+        first = self.normalization == "pre"
+        y = self.attention_norm(x) if first else x
+        y = self.attention(y, mask=mask, training=training, return_attention=return_attention)
+        y, probabilities = y if return_attention else (y, None)
+        x += self.drop(y, training=training)
+        x = x if first else self.attention_norm(x)
+        y = self._feed_forward(self.feed_forward_norm(x) if first else x)
+        x += self.drop(y, training=training)
+        x = x if first else self.feed_forward_norm(x)
+        if mask is not None:
+            x = tf.where(mask[..., None], x, 0.0)
+        return (x, probabilities) if return_attention else x
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
+        return attention_spec(self, inputs, return_attention)
+
+    def get_config(self):
+        return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
+
+    def _feed_forward(self, x):
+        y = tf.cast(dense_of_tokens(self.expand, x), "float32")  # [B, T, intermediate_dim]
+        y = dense_of_tokens(self.contract, ACTIVATIONS[self.activation](y))
+        return tf.cast(y, "float32")  # [B, T, D]
+
+
+OPTIONS = (
+    *("num_heads", "intermediate_dim", "normalization", "activation", "causal", "dropout"),
+    *("attention_dropout", "epsilon", "initializer_range", "seed"),
+)
+
+
+def layer_norm(epsilon, dim, name):
+    """A layer norm over `dim` features in float32, built."""
+    norm = keras.layers.LayerNormalization(epsilon=epsilon, dtype="float32", name=name)
+    norm.build((None, None, dim))
+    return norm
+
+
+def _check(block):
+    for name, choices in ("normalization", NORMALIZATIONS), ("activation", tuple(ACTIVATIONS)):
+        value = getattr(block, name)
+        if value not in choices:
+            raise ValueError(f"`{name}` must be one of {', '.join(choices)}; got {value!r}.")
+    for name in ("dropout", "attention_dropout"):
+        value = getattr(block, name)
+        if not 0 <= value < 1:
+            raise ValueError(f"`{name}` must be at least 0 and below 1; got {value}.")
+    if block.intermediate_dim is not None and block.intermediate_dim < 1:
+        raise ValueError(f"`intermediate_dim` must be at least 1; got {block.intermediate_dim}.")
+    if not block.epsilon > 0:
+        raise ValueError(f"`epsilon` must be above 0; got {block.epsilon}.")
