@@ -2,9 +2,10 @@
 
     python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
 
-Accuracy on the test set and seconds of an epoch: of the S-LSTM beside BiLSTMs and TextCNN; by
-exchange steps and window; by sentence nodes; with and without boundaries. Then accuracy and time by
-text length, and two pictures. Stands on the vectors that benchmarks.pretraining makes. One seed.
+Accuracy on the test set and seconds of an epoch: of the S-LSTM beside BiLSTMs, TextCNN and a
+Transformer; by exchange steps and window; by sentence nodes; with and without boundaries. Then
+accuracy and time by text length, and two pictures. Stands on the vectors that
+benchmarks.pretraining makes. One seed.
 """
 
 import argparse
@@ -30,6 +31,7 @@ ROWS = {
     "TextCNN": "--encoder cnn",
     "BiLSTM": "--encoder bilstm --units 150",
     "BiLSTM, 2 layers": "--encoder bilstm --units 150 --num-layers 2",
+    "Transformer, 2 layers": "--encoder transformer --units 160 --num-heads 4 --num-layers 2",
     **{
         f"S-LSTM, {steps} steps, window {window}": (f"{SLSTM}--num-steps {steps} --window {window}")
         for steps, window in OUTLINE

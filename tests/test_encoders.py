@@ -28,6 +28,7 @@ def features(max_characters=None):
         ({"encoder": "embeddings"}, models.TokenEmbedder, 5),
         ({"encoder": "bilstm", "num_layers": 2}, models.BiLSTMEncoder, 16),
         ({"encoder": "slstm", "num_steps": 2}, models.SLSTMEncoder, 8),
+        ({"encoder": "transformer", "num_heads": 2}, models.TransformerEncoder, 8),
         ({"encoder": "cnn", "filters": 3, "widths": [1, 2]}, models.TextCNN, 6),
         ({"encoder": "window"}, models.WindowEncoder, 4),
     ],
@@ -46,6 +47,14 @@ def test_options_arrive():
     given = {"num_steps": 4, "window": 2, "num_sentence_nodes": 3, "boundary": "zeros"}
     encoder = make_encoder(options(encoder="slstm", **given), features())
     assert {name: getattr(encoder, name) for name in given} == given
+    given = {"num_layers": 3, "num_heads": 2}
+    encoder = make_encoder(options(encoder="transformer", **given), features())
+    assert {name: getattr(encoder, name) for name in given} == given
+
+
+def test_heads_that_do_not_divide_the_units():
+    with pytest.raises(ValueError, match="divide `units`; got 3 heads for 8 units"):
+        make_encoder(options(encoder="transformer", num_heads=3), features())
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
@@ -83,7 +92,7 @@ def test_without_words_elmo_or_stored_vectors_are_read():
 def test_taggers_are_not_offered_a_cnn():
     offered = encoders.OPTIONS_OF_TAGGERS
     assert set(encoders.OPTIONS) - set(offered) == {"filters", "widths"}
-    assert offered["encoder"].choices == ["embeddings", "bilstm", "slstm", "window"]
+    assert offered["encoder"].choices == ["embeddings", "bilstm", "slstm", "transformer", "window"]
 
 
 def test_a_window_beside_the_encoder_only_when_asked_for():

@@ -5,11 +5,12 @@ from tfreps.models import (
     SLSTMEncoder,
     TextCNN,
     TokenEmbedder,
+    TransformerEncoder,
     WindowEncoder,
 )
 from tfreps.program_options import Option
 
-NAMES = "embeddings", "bilstm", "slstm", "cnn", "window"
+NAMES = "embeddings", "bilstm", "slstm", "transformer", "cnn", "window"
 
 OPTIONS = {
     "encoder": Option(
@@ -19,7 +20,11 @@ OPTIONS = {
     "units": Option(
         int, 200, "width of the encoder, of each direction of a bilstm (200)", at_least=1
     ),
-    "num_layers": Option(int, 1, "LSTMs of the bilstm, one above the other (1)", at_least=1),
+    "num_layers": Option(
+        int, 1, "LSTMs of the bilstm, blocks of the transformer, one above the other (1)",
+        at_least=1,
+    ),
+    "num_heads": Option(int, 4, "of the transformer; must divide --units (4)", at_least=1),
     "num_steps": Option(int, 9, "exchange steps of the slstm (9)", at_least=1),
     "window": Option(
         int, 1, "neighbours on each side that a word of the slstm sees (1)", at_least=1
@@ -108,6 +113,9 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
             names = "num_steps", "window", "num_sentence_nodes", "boundary"
             more = {name: getattr(options, name) for name in names}
             return SLSTMEncoder(embedder, options.units, name="encoder", **more)
+        case "transformer":
+            more = {"num_layers": options.num_layers, "num_heads": options.num_heads}
+            return TransformerEncoder(embedder, options.units, name="encoder", **more)
         case "cnn":
             return TextCNN(embedder, options.filters, options.widths, name="encoder")
     raise ValueError(f"`encoder` must be one of {', '.join(NAMES)}; got {options.encoder!r}.")

@@ -72,6 +72,15 @@ def test_other_encoders_learn_it_too(labelled, tmp_path, sizes):
     assert accuracy(tmp_path / "run") >= 0.95
 
 
+@pytest.mark.slow
+def test_a_transformer_learns_it_in_more_and_smaller_steps(labelled, tmp_path):
+    flags = [*labelling.FAST, "--learning-rate", "0.003", "--epochs", "25", "--patience", "25"]
+    flags += ["--encoder", "transformer", "--units", "32", "--num-heads", "4"]
+    flags += ["--embedding-dim", "16", "--pooling", "attention", "--run", str(tmp_path / "run")]
+    assert main(["train-classifier", *labelled, *flags]) == 0
+    assert accuracy(tmp_path / "run") >= 0.95
+
+
 def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
     """All texts read alike; only the vectors, found by their numbers, tell the labels."""
     flags = []

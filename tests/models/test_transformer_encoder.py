@@ -1,0 +1,184 @@
+"""TransformerEncoder: embedder, positions, blocks and norms in their order; what it can learn."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles_transformer
+from tests.models import toy
+from tfreps.models import Classifier, Tagger, TokenEmbedder, TransformerEncoder
+
+IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 0, 0, 0], [0] * 6], "int32")
+MASK = IDS > 0
+
+
+def make(embedding_dim=8, dtype=None, **options):
+    embedder = TokenEmbedder(vocabulary_size=8, embedding_dim=embedding_dim)
+    options = {"units": 8, "num_heads": 2, **options}
+    encoder = TransformerEncoder(embedder, dtype=dtype, **options)
+    rng = np.random.default_rng(4)
+    for weight in encoder.weights:
+        if "float" in weight.dtype and "word_embeddings" not in weight.path:
+            weight.assign(0.5 * rng.normal(size=weight.shape) + ("gamma" in weight.path))
+    return encoder
+
+
+def norm(layer, x):
+    gamma, beta = (np.asarray(w, "float64") for w in (layer.gamma, layer.beta))
+    return oracles_transformer.layer_norm(x, gamma, beta, layer.epsilon)
+
+
+def oracle(encoder, ids):
+    """One text: every entry of `layer_outputs`, and the attention of every block."""
+    mask = ids > 0
+    x = np.asarray(encoder.embedder.word_embeddings, "float64")[ids]
+    if encoder.project is not None:
+        x = x @ np.asarray(encoder.project.kernel) + np.asarray(encoder.project.bias)
+    x = norm(encoder.embedding_norm, x)
+    if encoder.positions is not None:
+        places = np.maximum(np.cumsum(mask) - 1, 0)
+        x += oracles_transformer.positions(
+            len(ids), x.shape[1], encoder.positions, encoder.normalize_positions
+        )[places]
+    x = np.where(mask[:, None], x, 0.0)
+    layers, attention = [x], []
+    for block in encoder.blocks:
+        weights = oracles_transformer.block_weights(block)
+        x, probabilities = oracles_transformer.block(x, weights, block.get_config(), mask)
+        layers.append(x)
+        attention.append(probabilities)
+    if encoder.final_norm is not None:
+        layers[-1] = np.where(mask[:, None], norm(encoder.final_norm, x), 0.0)
+    return np.array(layers), np.array(attention)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"normalization": "post", "activation": "relu", "num_layers": 3, "epsilon": 1e-12},
+        {"positions": "sinusoidal_articles", "normalize_positions": True, "embedding_dim": 3},
+        {"positions": None, "causal": True, "activation": "gelu_tanh", "intermediate_dim": 5},
+    ],
+    ids=["default", "post", "articles", "causal"],
+)
+def test_equals_plain_loops(options):
+    encoder = make(**options)
+    out, attention = encoder({"token_ids": IDS}), encoder.attention({"token_ids": IDS})
+    for row, ids in enumerate(IDS):
+        layers, probabilities = oracle(encoder, ids)
+        np.testing.assert_allclose(out["layer_outputs"][row], layers, atol=2e-5)
+        np.testing.assert_allclose(attention[row], probabilities, atol=1e-5)
+    np.testing.assert_array_equal(out["sequence_output"], out["layer_outputs"][:, -1])
+    np.testing.assert_array_equal(out["mask"], MASK)
+    np.testing.assert_array_equal(out["sequence_output"].numpy()[~MASK], 0.0)
+    assert (encoder.project is None) == ("embedding_dim" not in options)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", None])
+def test_what_is_masked_is_as_good_as_not_there(positions):
+    encoder = make(positions=positions)
+    mask = np.array([[False, True, True, False, True, True]])
+    holed = encoder({"token_ids": IDS[:1], "mask": mask})["sequence_output"]
+    closed = encoder({"token_ids": IDS[:1][mask][None]})["sequence_output"]
+    np.testing.assert_allclose(holed[mask], closed[0], atol=1e-5)
+
+
+def test_positions_tell_the_order_and_without_them_nothing_does():
+    turned = np.ascontiguousarray(IDS[:1, ::-1])
+    for positions in ("sinusoidal", "learned", None):
+        encoder = make(positions=positions)
+        one, other = (encoder({"token_ids": ids})["sequence_output"] for ids in (IDS[:1], turned))
+        same = np.allclose(one[:, ::-1], other, atol=1e-4)
+        assert same == (positions is None)
+
+
+def test_texts_longer_than_the_learned_positions():
+    encoder = make(positions="learned", max_positions=5)
+    assert encoder({"token_ids": IDS[1:]})["sequence_output"].shape == (2, 6, 8)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="than there are `max_positions`, 5"):
+        encoder({"token_ids": IDS})
+
+
+def test_texts_without_tokens_leave_the_weights_alone():
+    encoder = make()
+    with tf.GradientTape() as tape:
+        out = encoder({"token_ids": np.zeros([2, 3], "int32")}, training=True)
+        y = tf.reduce_sum(tf.square(out["sequence_output"]))
+    weights = [weight.value for weight in encoder.trainable_weights]
+    for gradient in tape.gradient(y, weights, unconnected_gradients="zero"):
+        np.testing.assert_array_equal(tf.convert_to_tensor(gradient), 0.0)
+
+
+def test_dropout_is_in_training_alone():
+    encoder = make(dropout=0.5, attention_dropout=0.5)
+    features = {"token_ids": IDS[:1]}
+    exact = encoder(features)["layer_outputs"]
+    np.testing.assert_array_equal(exact, encoder(features)["layer_outputs"])
+    dropped = encoder(features, training=True)["layer_outputs"]
+    ratio = (dropped[:, 0] / exact[:, 0]).numpy()
+    np.testing.assert_allclose(ratio[ratio != 0], 2.0, rtol=1e-5)
+    assert 0.2 < (ratio == 0).mean() < 0.8
+    assert np.abs(dropped[:, -1] - exact[:, -1]).max() > 0.1
+
+
+@pytest.mark.parametrize("normalization", ["pre", "post"])
+def test_learns_under_fit_what_only_the_order_tells(normalization):
+    """Which of two words comes first, among others."""
+    keras.utils.set_random_seed(0)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 128).astype("int32")
+    pairs = np.where(labels[:, None], [1, 2], [2, 1])
+    rest = rng.integers(3, 9, [128, 4])
+    ids = np.concatenate([rest[:, :2], pairs, rest[:, 2:]], axis=1).astype("int32")
+    embedder = TokenEmbedder(vocabulary_size=8, embedding_dim=16)
+    encoder = TransformerEncoder(embedder, 16, num_heads=2, normalization=normalization)
+    model = Classifier(encoder, ["2 1", "1 2"], dropout=0.0)
+    model.compile(keras.optimizers.Adam(0.005), jit_compile=False)
+    data = tf.data.Dataset.from_tensor_slices(({"token_ids": ids}, labels)).batch(64).repeat()
+    history = model.fit(data, steps_per_epoch=60, epochs=1, verbose=0).history
+    found = model.evaluate(data, steps=2, verbose=0, return_dict=True)
+    assert found["accuracy"] > 0.95 and np.isfinite(history["loss"]).all()
+
+
+def test_learns_to_tag():
+    """Tokens between an opening and a closing one; the CRF alone, on token vectors, has 0.84."""
+    keras.utils.set_random_seed(0)
+    embedder = TokenEmbedder(vocabulary_size=toy.VOCABULARY_SIZE, embedding_dim=16)
+    options = {"num_heads": 4, "dropout": 0.0, "attention_dropout": 0.0}
+    tagger = Tagger(TransformerEncoder(embedder, 16, **options), toy.TAGS, "bio", dropout=0.0)
+    tagger.compile(keras.optimizers.Adam(0.01), jit_compile=False)
+    tagger.fit(toy.tagged(1024), epochs=5, verbose=0)
+    found = tagger.evaluate(toy.tagged(64, seed=1), verbose=0, return_dict=True)
+    assert found["span_f1"] > 0.9
+
+
+def test_quantises_to_int8_and_takes_lora():
+    encoder = make(dropout=0.0, embedding_dim=3)
+    features = {"token_ids": IDS}
+    before = encoder(features)["sequence_output"].numpy()
+    for block in encoder.blocks:
+        block.attention.query_key_value.enable_lora(2)
+    np.testing.assert_allclose(encoder(features)["sequence_output"], before, atol=1e-5)
+    encoder.quantize("int8", filters="query_key_value|combine|expand|contract|project")
+    after = encoder(features)["sequence_output"].numpy()
+    assert encoder.blocks[0].expand.kernel.dtype == "int8"
+    assert 0.0 < np.abs(after - before).mean() < 0.1
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"num_layers": 0}, "`num_layers` must be at least 1; got 0"),
+        ({"num_heads": 3}, "`num_heads` must .* divide `units`; got 3 heads for 8 units"),
+        ({"num_heads": 0}, "`num_heads` must be at least 1"),
+        ({"positions": "rotary"}, "`positions` must be one of learned, .*, or None; got 'rotary'"),
+        ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),
+        ({"dropout": 1.5}, "`dropout` must be at least 0 and below 1; got 1.5"),
+        ({"max_positions": 0, "positions": "learned"}, "`max_positions` must be at least 1"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)
