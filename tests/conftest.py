@@ -1,5 +1,6 @@
 """What all tests share: quiet TensorFlow, fixed seeds, a small corpus, the optional data."""
 
+import gc
 import os
 import pathlib
 import random
@@ -86,3 +87,19 @@ def fixed_seeds():
     else:
         random.seed(0)
         np.random.seed(0)
+
+
+@pytest.fixture(autouse=True)
+def default_precision():
+    """A program's `--precision` is set for its whole process: no test leaves it to the next."""
+    yield
+    if "keras" in sys.modules:
+        sys.modules["keras"].config.set_dtype_policy("float32")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_heap():
+    """What TensorFlow still holds of a file's functions is not searched for garbage ever again."""
+    yield
+    gc.collect()
+    gc.freeze()

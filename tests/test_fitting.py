@@ -213,12 +213,8 @@ def test_fit_keeps_what_was_trained_and_refuses_other_data_on_resuming(tmp_path)
 
 
 def test_preparing_sets_precision_and_seed():
-    before = keras.config.dtype_policy().name
-    try:
-        fitting.prepare(options(precision="bfloat16", seed=3))
-        assert keras.config.dtype_policy().name == "mixed_bfloat16"
-        first = np.random.rand()
-        fitting.prepare(options(seed=3))
-        assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first
-    finally:
-        keras.config.set_dtype_policy(before)
+    fitting.prepare(options(precision="bfloat16", seed=3))
+    assert keras.config.dtype_policy().name == "mixed_bfloat16"
+    first = np.random.rand()
+    fitting.prepare(options(seed=3))
+    assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first

@@ -57,8 +57,8 @@ def test_domains_are_averaged_within_a_seed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(subprocess, "run", run)
     command = ["fdu_mtl", "--data", "DATA", "--runs", str(tmp_path), "--only", "TextCNN, own"]
     assert tables.main([*command, "--domains", "baby", "dvd", "--seeds", "2"]) == 0
-    line = "| TextCNN, own vectors | 0.6500 ± 0.0500 | 2 |"
-    assert capsys.readouterr().out.splitlines()[-1] == line
+    lines = capsys.readouterr().out.splitlines()
+    assert "| TextCNN, own vectors | 0.6500 ± 0.0500 | 2 |" in lines
 
 
 @pytest.mark.parametrize("name", tables.TABLES)

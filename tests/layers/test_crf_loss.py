@@ -25,7 +25,9 @@ def models(policy="float32", **options):
     return trained, keras.Model(ids, crf(emissions, mask=ids > 0))
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    "policy", ["float32", pytest.param("mixed_bfloat16", marks=pytest.mark.slow)]
+)
 def test_learns_in_fit_saves_and_exports(policy, tmp_path):
     trained, tagger = models(policy)
     trained.compile(keras.optimizers.Adam(0.1), jit_compile=False)
@@ -90,10 +92,10 @@ def test_calls_of_other_sizes_do_not_disturb_one_another():
     """Traced again for another size, a function forgets the sizes that differed."""
     function = crf_loss.log_likelihood
     assert crf_loss.compiled(function, 3) is crf_loss.compiled(function, 3)
-    for sizes in ((2, 5, 3), (3, 4, 3), (3, 4, 5), (1, 7, 3)):
+    for sizes in ((2, 5, 3), (3, 4, 5), (1, 7, 3)):
         crf = CRF(sizes[-1])
         assert crf.decode(np.zeros(sizes))[0].shape == sizes[:2]
-        for k in (1, 3, 2):
+        for k in (3, 2):
             assert crf.decode(np.zeros(sizes), k=k)[1].shape == (sizes[0], k)
         expected = sizes[1] * np.log(sizes[2])
         for weights in (sizes[:1], sizes[:2]):

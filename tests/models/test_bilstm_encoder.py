@@ -36,6 +36,7 @@ def test_dropout_is_between_the_layers():
     assert np.abs(one[:, 1] - other[:, 1]).max() > 0.01
 
 
+@pytest.mark.slow
 def test_two_layers_learn_and_come_back(tmp_path):
     model = Tagger(make(num_layers=2, units=8), TAGS, use_crf=False, dropout=0.0)
     model.compile(keras.optimizers.Adam(0.02))

@@ -156,7 +156,11 @@ def tagger(bilm, kind, fine_tune):
 
 @pytest.mark.parametrize(
     "kind, fine_tune",
-    [("character ids", False), ("tokens", False), ("sentences", True)],
+    [
+        ("character ids", False),
+        pytest.param("tokens", False, marks=pytest.mark.slow),
+        pytest.param("sentences", True, marks=pytest.mark.slow),
+    ],
 )
 def test_a_tagger_trains_saves_and_loads(tmp_path, kind, fine_tune):
     _, _, bilm = make_bilm(tmp_path, initial_state="warm")

@@ -123,7 +123,7 @@ def test_dropout_is_in_training_alone():
     assert np.abs(dropped[:, -1] - exact[:, -1]).max() > 0.1
 
 
-@pytest.mark.parametrize("normalization", ["pre", "post"])
+@pytest.mark.parametrize("normalization", [pytest.param("pre", marks=pytest.mark.slow), "post"])
 def test_learns_under_fit_what_only_the_order_tells(normalization):
     """Which of two words comes first, among others."""
     keras.utils.set_random_seed(0)
@@ -142,6 +142,7 @@ def test_learns_under_fit_what_only_the_order_tells(normalization):
     assert found["accuracy"] > 0.95 and np.isfinite(history["loss"]).all()
 
 
+@pytest.mark.slow
 def test_learns_to_tag():
     """Tokens between an opening and a closing one; the CRF alone, on token vectors, has 0.84."""
     keras.utils.set_random_seed(0)

@@ -144,6 +144,7 @@ def test_bfloat16_is_close_to_float32(corpus, tmp_path):
     assert {str(w.dtype) for w in model.trainable_weights} == {"float32"}
 
 
+@pytest.mark.slow
 def test_float16_resumes_with_its_loss_scale(corpus, tmp_path):
     more = [*LEAST, "--precision", "float16"]
     options = {"sizes": [], "validation": False}

@@ -163,6 +163,7 @@ def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
     assert RunFolder.open(run).options["elmo"] == flags[-1]
 
 
+@pytest.mark.slow
 def test_learning_rates_of_their_own(few, tmp_path):
     flags, vectors = few
     more = ["--embedding-learning-rate", "1e-9", "--fine-tune-elmo", "--elmo-learning-rate", "0.01"]
