@@ -35,7 +35,7 @@ demo: install
 	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --min-count 5
 	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
 	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
-	  --num-sampled 1024 --run demo/run --minutes 3
+	  --num-sampled 1024 --run demo/run --minutes 2.5
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
 	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
