@@ -38,6 +38,7 @@ REVIEWS = (
 )
 OWN = "--vectors {inputs}/vectors.txt "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
+FINE_TUNED = "--elmo {inputs}/elmo --fine-tune-elmo --precision bfloat16 "
 BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
 SLSTM = "--encoder slstm --units 150 --num-steps 5 --precision bfloat16 "
 WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
@@ -79,8 +80,7 @@ TABLES = {
             1,
         ),
         "TextCNN, ELMo fine-tuned": (
-            REVIEWS + "--elmo {inputs}/elmo --fine-tune-elmo --no-words --encoder cnn "
-            "--precision bfloat16 --epochs 5",
+            REVIEWS + FINE_TUNED + "--no-words --encoder cnn --epochs 5",
             1,
         ),
     },
@@ -92,6 +92,10 @@ TABLES = {
         "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words --encoder cnn", 1),
         "TextCNN, own vectors, ELMo frozen, window features": (
             TOGETHER + OWN + ELMO_TOGETHER + "--encoder cnn " + WINDOW,
+            1,
+        ),
+        "TextCNN, own vectors, ELMo fine-tuned, window features": (
+            TOGETHER + OWN + FINE_TUNED + "--encoder cnn --epochs 3 " + WINDOW,
             1,
         ),
         "BiLSTM, attention, ELMo frozen": (
