@@ -6,6 +6,7 @@ from tests.catalogue_entry import MASK, RNG, B, Entry, T, normal
 from tfreps import layers, models
 
 WORDS = np.where(MASK, RNG.integers(1, 12, [B, T]), 0).astype("int32")
+SEGMENTS = RNG.integers(0, 3, [B, T]).astype("int32")
 
 
 def words_embedder():
@@ -94,5 +95,36 @@ TRANSFORMERS = {
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BLTD", "BT", "BTD"],
         nested=("embedder",),
+    ),
+    "BertEncoder": Entry(
+        models.BertEncoder,
+        lambda: {
+            "vocabulary_size": 12,
+            "units": 6,
+            "num_layers": 3,
+            "num_heads": 2,
+            "intermediate_dim": 5,
+            "normalization": "pre",
+            "activation": "gelu_tanh",
+            "dropout": 0.2,
+            "attention_dropout": 0.3,
+            "epsilon": 1e-6,
+            "positions": "sinusoidal_articles",
+            "max_positions": 6,
+            "normalize_positions": True,
+            "num_segments": 3,
+            "padding_id": 0,
+            "initializer": "orthogonal_rows",
+            "initializer_range": 0.1,
+            "pooler": False,
+        },
+        {"features": ({"token_ids": WORDS, "segment_ids": SEGMENTS, "mask": MASK}, "BT")},
+        ["BLTD", "BT", "BTD"],  # layer_outputs, mask, sequence_output
+    ),
+    "BertEncoder, as published": Entry(
+        models.BertEncoder,
+        lambda: {"vocabulary_size": 12, "units": 8, "num_layers": 2, "num_heads": 2},
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BLTD", "BT", "BD", "BTD"],
     ),
 }

@@ -23,16 +23,42 @@ def table_rows(table, ids):
     >>> table_rows(tf.constant([[0.0], [7.0], [8.0]]), tf.constant([[2, 2, 1]])).numpy().tolist()
     [[[8.0], [8.0], [7.0]]]
     """
-    distinct, which = tf.unique(tf.reshape(ids, [-1]))  # [U], [N]
     size = table.shape[0]
+    return rows_of_distinct(
+        lambda distinct: tf.gather(tf.convert_to_tensor(table), distinct), ids, size
+    )
+
+
+def rows_of_distinct(look_up, ids, size):
+    """Looks up each of the distinct `ids` once, as `table_rows` does, by any function.
+
+    Args:
+        look_up: function of int `[U]` that returns float `[U, D]`, for example a Keras
+            embedding layer.
+        ids: int, any shape, each in `0..size-1`.
+        size: int. Rows of the table.
+
+    Returns:
+        float, shape `[..., D]`.
+
+    Raises:
+        tf.errors.InvalidArgumentError: for ids out of range, on every device.
+
+    Example:
+    >>> rows_of_distinct(lambda ids: 1.0 / tf.cast(ids[:, None], "float32"), [[2, 4]], 5).numpy()
+    array([[[0.5 ],
+            [0.25]]], dtype=float32)
+    """
+    ids = tf.convert_to_tensor(ids)
+    distinct, which = tf.unique(tf.reshape(ids, [-1]))  # [U], [N]
     in_range = tf.reduce_all(tf.logical_and(distinct >= 0, distinct < size))
     check = tf.debugging.assert_equal(in_range, True, f"ids must lie in 0..{size - 1}")
     with tf.control_dependencies([] if check is None else [check]):
         distinct = tf.identity(distinct)
-    rows = tf.gather(tf.convert_to_tensor(table), distinct)  # [U, D]
+    rows = look_up(distinct)  # [U, D]
     shape = tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0)
     rows = tf.reshape(tf.gather(rows, which), shape)
-    return tf.ensure_shape(rows, [*ids.shape, table.shape[1]])
+    return tf.ensure_shape(rows, [*ids.shape, rows.shape[-1]])
 
 
 def rows_of_short_table(table, ids, message):

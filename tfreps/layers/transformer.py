@@ -160,6 +160,38 @@ OPTIONS = (
 )
 
 
+def read_blocks(blocks, x, mask, training=False, attention=None):
+    """Reads with one block above the other.
+
+        x_l = block_l(x_{l-1})          l = 1 .. L
+
+    Args:
+        blocks: list of `TransformerBlock`.
+        x: float32, shape `[B, T, D]`.
+        mask: bool, shape `[B, T]`.
+        training: bool. Whether dropout is active.
+        attention: list, to which the probabilities of each block are added, float32
+            `[B, H, T, T]`; None where they are not wanted.
+
+    Returns:
+        list of L+1 float32 `[B, T, D]`: `x` and what each block returns.
+
+    Example:
+    >>> block = TransformerBlock(num_heads=2)
+    >>> len(read_blocks([block, block], tf.ones([2, 5, 8]), tf.sequence_mask([5, 2], 5)))
+    3
+    """
+    layers = [x]
+    for block in blocks:
+        if attention is None:
+            x = block(x, mask=mask, training=training)
+        else:
+            x, probabilities = block(x, mask=mask, training=training, return_attention=True)
+            attention.append(probabilities)  # [B, H, T, T]
+        layers.append(x)
+    return layers
+
+
 def layer_norm(epsilon, dim, name):
     """A layer norm over `dim` features in float32, built."""
     norm = keras.layers.LayerNormalization(epsilon=epsilon, dtype="float32", name=name)

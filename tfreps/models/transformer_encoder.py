@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
-from tfreps.layers.transformer import TransformerBlock, layer_norm
+from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
 
 # Options of TransformerBlock that the encoder has by the same names.
 BLOCK_OPTIONS = (
@@ -155,17 +155,9 @@ class TransformerEncoder(keras.Model):
         x = self.embedding_norm(tf.cast(x, "float32"))
         x = x if self.add_positions is None else self.add_positions(x, mask=mask)
         x = tf.where(mask[..., None], self.drop(x, training=training), 0.0)
-        layers = [x]
-        for block in self.blocks:
-            options = {"mask": mask, "training": training}
-            if kept is None:
-                x = block(x, **options)
-            else:
-                x, probabilities = block(x, return_attention=True, **options)
-                kept.append(probabilities)  # [B, H, T, T]
-            layers.append(x)
+        layers = read_blocks(self.blocks, x, mask, training, kept)
         if self.final_norm is not None:
-            layers[-1] = tf.where(mask[..., None], self.final_norm(x), 0.0)
+            layers[-1] = tf.where(mask[..., None], self.final_norm(layers[-1]), 0.0)
         return layers, mask
 
 

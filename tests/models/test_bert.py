@@ -1,0 +1,193 @@
+"""BertEncoder against loops in NumPy, its parameter totals, and what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.models import BertEncoder, Classifier
+
+IDS = np.array([[2, 5, 7, 3], [2, 6, 3, 0], [0, 0, 0, 0]])
+SEGMENTS = np.array([[0, 0, 1, 1], [0, 2, 2, 0], [0, 0, 0, 0]])
+
+
+def make(**kwargs):
+    sizes = {"units": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 12}
+    encoder = BertEncoder(9, **{**sizes, "num_segments": 3, "max_positions": 6, **kwargs})
+    rng = np.random.default_rng(1)
+    for weight in encoder.weights:
+        if "seed" not in weight.path:
+            weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    return encoder
+
+
+def norm(x, layer):
+    x = (x - x.mean()) / math.sqrt(x.var() + layer.epsilon)
+    return x * layer.gamma.numpy() + layer.beta.numpy()
+
+
+def dense(x, layer):
+    return x @ layer.kernel.numpy() + layer.bias.numpy()
+
+
+def gelu(x):
+    return np.array([0.5 * value * (1 + math.erf(value / math.sqrt(2))) for value in x])
+
+
+def block(xs, layer):
+    """Each token reads every token, head by head, then the feed-forward network."""
+    heads = layer.num_heads
+    q, k, v = np.split(np.array([dense(x, layer.attention.query_key_value) for x in xs]), 3, 1)
+    size, out = q.shape[1] // heads, []
+    for i in range(len(xs)):
+        parts = []
+        for h in range(heads):
+            head = slice(h * size, (h + 1) * size)
+            scores = [math.exp(q[i, head] @ k[j, head] / math.sqrt(size)) for j in range(len(xs))]
+            parts.append(sum(s * v[j, head] for j, s in enumerate(scores)) / sum(scores))
+        x = norm(
+            xs[i] + dense(np.concatenate(parts), layer.attention.combine), layer.attention_norm
+        )
+        y = dense(gelu(dense(x, layer.expand)), layer.contract)
+        out.append(norm(x + y, layer.feed_forward_norm))
+    return out
+
+
+def bert(encoder, ids, segments):
+    """One text without padding: layer outputs `[L+1, T, D]` and the pooled vector."""
+    xs = [
+        encoder.token_embedding.embeddings.numpy()[word]
+        + encoder.add_positions.table.numpy()[place]
+        + encoder.segment_embedding.table.numpy()[segment]
+        for place, (word, segment) in enumerate(zip(ids, segments, strict=True))
+    ]
+    layers = [[norm(x, encoder.embedding_norm) for x in xs]]
+    for layer in encoder.blocks:
+        layers.append(block(layers[-1], layer))
+    return np.array(layers), np.tanh(dense(layers[-1][0], encoder.pooler_dense))
+
+
+def test_equals_numpy_text_by_text():
+    encoder = make()
+    out = encoder({"token_ids": IDS, "segment_ids": SEGMENTS})
+    for row, length in enumerate((4, 3)):
+        layers, pooled = bert(encoder, IDS[row, :length], SEGMENTS[row, :length])
+        found = out["layer_outputs"][row, :, :length]
+        np.testing.assert_allclose(found, layers, atol=2e-5)  # sums of float32
+        np.testing.assert_allclose(out["pooled_output"][row], pooled, atol=2e-5)
+        np.testing.assert_array_equal(found[-1], out["sequence_output"][row, :length])
+    assert not out["sequence_output"][2].numpy().any() and not out["mask"][2].numpy().any()
+
+
+def test_without_segments_all_are_the_first_and_a_bare_tensor_will_do():
+    encoder = make()
+    expected = encoder({"token_ids": IDS, "segment_ids": 0 * IDS})["sequence_output"]
+    np.testing.assert_array_equal(encoder(IDS)["sequence_output"], expected)
+
+
+def test_a_mask_takes_the_place_of_the_padding_id():
+    encoder = make(padding_id=8)
+    shifted = np.where(IDS == 0, 8, IDS)
+    expected = encoder({"token_ids": shifted})["sequence_output"]
+    masked = encoder({"token_ids": IDS, "mask": IDS != 0})["sequence_output"]
+    np.testing.assert_array_equal(masked, expected)
+    left = np.array([[0, 0, *IDS[0]]])
+    found = encoder({"token_ids": left, "mask": left != 0})
+    np.testing.assert_allclose(found["sequence_output"][0, 2:], expected[0], atol=1e-6)
+    pooled = encoder({"token_ids": shifted})["pooled_output"]
+    np.testing.assert_allclose(found["pooled_output"][0], pooled[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "total, options",
+    [
+        (109_482_240, {"vocabulary_size": 30_522}),
+        (102_267_648, {"vocabulary_size": 21_128}),
+        (4_385_920, {"vocabulary_size": 30_522, "units": 128, "num_layers": 2, "num_heads": 2}),
+        (
+            23_243_904,  # the articles'
+            {
+                **{"vocabulary_size": 32_162, "units": 384, "num_layers": 6},
+                **{"positions": "sinusoidal_articles", "num_segments": 256},
+            },
+        ),
+    ],
+)
+def test_parameter_totals(total, options):
+    options = {"num_layers": 12, **options}
+    blocks = options["num_layers"]
+    one, two = (BertEncoder(**{**options, "num_layers": n}).count_params() for n in (1, 2))
+    assert one + (blocks - 1) * (two - one) == total
+
+
+def test_attention_is_what_the_blocks_used():
+    encoder = make()
+    attention = encoder.attention({"token_ids": IDS})
+    assert attention.shape == (3, 2, 2, 4, 4)
+    rows = tf.reduce_sum(attention, -1).numpy()
+    np.testing.assert_allclose(rows[0], 1.0, atol=1e-6)
+    np.testing.assert_allclose(rows[1, ..., :3], 1.0, atol=1e-6)
+    assert not rows[1, ..., 3].any() and not rows[2].any()
+
+
+def test_equal_ids_share_one_row_of_the_gradient():
+    encoder = make()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(encoder(np.array([[2, 5, 5, 5]]))["sequence_output"] ** 2)
+    slices = tape.gradient(loss, encoder.token_embedding.embeddings.value)
+    assert sorted(slices.indices.numpy()) == [2, 5]
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method:UserWarning")
+def test_quantises_to_int8_and_takes_lora():
+    encoder = make(units=32, num_heads=4, intermediate_dim=64)
+    exact = encoder(IDS)["sequence_output"].numpy()
+    encoder.blocks[0].expand.enable_lora(2)
+    np.testing.assert_array_equal(encoder(IDS)["sequence_output"], exact)  # B starts as zeros
+    other = make(units=32, num_heads=4, intermediate_dim=64)
+    other.quantize("int8")
+    rough = other(IDS)["sequence_output"].numpy()
+    assert 0 < np.abs(rough - exact).max() < 0.2
+    assert other.token_embedding.dtype_policy.quantization_mode == "int8"
+
+
+def test_in_a_classifier_with_its_pooled_output():
+    model = Classifier(make(), ["bad", "good"], pooling="pooled", dropout=0.0)
+    alone = [model({"token_ids": IDS[:1]}), model({"token_ids": IDS[1:2, :3]})]
+    together = model({"token_ids": IDS})["logits"]
+    for row, out in enumerate(alone):
+        np.testing.assert_allclose(out["logits"][0], together[row], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"vocabulary_size": 0}, "`vocabulary_size` must be at least 1; got 0"),
+        ({"units": 9}, "`num_heads` must divide `units`; got 2 heads for 9 units"),
+        ({"num_layers": 0}, "`num_layers` must be at least 1"),
+        ({"positions": "relative"}, "`positions` must be one of learned, sinusoidal"),
+        ({"activation": "swish"}, "`activation` must be one of gelu, gelu_tanh, relu"),
+        ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1"),
+        ({"initializer": "ones"}, "`initializer` must be one of"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        BertEncoder(
+            **{"vocabulary_size": 9, "units": 8, "num_heads": 2, "num_layers": 1, **options}
+        )
+
+
+def test_inputs_out_of_range():
+    encoder = make()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="ids must lie in 0..8"):
+        encoder(np.array([[2, 9]]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="segment ids must lie in 0..2"):
+        encoder({"token_ids": IDS, "segment_ids": SEGMENTS + 1})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than there are"):
+        encoder(np.full([1, 7], 5))
+    with pytest.raises(ValueError, match="must have `token_ids`; got \\['ids'\\]"):
+        encoder({"ids": IDS})
+    with pytest.raises(ValueError, match="`mask` must have the shape of the token ids"):
+        encoder({"token_ids": IDS, "mask": IDS[0] != 0})

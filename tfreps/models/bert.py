@@ -1,0 +1,222 @@
+"""BertEncoder: the Transformer encoder of BERT, and of the articles' models."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.attention import kernel_initializer
+from tfreps.layers.orthogonal_rows import table_initializer
+from tfreps.layers.pooling import Pooling
+from tfreps.layers.position_embedding import KINDS, PositionEmbedding
+from tfreps.layers.segment_embedding import SegmentEmbedding
+from tfreps.layers.table_rows import rows_of_distinct
+from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
+
+BLOCK_OPTIONS = (
+    *("num_heads", "intermediate_dim", "normalization", "activation"),
+    *("dropout", "attention_dropout", "epsilon", "initializer_range"),
+)
+OPTIONS = (
+    *("vocabulary_size", "units", "num_layers", *BLOCK_OPTIONS, "positions", "max_positions"),
+    *("normalize_positions", "num_segments", "padding_id", "initializer", "pooler"),
+)
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class BertEncoder(keras.Model):
+    """Reads token ids, and segment ids, with `num_layers` Transformer blocks.
+
+        x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
+        x_l = block_l(x_{l-1})          l = 1 .. num_layers
+        pooled_output = tanh(x_L of the first token @ pooler_kernel + pooler_bias)
+
+    The defaults are BERT-base, but for the vocabulary.
+
+    Args:
+        vocabulary_size: int. Rows of the token table.
+        units: int. Width of the vectors; `num_heads` must divide it.
+        num_layers, num_heads, intermediate_dim, normalization, activation, epsilon,
+            initializer_range: as in `TransformerBlock`. With `normalization="pre"` a layer norm
+            follows the last block.
+        dropout: float in [0, 1). Of `x_0` and of what each block adds, in training.
+        attention_dropout: float in [0, 1). Of the attention probabilities, in training.
+        positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_articles"`, see
+            `PositionEmbedding`.
+        max_positions: int. Of `"learned"`: the longest text in tokens.
+        normalize_positions: bool. `normalize_rows` of `PositionEmbedding`.
+        num_segments: int. Kinds of segments: 2 in BERT, 256 in the articles' models.
+        padding_id: int. The id that is no token, where no mask is given.
+        initializer: of the three tables: `"truncated_normal"` or `"orthogonal_rows"`.
+        pooler: bool. Whether there is a `pooled_output`.
+
+    Call arguments:
+        features: dict with `token_ids` int `[B, T]`; if present `segment_ids` int `[B, T]`
+            (all 0 without) and `mask` bool `[B, T]`, True on real tokens (where
+            `token_ids != padding_id` without); or the token ids alone.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, units]`, zero on padding; `mask` bool
+        `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, units]`, `x_0` first; and with
+        a pooler `pooled_output` float32 `[B, units]`.
+
+    Masking: what is masked is as good as not there, and positions count real tokens alone. With
+    padding at the end that is what the originals do; they count columns.
+
+    Raises:
+        ValueError: for options out of range, features without `token_ids`, or of other shapes.
+        tf.errors.InvalidArgumentError: for ids out of range, or a text longer than learned
+            positions.
+
+    Reference: Devlin et al., 2019, "BERT"; aespresso/a_journey_into_math_of_ml,
+    "models/bert_model.py".
+
+    Example:
+    >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=2, num_heads=2)
+    >>> out = bert({"token_ids": tf.constant([[2, 5, 3, 0]])})
+    >>> out["sequence_output"].shape, out["pooled_output"].shape
+    (TensorShape([1, 4, 8]), TensorShape([1, 8]))
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        units=768,
+        num_layers=12,
+        num_heads=12,
+        intermediate_dim=None,
+        normalization="post",
+        activation="gelu",
+        dropout=0.1,
+        attention_dropout=0.1,
+        epsilon=1e-12,
+        positions="learned",
+        max_positions=512,
+        normalize_positions=False,
+        num_segments=2,
+        padding_id=0,
+        initializer="truncated_normal",
+        initializer_range=0.02,
+        pooler=True,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        options = {**locals()}
+        for name in OPTIONS:
+            setattr(self, name, options[name])
+        _check(self)
+        # Layers.
+        tables = {"initializer": initializer, "initializer_range": initializer_range}
+        self.token_embedding = keras.layers.ReversibleEmbedding(
+            vocabulary_size,
+            units,
+            embeddings_initializer=table_initializer(initializer, initializer_range),
+            dtype=self.dtype_policy,
+            name="token_embedding",
+        )
+        self.token_embedding.build((None,))
+        self.add_positions = PositionEmbedding(
+            positions, max_positions, normalize_positions, **tables, name="positions"
+        )
+        self.add_positions.build((None, None, units))
+        self.segment_embedding = SegmentEmbedding(num_segments, units, **tables, name="segments")
+        self.segment_embedding.build((None, None))
+        self.embedding_norm = layer_norm(epsilon, units, "embedding_norm")
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.blocks = [self._block(number) for number in range(num_layers)]
+        self.final_norm = self.pooler_dense = None
+        if normalization == "pre":
+            self.final_norm = layer_norm(epsilon, units, "final_norm")
+        if pooler:
+            self.first = Pooling("first", name="first")
+            self.first.build((None, None, units))
+            self.pooler_dense = self._dense("pooler_dense")
+        self.output_dim = units
+        self.pooled_dim = units if pooler else None
+        self.supports_jit = False  # tf.unique has no static shape
+        self.built = True
+
+    def call(self, features, training=False):
+        layers, mask = self._read(features, training)
+        outputs = {"sequence_output": layers[-1], "mask": mask}
+        outputs["layer_outputs"] = tf.stack(layers, axis=1)  # [B, L+1, T, D]
+        if self.pooler_dense is not None:
+            v = self.pooler_dense(self.first(layers[-1], mask=mask))  # [B, D]
+            outputs["pooled_output"] = tf.tanh(tf.cast(v, "float32"))
+        return outputs
+
+    def attention(self, features):
+        """How much each token reads of each other.
+
+        Args:
+            features: dict, as of a call.
+
+        Returns:
+            float32, shape `[B, num_layers, num_heads, T, T]` (from, to): rows of real tokens
+            add up to 1, those and columns of padding are zero.
+        """
+        kept = []
+        self._read(features, False, kept)
+        return tf.stack(kept, axis=1)
+
+    def get_config(self):
+        return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
+
+    def _read(self, features, training, kept=None):
+        """What goes into each block and comes out of the last; attention is put into `kept`."""
+        ids, segment_ids, mask = self._inputs(features)
+        x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, D]
+        x = self.add_positions(tf.cast(x, "float32"), mask=mask)
+        x = self.embedding_norm(x + self.segment_embedding(segment_ids))
+        x = tf.where(mask[..., None], self.drop(x, training=training), 0.0)
+        layers = read_blocks(self.blocks, x, mask, training, kept)
+        if self.final_norm is not None:
+            layers[-1] = tf.where(mask[..., None], self.final_norm(layers[-1]), 0.0)
+        return layers, mask
+
+    def _inputs(self, features):
+        features = features if isinstance(features, dict) else {"token_ids": features}
+        if "token_ids" not in features:
+            raise ValueError(f"`features` must have `token_ids`; got {sorted(features)}.")
+        ids = tf.convert_to_tensor(features["token_ids"])
+        others = []
+        for name, default in ("segment_ids", tf.zeros_like(ids)), ("mask", ids != self.padding_id):
+            given = features.get(name)
+            other = default if given is None else tf.cast(given, default.dtype)
+            if not other.shape.is_compatible_with(ids.shape):
+                raise ValueError(
+                    f"`{name}` must have the shape of the token ids, {ids.shape}; "
+                    f"got {other.shape}."
+                )
+            others.append(other)
+        return ids, *others
+
+    def _block(self, number):
+        options = {name: getattr(self, name) for name in BLOCK_OPTIONS}
+        block = TransformerBlock(**options, dtype=self.dtype_policy, name=f"block_{number}")
+        block.build((None, None, self.units))
+        return block
+
+    def _dense(self, name):
+        kernel = kernel_initializer(self.initializer_range)
+        policy = self.dtype_policy
+        dense = keras.layers.Dense(self.units, kernel_initializer=kernel, dtype=policy, name=name)
+        dense.build((None, self.units))
+        return dense
+
+
+def _check(encoder):
+    for name in "vocabulary_size", "units", "num_layers", "num_heads":
+        if getattr(encoder, name) < 1:
+            raise ValueError(f"`{name}` must be at least 1; got {getattr(encoder, name)}.")
+    if encoder.units % encoder.num_heads:
+        raise ValueError(
+            f"`num_heads` must divide `units`; got {encoder.num_heads} heads for "
+            f"{encoder.units} units."
+        )
+    if encoder.positions not in KINDS:
+        raise ValueError(
+            f"`positions` must be one of {', '.join(KINDS)}; got {encoder.positions!r}."
+        )
+    if not 0 <= encoder.dropout < 1:
+        raise ValueError(f"`dropout` must be at least 0 and below 1; got {encoder.dropout}.")
