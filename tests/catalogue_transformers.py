@@ -8,9 +8,19 @@ from tfreps import layers, models
 WORDS = np.where(MASK, RNG.integers(1, 12, [B, T]), 0).astype("int32")
 SEGMENTS = RNG.integers(0, 3, [B, T]).astype("int32")
 
+MASKED = {
+    **{"token_ids": WORDS, "segment_ids": SEGMENTS % 2, "mask": MASK},
+    "masked_positions": np.array([[4, 1, 0], [1, 0, 0], [0, 0, 0]], "int32"),
+}
+MASKED_AXES = {name: "BM" if name == "masked_positions" else "BT" for name in MASKED}
+
 
 def words_embedder():
     return models.TokenEmbedder(vocabulary_size=11, embedding_dim=4)
+
+
+def small_bert(**options):
+    return models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2, **options)
 
 
 TRANSFORMERS = {
@@ -126,5 +136,22 @@ TRANSFORMERS = {
         lambda: {"vocabulary_size": 12, "units": 8, "num_layers": 2, "num_heads": 2},
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BLTD", "BT", "BD", "BTD"],
+    ),
+    "BertPretrainer": Entry(
+        models.BertPretrainer,
+        lambda: {
+            "encoder": small_bert(activation="gelu_tanh", pooler=False),
+            "next_sentence": False,
+        },
+        {"features": (MASKED, MASKED_AXES)},
+        ["BMV"],
+        nested=("encoder",),
+    ),
+    "BertPretrainer, next sentences too": Entry(
+        models.BertPretrainer,
+        lambda: {"encoder": small_bert()},
+        {"features": (MASKED, MASKED_AXES)},
+        ["BK", "BMV"],
+        nested=("encoder",),
     ),
 }

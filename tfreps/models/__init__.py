@@ -5,6 +5,7 @@ from tfreps.backend import require_tensorflow_backend
 require_tensorflow_backend()
 
 from tfreps.models.bert import BertEncoder  # noqa: E402
+from tfreps.models.bert_pretrainer import BertPretrainer  # noqa: E402
 from tfreps.models.bilm import BiLM  # noqa: E402
 from tfreps.models.bilm_pretrainer import BiLMPretrainer  # noqa: E402
 from tfreps.models.bilstm_encoder import BiLSTMEncoder  # noqa: E402
@@ -20,6 +21,7 @@ from tfreps.models.window_encoder import WindowEncoder  # noqa: E402
 
 __all__ = [
     "BertEncoder",
+    "BertPretrainer",
     "BiLM",
     "BiLMPretrainer",
     "BiLSTMEncoder",

@@ -1,0 +1,156 @@
+"""BertPretrainer against NumPy: loss, its gradient, the metrics; and what it refuses."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.models.test_bert import IDS, SEGMENTS, dense, gelu, make, norm
+from tfreps.models import BertPretrainer
+
+FEATURES = {
+    "token_ids": IDS,
+    "segment_ids": SEGMENTS,
+    "masked_positions": np.array([[2, 1], [1, 0], [0, 0]]),
+    "masked_ids": np.array([[7, 5], [6, 0], [0, 0]]),
+    "masked_weights": np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]], "float32"),
+    "next_sentence_labels": np.array([1, 0, 0]),
+}
+
+
+def pretrainer(next_sentence=True, **options):
+    """All dropout off, all weights random."""
+    encoder = make(dropout=0.0, attention_dropout=0.0, pooler=next_sentence, **options)
+    model = BertPretrainer(encoder, next_sentence, dtype=encoder.dtype_policy)
+    rng = np.random.default_rng(2)
+    for layer in (model.transform, model.transform_norm, model.next_sentence_dense):
+        for weight in layer.weights if layer else ():
+            weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    model.token_bias.assign(rng.normal(scale=0.5, size=9))
+    return model
+
+
+def nll(logits, target):
+    return np.log(np.exp(logits).sum()) - logits[target]
+
+
+def scores(model, features):
+    """Per masked token and per text: (NLL, whether the best is right), by loops."""
+    read = model.encoder(features)
+    table = model.encoder.token_embedding.embeddings.numpy()
+    masked, sentences = [], []
+    for row, positions in enumerate(features["masked_positions"]):
+        for m, position in enumerate(positions):
+            if features["masked_weights"][row, m]:
+                h = read["sequence_output"].numpy()[row, position]
+                v = norm(gelu(dense(h, model.transform)), model.transform_norm)
+                logits = table @ v + model.token_bias.numpy()
+                target = features["masked_ids"][row, m]
+                masked.append((nll(logits, target), logits.argmax() == target))
+        if model.next_sentence:
+            logits = dense(read["pooled_output"].numpy()[row], model.next_sentence_dense)
+            target = features["next_sentence_labels"][row]
+            sentences.append((nll(logits, target), logits.argmax() == target))
+    return np.array(masked), np.array(sentences)
+
+
+def loss_of(model):
+    return model.compute_loss(FEATURES, y_pred=model(FEATURES))
+
+
+@pytest.mark.parametrize("next_sentence", [True, False])
+def test_loss_and_metrics_equal_numpy(next_sentence):
+    model = pretrainer(next_sentence)
+    model.compile("sgd")
+    masked, sentences = scores(model, FEATURES)
+    expected = masked[:, 0].mean() + (sentences[:, 0].mean() if next_sentence else 0.0)
+    np.testing.assert_allclose(loss_of(model), expected, rtol=1e-5)
+    figures = {name: float(value) for name, value in model.get_metrics_result().items()}
+    assert figures.pop("loss") == 0.0  # that is for `fit` to count
+    wanted = {"masked_loss": masked[:, 0].mean(), "masked_accuracy": masked[:, 1].mean()}
+    wanted["masked_perplexity"] = np.exp(masked[:, 0].mean())
+    if next_sentence:
+        wanted["next_sentence_loss"] = sentences[:, 0].mean()
+        wanted["next_sentence_accuracy"] = sentences[:, 1].mean()
+    assert figures == pytest.approx(wanted, rel=1e-5)
+
+
+def test_gradients_equal_differences():
+    model = pretrainer()
+    weights = [
+        model.encoder.token_embedding.embeddings,
+        *(model.token_bias, model.transform.kernel, model.transform_norm.gamma),
+        *(model.next_sentence_dense.kernel, model.encoder.pooler_dense.bias),
+        model.encoder.blocks[0].expand.kernel,
+    ]
+    with tf.GradientTape() as tape:
+        loss = loss_of(model)
+    gradients = tape.gradient(loss, [weight.value for weight in weights])
+
+    def numpy_loss():
+        masked, sentences = scores(model, FEATURES)
+        return masked[:, 0].mean() + sentences[:, 0].mean()
+
+    rng, step = np.random.default_rng(3), 1e-2
+    for weight, gradient in zip(weights, gradients, strict=True):
+        value, along = weight.numpy(), rng.normal(size=weight.shape)
+        along /= np.linalg.norm(along)
+        around = []
+        for sign in (1, -1):
+            weight.assign(value + sign * step * along)
+            around.append(numpy_loss())
+        weight.assign(value)
+        expected = (around[0] - around[1]) / (2 * step)
+        found = (tf.convert_to_tensor(gradient).numpy() * along).sum()
+        np.testing.assert_allclose(found, expected, rtol=2e-2, atol=2e-4, err_msg=weight.path)
+
+
+def test_fit_learns():
+    model = pretrainer(units=16, num_layers=1)
+    data = tf.data.Dataset.from_tensor_slices(FEATURES).repeat(20).batch(2)
+    model.compile(keras.optimizers.Adam(1e-2), jit_compile=False)
+    history = model.fit(data, epochs=2, verbose=0).history
+    assert history["masked_loss"][1] < 0.5 * history["masked_loss"][0]
+    assert len(history) == 6
+
+
+def test_means_do_not_depend_on_batches():
+    model = pretrainer()
+    model.compile("sgd")
+    loss_of(model)
+    together = model.get_metrics_result()
+    model.reset_metrics()
+    for row in range(3):
+        alone = {name: value[row : row + 1] for name, value in FEATURES.items()}
+        model.compute_loss(alone, y_pred=model(alone))
+    for name, value in model.get_metrics_result().items():
+        np.testing.assert_allclose(value, together[name], rtol=1e-5)
+
+
+def test_bfloat16_keeps_weights_and_loss_in_float32():
+    exact, rough = pretrainer(), pretrainer(dtype="mixed_bfloat16")
+    rough.set_weights(exact.get_weights())
+    loss = loss_of(rough)
+    assert loss.dtype == tf.float32 and rough(FEATURES)["token_logits"].dtype == tf.float32
+    assert loss != loss_of(exact)
+    np.testing.assert_allclose(loss, loss_of(exact), rtol=0.03)
+
+
+def test_batches_without_masked_tokens_count_nothing():
+    model = pretrainer(False)
+    features = {**FEATURES, "masked_weights": np.zeros([3, 2], "float32")}
+    assert model.compute_loss(features, y_pred=model(features)) == 0.0
+    none = {**FEATURES, "masked_positions": np.zeros([3, 0], "int32")}
+    assert model(none)["token_logits"].shape == (3, 0, 9)
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="make it with `pooler=True`, or say `next_sentence=F"):
+        BertPretrainer(make(pooler=False))
+    model = pretrainer()
+    with pytest.raises(ValueError, match="must have `masked_positions`; got \\['token_ids'\\]"):
+        model({"token_ids": IDS})
+    with pytest.raises(ValueError, match="must have `masked_positions`; got EagerTensor"):
+        model(IDS)
+    with pytest.raises(ValueError, match="must have `masked_ids`"):
+        model.compute_loss({"token_ids": IDS}, y_pred={})

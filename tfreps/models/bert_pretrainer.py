@@ -1,0 +1,159 @@
+"""BertPretrainer: a BertEncoder that learns to restore hidden tokens and to tell what follows."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.attention import kernel_initializer
+from tfreps.layers.products import dense_of_tokens
+from tfreps.layers.transformer import ACTIVATIONS, layer_norm
+from tfreps.metrics import Perplexity
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class BertPretrainer(keras.Model):
+    """BERT's two tasks over one encoder: a masked language model, and next sentences.
+
+        h_m = sequence_output at the m-th masked position
+        v_m = transform_norm(activation(h_m @ transform_kernel + transform_bias))
+        token_logits_m = v_m @ token_table^T + token_bias
+        next_sentence_logits = pooled_output @ next_sentence_kernel + next_sentence_bias
+
+        loss = sum_m w_m NLL(masked_ids_m) / sum_m w_m  +  mean_b NLL(next_sentence_labels_b)
+
+    The token table is the encoder's, and the vocabulary is scored at masked positions alone. For
+    the stock `fit` on batches as from `tfreps.data.MaskedLMBatches`: the targets are among the
+    features, and `compile` is given an optimiser only.
+
+    Args:
+        encoder: `BertEncoder`; with a pooler if sentences are told apart.
+        next_sentence: bool. Whether there is the second task.
+
+    Call arguments:
+        features: dict of what the encoder reads (`token_ids` int `[B, T]`, `segment_ids`,
+            `mask`) and `masked_positions` int `[B, M]`, places in 0..T-1. For the loss also
+            `masked_ids` int `[B, M]`, the tokens that stood there; `masked_weights` float
+            `[B, M]`, 0 on filler (1 without); and `next_sentence_labels` int `[B]`.
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `token_logits` float32 `[B, M, V]` and, with `next_sentence`,
+        `next_sentence_logits` float32 `[B, 2]`.
+
+    Metrics: `loss`; `masked_loss`, the mean of the first term per masked token, and
+    `masked_perplexity`, its `exp`; `masked_accuracy`; `next_sentence_loss` and
+    `next_sentence_accuracy` per text. Whatever the batches, each is a mean over all that was seen;
+    only `loss` is a mean over batches.
+
+    Masking: padding is the encoder's matter; of masked positions the weight decides.
+
+    Raises:
+        ValueError: for `next_sentence` with an encoder that has no pooler, and features that lack
+            what is needed.
+
+    Reference: Devlin et al., 2019, "BERT"; google-research/bert, "run_pretraining.py".
+
+    Example:
+    >>> from tfreps.models import BertEncoder
+    >>> encoder = BertEncoder(vocabulary_size=9, units=8, num_layers=1, num_heads=2)
+    >>> model = BertPretrainer(encoder)
+    >>> ids, positions = tf.constant([[2, 4, 7, 3]]), tf.constant([[1]])
+    >>> features = {"token_ids": ids, "masked_positions": positions}
+    >>> out = model(features)
+    >>> out["token_logits"].shape, out["next_sentence_logits"].shape
+    (TensorShape([1, 1, 9]), TensorShape([1, 2]))
+    """
+
+    def __init__(self, encoder, next_sentence=True, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if next_sentence and encoder.pooler_dense is None:
+            raise ValueError(
+                "`next_sentence` reads the pooled output, and this encoder has none: make it with "
+                "`pooler=True`, or say `next_sentence=False`."
+            )
+        # Options.
+        self.encoder = encoder
+        self.next_sentence = next_sentence
+        # Layers.
+        self.transform = self._dense(encoder.units, "transform")
+        self.transform_norm = layer_norm(encoder.epsilon, encoder.units, "transform_norm")
+        self.token_bias = self.add_weight(
+            name="token_bias", shape=(encoder.vocabulary_size,), initializer="zeros", autocast=False
+        )
+        self.next_sentence_dense = self._dense(2, "next_sentence_dense") if next_sentence else None
+        # Metrics. Doubles: a float32 sum stops counting at 2^24.
+        self.masked_perplexity = Perplexity(name="masked_perplexity")
+        names = ["masked_loss", "masked_accuracy"]
+        names += ["next_sentence_loss", "next_sentence_accuracy"] if next_sentence else []
+        self.means = {name: keras.metrics.Mean(name=name, dtype="float64") for name in names}
+        self.supports_jit = False  # nor does the encoder
+        self.built = True
+
+    def call(self, features, training=False):
+        read = self.encoder(features, training=training)
+        positions = _get(features, "masked_positions")
+        x = tf.gather(read["sequence_output"], positions, batch_dims=1)  # [B, M, D]
+        x = tf.cast(dense_of_tokens(self.transform, x), "float32")
+        x = self.transform_norm(ACTIVATIONS[self.encoder.activation](x))
+        outputs = {"token_logits": self._token_logits(x)}
+        if self.next_sentence_dense is not None:
+            logits = self.next_sentence_dense(read["pooled_output"])  # [B, 2]
+            outputs["next_sentence_logits"] = tf.cast(logits, "float32")
+        return outputs
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        ids = tf.cast(_get(x, "masked_ids"), "int32")  # [B, M]
+        weights = x.get("masked_weights")
+        weights = tf.ones_like(ids, "float32") if weights is None else tf.cast(weights, "float32")
+        nll, hits = _score(y_pred["token_logits"], ids)
+        loss = tf.reduce_sum(nll * weights) / tf.maximum(tf.reduce_sum(weights), 1e-5)
+        self.masked_perplexity.update_state(nll, weights > 0)
+        self._update("masked", nll, hits, weights)
+        if self.next_sentence_dense is not None:
+            labels = tf.cast(_get(x, "next_sentence_labels"), "int32")  # [B]
+            nll, hits = _score(y_pred["next_sentence_logits"], labels)
+            loss += tf.reduce_sum(nll) / tf.maximum(tf.cast(tf.size(nll), "float32"), 1.0)
+            self._update("next_sentence", nll, hits)
+        return loss
+
+    def get_config(self):
+        encoder = keras.saving.serialize_keras_object(self.encoder)
+        return {**super().get_config(), "encoder": encoder, "next_sentence": self.next_sentence}
+
+    @classmethod
+    def from_config(cls, config):
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        return cls(**{**config, "encoder": encoder})
+
+    def _token_logits(self, x):
+        units, size = self.encoder.units, self.encoder.vocabulary_size
+        flat = tf.ensure_shape(tf.reshape(x, [-1, units]), [None, units])  # [B*M, D]
+        flat = tf.cast(flat, self.compute_dtype)
+        logits = tf.cast(self.encoder.token_embedding(flat, reverse=True), "float32")  # [B*M, V]
+        logits += tf.convert_to_tensor(self.token_bias)
+        logits = tf.reshape(logits, [*tf.unstack(tf.shape(x)[:2]), size])
+        return tf.ensure_shape(logits, [x.shape[0], x.shape[1], size])  # [B, M, V]
+
+    def _update(self, task, nll, hits, weights=None):
+        self.means[f"{task}_loss"].update_state(nll, sample_weight=weights)
+        self.means[f"{task}_accuracy"].update_state(hits, sample_weight=weights)
+
+    def _dense(self, units, name):
+        kernel = kernel_initializer(self.encoder.initializer_range)
+        policy = self.dtype_policy
+        dense = keras.layers.Dense(units, kernel_initializer=kernel, dtype=policy, name=name)
+        dense.build((None, self.encoder.units))
+        return dense
+
+
+def _get(features, name):
+    if not isinstance(features, dict) or name not in features:
+        found = sorted(features) if isinstance(features, dict) else type(features).__name__
+        raise ValueError(f"`features` must have `{name}`; got {found}.")
+    return tf.convert_to_tensor(features[name])
+
+
+def _score(logits, targets):
+    """NLL of each target, and whether it has the highest logit: float32, shape of the targets."""
+    nll = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+    best = tf.argmax(logits, axis=-1, output_type="int32")
+    return nll, tf.cast(best == targets, "float32")
