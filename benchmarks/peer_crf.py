@@ -1,23 +1,19 @@
 """Times pytorch-crf on request: the other side of benchmarks/taggers.py, in its own environment.
 
-    peers/bin/python benchmarks/peer_crf.py loss 32 50 9 1.0
+    peers/bin/python -m benchmarks.peer_crf loss 32 50 9 1.0
 
 Reads a number of batches from each line of standard input and answers with a JSON list of their
 seconds. Before the first it chooses the number of threads with which it is fastest.
 """
 
-import json
 import sys
-import time
+
+from benchmarks.peer_loop import answer
 
 
 def main(argv=None):
     task, *sizes, scale = sys.argv[1:] if argv is None else argv
-    call, set_threads = prepare(task, *(int(size) for size in sizes), float(scale))
-    set_threads(fastest(call, set_threads))
-    print(json.dumps("ready"), flush=True)
-    for line in sys.stdin:
-        print(json.dumps([seconds(call) for _ in range(int(line))]), flush=True)
+    answer(*prepare(task, *(int(size) for size in sizes), float(scale)))
     return 0
 
 
@@ -40,21 +36,6 @@ def prepare(task, batch, length, num_tags, scale):
     return {"loss": loss, "viterbi": lambda: crf.decode(emissions, mask)}[task], (
         torch.set_num_threads
     )
-
-
-def fastest(call, set_threads, choices=(1, 2)):
-    """The number of threads of the quickest batch; ties go to the smaller."""
-    times = {}
-    for threads in choices:
-        set_threads(threads)
-        times[threads] = min(seconds(call) for _ in range(5))
-    return min(times, key=times.get)
-
-
-def seconds(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -11,13 +11,12 @@ threads that suits it. A loss is timed with its gradient, inside a plain graph, 
 """
 
 import argparse
-import contextlib
 import json
-import pathlib
 import statistics
 import subprocess
 import sys
-import time
+
+from benchmarks.in_turns import in_turns
 
 # name: (what, sentences, tokens, tags, how, ratio to the peer to reach)
 ROWS = {
@@ -35,8 +34,6 @@ ROWS = {
     "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}, 2.0),
     "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}, 3.0),
 }
-TURNS = 8
-PEER = pathlib.Path(__file__).with_name("peer_crf.py")
 
 
 def main(argv=None):
@@ -76,47 +73,17 @@ def measure(name, repeats, peer_python=None):
     what, sentences, tokens, tags, how, goal = ROWS[name]
     make = {"loss": make_loss, "viterbi": make_viterbi}[what]
     call = make(sentences, tokens, tags, **how)
-    with contextlib.ExitStack() as stack:
-        peer = None
-        if peer_python:
-            sizes = [str(size) for size in (sentences, tokens, tags)]
-            arguments = [what, *sizes, str(how.get("scale", 1.0))]
-            peer = stack.enter_context(peer_process(peer_python, arguments))
-        for _ in range(5):
-            call()  # traces and compiles, and fills the caches
-        ours, theirs = [], []
-        for _ in range(TURNS):
-            number = max(repeats // TURNS, 1)
-            ours += [seconds(call) for _ in range(number)]
-            theirs += peer(number) if peer else []
+    command = None
+    if peer_python:
+        sizes = [str(size) for size in (sentences, tokens, tags)]
+        command = [peer_python, "-m", "benchmarks.peer_crf", what, *sizes]
+        command.append(str(how.get("scale", 1.0)))
+    ours, theirs = in_turns(call, repeats, command)
     result = {"row": name, "tokens_per_second": sentences * tokens / statistics.median(ours)}
     if theirs:
         result["peer_tokens_per_second"] = sentences * tokens / statistics.median(theirs)
         result["ratio"] = statistics.median(theirs) / statistics.median(ours)
     return {**result, "to_reach": goal}
-
-
-@contextlib.contextmanager
-def peer_process(python, arguments):
-    """A function that has the peer time so many batches, and returns their seconds."""
-    command = [python, str(PEER), *arguments]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-
-        def answer():
-            line = process.stdout.readline()
-            if not line:
-                raise OSError(f"The peer ended without an answer: {' '.join(command)}")
-            return json.loads(line)
-
-        def batches(number):
-            print(number, file=process.stdin, flush=True)
-            return answer()
-
-        answer()
-        yield batches
-        process.stdin.close()
 
 
 def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
@@ -159,12 +126,6 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     emissions = scale * np.random.default_rng(0).normal(size=[sentences, tokens, tags])
     crf.build(emissions.shape)
     return tf.constant(emissions, "float32"), tf.ones([sentences, tokens], "bool"), crf
-
-
-def seconds(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def print_table(results):

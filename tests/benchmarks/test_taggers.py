@@ -1,16 +1,6 @@
-import sys
-
 import pytest
 
 from benchmarks import taggers
-
-# A peer without torch: answers at once, and always takes a second.
-STUB = """
-import json, sys
-print(json.dumps("ready"), flush=True)
-for line in sys.stdin:
-    print(json.dumps([1.0] * int(line)), flush=True)
-"""
 
 
 @pytest.fixture
@@ -26,21 +16,19 @@ def test_measures_a_row(small, name):
     assert result["to_reach"] == taggers.ROWS[name][-1] and "ratio" not in result
 
 
-def test_a_ratio_is_of_medians(small, monkeypatch, tmp_path):
-    monkeypatch.setattr(taggers, "PEER", tmp_path / "peer.py")
-    taggers.PEER.write_text(STUB)
-    monkeypatch.setattr(taggers, "seconds", lambda call: 0.25)
-    result = taggers.measure("viterbi-graph-32x50x9", 8, sys.executable)
+def test_a_ratio_is_of_medians(small, monkeypatch, capsys):
+    commands = []
+
+    def in_turns(call, repeats, command):
+        commands.append(command)
+        return [0.25, 0.25, 9.0], [1.0, 1.0, 0.1]
+
+    monkeypatch.setattr(taggers, "in_turns", in_turns)
+    result = taggers.measure("viterbi-graph-32x50x9", 8, "PYTHON")
     assert result["ratio"] == 4.0 and result["peer_tokens_per_second"] == 6.0
+    assert commands == [["PYTHON", "-m", "benchmarks.peer_crf", "viterbi", "2", "3", "4", "1.0"]]
     taggers.print_table([result])
-
-
-def test_a_peer_that_ends_is_an_error(monkeypatch, tmp_path):
-    monkeypatch.setattr(taggers, "PEER", tmp_path / "peer.py")
-    taggers.PEER.write_text("raise SystemExit(1)")
-    with pytest.raises(OSError, match="without an answer"):
-        with taggers.peer_process(sys.executable, ["loss"]):
-            pass
+    assert "| 24 | 6 | 4.0 | 2.0 |" in capsys.readouterr().out
 
 
 def test_the_rows_of_the_issue_are_there():
