@@ -1,0 +1,146 @@
+"""Measures BERT: tokens per second, and their ratio to those of other projects.
+
+    python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
+    python3 -m venv keras-hub && keras-hub/bin/pip install keras-hub tensorflow tensorflow-text
+    python -m benchmarks.bert --torch-python peers/bin/python \\
+        --keras-hub-python keras-hub/bin/python
+
+Random weights in the published shapes, 128 tokens a text without padding. Each row runs in a
+process of its own; each peer works in a process beside it, in turns of a few batches, so that
+whatever else the machine does slows both: the ratio of the medians is the figure that counts.
+Transformers has the number of threads that suits it. Training is masked-LM steps with Adam, 20 of
+128 tokens masked, without the second task.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+
+from benchmarks.in_turns import in_turns
+
+SHAPES = {
+    "base": {"vocabulary_size": 30522, "units": 768, "num_layers": 12, "num_heads": 12},
+    "articles": {"vocabulary_size": 32162, "units": 384, "num_layers": 6, "num_heads": 12},
+}
+PEERS = "transformers", "keras_hub"
+LENGTH, MASKED = 128, 20
+# name: (task, shape, texts, precision, ratio to reach: to this peer, or to the faster)
+ROWS = {
+    "base-8x128-float32": ("encode", "base", 8, "float32", (1.15, "keras_hub")),
+    "base-8x128-bfloat16": ("encode", "base", 8, "mixed_bfloat16", (1.6, "keras_hub")),
+    "articles-8x128-float32": ("encode", "articles", 8, "float32", (1.4, "keras_hub")),
+    "articles-8x128-bfloat16": ("encode", "articles", 8, "mixed_bfloat16", (1.4, "keras_hub")),
+    "mlm-32x128-float32": ("train", "articles", 32, "float32", (1.5, "faster")),
+    "mlm-32x128-bfloat16": ("train", "articles", 32, "mixed_bfloat16", (1.5, "faster")),
+}
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    if options.row:
+        print(json.dumps(measure(options.row, options.repeats, pythons(options))))
+        return 0
+    results = []
+    for name in ROWS:
+        if options.only in name:
+            command = [sys.executable, "-m", "benchmarks.bert", "--row", name]
+            command += ["--repeats", str(options.repeats)]
+            for peer, python in pythons(options).items():
+                command += [f"--{FLAGS[peer]}", python]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+            results.append(json.loads(done.stdout.splitlines()[-1]))
+            print(json.dumps(results[-1]), flush=True)
+    print_table(results)
+    return 0
+
+
+FLAGS = {"transformers": "torch-python", "keras_hub": "keras-hub-python"}
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bert", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
+    parser.add_argument("--repeats", type=int, default=24, help="timed batches of each row (24)")
+    for peer, flag in FLAGS.items():
+        parser.add_argument(f"--{flag}", metavar="PATH", help=f"Python that has {peer}")
+    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
+    return parser
+
+
+def pythons(options):
+    """Peer -> Python that has it, of those that were given."""
+    found = {peer: getattr(options, flag.replace("-", "_")) for peer, flag in FLAGS.items()}
+    return {peer: python for peer, python in found.items() if python}
+
+
+def measure(name, repeats, peers):
+    """One row: medians over batches, ours and each peer's in turns."""
+    task, shape, texts, precision, goal = ROWS[name]
+    call = {"encode": make_encode, "train": make_train}[task](SHAPES[shape], texts, precision)
+    result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
+    for peer, python in peers.items() or {None: None}.items():
+        command = None
+        if peer:
+            sizes = json.dumps(SHAPES[shape])
+            command = [python, "-m", f"benchmarks.peer_{peer}", task, sizes, str(texts)]
+        ours, theirs = in_turns(call, repeats, command)
+        result["tokens_per_second"] = texts * LENGTH / statistics.median(ours)
+        if peer:
+            result["peers"][peer] = texts * LENGTH / statistics.median(theirs)
+            result["ratios"][peer] = statistics.median(theirs) / statistics.median(ours)
+    return result
+
+
+def make_encode(shape, texts, precision):
+    """A call that encodes a batch in a graph, as `predict` and an export do."""
+    import numpy as np
+    import tensorflow as tf
+
+    from tfreps.models import BertEncoder
+
+    encoder = BertEncoder(**shape, dtype=precision)
+    ids = np.random.default_rng(0).integers(5, 30000, [texts, LENGTH])
+    encode = tf.function(lambda ids: encoder({"token_ids": ids})["sequence_output"])
+    ids = tf.constant(ids, "int32")
+    return lambda: encode(ids).numpy()
+
+
+def make_train(shape, texts, precision):
+    """A call of one training step of the masked language model, as `fit` makes it."""
+    import keras
+    import numpy as np
+
+    from tfreps.models import BertEncoder, BertPretrainer
+
+    keras.config.set_dtype_policy(precision)
+    model = BertPretrainer(BertEncoder(**shape, pooler=False), next_sentence=False)
+    model.compile(keras.optimizers.Adam(1e-4))
+    rng = np.random.default_rng(0)
+    ids = rng.integers(5, 30000, [texts, LENGTH]).astype("int32")
+    places = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
+    features = {"token_ids": ids, "masked_positions": places.astype("int32")}
+    features["masked_ids"] = np.take_along_axis(ids, places, 1)
+    features["masked_weights"] = np.ones(places.shape, "float32")
+    return lambda: model.train_on_batch(features)
+
+
+def print_table(results):
+    print("\n| row | tokens/s | transformers | ratio | KerasHub | ratio | to reach |")
+    print("|---|---|---|---|---|---|---|")
+    for r in results:
+        cells = [f"{r['tokens_per_second']:,.0f}"]
+        for peer in PEERS:
+            known = peer in r["peers"]
+            cells.append(f"{r['peers'][peer]:,.0f}" if known else "-")
+            cells.append(f"{r['ratios'][peer]:.2f}" if known else "-")
+        factor, of = r["to_reach"]
+        print(f"| {r['row']} | {' | '.join(cells)} | {factor} x {of} |")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

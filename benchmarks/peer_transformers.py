@@ -1,0 +1,60 @@
+"""Times Hugging Face's transformers on request: a peer of benchmarks/bert.py.
+
+    peers/bin/python -m benchmarks.peer_transformers encode '{"vocabulary_size": 30522, ...}' 8
+
+Scaled dot-product attention, as it chooses by default; threads: those with which it is fastest.
+"""
+
+import json
+import sys
+
+from benchmarks.peer_loop import answer
+
+LENGTH, MASKED = 128, 20
+
+
+def main(argv=None):
+    task, shape, texts = sys.argv[1:] if argv is None else argv
+    answer(*prepare(task, json.loads(shape), int(texts)))
+    return 0
+
+
+def prepare(task, shape, texts):
+    """The call to time, and what sets the number of threads."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM, BertModel
+
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=shape["vocabulary_size"],
+        hidden_size=shape["units"],
+        num_hidden_layers=shape["num_layers"],
+        num_attention_heads=shape["num_heads"],
+        intermediate_size=4 * shape["units"],
+        attn_implementation="sdpa",
+    )
+    ids = torch.randint(5, 30000, (texts, LENGTH))
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if task == "encode":
+        model = BertModel(config).eval()
+
+        def encode():
+            with torch.no_grad():
+                model(**inputs)
+
+        return encode, torch.set_num_threads
+    model = BertForMaskedLM(config).train()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
+    chosen = torch.rand(texts, LENGTH).argsort(1) < MASKED
+    labels = torch.where(chosen, ids, -100)
+
+    def train():
+        optimizer.zero_grad()
+        model(**inputs, labels=labels).loss.backward()
+        optimizer.step()
+
+    return train, torch.set_num_threads
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
