@@ -12,19 +12,18 @@ Transformers has the number of threads that suits it. Training is masked-LM step
 128 tokens masked, without the second task.
 """
 
-import argparse
 import json
 import statistics
-import subprocess
 import sys
 
+from benchmarks import rows
 from benchmarks.in_turns import in_turns
 
 SHAPES = {
     "base": {"vocabulary_size": 30522, "units": 768, "num_layers": 12, "num_heads": 12},
     "articles": {"vocabulary_size": 32162, "units": 384, "num_layers": 6, "num_heads": 12},
 }
-PEERS = "transformers", "keras_hub"
+PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 LENGTH, MASKED = 128, 20
 # name: (task, shape, texts, precision, ratio to reach: to this peer, or to the faster)
 ROWS = {
@@ -38,56 +37,20 @@ ROWS = {
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
-    if options.row:
-        print(json.dumps(measure(options.row, options.repeats, pythons(options))))
-        return 0
-    results = []
-    for name in ROWS:
-        if options.only in name:
-            command = [sys.executable, "-m", "benchmarks.bert", "--row", name]
-            command += ["--repeats", str(options.repeats)]
-            for peer, python in pythons(options).items():
-                command += [f"--{FLAGS[peer]}", python]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
-            results.append(json.loads(done.stdout.splitlines()[-1]))
-            print(json.dumps(results[-1]), flush=True)
-    print_table(results)
-    return 0
+    return rows.main(sys.modules[__name__], ROWS, argv, repeats=24, peers=PYTHONS)
 
 
-FLAGS = {"transformers": "torch-python", "keras_hub": "keras-hub-python"}
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.bert", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
-    parser.add_argument("--repeats", type=int, default=24, help="timed batches of each row (24)")
-    for peer, flag in FLAGS.items():
-        parser.add_argument(f"--{flag}", metavar="PATH", help=f"Python that has {peer}")
-    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
-    return parser
-
-
-def pythons(options):
-    """Peer -> Python that has it, of those that were given."""
-    found = {peer: getattr(options, flag.replace("-", "_")) for peer, flag in FLAGS.items()}
-    return {peer: python for peer, python in found.items() if python}
-
-
-def measure(name, repeats, peers):
+def measure(name, repeats, torch_python=None, keras_hub_python=None):
     """One row: medians over batches, ours and each peer's in turns."""
     task, shape, texts, precision, goal = ROWS[name]
     call = {"encode": make_encode, "train": make_train}[task](SHAPES[shape], texts, precision)
     result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
-    for peer, python in peers.items() or {None: None}.items():
+    pythons = {"transformers": torch_python, "keras_hub": keras_hub_python}
+    for peer in [name for name, python in pythons.items() if python] or [None]:
         command = None
         if peer:
             sizes = json.dumps(SHAPES[shape])
-            command = [python, "-m", f"benchmarks.peer_{peer}", task, sizes, str(texts)]
+            command = [pythons[peer], "-m", f"benchmarks.peer_{peer}", task, sizes, str(texts)]
         ours, theirs = in_turns(call, repeats, command)
         result["tokens_per_second"] = texts * LENGTH / statistics.median(ours)
         if peer:
@@ -134,7 +97,7 @@ def print_table(results):
     print("|---|---|---|---|---|---|---|")
     for r in results:
         cells = [f"{r['tokens_per_second']:,.0f}"]
-        for peer in PEERS:
+        for peer in ("transformers", "keras_hub"):
             known = peer in r["peers"]
             cells.append(f"{r['peers'][peer]:,.0f}" if known else "-")
             cells.append(f"{r['ratios'][peer]:.2f}" if known else "-")

@@ -10,14 +10,12 @@ any token costs. Each row runs in a process of its own. GEMM is the rate of a 20
 second by GEMM in GFLOP/s, the figure that travels between machines.
 """
 
-import argparse
-import json
 import re
-import resource
-import subprocess
 import sys
 from collections import Counter
 from pydoc_data.topics import topics
+
+from benchmarks import rows
 
 # name: (task, preset, rows, tokens per row, precision, normalised figure to reach)
 ROWS = {
@@ -35,62 +33,22 @@ TRAIN_VOCABULARY, TRAIN_NEGATIVES = 4158, 2048
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
-    if options.row:
-        print(json.dumps(measure(options.row, options.repeats)))
-        return 0
-    results = []
-    for name in ROWS:
-        if options.only in name:
-            command = [sys.executable, "-m", "benchmarks.elmo", "--row", name]
-            command += ["--repeats", str(options.repeats)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
-            results.append(json.loads(done.stdout.splitlines()[-1]))
-            print(json.dumps(results[-1]), flush=True)
-    print_table(results)
-    return 0
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.elmo", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
-    parser.add_argument("--repeats", type=int, default=20, help="timed batches of each row (20)")
-    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
-    return parser
+    return rows.main(sys.modules[__name__], ROWS, argv, repeats=20)
 
 
 def measure(name, repeats):
-    """One row: the median over batches, with GEMM before, between and after them."""
-    import numpy as np
+    """One row: the median over batches."""
+    from benchmarks.gemm import normalised
 
-    from benchmarks.gemm import gemm, timed
-
-    task, preset, rows, length, precision, goal = ROWS[name]
+    task, preset, sentences, length, precision, goal = ROWS[name]
     make = {"embed": make_embed, "train": make_train}[task]
-    calls = make(preset, rows, length, precision, repeats + 3)
+    calls = make(preset, sentences, length, precision, repeats + 3)
     for call in calls[:3]:
         call()  # traces, and fills the caches
-    rates, seconds = [gemm()], []
-    timed_calls = calls[3:]
-    for part in np.array_split(np.arange(len(timed_calls)), 4):
-        seconds += [timed(timed_calls[i], 1)[0] for i in part]
-        rates.append(gemm(warm_up=0.5))
-    speed, rate = rows * length / np.median(seconds), np.median(rates)
-    return {
-        "row": name,
-        "tokens_per_second": round(speed, 1),
-        "gemm_gflops": round(float(rate)),
-        "gemm_range": [round(min(rates)), round(max(rates))],
-        "normalised": round(speed / rate, 3),
-        "to_reach": goal,
-        "peak_memory_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
-    }
+    return {"row": name, **normalised(calls[3:], sentences * length), "to_reach": goal}
 
 
-def make_embed(preset, rows, length, precision, number):
+def make_embed(preset, sentences, length, precision, number):
     """Calls that embed one batch each: all layers of sentences of equal length, with boundaries."""
     import tensorflow as tf
 
@@ -105,13 +63,13 @@ def make_embed(preset, rows, length, precision, number):
     )
     words, calls, real = tokens(), [], length - 2
     for batch in range(number):
-        at = [(batch * rows + row) * real % (len(words) - real) for row in range(rows)]
+        at = [(batch * sentences + row) * real % (len(words) - real) for row in range(sentences)]
         ids = tf.constant(batch_to_ids([words[a : a + real] for a in at]))
         calls.append(lambda ids=ids: embed(ids).numpy())
     return calls
 
 
-def make_train(preset, rows, length, precision, number):
+def make_train(preset, sentences, length, precision, number):
     """Calls that do one training step each, forward and backward rows from different places."""
     import tempfile
 
@@ -130,7 +88,7 @@ def make_train(preset, rows, length, precision, number):
         BiLM(**ELMO[preset], dropout=0.1, dtype=precision),
         len(vocabulary),
         num_sampled=min(TRAIN_NEGATIVES, len(vocabulary) - 1),
-        batch_size=rows,
+        batch_size=sentences,
         dtype=precision,
     )
     model.set_character_table(vocabulary.character_table())
@@ -142,7 +100,7 @@ def make_train(preset, rows, length, precision, number):
         file.write("\n".join(" ".join(words[i : i + 25]) for i in starts) + "\n")
         file.flush()
         batches = LMBatches(
-            file.name, vocabulary, rows, length, characters="table", shuffle=True
+            file.name, vocabulary, sentences, length, characters="table", shuffle=True
         ).dataset()
         elements = list(batches.take(number))
     step = tf.function(model.train_step, input_signature=[batches.element_spec])

@@ -3,6 +3,7 @@
 python -m benchmarks.gemm
 """
 
+import resource
 import time
 
 import numpy as np
@@ -32,3 +33,19 @@ def timed(function, times):
         function()
         seconds.append(time.perf_counter() - begin)
     return seconds
+
+
+def normalised(calls, tokens):
+    """Tokens per second of calls of so many tokens, with GEMM before, between and after them."""
+    rates, seconds = [gemm()], []
+    for part in np.array_split(np.arange(len(calls)), 4):
+        seconds += [timed(calls[i], 1)[0] for i in part]
+        rates.append(gemm(warm_up=0.5))
+    speed, rate = tokens / np.median(seconds), np.median(rates)
+    return {
+        "tokens_per_second": round(speed, 1),
+        "gemm_gflops": round(float(rate)),
+        "gemm_range": [round(min(rates)), round(max(rates))],
+        "normalised": round(speed / rate, 3),
+        "peak_memory_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+    }

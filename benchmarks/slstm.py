@@ -12,11 +12,9 @@ training and 8.5 in inference. Each row runs in a process of its own; GEMM and n
 in benchmarks/elmo.py.
 """
 
-import argparse
-import json
-import resource
-import subprocess
 import sys
+
+from benchmarks import rows
 
 UNITS, STEPS, BATCH, LENGTH = 300, 7, 32, 30
 FORMS = {
@@ -37,57 +35,18 @@ ROWS = {
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
-    if options.row:
-        print(json.dumps(measure(options.row, options.repeats)))
-        return 0
-    results = []
-    for name in ROWS:
-        if options.only in name:
-            command = [sys.executable, "-m", "benchmarks.slstm", "--row", name]
-            command += ["--repeats", str(options.repeats)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
-            results.append(json.loads(done.stdout.splitlines()[-1]))
-            print(json.dumps(results[-1]), flush=True)
-    print_table(results)
-    return 0
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.slstm", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
-    parser.add_argument("--repeats", type=int, default=40, help="timed batches of each row (40)")
-    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
-    return parser
+    return rows.main(sys.modules[__name__], ROWS, argv, repeats=40)
 
 
 def measure(name, repeats):
-    """One row: the median over batches, with GEMM before, between and after them."""
-    import numpy as np
-
-    from benchmarks.gemm import gemm, timed
+    """One row: the median over batches."""
+    from benchmarks.gemm import normalised, timed
 
     task, form, precision, goal, peer = ROWS[name]
     call = {"train": make_train, "encode": make_encode}[task](form, precision)
     timed(call, 3)  # traces, and fills the caches
-    rates, seconds = [gemm()], []
-    for part in np.array_split(np.arange(repeats), 4):
-        seconds += timed(call, len(part))
-        rates.append(gemm(warm_up=0.5))
-    speed, rate = BATCH * LENGTH / np.median(seconds), np.median(rates)
-    return {
-        "row": name,
-        "tokens_per_second": round(speed, 1),
-        "gemm_gflops": round(float(rate)),
-        "gemm_range": [round(min(rates)), round(max(rates))],
-        "normalised": round(speed / rate, 3),
-        "to_reach": goal,
-        "ratio_to_article": round(speed / rate / peer, 2),
-        "peak_memory_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
-    }
+    result = {"row": name, **normalised([call] * repeats, BATCH * LENGTH), "to_reach": goal}
+    return {**result, "ratio_to_article": round(result["normalised"] / peer, 2)}
 
 
 def make_encode(form, precision):

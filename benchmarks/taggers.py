@@ -10,12 +10,10 @@ does slows both: the ratio of the medians is the figure that counts. The peer ha
 threads that suits it. A loss is timed with its gradient, inside a plain graph, as `fit` calls it.
 """
 
-import argparse
-import json
 import statistics
-import subprocess
 import sys
 
+from benchmarks import rows
 from benchmarks.in_turns import in_turns
 
 # name: (what, sentences, tokens, tags, how, ratio to the peer to reach)
@@ -34,38 +32,11 @@ ROWS = {
     "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}, 2.0),
     "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}, 3.0),
 }
+PEERS = {"peer_python": "benchmarks/peers.txt"}
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
-    if options.row:
-        print(json.dumps(measure(options.row, options.repeats, options.peer_python)))
-        return 0
-    results = []
-    for name in ROWS:
-        if options.only in name:
-            command = [sys.executable, "-m", "benchmarks.taggers", "--row", name]
-            command += ["--repeats", str(options.repeats)]
-            command += ["--peer-python", options.peer_python] if options.peer_python else []
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
-            results.append(json.loads(done.stdout.splitlines()[-1]))
-            print(json.dumps(results[-1]), flush=True)
-    print_table(results)
-    return 0
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.taggers", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
-    parser.add_argument("--repeats", type=int, default=80, help="timed batches of each row (80)")
-    parser.add_argument(
-        "--peer-python", metavar="PATH", help="Python that has benchmarks/peers.txt"
-    )
-    parser.add_argument("--row", choices=ROWS, help="one row, in this process")
-    return parser
+    return rows.main(sys.modules[__name__], ROWS, argv, repeats=80, peers=PEERS)
 
 
 def measure(name, repeats, peer_python=None):

@@ -17,7 +17,7 @@ def small(monkeypatch):
 
 @pytest.mark.parametrize("name", bert.ROWS)
 def test_measures_a_row(small, name):
-    result = bert.measure(name, 1, {})
+    result = bert.measure(name, 1)
     assert result["row"] == name and result["tokens_per_second"] > 0 and result["ratios"] == {}
 
 
@@ -29,7 +29,7 @@ def test_ratios_are_of_medians(small, monkeypatch, capsys):
         return [0.5, 0.5, 9.0], [1.0, 1.0, 0.1]
 
     monkeypatch.setattr(bert, "in_turns", in_turns)
-    result = bert.measure("base-8x128-float32", 8, {"keras_hub": "PYTHON"})
+    result = bert.measure("base-8x128-float32", 8, keras_hub_python="PYTHON")
     assert commands == [
         ["PYTHON", "-m", "benchmarks.peer_keras_hub", "encode", json.dumps(TINY), "2"]
     ]

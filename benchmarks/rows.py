@@ -1,0 +1,51 @@
+"""The rows of a benchmark: each measured in a process of its own, a table at the end."""
+
+import argparse
+import json
+import subprocess
+import sys
+
+
+def main(module, rows, argv, repeats, peers=None):
+    """What the program of a benchmark does.
+
+    Args:
+        module: the benchmark, with `measure(row, repeats, **peers)`, which returns a dict of JSON
+            types, `print_table(results)` and a docstring.
+        rows: its rows' names.
+        argv: list of str; None for those of the process.
+        repeats: int. Timed batches of each row by default.
+        peers: dict, argument of `measure` -> what the Python of that path must have.
+    """
+    program, peers = module.__spec__.name, peers or {}
+    options = make_parser(program, module.__doc__, rows, repeats, peers).parse_args(argv)
+    pythons = {name: getattr(options, name) for name in peers if getattr(options, name)}
+    if options.row:
+        print(json.dumps(module.measure(options.row, options.repeats, **pythons)))
+        return 0
+    results = []
+    for name in rows:
+        if options.only in name:
+            command = [sys.executable, "-m", program, "--row", name]
+            command += ["--repeats", str(options.repeats)]
+            for peer, python in pythons.items():
+                command += [f"--{peer.replace('_', '-')}", python]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+            results.append(json.loads(done.stdout.splitlines()[-1]))
+            print(json.dumps(results[-1]), flush=True)
+    module.print_table(results)
+    return 0
+
+
+def make_parser(program, description, rows, repeats, peers):
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--only", default="", metavar="PART", help="rows whose name holds this")
+    add("--repeats", type=int, default=repeats, help=f"timed batches of each row ({repeats})")
+    for name, packages in peers.items():
+        add(f"--{name.replace('_', '-')}", metavar="PATH", help=f"Python that has {packages}")
+    add("--row", choices=list(rows), help="one row, in this process")
+    return parser
