@@ -50,6 +50,21 @@ def test_reads_and_writes_back():
         assert written[name].dtype == np.float32
 
 
+def test_arrays_stand_side_by_side_in_one_weight():
+    rows = [
+        Row("theirs/b", (2, 1), "ours/a", np.transpose, np.transpose, part=(1, 2)),
+        Row("theirs/a", (2, 1), "ours/a", np.transpose, np.transpose, part=(0, 2)),
+    ]
+    given = {"theirs/a": np.array([[1.0], [2.0]]), "theirs/b": np.array([[3.0], [4.0]])}
+    ours = {"ours/a": Weight(1, 4)}
+    read_rows(rows, given.__getitem__, ours, "file")
+    np.testing.assert_array_equal(ours["ours/a"].value, [[1, 2, 3, 4]])
+    for name, make in written_rows(rows, ours).items():
+        np.testing.assert_array_equal(make(), given[name])
+    with pytest.raises(ValueError, match="parts of weight ours/a are not each there once"):
+        read_rows(rows[:1], given.__getitem__, ours, "file")
+
+
 def test_both_lists_of_leftovers_are_told():
     shapes = {"theirs/a": (2, 3), "strange/c": (1,), "strange/d": (1,)}
     with pytest.raises(ValueError) as error:

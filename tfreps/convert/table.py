@@ -19,6 +19,8 @@ class Row(NamedTuple):
         ours: path of our weight.
         read: foreign array to our value.
         write: our value to the foreign array.
+        part: which part of our weight this is, and of how many: several arrays of equal width
+            may stand side by side in one weight, along its last axis.
     """
 
     foreign: str
@@ -26,6 +28,7 @@ class Row(NamedTuple):
     ours: str
     read: Callable[[np.ndarray], np.ndarray] = _as_it_is
     write: Callable[[np.ndarray], np.ndarray] = _as_it_is
+    part: tuple[int, int] = (0, 1)
 
 
 class Ignored(NamedTuple):
@@ -93,21 +96,23 @@ def read_rows(
         ValueError: for weights without a row, rows without a weight, values that are no
             finite numbers.
     """
-    ours = [row.ours for row in rows]
-    leftover, unknown = sorted(set(weights) - set(ours)), sorted(set(ours) - set(weights))
-    if leftover or unknown or len(set(ours)) != len(ours):
+    by_weight = _by_weight(rows)
+    leftover, unknown = sorted(set(weights) - set(by_weight)), sorted(set(by_weight) - set(weights))
+    if leftover or unknown:
         raise ValueError(
             f"The table for {source} does not fit the model.\n"
             f"  weights without a row: {_listed(leftover)}\n"
             f"  rows without a weight: {_listed(unknown)}"
         )
-    for row in rows:
-        value = row.read(finite(arrays(row.foreign), row.foreign, source))
-        weight = weights[row.ours]
+    for ours, parts in by_weight.items():
+        values = [row.read(finite(arrays(row.foreign), row.foreign, source)) for row in parts]
+        value = values[0] if len(values) == 1 else np.concatenate(values, axis=-1)
+        weight = weights[ours]
         if tuple(value.shape) != tuple(weight.shape):
             raise ValueError(
-                f"{source}: array {row.foreign} of shape {row.shape} gives {value.shape}, "
-                f"but weight {row.ours} has {tuple(weight.shape)}."
+                f"{source}: array {_listed([row.foreign for row in parts])} of shape "
+                f"{parts[0].shape} gives {value.shape}, but weight {ours} has "
+                f"{tuple(weight.shape)}."
             )
         weight.assign(value)
 
@@ -125,7 +130,9 @@ def written_rows(
         raise ValueError(f"This format has no place for the weights {_listed(leftover)}.")
 
     def make(row: Row) -> np.ndarray:
-        array = row.write(np.asarray(weights[row.ours], np.float32))
+        number, count = row.part
+        value = np.asarray(weights[row.ours], np.float32)
+        array = row.write(np.split(value, count, axis=-1)[number] if count > 1 else value)
         if array.shape != tuple(row.shape):
             raise AssertionError(f"{row.foreign}: wrote {array.shape}, promised {row.shape}")
         return array
@@ -146,6 +153,21 @@ def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
             f"among {array.size}. The file is damaged, or the training had diverged."
         )
     return array
+
+
+def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each of our weights, in the order of their parts; each part once."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.ours, []).append(row)
+    for ours, parts in found.items():
+        parts.sort(key=lambda row: row.part)
+        if [row.part for row in parts] != [(i, len(parts)) for i in range(len(parts))]:
+            raise ValueError(
+                "The table does not fit the model: the parts of weight "
+                f"{ours} are not each there once."
+            )
+    return found
 
 
 def _listed(names: Sequence[str]) -> str:

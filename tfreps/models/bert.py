@@ -159,6 +159,55 @@ class BertEncoder(keras.Model):
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
 
+    @classmethod
+    def from_pretrained(cls, path, **overrides):
+        """Loads a published checkpoint: of Google, of Hugging Face, or of the articles.
+
+        What the checkpoint says is honoured or refused by name. Heads are left out, and blocks
+        and positions above what is asked for.
+
+        Args:
+            path: folder with `bert_config.json` and `bert_model.ckpt` (Google, TF 1); folder
+                with `config.json` and `model.safetensors`, or its index (Hugging Face); or the
+                articles' `bert.model.epoch.N` as a `.safetensors` file.
+            **overrides: options of `BertEncoder` in place of the checkpoint's: `num_layers` for
+                its first blocks alone, `max_positions` for its first positions, `pooler=False`,
+                `dropout`, `activation`, `dtype` ... Sizes of its arrays cannot be changed. Of
+                the articles' models, whose files do not tell them, also `num_heads` (12) and
+                `normalize_positions` (True).
+
+        Raises:
+            ValueError: for files that are missing, incomplete or damaged, that do not fit each
+                other, or that belong to another network.
+
+        Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
+
+        Example:
+        >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=2, num_heads=2)
+        >>> bert.save_pretrained("bert_tiny")
+        >>> len(BertEncoder.from_pretrained("bert_tiny", num_layers=1).blocks)
+        1
+        """
+        from tfreps.convert import bert_checkpoint, bert_files
+
+        return bert_checkpoint.read_encoder(bert_files.open_checkpoint(path), **overrides)
+
+    def save_pretrained(self, path):
+        """Writes a folder that transformers' `BertModel` loads: `config.json`, `model.safetensors`.
+
+        Positions of sines and cosines become a table of `max_positions` rows.
+
+        Args:
+            path: folder; made if it is not there.
+
+        Raises:
+            ValueError: for what its BERT does not have (`normalization="pre"`, weights that were
+                quantised).
+        """
+        from tfreps.convert import hugging_face
+
+        hugging_face.write_encoder(self, path)
+
     def get_config(self):
         return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
 

@@ -115,6 +115,41 @@ class BertPretrainer(keras.Model):
             self._update("next_sentence", nll, hits)
         return loss
 
+    @classmethod
+    def from_pretrained(cls, path, next_sentence=None, **overrides):
+        """Loads encoder and heads of a published checkpoint, see `BertEncoder.from_pretrained`.
+
+        Google and Hugging Face have label 0 for the next sentence, the articles label 1.
+
+        Args:
+            path: as there; with the head for masked tokens.
+            next_sentence: bool. Whether there is the second task; None if the checkpoint has it.
+            **overrides: options of the encoder in place of the checkpoint's.
+
+        Raises:
+            ValueError: as there; also for a checkpoint without heads, and one that scores tokens
+                by another table than the encoder's.
+        """
+        from tfreps.convert import bert_checkpoint, bert_files
+
+        checkpoint = bert_files.open_checkpoint(path)
+        return bert_checkpoint.read_pretrainer(checkpoint, next_sentence, **overrides)
+
+    def save_pretrained(self, path):
+        """Writes a folder that transformers' `BertForPreTraining` loads.
+
+        Without the second task it is one for `BertForMaskedLM`.
+
+        Args:
+            path: folder; made if it is not there.
+
+        Raises:
+            ValueError: as `BertEncoder.save_pretrained`.
+        """
+        from tfreps.convert import hugging_face
+
+        hugging_face.write_pretrainer(self, path)
+
     def get_config(self):
         encoder = keras.saving.serialize_keras_object(self.encoder)
         return {**super().get_config(), "encoder": encoder, "next_sentence": self.next_sentence}

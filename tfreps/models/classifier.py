@@ -141,6 +141,41 @@ class Classifier(keras.Model):
         outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])
         return {"labels": _likeliest(outputs), "probabilities": outputs["probabilities"]}
 
+    @classmethod
+    def from_pretrained(cls, path, labels=None, encoder_options=None, **options):
+        """Loads a published classifier: BERT and its head, see `BertEncoder.from_pretrained`.
+
+        For a new head: `Classifier(BertEncoder.from_pretrained(path), labels)`.
+
+        Args:
+            path: as there; with a head over labels, as transformers'
+                `BertForSequenceClassification` and Google's `run_classifier.py` have it.
+            labels: list of str. Names to use; None for those of the checkpoint.
+            encoder_options: dict. Options of the encoder in place of the checkpoint's.
+            **options: options of `Classifier`. The head reads the pooled output.
+
+        Raises:
+            ValueError: as there; also for a checkpoint without such a head.
+        """
+        from tfreps.convert import bert_checkpoint, bert_files
+
+        checkpoint = bert_files.open_checkpoint(path)
+        return bert_checkpoint.read_classifier(checkpoint, labels, encoder_options or {}, **options)
+
+    def save_pretrained(self, path):
+        """Writes a folder that transformers' `BertForSequenceClassification` loads.
+
+        Args:
+            path: folder; made if it is not there.
+
+        Raises:
+            ValueError: for another encoder than `BertEncoder`, another pooling than `"pooled"`,
+                a hidden layer or a `window`.
+        """
+        from tfreps.convert import hugging_face
+
+        hugging_face.write_classifier(self, path)
+
     def get_config(self):
         names = "labels", "pooling", "hidden_units", "dropout", "class_weights", "attention_units"
         parts = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in PARTS}

@@ -218,6 +218,41 @@ class Tagger(keras.Model):
         if value and hasattr(self, "crf"):
             self.crf.trainable = self.use_crf
 
+    @classmethod
+    def from_pretrained(cls, path, tags=None, encoder_options=None, **options):
+        """Loads a published tagger: BERT and its head, see `BertEncoder.from_pretrained`.
+
+        For a new head: `Tagger(BertEncoder.from_pretrained(path), tags)`.
+
+        Args:
+            path: as there; with a head over tags, as transformers'
+                `BertForTokenClassification` has it.
+            tags: list of str. Names to use; None for those of the checkpoint.
+            encoder_options: dict. Options of the encoder in place of the checkpoint's.
+            **options: options of `Tagger`. By default it has a softmax, as theirs has; with
+                `use_crf=True` the scores of the CRF are new.
+
+        Raises:
+            ValueError: as there; also for a checkpoint without such a head.
+        """
+        from tfreps.convert import bert_checkpoint, bert_files
+
+        checkpoint = bert_files.open_checkpoint(path)
+        return bert_checkpoint.read_tagger(checkpoint, tags, encoder_options or {}, **options)
+
+    def save_pretrained(self, path):
+        """Writes a folder that transformers' `BertForTokenClassification` loads.
+
+        Args:
+            path: folder; made if it is not there.
+
+        Raises:
+            ValueError: for another encoder than `BertEncoder`, a CRF, no projection or a `window`.
+        """
+        from tfreps.convert import hugging_face
+
+        hugging_face.write_tagger(self, path)
+
     def get_config(self):
         names = "tags", "scheme", "use_crf", "constrain", "dropout", "transition_learning_rate"
         names += "use_projection", "crf_jit_compile"

@@ -1,0 +1,165 @@
+"""Small BERT checkpoints in every manner of writing: what benchmarks.bert_parity compares."""
+
+import itertools
+import json
+import pathlib
+import zlib
+
+import numpy as np
+from safetensors.numpy import save_file
+
+# Which parts of a checkpoint each of transformers' classes has.
+KINDS = {
+    "BertModel": ("pooler",),
+    "BertModel without pooler": (),
+    "BertForPreTraining": ("pooler", "masked", "next"),
+    "BertForMaskedLM": ("masked",),
+    "BertForNextSentencePrediction": ("pooler", "next"),
+    "BertForSequenceClassification": ("pooler", "labels"),
+    "BertForTokenClassification": ("labels",),
+}
+ACTIVATIONS = "gelu", "gelu_new"
+SIZES = {
+    "usual": {"layer_norm_eps": 1e-12, "type_vocab_size": 2, "intermediate_size": 64},
+    "unusual": {"layer_norm_eps": 1e-3, "type_vocab_size": 5, "intermediate_size": 20},
+}
+# "late" files are as transformers 5 writes them. "early" ones have gamma and beta, the buffer of
+# positions, the tied arrays a second time, and no `architectures`.
+STYLES = "late", "early"
+PREFIXES = "bert.", ""
+FILES = "single", "sharded"
+# As `articles_bert.py` takes for granted, with fewer units.
+ARTICLES_CONFIG = {
+    **{"model_type": "bert", "vocab_size": 19, "hidden_size": 24, "num_hidden_layers": 2},
+    **{"num_attention_heads": 12, "intermediate_size": 96, "max_position_embeddings": 12},
+    **{"type_vocab_size": 256, "hidden_act": "gelu", "pad_token_id": 0},
+}
+LABELS = ["O", "B-PER", "I-PER"]
+
+
+def all_cases():
+    """Every combination, as dicts of plain values."""
+    names = "kind", "activation", "sizes", "style", "prefix", "files"
+    choices = KINDS, ACTIVATIONS, SIZES, STYLES, PREFIXES, FILES
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
+
+
+def folder_name(case):
+    """The folder of a case."""
+    return "-".join(value.strip(".") or "bare" for value in case.values()).replace(" ", "_")
+
+
+def expected_name(case):
+    """What cases with the same numbers have in common."""
+    return "-".join((case["kind"], case["activation"], case["sizes"])).replace(" ", "_")
+
+
+def config_of(case):
+    """The `config.json` of a case."""
+    config = {
+        **{"model_type": "bert", "vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 3},
+        **{"num_attention_heads": 2, "max_position_embeddings": 12, "pad_token_id": 0},
+        **{"hidden_act": case["activation"], **SIZES[case["sizes"]]},
+    }
+    if "labels" in KINDS[case["kind"]]:
+        config["id2label"] = {str(number): name for number, name in enumerate(LABELS)}
+        config["label2id"] = {name: number for number, name in enumerate(LABELS)}
+    if case["style"] == "late":
+        config["architectures"] = [case["kind"].split()[0]]
+    return config
+
+
+def shapes_of(config, kind):
+    """Names and shapes of a checkpoint's arrays, as transformers 5 calls them but for `bert.`."""
+    dim, wide = config["hidden_size"], config["intermediate_size"]
+    rows = {
+        "word": config["vocab_size"],
+        "position": config["max_position_embeddings"],
+        "token_type": config["type_vocab_size"],
+    }
+    shapes = {f"embeddings.{name}_embeddings.weight": (n, dim) for name, n in rows.items()}
+    norms, products = ["embeddings.LayerNorm"], {}
+    for number in range(config["num_hidden_layers"]):
+        block = f"encoder.layer.{number}."
+        for name in "self.query", "self.key", "self.value", "output.dense":
+            products[f"{block}attention.{name}"] = (dim, dim)
+        products[f"{block}intermediate.dense"] = (wide, dim)
+        products[f"{block}output.dense"] = (dim, wide)
+        norms += [f"{block}attention.output.LayerNorm", f"{block}output.LayerNorm"]
+    parts = KINDS[kind]
+    if "pooler" in parts:
+        products["pooler.dense"] = (dim, dim)
+    if "masked" in parts:
+        products["cls.predictions.transform.dense"] = (dim, dim)
+        norms.append("cls.predictions.transform.LayerNorm")
+        shapes["cls.predictions.bias"] = (config["vocab_size"],)
+    if "next" in parts:
+        products["cls.seq_relationship"] = (2, dim)
+    if "labels" in parts:
+        products["classifier"] = (len(LABELS), dim)
+    for name, shape in products.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    for name in norms:
+        shapes |= {f"{name}.weight": (dim,), f"{name}.bias": (dim,)}
+    return shapes
+
+
+def array_of(name, shape):
+    """Random numbers that the name decides: the same everywhere, in every version of NumPy."""
+    array = np.random.RandomState(zlib.crc32(name.encode())).normal(scale=0.3, size=shape)
+    return (array + name.endswith("LayerNorm.weight")).astype(np.float32)
+
+
+def inputs_of(config):
+    """Token ids, segments and a mask `[3, 12]`: texts of 12, 5 and 1 tokens, padding behind."""
+    columns = np.arange(config["max_position_embeddings"])
+    mask = columns[None] < np.array([[len(columns)], [5], [1]])
+    ids = 1 + (7 * columns + 5 * np.arange(3)[:, None]) % (config["vocab_size"] - 1)
+    segments = columns // 3 % config["type_vocab_size"]
+    return ids * mask, segments * mask, mask
+
+
+def articles_positions(length, dim):
+    """The articles' position table, number by number: rows of length 1, the first one zero."""
+    table = np.zeros((length, dim))
+    for place in range(1, length):
+        for i in range(dim):
+            angle = place / 10000 ** (2 * i / dim)
+            table[place, i] = np.cos(angle) if i % 2 else np.sin(angle)
+    return (table / (np.linalg.norm(table, axis=1, keepdims=True) + 1e-8)).astype(np.float32)
+
+
+def write(case, folder, arrays=None):
+    """Writes a case as files; `arrays` are those under transformers' names without `bert.`."""
+    folder, config = pathlib.Path(folder), config_of(case)
+    folder.mkdir(parents=True, exist_ok=True)
+    if arrays is None:
+        shapes = shapes_of(config, case["kind"])
+        arrays = {name: array_of(name, shape) for name, shape in shapes.items()}
+    arrays = _in_style(arrays, case)
+    (folder / "config.json").write_text(json.dumps(config))
+    if case["files"] == "single":
+        save_file(arrays, folder / "model.safetensors", metadata={"format": "pt"})
+        return
+    names, places = sorted(arrays), {}
+    for number in range(2):
+        file, part = f"model-{number + 1:05}-of-00002.safetensors", names[number::2]
+        save_file({name: arrays[name] for name in part}, folder / file, metadata={"format": "pt"})
+        places |= dict.fromkeys(part, file)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+
+
+def _in_style(arrays, case):
+    """The arrays under the names that a case has for them, with what early versions added."""
+    prefix, found = case["prefix"], {}
+    for name, array in arrays.items():
+        if case["style"] == "early":
+            name = name.replace("LayerNorm.weight", "LayerNorm.gamma")
+            name = name.replace("LayerNorm.bias", "LayerNorm.beta")
+        found[name if name.startswith(("cls.", "classifier")) else prefix + name] = array
+    if case["style"] == "early":
+        found[f"{prefix}embeddings.position_ids"] = np.arange(12)[None]
+        if "masked" in KINDS[case["kind"]]:
+            found["cls.predictions.decoder.weight"] = arrays["embeddings.word_embeddings.weight"]
+            found["cls.predictions.decoder.bias"] = arrays["cls.predictions.bias"]
+    return found

@@ -1,0 +1,103 @@
+"""Small BERT checkpoints on disk, and what transformers and numbers say of them."""
+
+import json
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+
+from benchmarks.bert_cases import array_of, config_of, inputs_of, shapes_of, write
+
+# Written by `python -m benchmarks.bert_parity --fixtures`: float32 at real tokens, to 6 places.
+EXPECTED = json.loads(
+    (pathlib.Path(__file__).parent / "fixtures" / "transformers_bert.json").read_text()
+)
+USUAL = {
+    **{"kind": "BertForPreTraining", "activation": "gelu", "sizes": "usual"},
+    **{"style": "late", "prefix": "bert.", "files": "single"},
+}
+UNUSUAL = {**USUAL, "activation": "gelu_new", "sizes": "unusual"}
+
+
+def hugging_face(folder, case=USUAL, change=None, config=None, **changes):
+    """A folder of Hugging Face; `change` is given the arrays to change in place."""
+    case = {**case, **changes}
+    arrays = arrays_of(case)
+    if change is not None:
+        change(arrays)
+    write(case, folder, arrays)
+    if config is not None:
+        path = folder / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **config}))
+    return folder
+
+
+def google(folder, arrays, config):
+    """A folder of Google, of arrays under Google's names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bert_config.json").write_text(json.dumps(config))
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        for name, array in arrays.items():
+            tf.compat.v1.get_variable(name, initializer=tf.constant(array), use_resource=False)
+        session.run(tf.compat.v1.global_variables_initializer())
+        saver = tf.compat.v1.train.Saver()
+        saver.save(session, str(folder / "bert_model.ckpt"), write_meta_graph=False)
+    (folder / "checkpoint").unlink()
+    return folder
+
+
+def google_name(name):
+    """What Google calls an array of transformers."""
+    head = name.startswith(("cls.", "classifier"))
+    name = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("Norm.bias", "Norm.beta")
+    name = name.replace("_embeddings.weight", "_embeddings")
+    for theirs, tf1 in (
+        *(("classifier.weight", "output_weights"), ("classifier.bias", "output_bias")),
+        *(("ship.weight", "ship.output_weights"), ("ship.bias", "ship.output_bias")),
+        *(("predictions.bias", "predictions.output_bias"), (".weight", ".kernel")),
+    ):
+        if name.endswith(theirs):
+            name = name[: -len(theirs)] + tf1
+            break
+    return ("" if head else "bert/") + name.replace(".layer.", ".layer_").replace(".", "/")
+
+
+def as_google(arrays):
+    """Arrays of transformers under Google's names, the right way round."""
+    found = {google_name(name): array for name, array in arrays.items()}
+    return {name: x.T if name.endswith("kernel") else x for name, x in found.items()}
+
+
+def arrays_of(case):
+    shapes = shapes_of(config_of(case), case["kind"])
+    return {name: array_of(name, shape) for name, shape in shapes.items()}
+
+
+def google_config(case):
+    """The config of a case as Google has it: no epsilon, no labels, and gelu is the rough one."""
+    names = "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"
+    names += "max_position_embeddings", "intermediate_size", "type_vocab_size"
+    config = config_of(case)
+    return {
+        **{name: config[name] for name in names},
+        "hidden_act": "gelu",
+        "directionality": "bidi",
+    }
+
+
+def check(model, case, tolerance=1e-5):
+    """Compares all that a model returns with transformers: at real tokens, and of each text."""
+    expected = EXPECTED[f"{case['activation']}-{case['sizes']}"]
+    ids, segments, mask = inputs_of(config_of(case))
+    features = {"token_ids": ids, "segment_ids": segments, "mask": mask}
+    features["masked_positions"] = np.tile(np.arange(ids.shape[1]), (len(ids), 1))
+    found = {name: np.asarray(value) for name, value in model(features).items()}
+    if "layer_outputs" in found:
+        layers = np.moveaxis(found["layer_outputs"], 1, 2)[:, :, [1, 3]]  # [B, T, 2, D]
+        found["layer_outputs"] = layers
+    compared = set(expected) & set(found)
+    assert compared
+    for name in compared:
+        rows = found[name][mask] if found[name].shape[:2] == mask.shape else found[name]
+        np.testing.assert_allclose(rows, expected[name], atol=tolerance, rtol=0, err_msg=name)
+    return compared

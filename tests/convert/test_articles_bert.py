@@ -1,0 +1,83 @@
+"""The articles' state dict: what its arrays tell, and the numbers of a model with a table."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from benchmarks.bert_cases import ARTICLES_CONFIG, array_of, articles_positions, shapes_of
+from tests.convert.bert_folders import hugging_face
+from tfreps.models import BertEncoder, BertPretrainer
+
+POSITIONS = "embeddings.position_embeddings.weight"
+IDS = np.array([[2, 7, 9, 3, 0], [2, 5, 3, 0, 0]])
+FEATURES = {"token_ids": IDS, "segment_ids": IDS // 7, "masked_positions": np.array([[1], [1]])}
+
+
+def arrays():
+    shapes = shapes_of(ARTICLES_CONFIG, "BertForPreTraining")
+    return {name: array_of(name, shape) for name, shape in shapes.items()}
+
+
+def state_dict(path, change=None):
+    """As `torch.save(model.state_dict())` has it: the tied table a second time."""
+    found = arrays()
+    found["cls.predictions.decoder.weight"] = found["embeddings.word_embeddings.weight"]
+    del found[POSITIONS]
+    named = {n if n.startswith("cls.") else f"bert.{n}": array for n, array in found.items()}
+    if change is not None:
+        change(named)
+    save_file(named, path)
+    return path
+
+
+def test_equal_to_the_same_model_with_a_table(tmp_path):
+    model = BertPretrainer.from_pretrained(state_dict(tmp_path / "bert.model.epoch.3.safetensors"))
+    encoder = model.encoder
+    assert (encoder.num_heads, encoder.num_segments, encoder.activation) == (12, 256, "gelu")
+    assert (encoder.positions, encoder.normalize_positions) == ("sinusoidal_articles", True)
+    assert (len(encoder.blocks), encoder.intermediate_dim, encoder.dropout) == (2, 96, 0.4)
+
+    def put_table(found):
+        found.clear()
+        found.update(arrays())
+        found[POSITIONS] = articles_positions(12, 24)
+
+    config = {key: value for key, value in ARTICLES_CONFIG.items() if key != "model_type"}
+    hugging_face(tmp_path / "table", change=put_table, config=config)
+    other = BertPretrainer.from_pretrained(tmp_path / "table")
+    for ours, theirs in (model, other), (encoder, other.encoder):
+        first, second = ours(FEATURES), theirs(FEATURES)
+        for name in first:
+            np.testing.assert_allclose(first[name], second[name], atol=2e-6)
+
+
+def test_what_the_file_does_not_tell_is_an_option(tmp_path):
+    path = state_dict(tmp_path / "x.safetensors")
+    options = {"num_heads": 2, "normalize_positions": False, "num_layers": 1, "max_positions": 900}
+    encoder = BertEncoder.from_pretrained(path, **options)
+    assert {name: getattr(encoder, name) for name in options} == options
+    with pytest.raises(ValueError, match="has `positions` 'sinusoidal_articles', which its arrays"):
+        BertEncoder.from_pretrained(path, positions="sinusoidal")
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            lambda found: found.update({f"bert.{POSITIONS}": np.ones((4, 24), "f")}),
+            "has learned positions, .*needs a `config.json`",
+        ),
+        (
+            lambda found: found.pop("bert.embeddings.word_embeddings.weight"),
+            "with a matrix bert.embeddings.word_embeddings.weight; got none",
+        ),
+        (
+            lambda found: found.pop("bert.encoder.layer.1.attention.self.key.bias"),
+            "missing: bert.encoder.layer.1.attention.self.key.bias",
+        ),
+        (lambda found: found.update({"final_dense.weight": np.ones(3, "f")}), "not used: final_d"),
+    ],
+)
+def test_other_files(tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        BertEncoder.from_pretrained(state_dict(tmp_path / "x.safetensors", change))

@@ -1,0 +1,121 @@
+"""Checkpoints that do not fit: arrays missing, too many, of other shapes; heads that are others."""
+
+import numpy as np
+import pytest
+
+from tests.convert.bert_folders import USUAL, check, hugging_face
+from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
+
+QUERY = "encoder.layer.1.attention.self.query.weight"
+WORDS = "embeddings.word_embeddings.weight"
+
+
+def more(name, *shape):
+    return lambda arrays: arrays.update({name: np.ones(shape, np.float32)})
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda arrays: arrays.pop(QUERY), f"missing: bert.{QUERY}\n  not used: none"),
+        (lambda arrays: arrays.pop("pooler.dense.bias"), "missing: bert.pooler.dense.bias"),
+        (more("adapter.weight", 3), "missing: none\n  not used: bert.adapter.weight"),
+        (more("encoder.layer.3.output.dense.bias", 16), "not used: bert.encoder.layer.3.output"),
+        (more(QUERY, 16, 8), "query.weight: expected \\(16, 16\\), got \\(16, 8\\)"),
+        (more(WORDS, 20, 16), f"{WORDS}: expected \\(19, 16\\), got \\(20, 16\\)"),
+        (
+            lambda arrays: arrays.update({QUERY: np.full([16, 16], np.nan, "f")}),
+            "query.weight holds 256 values that are not finite",
+        ),
+        (
+            lambda arrays: arrays.update({QUERY: np.ones([16, 16], "int64")}),
+            "query.weight should hold floats; got int64",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit_the_config(tmp_path, change, message):
+    hugging_face(tmp_path, change=change)
+    with pytest.raises(ValueError, match=message):
+        BertEncoder.from_pretrained(tmp_path)
+
+
+def test_blocks_that_are_not_asked_for_are_not_looked_at(tmp_path):
+    hugging_face(tmp_path, change=lambda arrays: arrays.pop(QUERY))
+    assert len(BertEncoder.from_pretrained(tmp_path, num_layers=1).blocks) == 1
+
+
+@pytest.mark.parametrize(
+    "overrides, message",
+    [
+        ({"num_layers": 4}, "has 3 blocks; `num_layers` may be 1 to 3, got 4"),
+        ({"num_layers": 0}, "`num_layers` may be 1 to 3, got 0"),
+        ({"max_positions": 13}, "has 12 positions; `max_positions` may be 1 to 12, got 13"),
+        ({"units": 8}, "has `units` 16, which its arrays decide; got 8"),
+        ({"vocabulary_size": 20}, "has `vocabulary_size` 19, which its arrays decide"),
+        ({"num_heads": 4}, "has `num_heads` 2"),
+        ({"normalization": "pre"}, "has `normalization` 'post'"),
+    ],
+)
+def test_what_a_checkpoint_decides_itself(tmp_path, overrides, message):
+    with pytest.raises(ValueError, match=message):
+        BertEncoder.from_pretrained(hugging_face(tmp_path), **overrides)
+
+
+def test_a_pooler_is_there_or_not(tmp_path):
+    hugging_face(tmp_path, kind="BertForMaskedLM")
+    assert BertEncoder.from_pretrained(tmp_path).pooler_dense is None
+    with pytest.raises(ValueError, match="missing: bert.pooler.dense.bias, bert.pooler.dense"):
+        BertEncoder.from_pretrained(tmp_path, pooler=True)
+
+
+def test_the_second_task_may_be_left_out(tmp_path):
+    hugging_face(tmp_path)
+    model = BertPretrainer.from_pretrained(tmp_path, next_sentence=False, num_layers=3)
+    assert check(model, USUAL) == {"token_logits"}
+    hugging_face(tmp_path, kind="BertForMaskedLM")
+    with pytest.raises(ValueError, match="missing: .*cls.seq_relationship.bias"):
+        BertPretrainer.from_pretrained(tmp_path, next_sentence=True)
+
+
+def test_a_table_of_its_own_for_the_scores_is_refused(tmp_path):
+    hugging_face(tmp_path, config={"tie_word_embeddings": False})
+    with pytest.raises(ValueError, match="`tie_word_embeddings` is false, but .* is missing"):
+        BertPretrainer.from_pretrained(tmp_path)
+    hugging_face(tmp_path, change=more("cls.predictions.decoder.weight", 19, 16))
+    with pytest.raises(ValueError, match="decoder.weight differs from bert.embeddings.word"):
+        BertPretrainer.from_pretrained(tmp_path)
+    hugging_face(tmp_path, change=more("cls.predictions.decoder.bias", 19))
+    with pytest.raises(ValueError, match="cls.predictions.bias differs from cls.predictions.deco"):
+        BertPretrainer.from_pretrained(tmp_path)
+    BertEncoder.from_pretrained(tmp_path)  # which needs neither
+
+
+@pytest.mark.parametrize(
+    "model, kind, message",
+    [
+        (BertPretrainer, "BertModel", "has no head for masked tokens. For a new one: BertPre"),
+        (Classifier, "BertForMaskedLM", "no head over labels. For a new one: Classifier\\(Bert"),
+        (Tagger, "BertModel", "has no head over labels. For a new one: Tagger\\(BertEnc"),
+        (Tagger, "BertForSequenceClassification", "was made for BertForSequenceClassification"),
+        (Classifier, "BertForTokenClassification", "was made for BertForTokenClassification"),
+    ],
+)
+def test_heads_that_are_not_there_or_mean_another_thing(tmp_path, model, kind, message):
+    with pytest.raises(ValueError, match=message):
+        model.from_pretrained(hugging_face(tmp_path, kind=kind))
+
+
+def test_a_classifier_chooses_one_label(tmp_path):
+    for kind in "regression", "multi_label_classification":
+        hugging_face(tmp_path, kind="BertForSequenceClassification", config={"problem_type": kind})
+        with pytest.raises(ValueError, match=f"no choice among labels .*{kind}"):
+            Classifier.from_pretrained(tmp_path)
+    hugging_face(tmp_path, kind="BertForSequenceClassification")
+    with pytest.raises(ValueError, match="needs `pooling` 'pooled'"):
+        Classifier.from_pretrained(tmp_path, pooling="mean")
+    model = Classifier.from_pretrained(tmp_path, ["x", "y", "z"], dropout=0.2)
+    assert model.labels == ["x", "y", "z"] and model.dropout == 0.2
+    with pytest.raises(ValueError, match="`id2label` should name 0 to 2; got \\['0', '1'\\]"):
+        names = {"id2label": {"0": "a", "1": "b"}}
+        hugging_face(tmp_path, kind="BertForSequenceClassification", config=names)
+        Classifier.from_pretrained(tmp_path)

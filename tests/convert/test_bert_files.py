@@ -1,0 +1,88 @@
+"""What a path is: each kind of checkpoint is found, everything else is said clearly."""
+
+import pytest
+
+from tests.convert.bert_folders import (
+    USUAL,
+    arrays_of,
+    as_google,
+    google,
+    google_config,
+    hugging_face,
+)
+from tfreps.convert import bert_files
+from tfreps.models import BertEncoder
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 438\n"
+
+
+def test_a_folder_with_both_is_hugging_faces(tmp_path):
+    google(tmp_path, as_google(arrays_of(USUAL)), google_config(USUAL))
+    assert bert_files.open_checkpoint(tmp_path).source.endswith("bert_model.ckpt")
+    hugging_face(tmp_path)
+    assert bert_files.open_checkpoint(tmp_path).source == str(tmp_path)
+    assert bert_files.open_checkpoint(tmp_path / "model.safetensors").source == str(tmp_path)
+    assert bert_files.open_checkpoint(tmp_path / "bert_model.ckpt").options["activation"] != "gelu"
+
+
+def test_a_folder_of_google_with_a_config_of_hugging_face_beside_it(tmp_path):
+    google(tmp_path, as_google(arrays_of(USUAL)), google_config(USUAL))
+    (tmp_path / "config.json").write_text("{}")
+    assert bert_files.open_checkpoint(tmp_path).source.endswith("bert_model.ckpt")
+
+
+def test_a_vocabulary_of_another_size(tmp_path):
+    vocabulary = hugging_face(tmp_path) / "vocab.txt"
+    for text in "a\n" * 19, "a\n" * 18 + "a", "a\r\n" * 5:  # fewer: a table that was rounded up
+        vocabulary.write_text(text)
+        bert_files.open_checkpoint(tmp_path)
+    vocabulary.write_text("a\n" * 20)
+    with pytest.raises(ValueError, match="vocab.txt has 20 tokens, but the table of .* 19 rows"):
+        BertEncoder.from_pretrained(tmp_path)
+
+
+def without(name):
+    return lambda path: (hugging_face(path) / name).unlink()
+
+
+def only(name, text=""):
+    def make(path):
+        path.mkdir()
+        (path / name).write_text(text)
+
+    return make
+
+
+def with_pickles(path):
+    (hugging_face(path) / "model.safetensors").unlink()
+    for name in "pytorch_model-2.bin", "pytorch_model-1.bin", "training_args.bin":
+        (path / name).write_bytes(b"\x80\x02")
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda path: None, "there is no such file or folder. Expected a folder of Hugging Face"),
+        (without("config.json"), "expected config.json beside the weights; there is none"),
+        (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
+        (only("readme.md"), "found readme.md. Expected a folder of Hugging Face"),
+        (lambda path: path.mkdir(), "found nothing. Expected a folder of Hugging Face"),
+        (with_pickles, "pytorch_model-1.bin is a pickle, which is never read(.|\n)*weights_only"),
+        (only("config.json", "{"), "config.json: expected a JSON file"),
+        (only("config.json", "[]"), "config.json: expected a JSON object; got list"),
+        (only("config.json", POINTER), "config.json is a git-lfs pointer"),
+    ],
+)
+def test_folders_that_are_no_checkpoint(tmp_path, make, message):
+    make(tmp_path / "model")
+    with pytest.raises(ValueError, match=message):
+        BertEncoder.from_pretrained(tmp_path / "model")
+
+
+def test_a_pickle_by_its_own_name(tmp_path):
+    (tmp_path / "bert.model.epoch.3").write_bytes(b"\x80\x02")
+    with pytest.raises(ValueError) as error:
+        BertEncoder.from_pretrained(tmp_path / "bert.model.epoch.3")
+    command = str(error.value).splitlines()[-1]
+    assert command.startswith('  python -c "import torch;')
+    assert "bert.model.epoch.3.safetensors" in command and "training_args" not in command

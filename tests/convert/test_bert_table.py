@@ -1,0 +1,58 @@
+"""The table: every array of transformers in it once, with its shape; every weight of ours too."""
+
+import pytest
+
+from benchmarks.bert_cases import KINDS, config_of, shapes_of
+from tests.convert.bert_folders import UNUSUAL, google_name
+from tfreps.convert import bert_table
+from tfreps.convert.bert_names import GoogleNames, HuggingFaceNames
+from tfreps.convert.hugging_face_config import encoder_options
+from tfreps.models import BertEncoder
+
+
+def rows_of(names, kind):
+    options = encoder_options(config_of({**UNUSUAL, "kind": kind}), "x")
+    options["pooler"] = "pooler" in KINDS[kind]
+    rows = bert_table.encoder_rows(names, options)
+    parts = {
+        "masked": bert_table.masked_lm_rows(names, options),
+        "next": bert_table.next_sentence_rows(names, options),
+        "labels": bert_table.label_rows(names, options, 3),
+    }
+    return rows + [row for part in KINDS[kind] if part in parts for row in parts[part]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_array_has_its_row(kind):
+    expected = shapes_of(config_of(UNUSUAL), kind)
+    rows = rows_of(HuggingFaceNames(prefix=""), kind)
+    assert len(rows) == len(expected) and {row.foreign: row.shape for row in rows} == expected
+    rows = rows_of(GoogleNames(), kind)
+    turned = {
+        google_name(n): s[::-1] if google_name(n).endswith("kernel") else s
+        for n, s in expected.items()
+    }
+    assert len(rows) == len(expected) and {row.foreign: row.shape for row in rows} == turned
+
+
+def test_each_weight_has_its_rows():
+    options = encoder_options(config_of(UNUSUAL), "x") | {"pooler": True}
+    encoder = BertEncoder(**options)
+    weights = bert_table.weights_of(encoder)
+    rows = bert_table.encoder_rows(HuggingFaceNames(), options)
+    assert set(weights) == {row.ours for row in rows}
+    assert sum(w.shape.num_elements() for w in weights.values()) == encoder.count_params()
+
+
+def test_sines_have_no_row_and_wide_is_four_times():
+    options = encoder_options(config_of(UNUSUAL), "x") | {"pooler": False, "num_layers": 1}
+    options |= {"positions": "sinusoidal", "intermediate_dim": None}
+    rows = {row.foreign: row for row in bert_table.encoder_rows(HuggingFaceNames(), options)}
+    assert "bert.embeddings.position_embeddings.weight" not in rows
+    assert rows["bert.encoder.layer.0.intermediate.dense.weight"].shape == (64, 16)
+
+
+def test_any_array_of_a_part_means_the_part():
+    rows = bert_table.pooler_rows(HuggingFaceNames(), {"units": 2})
+    assert bert_table.has(rows, {"bert.pooler.dense.bias": (2,)})
+    assert not bert_table.has(rows, {"pooler.dense.bias": (2,)})

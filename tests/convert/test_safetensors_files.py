@@ -1,0 +1,116 @@
+"""safetensors: what is torn, claims too much, or is none; several files; nothing half-written."""
+
+import json
+import struct
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from tests.convert.bert_folders import hugging_face
+from tfreps.convert.safetensors_files import INDEX, open_files, open_folder, write_folder
+from tfreps.models import BertEncoder
+
+TERABYTES = {"a": {"dtype": "F32", "shape": [1 << 40, 768], "data_offsets": [0, 3 << 50]}}
+OVERFLOW = {"a": {"dtype": "F32", "shape": [1 << 40, 1 << 40], "data_offsets": [0, 8]}}
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 438\n"
+
+
+def with_header(header, length=None):
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + b"12345678"
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "may be a download that was cut short"),
+        (b"\x80\x02}q\x00.", "cannot be read as one"),
+        (POINTER, "is a git-lfs pointer, not the file itself: run `git lfs pull`"),
+        (with_header(TERABYTES), "may be a download that was cut short"),
+        (with_header(OVERFLOW), "may be a download that was cut short"),
+        (with_header({}, length=1 << 50), "header too large"),
+        (struct.pack("<Q", 4) + b"{nop", "invalid JSON"),
+    ],
+)
+def test_files_that_are_none(tmp_path, content, message):
+    path = hugging_face(tmp_path) / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"model.safetensors.*{message}"):
+        BertEncoder.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.999])
+def test_half_a_download(tmp_path, share):
+    path = hugging_face(tmp_path) / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match="a download that was cut short: compare its size"):
+        BertEncoder.from_pretrained(tmp_path)
+
+
+def index(folder, change):
+    path = folder / INDEX
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda c: c.pop("weight_map"), "expected `weight_map`, an object"),
+        (lambda c: c["weight_map"].update(a="../x.safetensors"), "files in the same folder"),
+        (lambda c: c["weight_map"].update(a="x.safetensors"), "there is no such file"),
+        (
+            lambda c: c["weight_map"].update(a="model-00001-of-00002.safetensors"),
+            "the arrays a are named there, but in none of its files",
+        ),
+        (
+            lambda c: c["weight_map"].pop("cls.predictions.bias"),
+            "the arrays cls.predictions.bias are in its files, but not named there",
+        ),
+    ],
+)
+def test_an_index_that_does_not_fit_its_files(tmp_path, change, message):
+    index(hugging_face(tmp_path, files="sharded"), change)
+    with pytest.raises(ValueError, match=message):
+        BertEncoder.from_pretrained(tmp_path)
+
+
+def test_an_array_in_two_files(tmp_path):
+    for name in "ab":
+        save_file({"x": np.ones(1)}, tmp_path / name)
+    with pytest.raises(ValueError, match="b: array x is in another file as well"):
+        open_files([tmp_path / "a", tmp_path / "b"])
+
+
+def test_every_precision_but_those_of_eight_bits(tmp_path):
+    path = tmp_path / "model.safetensors"
+    kinds = {"a": "float64", "b": "float16", "c": ml_dtypes.bfloat16}
+    save_file({name: np.arange(3).astype(kind) for name, kind in kinds.items()}, path)
+    arrays = open_folder(tmp_path)
+    for name in kinds:
+        np.testing.assert_array_equal(arrays.array(name), [0, 1, 2])
+    assert arrays.array("c").dtype == np.float32 and arrays.shapes["c"] == (3,)
+    header = {"a": {"dtype": "F8_E4M3", "shape": [8], "data_offsets": [0, 8]}}
+    path.write_bytes(with_header(header))
+    with pytest.raises(ValueError, match="array a cannot be read|float8"):
+        print(open_folder(tmp_path).array("a").dtype.name)
+
+
+def test_nothing_is_half_written(tmp_path):
+    def fail():
+        raise ValueError("no")
+
+    write_folder(tmp_path / "new", {"b": 1}, {"a": lambda: np.arange(6.0).reshape(2, 3).T})
+    saved = load_file(tmp_path / "new" / "model.safetensors")["a"]
+    np.testing.assert_array_equal(saved, [[0, 3], [1, 4], [2, 5]])
+    with pytest.raises(ValueError, match="no"):
+        write_folder(tmp_path / "new", {"b": 2}, {"a": fail})
+    assert json.loads((tmp_path / "new" / "config.json").read_text()) == {"b": 1}
+    assert len(list((tmp_path / "new").iterdir())) == 2
+    (tmp_path / "new" / INDEX).write_text("{}")
+    with pytest.raises(ValueError, match="holds the weights of another model"):
+        write_folder(tmp_path / "new", {}, {})

@@ -1,0 +1,245 @@
+"""A checkpoint of BERT in whatever format, and the models that are made of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tfreps.convert import hugging_face_config
+from tfreps.convert.bert_names import DECODER, HuggingFaceNames, Names
+from tfreps.convert.bert_table import (
+    WORDS,
+    encoder_rows,
+    has,
+    label_rows,
+    masked_lm_rows,
+    next_sentence_rows,
+    pooler_rows,
+    weights_of,
+)
+from tfreps.convert.safetensors_files import Arrays
+from tfreps.convert.table import Ignored, Row, check_names, read_rows
+from tfreps.models.bert import BertEncoder
+from tfreps.models.bert_pretrainer import BertPretrainer
+from tfreps.models.classifier import Classifier
+from tfreps.models.tagger import Tagger
+
+# What the arrays decide; a caller may not ask for another.
+FIXED = (
+    *("vocabulary_size", "units", "num_heads", "intermediate_dim", "normalization"),
+    *("positions", "normalize_positions", "num_segments"),
+)
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint says and holds; no array is read yet.
+
+    Args:
+        source: what to call it in an error.
+        config: its config, as in the file.
+        options: of the `BertEncoder` that its arrays belong to.
+        names: how its arrays are called.
+        arrays: their shapes, and what reads them.
+        untold: options that stand for what its files do not tell: a caller may know better.
+    """
+
+    source: str
+    config: Mapping
+    options: Mapping
+    names: Names
+    arrays: Arrays
+    untold: Sequence[str] = ()
+
+
+def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
+    """The encoder of a checkpoint, see `BertEncoder.from_pretrained`."""
+    return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
+
+
+def read_pretrainer(
+    checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
+) -> BertPretrainer:
+    """Encoder and heads of pre-training, see `BertPretrainer.from_pretrained`."""
+    names, shapes = checkpoint.names, checkpoint.arrays.shapes
+    heads, second = (
+        rows(names, checkpoint.options) for rows in (masked_lm_rows, next_sentence_rows)
+    )
+    if not has(heads, shapes):
+        raise ValueError(
+            f"{checkpoint.source} has no head for masked tokens. For a new one: "
+            "BertPretrainer(BertEncoder.from_pretrained(...))."
+        )
+    _check_tied(checkpoint)
+    next_sentence = has(second, shapes) if next_sentence is None else next_sentence
+    if next_sentence:
+        heads, overrides = heads + second, {**overrides, "pooler": True}
+
+    def make(encoder):
+        model = BertPretrainer(encoder, next_sentence=next_sentence)
+        return model, pretrainer_weights(model)
+
+    return _read(checkpoint, overrides, heads, make)
+
+
+def read_classifier(
+    checkpoint: Checkpoint, labels: Sequence[str] | None, encoder_options: Mapping, **options
+) -> Classifier:
+    """Encoder and head over labels, see `Classifier.from_pretrained`."""
+    found, rows = _head(checkpoint, Classifier, "BertForTokenClassification")
+    problem = checkpoint.config.get("problem_type")
+    if problem not in (None, "single_label_classification") or len(found) == 1:
+        raise ValueError(
+            f"{checkpoint.source} is no choice among labels (`problem_type` {problem!r}, "
+            f"{len(found)} labels), and Classifier does nothing else."
+        )
+    for name, only in ("pooling", "pooled"), ("hidden_units", None), ("window", None):
+        if options.get(name, only) != only:
+            raise ValueError(f"The head of {checkpoint.source} needs `{name}` {only!r}.")
+
+    dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
+    options = {"dropout": dropout, **options, "pooling": "pooled"}
+
+    def make(encoder):
+        model = Classifier(encoder, _renamed(found, labels, "labels", checkpoint), **options)
+        return model, head_weights(model)
+
+    return _read(checkpoint, {**encoder_options, "pooler": True}, rows, make)
+
+
+def read_tagger(
+    checkpoint: Checkpoint, tags: Sequence[str] | None, encoder_options: Mapping, **options
+) -> Tagger:
+    """Encoder and head over tags, see `Tagger.from_pretrained`."""
+    found, rows = _head(checkpoint, Tagger, "BertForSequenceClassification")
+
+    dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
+    options = {"dropout": dropout, "use_crf": False, **options}
+
+    def make(encoder):
+        model = Tagger(encoder, _renamed(found, tags, "tags", checkpoint), **options)
+        return model, head_weights(model)
+
+    return _read(checkpoint, encoder_options, rows, make)
+
+
+def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
+    """The weights of a pretrainer's heads by path."""
+    norm = model.transform_norm
+    found = {
+        "transform/kernel": model.transform.kernel,
+        "transform/bias": model.transform.bias,
+        "transform_norm/gamma": norm.gamma,
+        "transform_norm/beta": norm.beta,
+        "token_bias": model.token_bias,
+    }
+    if model.next_sentence:
+        found["next_sentence_dense/kernel"] = model.next_sentence_dense.kernel
+        found["next_sentence_dense/bias"] = model.next_sentence_dense.bias
+    return found
+
+
+def head_weights(model: Classifier | Tagger) -> dict[str, object]:
+    """The weights of a head over labels or tags by path."""
+    return {"head/kernel": model.kernel, "head/bias": model.bias}
+
+
+def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Callable):
+    """The one way from a checkpoint to a model: names and shapes first, then the arrays."""
+    options = _chosen(checkpoint, overrides)
+    rows = encoder_rows(
+        checkpoint.names,
+        {**checkpoint.options, "num_layers": options["num_layers"], "pooler": options["pooler"]},
+        options["max_positions"],
+    )
+    rows += heads
+    shapes = checkpoint.arrays.shapes
+    check_names(rows, shapes, checkpoint.source, _ignored(checkpoint, rows))
+    encoder = BertEncoder(**options)
+    model, weights = make(encoder)
+    weights = {**weights_of(encoder), **weights}
+    read_rows(rows, checkpoint.arrays.array, weights, checkpoint.source)
+    return model
+
+
+def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
+    """The options of our encoder: those of the checkpoint, and what the caller asks for."""
+    theirs, source = checkpoint.options, checkpoint.source
+    for name in FIXED:
+        if name not in checkpoint.untold and overrides.get(name, theirs[name]) != theirs[name]:
+            raise ValueError(
+                f"{source} has `{name}` {theirs[name]!r}, which its arrays decide; got "
+                f"{overrides[name]!r}."
+            )
+    for name, what in ("num_layers", "blocks"), ("max_positions", "positions"):
+        if theirs["positions"] != "learned" and name == "max_positions":
+            continue
+        if not 1 <= overrides.get(name, theirs[name]) <= theirs[name]:
+            raise ValueError(
+                f"{source} has {theirs[name]} {what}; `{name}` may be 1 to {theirs[name]}, got "
+                f"{overrides[name]}."
+            )
+    pooler = has(pooler_rows(checkpoint.names, theirs), checkpoint.arrays.shapes)
+    return {**theirs, "pooler": pooler, **overrides}
+
+
+def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
+    """What the checkpoint has beside these rows and may have: other blocks, other heads."""
+    names, options = checkpoint.names, {**checkpoint.options, "pooler": True}
+    known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
+    known += [*next_sentence_rows(names, options), *label_rows(names, options, 1)]
+    others = {row.foreign for row in known} - {row.foreign for row in rows}
+    ignored = [Ignored(name, "a part that was not asked for") for name in sorted(others)]
+    for name in checkpoint.arrays.shapes:
+        reason = names.without_use(name)
+        if reason and name not in others and name not in {row.foreign for row in rows}:
+            ignored.append(Ignored(name, reason))
+    return ignored
+
+
+def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
+    """The labels of a checkpoint's head and its rows; of no head that means something else."""
+    names, shapes, source = checkpoint.names, checkpoint.arrays.shapes, checkpoint.source
+    rows, made_for = label_rows(names, checkpoint.options, 1), checkpoint.config
+    if not has(rows, shapes):
+        raise ValueError(
+            f"{source} has no head over labels. For a new one: "
+            f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
+        )
+    if {other, "BertForMultipleChoice"} & set(made_for.get("architectures") or ()):
+        raise ValueError(
+            f"{source} was made for {', '.join(made_for['architectures'])}; {model.__name__} "
+            "would read its head as another."
+        )
+    count = (*shapes.get(rows[0].foreign, ()), 1)[0]
+    return (
+        hugging_face_config.label_names(made_for, count, source),
+        label_rows(names, checkpoint.options, count),
+    )
+
+
+def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> list[str]:
+    if given is not None and len(given) != len(found):
+        raise ValueError(
+            f"`{option}` must name what the head of {checkpoint.source} tells apart, "
+            f"{len(found)}; got {list(given)}."
+        )
+    return list(found if given is None else given)
+
+
+def _check_tied(checkpoint: Checkpoint) -> None:
+    """Refuses a masked language model with a table or a bias of its own beside the tied one."""
+    names, arrays, source = checkpoint.names, checkpoint.arrays, checkpoint.source
+    if not isinstance(names, HuggingFaceNames):
+        return
+    again, *biases = DECODER
+    table = names.table(WORDS, (0, 0), "").foreign
+    if again not in arrays.shapes and not checkpoint.config.get("tie_word_embeddings", True):
+        raise ValueError(f"{source}: `tie_word_embeddings` is false, but {again} is missing.")
+    for first, second in (table, again), biases:
+        if {first, second} <= set(arrays.shapes) and not np.array_equal(
+            arrays.array(first), arrays.array(second)
+        ):
+            raise ValueError(
+                f"{source}: {second} differs from {first}; BertPretrainer scores tokens by the "
+                "encoder's own table and one bias."
+            )

@@ -1,0 +1,75 @@
+"""Finds out what kind of checkpoint of BERT a path is, and hands it to the converter for it."""
+
+import os
+from pathlib import Path
+
+from tfreps.convert import articles_bert, google_bert, hugging_face
+from tfreps.convert.bert_checkpoint import Checkpoint
+from tfreps.convert.safetensors_files import INDEX, SINGLE, conversion
+
+EXPECTED = (
+    "Expected a folder of Hugging Face (config.json and model.safetensors), a folder of Google "
+    "(bert_config.json and bert_model.ckpt.index), or a model of the articles as .safetensors"
+)
+
+
+def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
+    """A checkpoint of Google, Hugging Face or the articles, as what is there tells.
+
+    Args:
+        path: a folder, a `.safetensors` file, or a TF 1 checkpoint without its endings.
+
+    Raises:
+        ValueError: for what is none of them, is incomplete or damaged, or has a `vocab.txt`
+            with more tokens than its table has rows.
+    """
+    path = Path(path)
+    if path.name == SINGLE and (path.parent / "config.json").is_file():
+        path = path.parent
+    if path.is_dir():
+        checkpoint = _folder(path)
+        check_vocabulary(path / "vocab.txt", checkpoint)
+    elif path.suffix == ".safetensors":
+        checkpoint = articles_bert.open_checkpoint(path)
+    elif Path(f"{path}.index").is_file() or path.suffix == ".index":
+        checkpoint = google_bert.open_checkpoint(path)
+        check_vocabulary(path.parent / "vocab.txt", checkpoint)
+    elif path.is_file():
+        raise ValueError(conversion([path], f"{path}.safetensors"))
+    else:
+        raise ValueError(f"{path}: there is no such file or folder. {EXPECTED}.")
+    return checkpoint
+
+
+def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
+    """Refuses a vocabulary with more tokens than the checkpoint's table has rows.
+
+    Fewer are right: some tables were rounded up, and their last rows have no token.
+
+    Raises:
+        ValueError: for such a file; there may be none.
+    """
+    if not path.is_file():
+        return
+    lines = path.read_bytes().split(b"\n")
+    count, size = len(lines) - (not lines[-1]), checkpoint.options["vocabulary_size"]
+    if count > size:
+        raise ValueError(
+            f"{path} has {count} tokens, but the table of {checkpoint.source} has {size} rows: "
+            "that is another model's vocabulary."
+        )
+
+
+def _folder(path: Path) -> Checkpoint:
+    is_ours = (path / SINGLE).exists() or (path / INDEX).exists()
+    if (path / "config.json").is_file() and (is_ours or not any(path.glob("*.index"))):
+        return hugging_face.open_checkpoint(path)
+    if any(path.glob("*.index")):
+        return google_bert.open_checkpoint(path)
+    if is_ours:
+        raise ValueError(
+            f"{path}: expected config.json beside the weights; there is none. Nothing else tells "
+            "the number of attention heads, or which gelu it is."
+        )
+    found = ", ".join(sorted(file.name for file in path.iterdir())) or "nothing"
+    raise ValueError(f"{path}: found {found}. {EXPECTED}.")

@@ -1,0 +1,88 @@
+"""The table of BERT: arrays of Google, Hugging Face and the articles, and our weights."""
+
+from collections.abc import Mapping, Sequence
+
+from tfreps.convert.bert_names import LABELS, MASKED_LM, Names
+from tfreps.convert.table import Row
+from tfreps.models.bert import BertEncoder
+
+WORDS = "embeddings.word_embeddings"
+POSITIONS = "embeddings.position_embeddings"
+NEXT_SENTENCE = "cls.seq_relationship"
+
+
+def encoder_rows(names: Names, options: Mapping, max_positions: int | None = None) -> list[Row]:
+    """The rows of a `BertEncoder`, in the order of a token's way through it.
+
+    Args:
+        names: how the arrays are called.
+        options: of the encoder that the arrays belong to, `pooler` among them.
+        max_positions: how many rows of the position table our encoder has, the first ones;
+            None for all.
+    """
+    o, dim = options, options["units"]
+    rows = [names.table(WORDS, (o["vocabulary_size"], dim), "token_embedding/embeddings")]
+    if o["positions"] == "learned":
+        row = names.table(POSITIONS, (o["max_positions"], dim), "positions/table")
+        rows.append(row._replace(read=lambda table: table[:max_positions]))
+    segments = "embeddings.token_type_embeddings"
+    rows.append(names.table(segments, (o["num_segments"], dim), "segments/table"))
+    rows += names.layer_norm("embeddings.LayerNorm", dim, "embedding_norm")
+    for number in range(o["num_layers"]):
+        rows += block_rows(names, o, number)
+    return rows + (pooler_rows(names, o) if o["pooler"] else [])
+
+
+def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
+    """The rows of one block of a `BertEncoder`."""
+    theirs, ours = f"encoder.layer.{number}.", f"block_{number}/"
+    dim, wide = options["units"], options["intermediate_dim"] or 4 * options["units"]
+    rows = []
+    for i, part in enumerate(("query", "key", "value")):
+        fused = f"{ours}attention/query_key_value"
+        rows += names.dense(f"{theirs}attention.self.{part}", dim, dim, fused, part=(i, 3))
+    attention = f"{theirs}attention.output."
+    rows += names.dense(f"{attention}dense", dim, dim, f"{ours}attention/combine")
+    rows += names.layer_norm(f"{attention}LayerNorm", dim, f"{ours}attention_norm")
+    rows += names.dense(f"{theirs}intermediate.dense", dim, wide, f"{ours}expand")
+    rows += names.dense(f"{theirs}output.dense", wide, dim, f"{ours}contract")
+    rows += names.layer_norm(f"{theirs}output.LayerNorm", dim, f"{ours}feed_forward_norm")
+    return rows
+
+
+def pooler_rows(names: Names, options: Mapping) -> list[Row]:
+    """The rows of the pooler."""
+    return names.dense("pooler.dense", options["units"], options["units"], "pooler_dense")
+
+
+def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
+    """The rows of the head that restores masked tokens."""
+    theirs, dim = f"{MASKED_LM}.transform.", options["units"]
+    rows = names.dense(f"{theirs}dense", dim, dim, "transform")
+    rows += names.layer_norm(f"{theirs}LayerNorm", dim, "transform_norm")
+    return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]
+
+
+def next_sentence_rows(names: Names, options: Mapping) -> list[Row]:
+    """The rows of the head that tells whether a sentence follows another."""
+    return names.output(NEXT_SENTENCE, options["units"], 2, "next_sentence_dense")
+
+
+def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:
+    """The rows of a head over labels of texts, or tags of tokens."""
+    return names.output(LABELS, options["units"], num_labels, "head")
+
+
+def weights_of(encoder: BertEncoder) -> dict[str, object]:
+    """The weights of an encoder by path, without states of random numbers."""
+    found = {}
+    for layer in encoder.layers:
+        for weight in layer.weights:
+            if "seed_generator" not in weight.path:
+                found[weight.path[weight.path.index(layer.name) :]] = weight
+    return found
+
+
+def has(rows: Sequence[Row], shapes: Mapping) -> bool:
+    """Whether any array of these rows is there: then all must be."""
+    return any(row.foreign in shapes for row in rows)

@@ -1,0 +1,83 @@
+"""Google's TF 1 checkpoints of BERT: `bert_config.json` and `bert_model.ckpt`."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps.convert import hugging_face_config
+from tfreps.convert.bert_checkpoint import Checkpoint
+from tfreps.convert.bert_names import GoogleNames
+from tfreps.convert.bilm_tf_checkpoint import UNREADABLE
+from tfreps.convert.safetensors_files import Arrays, load_json, refuse_pointer
+
+CONFIG, USUAL = "bert_config.json", "bert_model.ckpt"
+
+
+def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
+    """A checkpoint of Google's code; sizes are checked, no array is read yet.
+
+    Their `gelu` is the approximation with tanh. For arrays that were trained with the exact one,
+    as some conversions were, ask for `activation="gelu"`.
+
+    Args:
+        path: folder with `bert_config.json` and one checkpoint, or the checkpoint without its
+            endings, such as `folder/bert_model.ckpt`.
+
+    Raises:
+        ValueError: for files that are missing, torn, or do not fit each other.
+
+    Reference: google-research/bert, "modeling.py".
+    """
+    prefix = _prefix(Path(path))
+    config_file = prefix.parent / CONFIG
+    if not config_file.is_file():
+        raise ValueError(
+            f"{prefix}: expected {CONFIG} beside the checkpoint; there is none. It is part of "
+            "what Google publishes, and nothing else tells the number of attention heads."
+        )
+    config = load_json(config_file)
+    options = hugging_face_config.encoder_options(config, str(config_file))
+    if options["activation"] == "gelu":
+        options["activation"] = "gelu_tanh"
+    return Checkpoint(str(prefix), config, options, GoogleNames(), _arrays(prefix))
+
+
+def _arrays(prefix: Path) -> Arrays:
+    data = sorted(prefix.parent.glob(f"{prefix.name}.data-*"))
+    for file in [Path(f"{prefix}.index"), *data]:
+        refuse_pointer(file)
+    try:
+        reader = tf.train.load_checkpoint(str(prefix))
+        shapes, kinds = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    except UNREADABLE as error:
+        message = getattr(error, "message", str(error))
+        raise ValueError(f"{prefix}: the checkpoint cannot be read ({message}).") from error
+    shapes = {name: tuple(shape) for name, shape in shapes.items()}
+    claimed = sum(int(np.prod(shapes[name], dtype=object)) * kinds[name].size for name in shapes)
+    there = sum(file.stat().st_size for file in data)
+    if claimed > there:
+        raise ValueError(
+            f"{prefix}: its index claims {claimed:,} bytes of arrays, its data files have "
+            f"{there:,}: they are incomplete. Compare their sizes with the originals'."
+        )
+
+    def array(name: str) -> np.ndarray:
+        try:
+            return reader.get_tensor(name)
+        except UNREADABLE as error:
+            raise ValueError(f"{prefix}: array {name} cannot be read ({error}).") from error
+
+    return Arrays(shapes, array)
+
+
+def _prefix(path: Path) -> Path:
+    """The checkpoint without its endings."""
+    if not path.is_dir():
+        return path.with_suffix("") if path.suffix == ".index" else path
+    found = sorted(file.with_suffix("") for file in path.glob("*.index"))
+    if len(found) == 1 or path / USUAL in found:
+        return path / USUAL if path / USUAL in found else found[0]
+    names = ", ".join(file.name for file in found) or "none"
+    raise ValueError(f"{path}: expected one checkpoint (*.index); found {names}. Name one of them.")

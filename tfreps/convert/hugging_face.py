@@ -1,0 +1,128 @@
+"""Folders of Hugging Face, `config.json` and safetensors: BERT with any of its heads, both ways."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from tfreps.convert import hugging_face_config, safetensors_files
+from tfreps.convert.bert_checkpoint import Checkpoint, head_weights, pretrainer_weights
+from tfreps.convert.bert_names import MASKED_LM, HuggingFaceNames
+from tfreps.convert.bert_table import (
+    encoder_rows,
+    label_rows,
+    masked_lm_rows,
+    next_sentence_rows,
+    weights_of,
+)
+from tfreps.convert.table import Row, written_rows
+from tfreps.models.bert import BertEncoder
+from tfreps.models.bert_pretrainer import BertPretrainer
+from tfreps.models.classifier import Classifier
+from tfreps.models.tagger import Tagger
+
+
+def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
+    """A folder of Hugging Face; config and headers are checked, no array is read yet.
+
+    Args:
+        folder: with `config.json`, and `model.safetensors` or its index and the files of that.
+
+    Raises:
+        ValueError: for files that are missing, torn, or no safetensors; for a config of another
+            network.
+
+    Reference: transformers, "models/bert/modeling_bert.py".
+    """
+    config_file = Path(folder) / "config.json"
+    config = safetensors_files.load_json(config_file)
+    options = hugging_face_config.encoder_options(config, str(config_file))
+    arrays = safetensors_files.open_folder(folder)
+    return Checkpoint(str(folder), config, options, names_in(arrays.shapes), arrays)
+
+
+def names_in(shapes: Mapping) -> HuggingFaceNames:
+    """How a file calls its arrays: with or without prefix, as of early or of late versions."""
+    prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
+    early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
+    bias = f"{MASKED_LM}.bias"
+    bias = bias if bias in shapes else f"{MASKED_LM}.decoder.bias"
+    norm = ("gamma", "beta") if early else ("weight", "bias")
+    return HuggingFaceNames(prefix, norm, bias if bias in shapes else f"{MASKED_LM}.bias")
+
+
+def write_encoder(encoder: BertEncoder, folder: str | os.PathLike) -> None:
+    """Writes an encoder as transformers' `BertModel`, see `BertEncoder.save_pretrained`."""
+    _write(folder, encoder, "BertModel", HuggingFaceNames(prefix=""), [], {})
+
+
+def write_pretrainer(model: BertPretrainer, folder: str | os.PathLike) -> None:
+    """Writes a pretrainer as `BertForPreTraining`, or `BertForMaskedLM` without second task."""
+    names, options = HuggingFaceNames(), model.encoder.get_config()
+    rows, kind = masked_lm_rows(names, options), "BertForMaskedLM"
+    if model.next_sentence:
+        rows, kind = rows + next_sentence_rows(names, options), "BertForPreTraining"
+    _write(folder, model.encoder, kind, names, rows, pretrainer_weights(model))
+
+
+def write_classifier(model: Classifier, folder: str | os.PathLike) -> None:
+    """Writes a classifier as `BertForSequenceClassification`.
+
+    Raises:
+        ValueError: for one that Hugging Face has no place for.
+    """
+    needed = {"pooling": "pooled", "hidden_units": None, "window": None}
+    _write_labels(model, model.labels, needed, "BertForSequenceClassification", folder)
+
+
+def write_tagger(model: Tagger, folder: str | os.PathLike) -> None:
+    """Writes a tagger without CRF as `BertForTokenClassification`.
+
+    Raises:
+        ValueError: for one that Hugging Face has no place for.
+    """
+    needed = {"use_crf": False, "use_projection": True, "window": None}
+    _write_labels(model, model.tags, needed, "BertForTokenClassification", folder)
+
+
+def _write_labels(model, labels: list[str], needed: Mapping, kind: str, folder) -> None:
+    for option, value in needed.items():
+        if getattr(model, option) != value:
+            raise ValueError(
+                f"Hugging Face's {kind} has no place for `{option}` other than {value!r}; this "
+                f"{type(model).__name__} has {getattr(model, option)!r}. `model.save` keeps all."
+            )
+    if not isinstance(model.encoder, BertEncoder):
+        raise ValueError(
+            f"Hugging Face's {kind} stands on a BertEncoder; this {type(model).__name__} on a "
+            f"{type(model.encoder).__name__}. `model.save` keeps all."
+        )
+    names = HuggingFaceNames()
+    rows = label_rows(names, model.encoder.get_config(), len(labels))
+    more = {
+        "id2label": {str(number): name for number, name in enumerate(labels)},
+        "label2id": {name: number for number, name in enumerate(labels)},
+        "classifier_dropout": model.dropout,
+    }
+    _write(folder, model.encoder, kind, names, rows, head_weights(model), more)
+
+
+def _write(
+    folder: str | os.PathLike,
+    encoder: BertEncoder,
+    kind: str,
+    names: HuggingFaceNames,
+    heads: list[Row],
+    weights: Mapping,
+    more: Mapping | None = None,
+) -> None:
+    options = encoder.get_config()
+    config = hugging_face_config.as_json(options)
+    weights = {**weights_of(encoder), **weights}
+    rows = encoder_rows(names, {**options, "positions": "learned"}) + heads
+    if options["positions"] != "learned":
+        zeros = np.zeros((1, options["max_positions"], options["units"]))
+        weights["positions/table"] = encoder.add_positions(zeros)[0]
+    config = {"architectures": [kind], **config, **(more or {})}
+    safetensors_files.write_folder(folder, config, written_rows(rows, weights))

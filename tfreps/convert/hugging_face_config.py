@@ -1,0 +1,208 @@
+"""`config.json` of Hugging Face and `bert_config.json` of Google, and options of `BertEncoder`."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+# The largest size of anything that is believed: sizes are read before weights are.
+LARGEST = 1 << 24
+REQUIRED = object()
+ACTIVATIONS = {
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_accurate"), "gelu_tanh"),
+    **dict.fromkeys(("gelu_pytorch_tanh", "gelu_python_tanh"), "gelu_tanh"),
+    "relu": "relu",
+}
+
+
+class Key(NamedTuple):
+    """A key of the file, the option of `BertEncoder` it stands for, and what it may be."""
+
+    theirs: str
+    ours: str
+    check: Callable
+    default: object = REQUIRED
+
+
+def _size(value):
+    return f"a whole number from 1 to {LARGEST}", _is_int(value) and 1 <= value <= LARGEST
+
+
+def _blocks(value):
+    return "a whole number from 1 to 1024", _is_int(value) and 1 <= value <= 1024
+
+
+def _share(value):
+    return "a number from 0 to below 1", _is_number(value) and 0 <= value < 1
+
+
+def _positive(value):
+    return "a positive number", _is_number(value) and 0 < value < math.inf
+
+
+def _id(value):
+    return "an id or null", value is None or _is_int(value) and 0 <= value < LARGEST
+
+
+def _activation(value):
+    names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
+    return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
+
+
+KEYS = (
+    Key("vocab_size", "vocabulary_size", _size),
+    Key("hidden_size", "units", _size),
+    Key("num_hidden_layers", "num_layers", _blocks),
+    Key("num_attention_heads", "num_heads", _size),
+    Key("intermediate_size", "intermediate_dim", _size),
+    Key("hidden_act", "activation", _activation, "gelu"),
+    Key("hidden_dropout_prob", "dropout", _share, 0.1),
+    Key("attention_probs_dropout_prob", "attention_dropout", _share, 0.1),
+    Key("layer_norm_eps", "epsilon", _positive, 1e-12),
+    Key("max_position_embeddings", "max_positions", _size, 512),
+    Key("type_vocab_size", "num_segments", _size, 2),
+    Key("initializer_range", "initializer_range", _positive, 0.02),
+    Key("pad_token_id", "padding_id", _id, 0),
+)
+# What would make another network of these arrays, and the only values under which it does not.
+OTHER_NETWORKS = {
+    "model_type": ("bert",),
+    "position_embedding_type": ("absolute",),
+    "is_decoder": (False,),
+    "add_cross_attention": (False,),
+    "cross_attention_hidden_size": (None,),
+    "is_encoder_decoder": (False,),
+    "tie_encoder_decoder": (False,),
+    "pruned_heads": ({}, None),
+    "quantization_config": (None,),
+    "auto_map": (None,),
+    "directionality": ("bidi",),
+    "pooler_type": ("first_token_transform",),
+}
+# Read where heads are.
+OF_HEADS = {
+    *("id2label", "num_labels", "_num_labels", "problem_type", "classifier_dropout"),
+    "tie_word_embeddings",
+}
+# What changes nothing in the numbers of an encoder: names, precision of the file, generation of
+# text, which outputs transformers returns, and sizes of a pooler that Google's code never had.
+WITHOUT_EFFECT = {
+    *("_name_or_path", "name", "name_or_path", "architectures", "transformers_version"),
+    *("torch_dtype", "dtype", "torchscript", "use_bfloat16", "tf_legacy_loss", "language"),
+    *("label2id", "finetuning_task", "task_specific_params", "tokenizer_class", "prefix"),
+    *("use_cache", "gradient_checkpointing", "chunk_size_feed_forward", "output_past"),
+    *("output_attentions", "output_hidden_states", "return_dict", "sentence_transformers"),
+    *("_attn_implementation", "_attn_implementation_autoset", "attn_implementation"),
+    *("bos_token_id", "eos_token_id", "eos_token_ids", "sep_token_id", "cls_token_id"),
+    *("mask_token_id", "unk_token_id", "decoder_start_token_id", "do_lower_case"),
+    *("max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups"),
+    *("diversity_penalty", "temperature", "top_k", "top_p", "typical_p", "repetition_penalty"),
+    *("length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids"),
+    *("num_return_sequences", "output_scores", "return_dict_in_generate", "forced_bos_token_id"),
+    *("forced_eos_token_id", "remove_invalid_values", "exponential_decay_length_penalty"),
+    *("suppress_tokens", "begin_suppress_tokens"),
+    *("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
+    "pooler_size_per_head",
+}
+
+
+def encoder_options(config: Mapping, source: str) -> dict:
+    """The options of `BertEncoder` that a config stands for, but for `pooler`.
+
+    Args:
+        config: what the file says.
+        source: its name, for errors.
+
+    Raises:
+        ValueError: naming a key that is missing, of a wrong value, of another network, or unknown.
+    """
+    for key, accepted in OTHER_NETWORKS.items():
+        if key in config and config[key] not in accepted:
+            raise ValueError(
+                f"{source}: `{key}` is {config[key]!r}; BertEncoder has no such network, only "
+                f"that of {' or '.join(repr(value) for value in accepted)}."
+            )
+    known = {key.theirs for key in KEYS} | set(OTHER_NETWORKS) | OF_HEADS | WITHOUT_EFFECT
+    unknown = sorted(set(config) - known)
+    if unknown:
+        raise ValueError(
+            f"{source}: the keys {', '.join(unknown)} are not known here, so what they ask for "
+            "cannot be honoured. Take those out of the file that change nothing in the network."
+        )
+    options = {key.ours: _value(config, key, source) for key in KEYS}
+    options["activation"] = ACTIVATIONS[options["activation"]]
+    options["padding_id"] = options["padding_id"] or 0
+    if options["units"] % options["num_heads"]:
+        raise ValueError(
+            f"{source}: `num_attention_heads` must divide `hidden_size`; got "
+            f"{options['num_heads']} and {options['units']}."
+        )
+    fixed = {"normalization": "post", "positions": "learned", "normalize_positions": False}
+    return {**options, **fixed}
+
+
+def label_names(config: Mapping, count: int, source: str) -> list[str]:
+    """The names of `count` labels in the order of their ids; LABEL_0 ... if there are none.
+
+    Raises:
+        ValueError: if `id2label` names others than 0 to `count` - 1.
+    """
+    names = config.get("id2label")
+    if names is None:
+        return [f"LABEL_{number}" for number in range(count)]
+    expected = {str(number) for number in range(count)}
+    if not isinstance(names, dict) or set(names) != expected:
+        got = sorted(names) if isinstance(names, dict) else names
+        raise ValueError(
+            f"{source}: the head has {count} labels, so `id2label` should name 0 to {count - 1}; "
+            f"got {got}."
+        )
+    return [str(names[str(number)]) for number in range(count)]
+
+
+def head_dropout(config: Mapping, source: str) -> float:
+    """The dropout before a head over labels: its own, or the encoder's."""
+    own = Key("classifier_dropout", "dropout", _share, None)
+    if config.get(own.theirs) is None:
+        own = own._replace(theirs="hidden_dropout_prob", default=0.1)
+    return _value(config, own, source)
+
+
+def as_json(options: Mapping) -> dict:
+    """The config of Hugging Face for the options of a `BertEncoder`.
+
+    Positions of sines and cosines are for Hugging Face a table of `max_positions` rows.
+
+    Raises:
+        ValueError: for what Hugging Face's BERT does not have.
+    """
+    if options["normalization"] != "post":
+        raise ValueError(
+            "Hugging Face's BERT has its layer norms behind attention and feed-forward network; "
+            f"this encoder was made with normalization={options['normalization']!r}."
+        )
+    theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
+    config = {key.theirs: options[key.ours] for key in KEYS}
+    config["hidden_act"] = theirs[options["activation"]]
+    config["intermediate_size"] = options["intermediate_dim"] or 4 * options["units"]
+    if config["initializer_range"] is None:
+        del config["initializer_range"]
+    return {"model_type": "bert", "dtype": "float32", **config, "tie_word_embeddings": True}
+
+
+def _value(config: Mapping, key: Key, source: str):
+    value = config.get(key.theirs, key.default)
+    if value is REQUIRED:
+        raise ValueError(f"{source}: `{key.theirs}` is missing.")
+    expected, good = key.check(value)
+    if not good:
+        raise ValueError(f"{source}: `{key.theirs}` should be {expected}; got {value!r}.")
+    return value
+
+
+def _is_int(value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
