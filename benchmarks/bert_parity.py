@@ -1,0 +1,174 @@
+"""Compares BERT with transformers, checkpoint by checkpoint, in both directions.
+
+    python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
+    python -m benchmarks.bert_parity --peer-python peers/bin/python
+
+Random small models of every class of transformers, with both gelus, usual and unusual sizes, names
+of early and late versions, with and without prefix, in one file and in several; and one of the
+articles. What tfreps loads, and what transformers loads of what tfreps saves, must agree to 1e-5.
+`--fixtures FILE` writes what transformers says of a few of them for tests/convert.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import numpy as np
+
+from benchmarks.bert_cases import (
+    ARTICLES_CONFIG,
+    all_cases,
+    config_of,
+    expected_name,
+    folder_name,
+    inputs_of,
+)
+from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
+
+TOLERANCE = 1e-5
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+READERS = {
+    "BertForPreTraining": BertPretrainer,
+    "BertForMaskedLM": BertPretrainer,
+    "BertForSequenceClassification": Classifier,
+    "BertForTokenClassification": Tagger,
+}
+PER_TOKEN = "layer_outputs", "token_logits", "emissions"
+MASK = inputs_of(ARTICLES_CONFIG)[2]
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        peer(options.peer_python, "make", folder)
+        rows = {**forth(folder), "articles, in": articles(folder)}
+        peer(options.peer_python, "read", folder / "saved")
+        rows |= back(folder)
+        if options.fixtures:
+            write_fixtures(folder, options.fixtures)
+    print_table(rows)
+    return 1 if max(value for numbers in rows.values() for value in numbers) > TOLERANCE else 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="bert_parity", description=__doc__.split("\n")[0])
+    parser.add_argument("--peer-python", required=True, help="of benchmarks/peers.txt")
+    parser.add_argument("--fixtures", metavar="FILE.json")
+    return parser
+
+
+def forth(folder):
+    """What tfreps makes of transformers' checkpoints; saves one of each kind for the way back."""
+    rows = collections.defaultdict(list)
+    for case in all_cases():
+        source = folder / folder_name(case)
+        expected = np.load(folder / "expected" / f"{expected_name(case)}.npz")
+        model = READERS.get(case["kind"], BertEncoder).from_pretrained(source)
+        encoder = BertEncoder.from_pretrained(source, num_layers=1)  # the others left out
+        found = [outputs_of(one, config_of(case)) for one in (model, model_encoder(model))]
+        found.append(outputs_of(encoder, config_of(case)) | {"pooled_output": None})
+        rows[row_name(case, "in")].append(max(difference(expected, one) for one in found))
+        if (case["style"], case["files"], case["prefix"]) == ("late", "single", "bert."):
+            if case["kind"] != "BertForNextSentencePrediction":
+                save(model, case["kind"], row_name(case, "out"), folder, expected_name(case))
+    return rows
+
+
+def articles(folder):
+    """The articles' state dict in; and saved, with a table for the sines."""
+    source = folder / "bert.model.epoch.3.safetensors"
+    model = BertPretrainer.from_pretrained(source, max_positions=12)
+    save(model, "BertForPreTraining", "articles, out", folder, "articles")
+    expected = np.load(folder / "expected" / "articles.npz")
+    found = [outputs_of(one, ARTICLES_CONFIG) for one in (model, model.encoder)]
+    return [max(difference(expected, one) for one in found)]
+
+
+def back(folder):
+    """What transformers makes of tfreps's checkpoints, against the models they came from."""
+    rows = collections.defaultdict(list)
+    for outputs in sorted((folder / "saved").glob("*/outputs.npz")):
+        request = json.loads((outputs.parent / "request.json").read_text())
+        expected = np.load(folder / "expected" / f"{outputs.parent.name}.npz")
+        rows[request["row"]].append(difference(expected, np.load(outputs)))
+    return rows
+
+
+def model_encoder(model):
+    return getattr(model, "encoder", model)
+
+
+def outputs_of(model, config):
+    """A model's outputs for the case's inputs, under the names of benchmarks/peer_bert_cases.py."""
+    ids, segments, mask = inputs_of(config)
+    features = {"token_ids": ids, "segment_ids": segments, "mask": mask}
+    if isinstance(model, BertPretrainer):
+        columns = np.arange(ids.shape[1])
+        features["masked_positions"] = np.tile(columns, (len(ids), 1))
+    found = model(features)
+    return {name: np.asarray(value) for name, value in found.items() if name != "mask"}
+
+
+def difference(expected, found):
+    """The greatest one over real tokens, of all outputs that both have; there must be some."""
+    worst, compared = 0.0, 0
+    for name in expected:
+        if found.get(name) is None:
+            continue
+        mine, theirs = found[name], expected[name]
+        if name == "layer_outputs":
+            theirs = theirs[:, : mine.shape[1]]  # of fewer blocks
+            mine, theirs = (np.moveaxis(x, 1, 2) for x in (mine, theirs))  # [B, T, L+1, D]
+        if name in PER_TOKEN:
+            mine, theirs = mine[MASK], theirs[MASK]
+        worst, compared = max(worst, float(np.abs(mine - theirs).max())), compared + 1
+    return worst if compared else float("inf")
+
+
+def save(model, kind, row, folder, name):
+    """Saves a model of ours for `peer_bert_cases read`."""
+    target = folder / "saved" / name
+    model.save_pretrained(target)
+    (target / "request.json").write_text(json.dumps({"kind": kind, "row": row}))
+
+
+def row_name(case, way):
+    return f"{case['kind']} {case['activation']}, {way}"
+
+
+def peer(python, task, folder):
+    command = [python, "-m", "benchmarks.peer_bert_cases", task, str(folder)]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{task} failed in {python}:\n{done.stderr[-3000:]}")
+
+
+def write_fixtures(folder, path):
+    """Transformers' outputs at real tokens, of all kinds together: their arrays are the same."""
+    fixtures = {}
+    for case in all_cases():
+        found = fixtures.setdefault(f"{case['activation']}-{case['sizes']}", {})
+        expected = np.load(folder / "expected" / f"{expected_name(case)}.npz")
+        for name in expected:
+            array = expected[name].astype("float64")
+            if name == "layer_outputs":
+                array = np.moveaxis(array, 1, 2)[:, :, [1, 3]]  # [B, T, 2, D]
+            array = array[MASK] if name in PER_TOKEN else array
+            found[name] = array.round(6).tolist()
+    wanted = ("gelu-usual", "gelu_new-unusual")
+    text = json.dumps({name: fixtures[name] for name in wanted})
+    pathlib.Path(path).write_text(text.replace("], ", "],\n") + "\n")
+
+
+def print_table(rows):
+    print("| checkpoint | how many | max difference |\n|---|---|---|")
+    for name, numbers in rows.items():
+        print(f"| {name} | {len(numbers)} | {max(numbers):.1e} |")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,141 @@
+"""Runs transformers on small BERT checkpoints: the other side of benchmarks/bert_parity.py.
+
+    peers/bin/python -m benchmarks.peer_bert_cases make FOLDER
+    peers/bin/python -m benchmarks.peer_bert_cases read FOLDER
+
+`make` writes a folder for each case with its checkpoint, and `expected/NAME.npz`. `read` loads
+every folder that has a `request.json` and leaves its outputs in `outputs.npz` there.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from benchmarks.bert_cases import (
+    ARTICLES_CONFIG,
+    all_cases,
+    array_of,
+    articles_positions,
+    config_of,
+    expected_name,
+    folder_name,
+    inputs_of,
+    shapes_of,
+    write,
+)
+
+
+def main(argv=None):
+    task, folder = sys.argv[1:] if argv is None else argv
+    {"make": make, "read": read}[task](pathlib.Path(folder))
+    return 0
+
+
+def make(folder):
+    (folder / "expected").mkdir(parents=True)
+    for case in all_cases():
+        expected = folder / "expected" / f"{expected_name(case)}.npz"
+        model = random_model(config_of(case), case["kind"])
+        if not expected.exists():
+            np.savez(expected, **outputs_of(model, config_of(case)))
+        write_case(model, case, folder / folder_name(case))
+    model = random_model(ARTICLES_CONFIG, "BertForPreTraining")
+    table = articles_positions(12, 24)
+    model.bert.embeddings.position_embeddings.weight.data[:] = tensor(table)
+    np.savez(folder / "expected" / "articles.npz", **outputs_of(model, ARTICLES_CONFIG))
+    arrays = {name: array.numpy() for name, array in model.state_dict().items()}
+    arrays = {name: array for name, array in arrays.items() if "position" not in name}
+    save_file(arrays, folder / "bert.model.epoch.3.safetensors")
+
+
+def read(folder):
+    for request in sorted(folder.glob("*/request.json")):
+        kind = json.loads(request.read_text())["kind"]
+        options = {"add_pooling_layer": False} if kind.endswith("without pooler") else {}
+        model, told = class_of(kind).from_pretrained(
+            request.parent, output_loading_info=True, attn_implementation="eager", **options
+        )
+        for what in "missing_keys", "unexpected_keys", "mismatched_keys":
+            if told[what]:
+                raise SystemExit(f"{request.parent}: {what} {told[what]}")
+        config = json.loads((request.parent / "config.json").read_text())
+        np.savez(request.parent / "outputs.npz", **outputs_of(model.eval(), config))
+
+
+def random_model(config, kind):
+    """A model whose every number is random, in the way that `array_of` has it."""
+    from transformers import BertConfig
+
+    options = {"add_pooling_layer": False} if kind.endswith("without pooler") else {}
+    settings = BertConfig(**config, attn_implementation="eager")
+    model = class_of(kind)(settings, **options).eval()
+    found = {name.removeprefix("bert."): value for name, value in model.named_parameters()}
+    shapes = shapes_of(config, kind)
+    if {name: tuple(value.shape) for name, value in found.items()} != shapes:
+        raise SystemExit(f"{kind}: transformers has other arrays than benchmarks/bert_cases.py")
+    for name, value in found.items():
+        value.data[:] = tensor(array_of(name, shapes[name]))
+    return model
+
+
+def write_case(model, case, folder):
+    """As transformers itself writes it where the case allows, else from its arrays."""
+    natural = "" if case["kind"].startswith("BertModel") else "bert."
+    if case["style"] == "late" and case["prefix"] == natural:
+        size = "2KB" if case["files"] == "sharded" else "1GB"
+        model.save_pretrained(folder, max_shard_size=size)
+        return
+    with tempfile.TemporaryDirectory() as saved:
+        model.save_pretrained(saved)
+        arrays = load_file(f"{saved}/model.safetensors")
+    write(case, folder, {name.removeprefix("bert."): array for name, array in arrays.items()})
+
+
+def outputs_of(model, config):
+    """What a model says of the case's inputs, by the names that benchmarks.bert_parity uses."""
+    import torch
+
+    ids, segments, mask = inputs_of(config)
+    with torch.no_grad():
+        found = model(
+            input_ids=tensor(ids),
+            token_type_ids=tensor(segments),
+            attention_mask=tensor(mask.astype("int64")),
+            output_hidden_states=True,
+        )
+    kind = type(model).__name__
+    named = {
+        "layer_outputs": torch.stack(found.hidden_states, 1),  # [B, L+1, T, D]
+        "pooled_output": found.get("pooler_output"),
+        "token_logits": found.get("prediction_logits"),
+        "next_sentence_logits": found.get("seq_relationship_logits"),
+    }
+    other = {
+        "BertForMaskedLM": "token_logits",
+        "BertForNextSentencePrediction": "next_sentence_logits",
+        "BertForSequenceClassification": "logits",
+        "BertForTokenClassification": "emissions",
+    }
+    if kind in other:
+        named[other[kind]] = found.logits
+    return {name: value.numpy() for name, value in named.items() if value is not None}
+
+
+def class_of(kind):
+    import transformers
+
+    return getattr(transformers, kind.split()[0])
+
+
+def tensor(array):
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(array))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

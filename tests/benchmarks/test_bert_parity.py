@@ -1,0 +1,113 @@
+"""The comparison finds a difference where there is one, and needs no PyTorch to be tested."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks import bert_parity
+from benchmarks.bert_cases import all_cases, config_of, expected_name, folder_name, write
+from tfreps.models import BertPretrainer
+
+
+@pytest.fixture
+def peer(monkeypatch):
+    """Stands in for transformers: checkpoints as it writes them, and our own outputs for its."""
+
+    def run(python, task, folder):
+        if task == "make":
+            (folder / "expected").mkdir(parents=True)
+            for case in all_cases():
+                write(case, folder / folder_name(case))
+                save(folder / "expected" / f"{expected_name(case)}.npz", folder, case)
+            return
+        for request in folder.glob("*/request.json"):
+            expected = np.load(folder.parent / "expected" / f"{request.parent.name}.npz")
+            np.savez(request.parent / "outputs.npz", **expected)
+
+    def save(path, folder, case):
+        model = bert_parity.READERS.get(case["kind"], bert_parity.BertEncoder)
+        model = model.from_pretrained(folder / folder_name(case))
+        found = bert_parity.outputs_of(model, config_of(case))
+        found |= bert_parity.outputs_of(model.encoder, config_of(case))
+        del found["sequence_output"]  # is among `layer_outputs` there
+        np.savez(path, **found)
+
+    cases = [
+        case
+        for case in all_cases()
+        if case["kind"] == "BertForMaskedLM" and case["activation"] == "gelu"
+        if (case["style"], case["files"], case["prefix"]) == ("late", "single", "bert.")
+    ]
+    monkeypatch.setattr(bert_parity, "all_cases", lambda: cases)
+    monkeypatch.setitem(globals(), "all_cases", lambda: cases)
+    monkeypatch.setattr(bert_parity, "peer", run)
+    monkeypatch.setattr(bert_parity, "articles", lambda folder: [0.0])
+
+
+def test_a_table_of_differences(peer, capsys):
+    assert bert_parity.main(["--peer-python", "none"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:] == [
+        "| BertForMaskedLM gelu, in | 2 | 0.0e+00 |",
+        "| articles, in | 1 | 0.0e+00 |",
+        "| BertForMaskedLM gelu, out | 2 | 0.0e+00 |",
+    ]
+
+
+def test_one_difference_is_enough_to_fail(peer, monkeypatch, capsys):
+    monkeypatch.setattr(bert_parity, "articles", lambda folder: [2e-5])
+    assert bert_parity.main(["--peer-python", "none"]) == 1
+
+
+def test_differences_count_at_real_tokens_and_among_blocks_that_are_there():
+    layers = np.zeros((3, 4, 12, 2))
+    expected = {"layer_outputs": layers, "pooled_output": np.zeros((3, 2))}
+    other = layers[:, :2].copy()
+    other[2, 0, 5] = 9.0  # behind the third text, of one token
+    assert bert_parity.difference(expected, {"layer_outputs": other, "pooled_output": None}) == 0
+    other[2, 1, 0] = 0.5
+    assert bert_parity.difference(expected, {"layer_outputs": other}) == 0.5
+    assert bert_parity.difference(expected, {"logits": other}) == float("inf")
+
+
+def test_fixtures_are_what_the_tests_of_converters_read(tmp_path, monkeypatch):
+    cases = [c for c in all_cases() if c["kind"] == "BertForMaskedLM" and c["style"] == "late"]
+    monkeypatch.setattr(bert_parity, "all_cases", lambda: cases)
+    (tmp_path / "expected").mkdir()
+    for case in cases:
+        path = tmp_path / "expected" / f"{expected_name(case)}.npz"
+        np.savez(path, layer_outputs=np.ones((3, 4, 12, 2)), token_logits=np.ones((3, 12, 5)))
+    bert_parity.write_fixtures(tmp_path, tmp_path / "f.json")
+    found = json.loads((tmp_path / "f.json").read_text())
+    assert sorted(found) == ["gelu-usual", "gelu_new-unusual"]
+    shapes = {name: np.shape(value) for name, value in found["gelu-usual"].items()}
+    assert shapes == {"layer_outputs": (18, 2, 2), "token_logits": (18, 5)}
+
+
+def test_the_articles_go_in_and_out(tmp_path):
+    from safetensors.numpy import save_file
+
+    from benchmarks.bert_cases import ARTICLES_CONFIG, array_of, shapes_of
+
+    shapes = shapes_of(ARTICLES_CONFIG, "BertForPreTraining")
+    arrays = {
+        name if name.startswith("cls.") else f"bert.{name}": array_of(name, shape)
+        for name, shape in shapes.items()
+        if "position" not in name
+    }
+    path = tmp_path / "bert.model.epoch.3.safetensors"
+    save_file(arrays, path)
+    model = BertPretrainer.from_pretrained(path, max_positions=12)
+    (tmp_path / "expected").mkdir()
+    expected = bert_parity.outputs_of(model, ARTICLES_CONFIG)
+    expected |= bert_parity.outputs_of(model.encoder, ARTICLES_CONFIG)
+    np.savez(tmp_path / "expected" / "articles.npz", **expected)
+    assert bert_parity.articles(tmp_path) == [0.0]
+    request = json.loads((tmp_path / "saved" / "articles" / "request.json").read_text())
+    assert request == {"kind": "BertForPreTraining", "row": "articles, out"}
+
+
+def test_what_the_peer_says_when_it_fails(tmp_path):
+    with pytest.raises(SystemExit, match="make failed in /bin/false"):
+        bert_parity.peer("/bin/false", "make", tmp_path)
