@@ -1,6 +1,7 @@
 """Strings to ids and back; importing it loads no TensorFlow."""
 
 from tfreps.text import tags
+from tfreps.text.bert_tokens import CharacterTokenizer, WordPieceTokenizer
 from tfreps.text.char_ids import (
     NUM_CHARACTER_IDS,
     PADDING_CHARACTER,
@@ -17,12 +18,14 @@ from tfreps.text.vocabulary import Vocabulary
 from tfreps.text.word_vectors import WordVectors
 
 __all__ = [
+    "CharacterTokenizer",
     "NUM_CHARACTER_IDS",
     "PADDING_CHARACTER",
     "TOKENIZERS",
     "TagSet",
     "TokenFeatures",
     "Vocabulary",
+    "WordPieceTokenizer",
     "WordVectors",
     "batch_to_ids",
     "character_ids",

@@ -1,0 +1,94 @@
+"""Tokenisers from a checkpoint's folder, and as run folders keep them."""
+
+import json
+
+import pytest
+
+from tfreps.text.bert_tokens import (
+    CharacterTokenizer,
+    WordPieceTokenizer,
+    checkpoint_tokenizer,
+    read_tokenizer,
+    write_tokenizer,
+)
+
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+LOWER = [*SPECIALS, "a", "##b"]
+
+
+def folder(path, pieces=LOWER, **config):
+    path.mkdir()
+    (path / "vocab.txt").write_text("".join(piece + "\n" for piece in pieces))
+    if config:
+        (path / "tokenizer_config.json").write_text(json.dumps(config))
+    return path
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        WordPieceTokenizer([*LOWER, "\n", "\x85"], strip_accents=False, max_characters_per_word=9),
+        CharacterTokenizer.from_texts(["两 \n\u2028"], keep_white_space=True, numbers=False),
+    ],
+    ids=["wordpiece", "characters"],
+)
+def test_written_and_read(tmp_path, tokenizer):
+    path = tmp_path / "tokenizer.json"
+    write_tokenizer(tokenizer, path)
+    again = read_tokenizer(path)
+    assert type(again) is type(tokenizer) and again.get_config() == tokenizer.get_config()
+    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"tokenizer": "bpe"}, {"tokenizer": "wordpiece", "vocabulary": SPECIALS}, {"x": 1}],
+    ids=str,
+)
+def test_a_file_of_something_else(tmp_path, config):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="holds no tokeniser that tfreps wrote"):
+        read_tokenizer(tmp_path / "tokenizer.json")
+
+
+def test_what_a_checkpoint_says(tmp_path):
+    said = {"do_lower_case": False, "strip_accents": True, "tokenize_chinese_chars": False}
+    found = checkpoint_tokenizer(folder(tmp_path / "a", **said, model_max_length=512))
+    assert found.vocabulary == LOWER
+    assert (found.lowercase, found.strips_accents, found.split_chinese) == (False, True, False)
+    assert checkpoint_tokenizer(tmp_path / "a", lowercase=True).lowercase
+    more = checkpoint_tokenizer(tmp_path / "a", max_characters_per_word=200)
+    assert more.max_characters_per_word == 200
+    plain = checkpoint_tokenizer(folder(tmp_path / "b", do_lower_case=True, strip_accents=None))
+    assert plain.lowercase and plain.strips_accents and plain.split_chinese
+
+
+def test_where_nothing_is_said_capital_letters_tell(tmp_path):
+    assert checkpoint_tokenizer(folder(tmp_path / "lower")).lowercase
+    assert not checkpoint_tokenizer(folder(tmp_path / "cased", [*LOWER, "##B"])).lowercase
+
+
+def test_a_folder_with_one_file_for_all(tmp_path):
+    model = {"type": "WordPiece", "vocab": {p: n for n, p in enumerate(LOWER)}}
+    model["max_input_chars_per_word"] = 50
+    normalizer = {"type": "BertNormalizer", "lowercase": False, "handle_chinese_chars": False}
+    config = {"model": model, "normalizer": {**normalizer, "strip_accents": None}}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(config))
+    found = checkpoint_tokenizer(tmp_path)
+    assert found.vocabulary == LOWER and found.max_characters_per_word == 50
+    assert not found.lowercase and not found.strips_accents and not found.split_chinese
+    path.write_text(json.dumps({**config, "model": {"type": "BPE"}}))
+    with pytest.raises(ValueError, match="expected a WordPiece model .*; got BPE behind"):
+        checkpoint_tokenizer(tmp_path)
+    model["vocab"]["a"] = 77
+    path.write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="expected the ids 0 to 6, each for one piece"):
+        checkpoint_tokenizer(tmp_path)
+
+
+def test_folders_that_cannot_be_read(tmp_path):
+    with pytest.raises(ValueError, match="holds no vocab.txt and no tokenizer.json"):
+        checkpoint_tokenizer(tmp_path)
+    with pytest.raises(ValueError, match="'do_lower_case' must be true or false; got 'yes'"):
+        checkpoint_tokenizer(folder(tmp_path / "a", do_lower_case="yes"))

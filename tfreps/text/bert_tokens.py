@@ -1,0 +1,135 @@
+"""BERT's tokenisers by name: from a checkpoint's files, and as a run folder keeps them."""
+
+import json
+import os
+import pathlib
+
+from tfreps.text.character_tokens import CharacterTokenizer, count_tokens
+from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object, read_pieces, write_text
+from tfreps.text.wordpiece import WordPieceTokenizer
+
+__all__ = [
+    "CharacterTokenizer",
+    "PieceTokenizer",
+    "WordPieceTokenizer",
+    "checkpoint_tokenizer",
+    "count_tokens",
+    "read_tokenizer",
+    "write_tokenizer",
+]
+
+KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
+VOCABULARY, CONFIG, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
+# Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
+# tokenizer.json, and here.
+_NAMES = {
+    "do_lower_case": ("lowercase", bool),
+    "lowercase": ("lowercase", bool),
+    "strip_accents": ("strip_accents", bool | None),
+    "tokenize_chinese_chars": ("split_chinese", bool),
+    "handle_chinese_chars": ("split_chinese", bool),
+}
+
+
+def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
+    """Writes a tokeniser with its vocabulary as one JSON file, whole or not at all.
+
+    Example:
+        >>> import tempfile
+        >>> from tfreps.text.bert_tokens import CharacterTokenizer, read_tokenizer, write_tokenizer
+        >>> path = tempfile.mkdtemp() + "/tokenizer.json"
+        >>> write_tokenizer(CharacterTokenizer.from_texts(["两 3"]), path)
+        >>> read_tokenizer(path).ids("两 4")
+        [20, 5]
+    """
+    kind = next(name for name, its in KINDS.items() if type(tokenizer) is its)
+    config = {"tokenizer": kind, **tokenizer.get_config()}
+    write_text(path, json.dumps(config, ensure_ascii=False, indent=0) + "\n")
+
+
+def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
+    """Reads what `write_tokenizer` wrote.
+
+    Raises:
+        ValueError: no such file, or something else in it.
+    """
+    config = read_json_object(path, "the tokeniser")
+    kind = config.pop("tokenizer", None)
+    if kind not in KINDS or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
+        raise ValueError(
+            f"{path} holds no tokeniser that tfreps wrote. Expected a file that a run of "
+            "`tfreps pretrain-bert`, or a tagger or classifier with BERT, has made."
+        )
+    return KINDS[kind].from_config({**config, "source": str(path)})
+
+
+def checkpoint_tokenizer(
+    folder: str | os.PathLike, lowercase: bool | None = None, **options
+) -> WordPieceTokenizer:
+    """The WordPiece tokeniser of a checkpoint's folder.
+
+    Its vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no other; its
+    options are in tokenizer_config.json and tokenizer.json.
+
+    Args:
+        folder: of Google's or Hugging Face's BERT.
+        lowercase: bool, or None for what the files say. Where they say nothing, as those of
+            Google: whether no piece of the vocabulary has a capital letter.
+        **options: of `WordPieceTokenizer`, in place of what the files say.
+
+    Raises:
+        ValueError: no vocabulary, what `WordPieceTokenizer` refuses, or options that are none.
+    """
+    folder = pathlib.Path(folder)
+    if (folder / VOCABULARY).is_file():
+        source, found = folder / VOCABULARY, {}
+        pieces = read_pieces(source)
+    elif (folder / WHOLE).is_file():
+        source = folder / WHOLE
+        pieces, found = _whole(source)
+    else:
+        raise ValueError(
+            f"{folder} holds no {VOCABULARY} and no {WHOLE}, without which no text can be read: "
+            "put the vocabulary there that the checkpoint was trained with, one piece per line."
+        )
+    if (folder / CONFIG).is_file():
+        config = folder / CONFIG
+        found |= _options(read_json_object(config, "the options"), config)
+    if lowercase is not None:
+        found["lowercase"] = lowercase
+    elif "lowercase" not in found:
+        specials = WordPieceTokenizer.SPECIAL_TOKENS
+        found["lowercase"] = not any(p != p.lower() for p in pieces if p not in specials)
+    return WordPieceTokenizer(pieces, source=str(source), **{**found, **options})
+
+
+def _options(config: dict, path: pathlib.Path) -> dict:
+    """Options of `WordPieceTokenizer` among others."""
+    found = {}
+    for theirs, (ours, kind) in _NAMES.items():
+        if theirs in config:
+            if not isinstance(config[theirs], kind):
+                raise ValueError(
+                    f"{path}: {theirs!r} must be true or false; got {config[theirs]!r}."
+                )
+            found[ours] = config[theirs]
+    return found
+
+
+def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
+    """The pieces and options in a tokenizer.json."""
+    config = read_json_object(path, "the tokeniser")
+    model, normalizer = config.get("model") or {}, config.get("normalizer") or {}
+    kinds = model.get("type"), normalizer.get("type")
+    if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):
+        raise ValueError(
+            f"{path}: expected a WordPiece model behind a BertNormalizer; got {kinds[0]} behind "
+            f"{kinds[1]}. tfreps reads BERT's own tokenisers only."
+        )
+    ids = model["vocab"]
+    if sorted(ids.values()) != list(range(len(ids))):
+        raise ValueError(f"{path}: expected the ids 0 to {len(ids) - 1}, each for one piece.")
+    found = _options(normalizer, path)
+    if "max_input_chars_per_word" in model:
+        found["max_characters_per_word"] = model["max_input_chars_per_word"]
+    return sorted(ids, key=ids.get), found
