@@ -48,6 +48,7 @@ def test_blocks_that_are_not_asked_for_are_not_looked_at(tmp_path):
     "overrides, message",
     [
         ({"num_layers": 4}, "has 3 blocks; `num_layers` may be 1 to 3, got 4"),
+        ({"num_layers": "2"}, "`num_layers` may be 1 to 3, got '2'"),
         ({"num_layers": 0}, "`num_layers` may be 1 to 3, got 0"),
         ({"max_positions": 13}, "has 12 positions; `max_positions` may be 1 to 12, got 13"),
         ({"units": 8}, "has `units` 16, which its arrays decide; got 8"),
@@ -113,6 +114,8 @@ def test_a_classifier_chooses_one_label(tmp_path):
     hugging_face(tmp_path, kind="BertForSequenceClassification")
     with pytest.raises(ValueError, match="needs `pooling` 'pooled'"):
         Classifier.from_pretrained(tmp_path, pooling="mean")
+    with pytest.raises(ValueError, match="needs the `pooler` of its encoder"):
+        Classifier.from_pretrained(tmp_path, encoder_options={"pooler": False})
     model = Classifier.from_pretrained(tmp_path, ["x", "y", "z"], dropout=0.2)
     assert model.labels == ["x", "y", "z"] and model.dropout == 0.2
     with pytest.raises(ValueError, match="`id2label` should name 0 to 2; got \\['0', '1'\\]"):

@@ -95,6 +95,8 @@ def read_classifier(
     for name, only in ("pooling", "pooled"), ("hidden_units", None), ("window", None):
         if options.get(name, only) != only:
             raise ValueError(f"The head of {checkpoint.source} needs `{name}` {only!r}.")
+    if not encoder_options.get("pooler", True):
+        raise ValueError(f"The head of {checkpoint.source} needs the `pooler` of its encoder.")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
     options = {"dropout": dropout, **options, "pooling": "pooled"}
@@ -173,10 +175,11 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
     for name, what in ("num_layers", "blocks"), ("max_positions", "positions"):
         if theirs["positions"] != "learned" and name == "max_positions":
             continue
-        if not 1 <= overrides.get(name, theirs[name]) <= theirs[name]:
+        wanted = overrides.get(name, theirs[name])
+        if not isinstance(wanted, int) or not 1 <= wanted <= theirs[name]:
             raise ValueError(
                 f"{source} has {theirs[name]} {what}; `{name}` may be 1 to {theirs[name]}, got "
-                f"{overrides[name]}."
+                f"{wanted!r}."
             )
     pooler = has(pooler_rows(checkpoint.names, theirs), checkpoint.arrays.shapes)
     return {**theirs, "pooler": pooler, **overrides}
