@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "signatures": {"models", "text", "token_reader", "scoring", "pretrained", "saved_model"},
     "text_signatures": {"text", "saved_model"},
     "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
+    "pretrained_bert": {"models", "run_folder", "text"},
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
     "continuation": {"convert", "models", "optimizers", "pretrained", "text"},
 }

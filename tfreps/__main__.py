@@ -20,6 +20,7 @@ PROGRAMS = {
         "text files -> vocabulary, by falling count",
     ),
     "pretrain-elmo": ("training.pretrain_elmo", "text files -> biLM in a run folder"),
+    "pretrain-bert": ("training.pretrain_bert", "text files -> BERT in a run folder"),
     "evaluate-lm": ("training.evaluate_lm", "perplexity of a biLM on held-out text"),
     "embed": ("training.embed", "sentences -> contextual vectors in HDF5"),
     "neighbours": ("training.neighbours", "nearest neighbours of a word in its contexts"),

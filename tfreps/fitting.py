@@ -1,4 +1,4 @@
-"""fit: trains a tagger or classifier epoch by epoch, stops in time, resumes exactly."""
+"""fit: trains a model epoch by epoch, stops in time, resumes exactly."""
 
 import re
 
@@ -59,14 +59,7 @@ def fit(model, batches, validation, run, figure, options):
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()
-    training = dict(zip(names, numbers, strict=True))
-    before = run.results().get("training", training)
-    if before != training:
-        raise ValueError(
-            f"{run.path} was begun with other data: it trained {_counts(before)}, and now there "
-            f"are {_counts(training)}. Resume with the data of before, or begin a new run."
-        )
-    run.write_results({**run.results(), "training": training})
+    keep_counts(run, dict(zip(names, numbers, strict=True)))
     model.compile(make_optimizer(options, model, batches.num_batches()), jit_compile=False)
     return fit_epochs(
         model,
@@ -94,6 +87,7 @@ def fit_epochs(
     checkpoint_every=500,
     resume=False,
     larger_is_better=True,
+    log_every=None,
 ):
     """Trains with `model.fit`, one call an epoch, and keeps the best model in the run folder.
 
@@ -115,6 +109,7 @@ def fit_epochs(
         checkpoint_every: int. Steps between checkpoints; there is one after each epoch too.
         resume: bool. Whether to go on from the newest checkpoint in the folder.
         larger_is_better: bool. Of `figure`.
+        log_every: int or None. Steps between figures within an epoch, beside those after it.
 
     Returns:
         dict with the best `figure`, its `step`, and `steps`, the number of all updates.
@@ -125,7 +120,7 @@ def fit_epochs(
         return {"epoch": place["epoch"], "batch": step - place["first_step"]}
 
     checkpoints = Checkpoints(run.checkpoints_path, position, checkpoint_every, extra=best)
-    log = EpochLog(run.logs_path, checkpoints, epochs, batches.num_tokens, minutes)
+    log = EpochLog(run.logs_path, checkpoints, epochs, batches.num_tokens, minutes, log_every)
     keeper = BestModel(run.save_model, best, checkpoints, figure, larger_is_better, patience)
     if resume:  # Keras makes the variables of compiled metrics at the first batch
         model.evaluate(batches.dataset(0).take(1), verbose=0)
@@ -145,6 +140,25 @@ def fit_epochs(
         )
         stopped, epoch, batch = model.stop_training, epoch + 1, 0
     return {**best, "steps": checkpoints.step}
+
+
+def keep_counts(run, counts):
+    """Writes what is trained on to results.json as `training`; a resumed run has to have the same.
+
+    Args:
+        run: `tfreps.run_folder.RunFolder`.
+        counts: dict from the name of what is counted to an int.
+
+    Raises:
+        ValueError: the data or the model are not those of before.
+    """
+    before = run.results().get("training", counts)
+    if before != counts:
+        raise ValueError(
+            f"{run.path} was begun with other data: it trained {_counts(before)}, and now there "
+            f"are {_counts(counts)}. Resume with the data of before, or begin a new run."
+        )
+    run.write_results({**run.results(), "training": counts})
 
 
 def make_optimizer(options, model, steps_per_epoch):
@@ -188,8 +202,8 @@ def make_optimizer(options, model, steps_per_epoch):
     return GroupedOptimizer(base, groups) if groups else base
 
 
-def _counts(training):
-    return ", ".join(f"{number:,} {name}" for name, number in training.items())
+def _counts(counts):
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items())
 
 
 def _start(position, batches):

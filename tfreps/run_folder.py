@@ -13,8 +13,10 @@ __all__ = ["RunFolder", "parse_options"]
 FORMAT_VERSION = 1
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
+TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
-CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TAGS, LABELS, CHECKPOINTS, LOGS, PICTURES)
+CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
+CONTENTS += (CHECKPOINTS, LOGS, PICTURES)
 
 
 class RunFolder:
@@ -22,6 +24,7 @@ class RunFolder:
 
         options.json     program, format version, and the options that were used
         vocabulary.txt   the vocabulary of the model
+        tokenizer.json   the tokeniser of a BERT, its vocabulary in it
         tags.txt         the tags of a tagger
         labels.txt       the labels of a classifier
         model.keras      the best model so far
@@ -49,6 +52,7 @@ class RunFolder:
         self.results_path = self.path / RESULTS
         self.model_path = self.path / MODEL
         self.vocabulary_path = self.path / VOCABULARY
+        self.tokenizer_path = self.path / TOKENIZER
         self.tags_path = self.path / TAGS
         self.labels_path = self.path / LABELS
         self.checkpoints_path = self.path / CHECKPOINTS

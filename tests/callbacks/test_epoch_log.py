@@ -34,6 +34,12 @@ def test_every_metric_of_every_epoch_is_written(tmp_path):
     assert b"sampled_perplexity" in data and b"training/tokens_per_second" in data
 
 
+def test_figures_within_an_epoch(tmp_path):
+    train(tmp_path, every=3)
+    found = [(line["step"], line.get("epoch"), line["run"]) for line in lines(tmp_path)]
+    assert found == [(3, None, "train"), (4, 1, "train"), (6, None, "train"), (8, 2, "train")]
+
+
 def test_validation_has_a_line_and_a_run_of_its_own(tmp_path, capsys):
     log = EpochLog(tmp_path, types.SimpleNamespace(step=4), 3, tokens_per_epoch=40)
     log.set_model(make_model())

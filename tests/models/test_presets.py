@@ -5,8 +5,8 @@ import math
 import pytest
 
 from tfreps.convert import bilm_tf
-from tfreps.models import BiLM, SLSTMEncoder, TokenEmbedder
-from tfreps.models.presets import ELMO, SLSTM, SLSTM_TRAINING
+from tfreps.models import BertEncoder, BiLM, SLSTMEncoder, TokenEmbedder
+from tfreps.models.presets import BERT, ELMO, SLSTM, SLSTM_TRAINING
 
 # Millions of parameters as published, with 261 characters.
 PUBLISHED = {"elmo_small": 13.593, "elmo_medium": 28.028, "elmo_original": 93.601}
@@ -46,3 +46,15 @@ def test_the_recipe_of_the_paper():
     assert options == {"units": 300, "num_steps": 9, "window": 1, "l2": 0.001}
     assert training["learning_rate"] == 0.001 and training["learning_rate_decay"] == 0.97
     assert training["dropout"] == 0.5 and training["batch_size"] == 10
+
+
+@pytest.mark.parametrize("name, count", [("bert_articles", 23_243_904), ("bert_tiny", 4_385_920)])
+def test_bert_presets_are_as_large_as_published(name, count):
+    vocabulary = {"bert_articles": 32_162}.get(name, 30_522)
+    assert BertEncoder(vocabulary, **BERT[name]).count_params() == count
+
+
+@pytest.mark.parametrize("name", sorted(BERT))
+def test_bert_presets_make_encoders(name):
+    encoder = BertEncoder(9, **{**BERT[name], "num_layers": 1, "max_positions": 2})
+    assert encoder.units == BERT[name]["units"]

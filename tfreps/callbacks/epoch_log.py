@@ -1,4 +1,4 @@
-"""EpochLog: figures and progress of a tagger or classifier, measured after each epoch."""
+"""EpochLog: figures and progress of a training by epochs, measured after each."""
 
 import time
 
@@ -20,11 +20,14 @@ class EpochLog(FigureLog):
         epochs: int. Where the run ends.
         tokens_per_epoch: int. Real tokens of an epoch.
         minutes: float or None. Training stops after this time.
+        every: int or None. Steps between points within an epoch, each of what the metrics say of
+            the epoch so far.
     """
 
-    def __init__(self, folder, checkpoints, epochs, tokens_per_epoch, minutes=None):
+    def __init__(self, folder, checkpoints, epochs, tokens_per_epoch, minutes=None, every=None):
         super().__init__(folder, checkpoints)
         self.epochs, self.tokens_per_epoch, self.minutes = epochs, tokens_per_epoch, minutes
+        self.every = every
         self.begin, self.said = time.monotonic(), 0.0
         self.seconds, self.batches, self.rate = 0.0, 0, 0.0
         self.is_new = True
@@ -44,6 +47,9 @@ class EpochLog(FigureLog):
         self.rate = self._tokens(self.batches) / self.seconds
         if self.minutes and now - self.begin > 60 * self.minutes:
             self.model.stop_training = True
+        step, is_last = self.checkpoints.step + 1, batch + 1 == self.params["steps"]
+        if self.every and step % self.every == 0 and not is_last:
+            self._write_train(step, logs)
         if now - self.said > SECONDS_BETWEEN_LINES:
             self.said = now
             self.say(
@@ -55,19 +61,25 @@ class EpochLog(FigureLog):
     def on_epoch_end(self, epoch, logs=None):
         step = self.checkpoints.step
         logs = {name: float(value) for name, value in (logs or {}).items()}
-        check_finite(logs, step)
         validation = {n.removeprefix("val_"): v for n, v in logs.items() if n.startswith("val_")}
         train = {name: value for name, value in logs.items() if not name.startswith("val_")}
-        train["training/learning_rate"] = float(self.model.optimizer.learning_rate)
-        for run, figures in (("train", train), ("validation", validation)):
-            if figures:
-                self.append({"step": step, "epoch": epoch + 1, "run": run, **figures})
-        self.write("train", step, {**train, "training/tokens_per_second": self.rate})
+        train = self._write_train(step, train, epoch=epoch + 1)
+        if validation:
+            self.append({"step": step, "epoch": epoch + 1, "run": "validation", **validation})
         self.write("validation", step, validation)
         self.flush()
         parts = [f"epoch {epoch + 1} of {self.epochs}", f"train {_shown(train)}"]
         parts += [f"validation {_shown(validation)}"] if validation else []
         self.say(" | ".join([*parts, self._pace()]), final=True)
+
+    def _write_train(self, step, logs, **place):
+        """Writes the figures of training at a step, and returns them with the learning rate."""
+        train = {name: float(value) for name, value in (logs or {}).items()}
+        check_finite(train, step)
+        train["training/learning_rate"] = float(self.model.optimizer.learning_rate)
+        self.append({"step": step, **place, "run": "train", **train})
+        self.write("train", step, {**train, "training/tokens_per_second": self.rate})
+        return train
 
     def _tokens(self, batches):
         return self.tokens_per_epoch * batches / self.params["steps"]

@@ -18,6 +18,7 @@ _HOMES = {
     "read_blocks": "text_files",
     "read_documents": "token_documents",
     "read_labelled": "labelled",
+    "read_sentences": "token_documents",
     "read_tagged": "tagged",
     "sentence_batches": "sentences",
     "stratified_split": "splits",

@@ -53,6 +53,7 @@ class MaskedLMBatches:
         num_texts: int, of every epoch.
         num_tokens: int, in the first epoch, without padding; other epochs have about as many.
         num_left_out: int, documents that have no pair, being a single sentence.
+        num_cut: int, pairs of sentences that are cut to `max_length`.
 
     Raises:
         ValueError: sizes out of range, or what `SentencePairs` and `TokenMasking` raise.
@@ -97,6 +98,8 @@ class MaskedLMBatches:
         ):
             if value < least:
                 raise ValueError(f"`{name}` must be at least {least}; got {value}.")
+        if seed >= 2**31:
+            raise ValueError(f"`seed` must be below 2^31; got {seed}.")
         if labels not in LABELS:
             raise ValueError(f"`labels` must be one of {', '.join(LABELS)}; got {labels!r}.")
         self.documents, self.tokenizer = documents, tokenizer
@@ -111,6 +114,7 @@ class MaskedLMBatches:
         self._plans: dict[int, tuple[Stretches, LengthPlan]] = {}
         self.num_texts = self._pairs.num_texts
         self.num_left_out = self._pairs.num_left_out
+        self.num_cut = self._pairs.num_cut
         self.num_tokens = int(self._plan(0)[1].lengths.sum())
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
@@ -148,7 +152,7 @@ class MaskedLMBatches:
             lengths = texts.lengths() + self._num_special
             options = self.max_tokens, self.max_rows, 1, self.shuffle, self.seed
             self._plans[key] = texts, LengthPlan(lengths, *options)
-            for old in sorted(self._plans)[:-2]:
+            for old in list(self._plans)[:-2]:
                 del self._plans[old]
         return self._plans[key]
 

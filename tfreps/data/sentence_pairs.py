@@ -56,6 +56,7 @@ class SentencePairs:
     Attributes:
         num_texts: int, of every epoch.
         num_left_out: int, documents of a single sentence, where pairs are wanted.
+        num_cut: int, texts that are cut, where pairs are wanted, before any is replaced.
 
     Raises:
         ValueError: pairs are wanted of documents of which less than two have two sentences.
@@ -66,11 +67,13 @@ class SentencePairs:
         starts = documents.starts
         self.num_left_out = int((np.diff(documents.documents) == 1).sum()) if pairs else 0
         first, end, owner = _texts(documents, max_tokens, least=2 if pairs else 1)
+        self.num_cut = 0
         if not pairs:
             self._whole = _parts(starts[first], starts[end], max_tokens)
             self.num_texts = len(self._whole.first)
             return
         self.num_texts = len(first)
+        self.num_cut = int((starts[end] - starts[first] > max_tokens).sum())
         self._starts, self._first, self._end = starts, first, end
         self._document_end = documents.documents[owner + 1]
         self._own = np.searchsorted(owner, owner, "left")  # the first text of its document

@@ -83,20 +83,16 @@ def read_documents(
         >>> found.ids.tolist(), found.starts.tolist(), found.documents.tolist()
         ([97, 98, 99, 100], [0, 2, 3, 4], [0, 2, 3])
     """
-    if format not in FORMATS:
-        raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
-    paths = find_files(files)
-    sentences = _numbered(paths, format, tuple(fields))
     dtype = np.uint16 if len(tokenizer.vocabulary) <= 1 << 16 else np.int32
     ids, lengths, numbers = [np.zeros([0], dtype)], [], []
-    for document_numbers, texts in _portions(sentences):
+    for document_numbers, texts in _portions(read_sentences(files, format, fields)):
         rows = tokenizer(tf.constant(texts))
         ids.append(rows.values.numpy().astype(dtype))
         lengths.append(rows.row_lengths().numpy())
         numbers.append(np.array(document_numbers))
     flat = np.concatenate(ids)
     if not len(flat):
-        raise ValueError(f"There is no text in {', '.join(paths[:3])}.")
+        raise ValueError(f"There is no text in {', '.join(find_files(files)[:3])}.")
     lengths, numbers = np.concatenate(lengths), np.concatenate(numbers)
     numbers, lengths = numbers[lengths > 0], lengths[lengths > 0]
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
@@ -108,10 +104,14 @@ def read_documents(
     )
 
 
-def _numbered(paths: list[str], format: str, fields: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """The number of its document, and the text, of every sentence."""
+def read_sentences(
+    files: Files, format: str = "lines", fields: Sequence[str] = RECORD_FIELDS
+) -> Iterator[tuple[int, str]]:
+    """The number of its document, and the text, of every sentence; see `read_documents`."""
+    if format not in FORMATS:
+        raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     number = 0
-    for path in paths:
+    for path in find_files(files):
         for line, text in _lines(path):
             if format == "records":
                 if text.strip():
@@ -131,7 +131,7 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
         yield from enumerate(block.text.split("\n")[:-1], block.line)
 
 
-def _record(path: str, line: int, text: str, fields: tuple[str, ...]) -> Iterator[str]:
+def _record(path: str, line: int, text: str, fields: Sequence[str]) -> Iterator[str]:
     place = f"{os.fspath(path)}, line {line}"
     record = parse_record(text, place)
     for field in fields:

@@ -169,8 +169,11 @@ class BertPretrainer(keras.Model):
         return tf.ensure_shape(logits, [x.shape[0], x.shape[1], size])  # [B, M, V]
 
     def _update(self, task, nll, hits, weights=None):
-        self.means[f"{task}_loss"].update_state(nll, sample_weight=weights)
-        self.means[f"{task}_accuracy"].update_state(hits, sample_weight=weights)
+        # Flat: of the rows of a matrix Keras would take means first.
+        weights = None if weights is None else tf.reshape(weights, [-1])
+        for figure, values in ("loss", nll), ("accuracy", hits):
+            values = tf.reshape(values, [-1])
+            self.means[f"{task}_{figure}"].update_state(values, sample_weight=weights)
 
     def _dense(self, units, name):
         kernel = kernel_initializer(self.encoder.initializer_range)

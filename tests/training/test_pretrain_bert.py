@@ -1,0 +1,171 @@
+"""`tfreps pretrain-bert`: what a run leaves behind, what its flags do, and bad input."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
+from tests.training.test_pretrain_elmo import events
+from tfreps.__main__ import main
+from tfreps.checkpoint import load_latest_checkpoint
+from tfreps.pretrained_bert import load_pretrainer
+from tfreps.run_folder import RunFolder
+from tfreps.text.bert_tokens import read_tokenizer
+from training import pretrain_bert
+
+EPOCHS = ["--epochs", "3", "--batch-tokens", "256", "--checkpoint-every", "4"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_documents(tmp_path_factory.mktemp("documents"))
+
+
+@pytest.fixture(scope="module")
+def finished(folder, tmp_path_factory):
+    """The folder of a finished run; not to be changed."""
+    run = tmp_path_factory.mktemp("bert") / "run"
+    more = ["--learning-rate", "0.01", "--whole-words", "--log-every", "4"]
+    return pretrain(files(folder), run, *EPOCHS, *more)
+
+
+def test_the_run_folder(finished, folder):
+    run = RunFolder.open(finished, "pretrain-bert")
+    model, tokenizer = run.load_model(), read_tokenizer(run.tokenizer_path)
+    assert model.encoder.units == 8 and model.encoder.num_layers == 1 and model.next_sentence
+    assert tokenizer.vocabulary == (folder / "vocab.txt").read_text().split()
+    results = run.results()
+    assert results["training"]["parameters"] == model.count_params()
+    step, _, state = load_latest_checkpoint(run.checkpoints_path)
+    assert results["steps"] == step and state["extra"] == results["best_validation"]
+
+
+def test_figures(finished):
+    lines = history(finished)
+    names = {"loss", "masked_loss", "masked_perplexity", "masked_accuracy"}
+    names |= {"next_sentence_loss", "next_sentence_accuracy"}
+    last = {line["run"]: line for line in lines if line.get("epoch") == 3}
+    assert names < set(last["train"]) and names < set(last["validation"])
+    validation = last["validation"]
+    assert np.exp(validation["masked_loss"]) == pytest.approx(
+        validation["masked_perplexity"], rel=1e-5
+    )
+    assert validation["masked_perplexity"] < 16  # as many pieces as there are
+    within = [line["step"] for line in lines if "epoch" not in line]
+    assert within and all(step % 4 == 0 for step in within)
+    rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
+    assert max(rates) > 0.005 and rates[-1] < 0.002
+    shown = events(finished / "logs" / "validation")
+    assert sorted(shown) == sorted(names)
+
+
+def test_characters_of_records_in_low_precision(tmp_path):
+    """The articles' text: their labels, their share of hidden tokens, a dictionary of its own."""
+    rng = np.random.default_rng(1)
+    letters = list("甲乙丙丁戊己")
+    records = [
+        {f"text{n}": "".join(rng.choice(letters, rng.integers(3, 9))) for n in (1, 2)}
+        for _ in range(60)
+    ]
+    text = tmp_path / "pairs.txt"
+    text.write_text("\n".join(map(str, records)), encoding="utf-8")
+    line = ["--train", str(text), "--format", "records", "--labels", "articles"]
+    more = ["--mask-rate", "0.3", "--optimizer", "lamb", "--precision", "bfloat16"]
+    more += ["--epochs", "1", "--positions", "sinusoidal_articles", "--schedule", "constant"]
+    run = pretrain(line, tmp_path / "run", *more)
+    model, tokenizer = load_pretrainer(run)
+    assert tokenizer.vocabulary[20:] and set(tokenizer.vocabulary[20:]) == set(letters)
+    assert model.dtype_policy.name == model.encoder.dtype_policy.name == "mixed_bfloat16"
+    assert RunFolder.open(run).results()["best_validation"] == {}
+
+
+def test_going_on_from_a_run(finished, folder, tmp_path):
+    line = files(folder)[:4]
+    sizes = ["--max-length", "24", "--dropout", "0.0", "--no-next-sentence"]
+    more = ["--epochs", "1", "--learning-rate", "1e-9", "--init", finished, *sizes]
+    run = tmp_path / "run"
+    assert main(["pretrain-bert", *line, "--run", str(run), *map(str, more)]) == 0
+    old, new = load_pretrainer(finished).model, load_pretrainer(run).model
+    assert not new.next_sentence and new.encoder.dropout == 0.0
+    for weight, before in zip(new.encoder.weights, old.encoder.weights, strict=True):
+        if "seed" not in weight.path:
+            np.testing.assert_allclose(weight.numpy(), before.numpy(), atol=1e-4)
+
+
+def refused(capsys, line, run, *more):
+    assert main(["pretrain-bert", *line, "--run", str(run), *map(str, more)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("tfreps pretrain-bert: error: ") and err.count("\n") == 1
+    assert not run.exists()
+    return err
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (["--train", "/nowhere.txt"], "'/nowhere.txt' matches no file"),
+        (["--max-length", "64"], "--max-length must be at most 32, for which the model has"),
+        (["--max-length", "4"], "--max-length must be at least 5"),
+        (["--mask-rate", "1"], "--mask-rate must be above 0 and below 1"),
+        (["--units", "9"], "`num_heads` must divide `units`; got 2 heads for 9 units"),
+        (["--format", "records"], "train.txt, line 1: expected one JSON object"),
+        (["--init", "/nowhere"], "--init brings its own preset, tokens, vocabulary"),
+        (["--seed", str(2**31)], "`seed` must be below 2^31"),
+        (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
+        (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),
+    ],
+)
+def test_bad_options(folder, tmp_path, capsys, more, message):
+    assert message in refused(capsys, [*files(folder), *SIZES], tmp_path / "run", *more)
+
+
+def test_bad_text(tmp_path, capsys):
+    def written(text):
+        (tmp_path / "text.txt").write_bytes(text)
+        return ["--train", str(tmp_path / "text.txt")]
+
+    run = tmp_path / "run"
+    assert "at least two documents of two" in refused(capsys, written(b"a b\nc\n"), run, *SIZES)
+    assert "There is no text in" in refused(capsys, written(b"\n \n"), run, *SIZES)
+    assert "text.txt, line 2" in refused(capsys, written(b"a\n\xff\n"), run, *SIZES)
+    line = [*written(b"a\nb\n"), "--tokens", "wordpiece"]
+    assert "--vocabulary is missing" in refused(capsys, line, run, *SIZES)
+
+
+def test_bad_init(finished, folder, tmp_path, capsys):
+    line, run = files(folder)[:4], tmp_path / "run"
+    assert "/nowhere does not exist" in refused(capsys, line, run, "--init", "/nowhere")
+    err = refused(capsys, line, run, "--init", finished, "--num-layers", "2", "--cased")
+    assert "--init brings its own cased, num_layers" in err
+    other = tmp_path / "other"
+    other.mkdir()
+    head = {"program": "embed", "format_version": 1, "options": {}}
+    (other / "options.json").write_text(json.dumps(head))
+    assert "a run of `tfreps embed`" in refused(capsys, line, run, "--init", other)
+
+
+def test_resuming_with_other_options(finished, folder, capsys):
+    line = ["pretrain-bert", *files(folder), *SIZES, *EPOCHS, "--run", str(finished), "--resume"]
+    assert main([*line, "--mask-rate", "0.2"]) == 2
+    assert "begun with other options: learning_rate" in capsys.readouterr().err
+
+
+def test_the_optimizer():
+    options = pretrain_bert.make_parser().parse_args(["--run", "r", "--accumulate", "3"])
+    optimizer = pretrain_bert.make_optimizer(options, 40)
+    weights = [keras.Variable(tf.ones([2, 2]), name=n) for n in ("kernel", "gamma", "token_bias")]
+    gradients = [tf.zeros([2, 2])] * 3
+    for _ in range(2):
+        optimizer.apply(gradients, weights)
+    assert all((weight.numpy() == 1.0).all() for weight in weights)
+    optimizer.apply(gradients, weights)  # the third of 4 steps of warm-up
+    decayed = 1 - 0.01 * 5e-4 * 3 / 4
+    np.testing.assert_allclose(weights[0].numpy(), decayed, rtol=1e-7)
+    assert (weights[1].numpy() == 1.0).all() and (weights[2].numpy() == 1.0).all()
+    options.clip_norm, options.optimizer, options.schedule = 0.0, "lamb", "constant"
+    optimizer = pretrain_bert.make_optimizer(options, 40)
+    assert type(optimizer).__name__ == "Lamb" and optimizer.global_clipnorm is None
+    assert float(optimizer._learning_rate(1000)) == pytest.approx(5e-4)

@@ -1,0 +1,64 @@
+"""LinearWarmup: a learning rate that rises, and then falls to nothing or stays."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
+    """BERT's learning rate: a straight line up, then a straight line down.
+
+        rate(step) = learning_rate * (step + 1) / warmup_steps              step < warmup_steps
+                   = learning_rate * (total_steps - step) / (total_steps - warmup_steps)
+                                                                            afterwards
+
+    The first update has a rate above zero, and so has the last; from `total_steps` on it is zero.
+    Steps are batches, also where an optimiser gathers the gradients of some.
+
+    Args:
+        learning_rate: float. The highest.
+        total_steps: int or None. Where the rate is zero; None for one that stays.
+        warmup_steps: int. 0 for none.
+
+    Call arguments:
+        step: int, scalar, from 0.
+
+    Returns:
+        float32 scalar.
+
+    Raises:
+        ValueError: for a rate that is not positive, or a warm-up below 0 or longer than all steps.
+
+    Reference: Devlin et al., 2019, "BERT"; google-research/bert, "optimization.py", whose warm-up
+    starts at zero.
+
+    Example:
+    >>> schedule = LinearWarmup(1.0, total_steps=10, warmup_steps=4)
+    >>> [round(float(schedule(step)), 2) for step in (0, 3, 4, 7, 9, 10)]
+    [0.25, 1.0, 1.0, 0.5, 0.17, 0.0]
+    """
+
+    def __init__(self, learning_rate, total_steps=None, warmup_steps=0):
+        if not learning_rate > 0:
+            raise ValueError(f"`learning_rate` must be above 0; got {learning_rate}.")
+        if warmup_steps < 0 or (total_steps is not None and warmup_steps >= total_steps):
+            raise ValueError(
+                f"`warmup_steps` must be at least 0 and below `total_steps`, {total_steps}; "
+                f"got {warmup_steps}."
+            )
+        self.learning_rate = learning_rate
+        self.total_steps = total_steps
+        self.warmup_steps = warmup_steps
+
+    def __call__(self, step):
+        step = tf.cast(step, "float32")
+        share = tf.ones([])
+        if self.total_steps is not None:
+            share = (self.total_steps - step) / (self.total_steps - self.warmup_steps)
+        if self.warmup_steps:
+            share = tf.minimum(share, (step + 1.0) / self.warmup_steps)
+        return self.learning_rate * tf.clip_by_value(share, 0.0, 1.0)
+
+    def get_config(self):
+        names = "learning_rate", "total_steps", "warmup_steps"
+        return {name: getattr(self, name) for name in names}

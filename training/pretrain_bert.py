@@ -1,0 +1,277 @@
+"""Pre-trains BERT on your own text: a masked language model, and next sentences.
+
+    tfreps pretrain-bert --train 'corpus/train*.txt' --validation corpus/validation.txt \
+        --tokens wordpiece --vocabulary vocab.txt --preset bert_mini --run runs/bert
+
+Text is one sentence a line with blank lines between documents, or records of two sentences
+(--format records). Without --vocabulary, --tokens characters counts those of the training text.
+Killed? The same command with --resume goes on where the last checkpoint stands. To go on from a
+run or a published checkpoint: --init FOLDER.
+"""
+
+import argparse
+import zlib
+
+import keras
+import tensorflow as tf
+
+from tfreps import fitting
+from tfreps.data import MaskedLMBatches, read_documents, read_sentences
+from tfreps.data.masked_lm import LABELS
+from tfreps.data.token_documents import FORMATS, RECORD_FIELDS
+from tfreps.layers.position_embedding import KINDS as POSITIONS
+from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
+from tfreps.models import BertEncoder, BertPretrainer
+from tfreps.models.presets import BERT
+from tfreps.pretrained_bert import load_pretrainer
+from tfreps.program_options import Option, add_flags, check_options, parse_options
+from tfreps.run_folder import RunFolder
+from tfreps.schedules import LinearWarmup
+from tfreps.text.bert_tokens import (
+    KINDS,
+    CharacterTokenizer,
+    WordPieceTokenizer,
+    read_tokenizer,
+    write_tokenizer,
+)
+
+PROGRAM = "pretrain-bert"
+PRESET = "bert_articles"
+SCHEDULES = "linear", "constant"
+SHARED = "minutes", "precision", "checkpoint_every", "seed"
+OPTIMIZERS = {"adamw": keras.optimizers.AdamW, "lamb": keras.optimizers.Lamb}
+
+TEXT = {
+    "train": Option(str, None, "files or globs of text", many=True, required=True),
+    "validation": Option(str, None, "held-out text, for the best weights", many=True),
+    "format": Option(str, "lines", "sentences and blank lines, or records (lines)", FORMATS),
+    "fields": Option(
+        str, list(RECORD_FIELDS), "sentences of a record (text1 text2)", many=True
+    ),
+    "max_length": Option(int, 128, "tokens of a text at most, special ones too (128)", at_least=5),
+}  # fmt: skip
+TOKENS = {
+    "tokens": Option(str, None, "what text is cut into (characters)", sorted(KINDS)),
+    "vocabulary": Option(str, None, "one piece a line, or an articles' dictionary (.json)"),
+    "cased": Option(bool, False, "keep capital letters"),
+    "min_count": Option(int, None, "of characters that are counted (1)", at_least=1),
+}
+TASKS = {
+    "no_next_sentence": Option(bool, False, "learn from hidden tokens alone"),
+    "labels": Option(str, "google", "0: is next, as Google; 1: articles (google)", LABELS),
+    "mask_rate": Option(float, 0.15, "share of hidden tokens (0.15)", above=0, below=1),
+    "whole_words": Option(bool, False, "hide all pieces of a word together"),
+}
+MODEL = {
+    "init": Option(str, None, "go on from this run folder or published checkpoint"),
+    "preset": Option(str, None, f"sizes ({PRESET}), unless these say others:", sorted(BERT)),
+    "units": Option(int, None, "width of the vectors", at_least=1),
+    "num_layers": Option(int, None, "blocks", at_least=1),
+    "num_heads": Option(int, None, "of attention", at_least=1),
+    "intermediate_dim": Option(int, None, "width inside the blocks", at_least=1),
+    "normalization": Option(str, None, "layer norm behind or before", NORMALIZATIONS),
+    "activation": Option(str, None, "of the blocks", sorted(ACTIVATIONS)),
+    "positions": Option(str, None, "how positions are told", POSITIONS),
+    "max_positions": Option(int, None, "of learned positions", at_least=1),
+    "dropout": Option(float, None, "(that of the preset, or of --init)", at_least=0, below=1),
+    "attention_dropout": Option(float, None, "of attention", at_least=0, below=1),
+}
+TRAINING = {
+    "epochs": Option(int, 40, "passes over the text (40)", at_least=1),
+    "patience": Option(int, None, "epochs without a better figure, then it ends", at_least=1),
+    "batch_tokens": Option(int, 4096, "tokens of a batch, padding included (4096)", at_least=1),
+    "batch_rows": Option(int, None, "texts of a batch at most", at_least=1),
+    "accumulate": Option(int, 1, "batches whose gradients make up an update (1)", at_least=1),
+    "optimizer": Option(str, "adamw", "(adamw)", sorted(OPTIMIZERS)),
+    "learning_rate": Option(float, 5e-4, "the highest (0.0005)", above=0),
+    "warmup_steps": Option(int, None, "batches until then (a tenth of all)", at_least=0),
+    "schedule": Option(str, "linear", "falls to nothing, or stays (linear)", SCHEDULES),
+    "weight_decay": Option(float, 0.01, "of all but biases and layer norms (0.01)", at_least=0),
+    "clip_norm": Option(float, 1.0, "of the gradient; 0: none (1)", at_least=0),
+    **{name: fitting.OPTIONS[name] for name in SHARED},
+    "log_every": Option(int, 100, "steps between figures within an epoch (100)", at_least=1),
+    "deterministic": Option(bool, False, "same numbers in every run; slower on GPUs"),
+}
+TABLES = {"text": TEXT, "tokens": TOKENS, "tasks": TASKS, "model": MODEL, "training": TRAINING}
+SIZES = sorted(set(MODEL) - {"init", "preset"})
+CHANGEABLE = "dropout", "attention_dropout"  # of a model that training goes on with
+MAY_CHANGE = {"minutes", "checkpoint_every"}
+
+
+def main(argv=None):
+    options = parse_options(make_parser(), argv)
+    check_options(options, *TABLES.values())
+    may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
+    run = RunFolder.begin(options.run, PROGRAM, vars(options), may_change)
+    fitting.prepare(options)
+    if options.deterministic:
+        tf.config.experimental.enable_op_determinism()
+
+    model, tokenizer = make_model(options, run)
+    check_length(options, model.encoder)
+    batches = {"train": make_batches(options, model, tokenizer, "train")}
+    if options.validation:
+        batches["validation"] = make_batches(options, model, tokenizer, "validation")
+    steps = sum(batches["train"].num_batches(epoch) for epoch in range(options.epochs))
+    model.compile(make_optimizer(options, steps), jit_compile=False)
+
+    run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
+    fitting.keep_counts(run, counts(model, batches["train"]))
+    say_start(run, model, steps)
+    best = fitting.fit_epochs(
+        model,
+        batches["train"],
+        batches.get("validation"),
+        run,
+        options.epochs,
+        "masked_perplexity",
+        patience=options.patience,
+        minutes=options.minutes,
+        checkpoint_every=options.checkpoint_every,
+        resume=options.resume,
+        larger_is_better=False,
+        log_every=options.log_every,
+    )
+    say_end(run, best)
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("--run", required=True, help="folder to make: model, tokeniser, checkpoints, logs")
+    add("--resume", action="store_true", help="go on with the killed run in that folder")
+    add("--overwrite", action="store_true", help="replace an earlier run in that folder")
+    for title, table in TABLES.items():
+        add_flags(parser.add_argument_group(title), table)
+    return parser
+
+
+def make_model(options, run):
+    """A fresh pretrainer, or one that goes on from --init, and its tokeniser."""
+    sizes = {name: getattr(options, name) for name in SIZES}
+    sizes = {name: value for name, value in sizes.items() if value is not None}
+    next_sentence = not options.no_next_sentence
+    if options.init:
+        fixed = [name for name in ("preset", *TOKENS) if getattr(options, name)]
+        fixed += sorted(set(sizes) - set(CHANGEABLE))
+        if fixed:
+            raise ValueError(f"--init brings its own {', '.join(fixed)}: leave the flags out.")
+        policy = keras.config.dtype_policy()
+        return load_pretrainer(options.init, next_sentence, dtype=policy.name, **sizes)
+    is_kept = run and run.tokenizer_path.exists()
+    tokenizer = read_tokenizer(run.tokenizer_path) if is_kept else make_tokenizer(options)
+    encoder = BertEncoder(
+        len(tokenizer.vocabulary),
+        padding_id=tokenizer.padding_id,
+        pooler=next_sentence,
+        **{**BERT[options.preset or PRESET], **sizes},
+    )
+    return BertPretrainer(encoder, next_sentence), tokenizer
+
+
+def make_tokenizer(options):
+    """The tokeniser that the flags ask for."""
+    lower = {"lowercase": not options.cased}
+    if options.vocabulary is None:
+        if options.tokens == "wordpiece":
+            raise ValueError("--vocabulary is missing: --tokens wordpiece needs a file of pieces.")
+        sentences = read_sentences(options.train, options.format, options.fields)
+        texts = (text for _, text in sentences)
+        return CharacterTokenizer.from_texts(texts, options.min_count or 1, **lower)
+    if options.tokens == "wordpiece":
+        return WordPieceTokenizer.from_vocabulary_file(options.vocabulary, **lower)
+    if options.vocabulary.endswith(".json"):
+        return CharacterTokenizer.from_dictionary(options.vocabulary, **lower)
+    return CharacterTokenizer.from_vocabulary_file(options.vocabulary, **lower)
+
+
+def check_length(options, encoder):
+    if encoder.positions == "learned" and options.max_length > encoder.max_positions:
+        raise ValueError(
+            f"--max-length must be at most {encoder.max_positions}, for which the model has "
+            f"positions; got {options.max_length}."
+        )
+
+
+def make_batches(options, model, tokenizer, part):
+    """The batches of one part of the text, and a line about it."""
+    documents = read_documents(getattr(options, part), tokenizer, options.format, options.fields)
+    batches = MaskedLMBatches(
+        documents,
+        tokenizer,
+        options.batch_tokens,
+        max_length=options.max_length,
+        max_rows=options.batch_rows,
+        next_sentence=model.next_sentence,
+        labels=options.labels,
+        mask_rate=options.mask_rate,
+        whole_words=options.whole_words,
+        shuffle=part == "train",
+        seed=options.seed,
+    )
+    say_text(part, documents, batches)
+    return batches
+
+
+def say_text(part, documents, batches):
+    print(
+        f"{part}: {documents.num_tokens:,} tokens in {documents.num_sentences:,} sentences of "
+        f"{documents.num_documents:,} documents, {documents.num_unknown / documents.num_tokens:.2%}"
+        f" unknown, make up {batches.num_texts:,} texts."
+    )
+    if batches.num_cut:
+        print(f"{batches.num_cut:,} texts are longer than --max-length and were cut.")
+    if batches.num_left_out:
+        print(f"{batches.num_left_out:,} documents of one sentence have no pair: left out.")
+
+
+def make_optimizer(options, total_steps):
+    """AdamW or Lamb as in BERT; steps are batches, also where some make up an update."""
+    warmup = total_steps // 10 if options.warmup_steps is None else options.warmup_steps
+    end = total_steps if options.schedule == "linear" else None
+    optimizer = OPTIMIZERS[options.optimizer](
+        LinearWarmup(options.learning_rate, end, warmup),
+        epsilon=1e-6,
+        weight_decay=options.weight_decay,
+        global_clipnorm=options.clip_norm or None,
+        gradient_accumulation_steps=options.accumulate if options.accumulate > 1 else None,
+    )
+    optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    return optimizer
+
+
+def counts(model, batches):
+    """What a resumed run has to have alike."""
+    return {
+        "texts": batches.num_texts,
+        "tokens": batches.num_tokens,
+        "parameters": model.count_params(),
+        "checksum": zlib.crc32(batches.documents.ids.tobytes()),
+    }
+
+
+def say_start(run, model, steps):
+    print(
+        f"Training {model.count_params():,} parameters in {run.path}: {steps:,} steps.\n"
+        f"Watch it with: tensorboard --logdir {run.logs_path}"
+    )
+
+
+def say_end(run, best):
+    steps = best.pop("steps")
+    run.write_results({**run.results(), "steps": steps, "best_validation": best})
+    if "masked_perplexity" in best:
+        print(
+            f"Best masked-token perplexity on the validation text {best['masked_perplexity']:.2f} "
+            f"at step {best['step']:,}."
+        )
+    print(
+        f"Wrote {run.model_path} and {run.tokenizer_path}.\n"
+        f"Next: go on with more text by --init {run.path}, or fine-tune its encoder."
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
