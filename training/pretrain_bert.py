@@ -10,6 +10,7 @@ run or a published checkpoint: --init FOLDER.
 """
 
 import argparse
+import pathlib
 import zlib
 
 import keras
@@ -158,6 +159,7 @@ def make_model(options, run):
         fixed += sorted(set(sizes) - set(CHANGEABLE))
         if fixed:
             raise ValueError(f"--init brings its own {', '.join(fixed)}: leave the flags out.")
+        check_labels(options)
         policy = keras.config.dtype_policy()
         return load_pretrainer(options.init, next_sentence, dtype=policy.name, **sizes)
     is_kept = run and run.tokenizer_path.exists()
@@ -169,6 +171,17 @@ def make_model(options, run):
         **{**BERT[options.preset or PRESET], **sizes},
     )
     return BertPretrainer(encoder, next_sentence), tokenizer
+
+
+def check_labels(options):
+    """Refuses the other convention than that of the run which training goes on from."""
+    if options.no_next_sentence or not pathlib.Path(options.init, "options.json").is_file():
+        return
+    labels = RunFolder.open(options.init, PROGRAM).options["labels"]
+    if labels != options.labels:
+        raise ValueError(
+            f"{options.init} learned next sentences with --labels {labels}; go on with the same."
+        )
 
 
 def make_tokenizer(options):

@@ -140,6 +140,8 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     assert "/nowhere does not exist" in refused(capsys, line, run, "--init", "/nowhere")
     err = refused(capsys, line, run, "--init", finished, "--num-layers", "2", "--cased")
     assert "--init brings its own cased, num_layers" in err
+    err = refused(capsys, line, run, "--init", finished, "--labels", "articles")
+    assert "learned next sentences with --labels google" in err
     other = tmp_path / "other"
     other.mkdir()
     head = {"program": "embed", "format_version": 1, "options": {}}
