@@ -67,7 +67,7 @@ def read_documents(
 
     Raises:
         ValueError: no such file or format; text that is unreadable or not UTF-8; a line that is no
-            record, or lacks a field; no token at all.
+            record, or lacks a field; no token at all, or none that the vocabulary has.
 
     Example:
         >>> import pathlib, tempfile
@@ -93,6 +93,12 @@ def read_documents(
     flat = np.concatenate(ids)
     if not len(flat):
         raise ValueError(f"There is no text in {', '.join(find_files(files)[:3])}.")
+    num_unknown = int((flat == tokenizer.unknown_id).sum())
+    if num_unknown == len(flat):
+        raise ValueError(
+            f"No token of {', '.join(find_files(files)[:3])} is in the vocabulary of "
+            f"{len(tokenizer.vocabulary):,}: it belongs to other text."
+        )
     lengths, numbers = np.concatenate(lengths), np.concatenate(numbers)
     numbers, lengths = numbers[lengths > 0], lengths[lengths > 0]
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
@@ -100,7 +106,7 @@ def read_documents(
         flat,
         np.concatenate([[0], np.cumsum(lengths)]),
         np.append(first, len(lengths)),
-        int((flat == tokenizer.unknown_id).sum()),
+        num_unknown,
     )
 
 
