@@ -8,6 +8,9 @@ from tfreps import layers, models
 WORDS = np.where(MASK, RNG.integers(1, 12, [B, T]), 0).astype("int32")
 SEGMENTS = RNG.integers(0, 3, [B, T]).astype("int32")
 
+PIECES = np.where(RNG.random([B, T, 3]) < 0.3, 0, RNG.integers(3, 12, [B, T, 3])).astype("int32")
+PIECES[..., 0] = WORDS
+
 MASKED = {
     **{"token_ids": WORDS, "segment_ids": SEGMENTS % 2, "mask": MASK},
     "masked_positions": np.array([[4, 1, 0], [1, 0, 0], [0, 0, 0]], "int32"),
@@ -75,6 +78,13 @@ TRANSFORMERS = {
         },
         {"segment_ids": (RNG.integers(0, 3, [B, T]).astype("int32"), "BT")},
         ["BTD"],
+    ),
+    "PieceEncoder": Entry(
+        models.PieceEncoder,
+        lambda: {"encoder": small_bert(), "start_id": 1, "separator_id": 2},
+        {"features": ({"piece_ids": PIECES, "mask": MASK}, {"piece_ids": "BTC", "mask": "BT"})},
+        ["BT", "BD", "BTD"],
+        nested=("encoder",),
     ),
     "TransformerEncoder": Entry(
         models.TransformerEncoder,

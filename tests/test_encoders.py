@@ -5,10 +5,13 @@ import argparse
 import numpy as np
 import pytest
 
+from tests import tiny_bert
 from tests.tiny_run import make_pretrainer
 from tfreps import encoders, models
 from tfreps.encoders import make_encoder
+from tfreps.pretrained_encoder import EncoderAndTokenizer
 from tfreps.text import TokenFeatures, WordVectors
+from tfreps.text.piece_features import PieceFeatures
 
 SENTENCES = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special ones
 
@@ -92,7 +95,8 @@ def test_without_words_elmo_or_stored_vectors_are_read():
 def test_taggers_are_not_offered_a_cnn():
     offered = encoders.OPTIONS_OF_TAGGERS
     assert set(encoders.OPTIONS) - set(offered) == {"filters", "widths"}
-    assert offered["encoder"].choices == ["embeddings", "bilstm", "slstm", "transformer", "window"]
+    names = ["embeddings", "bilstm", "slstm", "transformer", "window", "bert"]
+    assert offered["encoder"].choices == names
 
 
 def test_a_window_beside_the_encoder_only_when_asked_for():
@@ -101,6 +105,18 @@ def test_a_window_beside_the_encoder_only_when_asked_for():
     assert (window.units, window.vocabulary_size) == (4, 7)
     with pytest.raises(ValueError, match="--window-features is what --encoder window has"):
         encoders.make_window(options(window_features=True, encoder="window"), features(), 4)
+
+
+def test_a_bert_reads_pieces_or_the_pieces_of_words():
+    tokenizer = tiny_bert.pieces("dog", "sat")
+    bert = EncoderAndTokenizer(tiny_bert.make_encoder(tokenizer), tokenizer)
+    given = options(encoder="bert")
+    assert make_encoder(given, PieceFeatures(tokenizer), bert=bert) is bert.encoder
+    words = PieceFeatures(tokenizer, words=True)
+    encoder = make_encoder(given, words, bert=bert)
+    assert isinstance(encoder, models.PieceEncoder) and encoder.encoder is bert.encoder
+    assert (encoder.start_id, encoder.separator_id, encoder.output_dim) == (2, 3, 16)
+    assert encoder(words([["dog", "sat"]]))["sequence_output"].shape == (1, 2, 16)
 
 
 def test_an_unknown_encoder():

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import tiny_bert
 from tfreps import fitting
 from tfreps.callbacks import EpochLog
 from tfreps.fitting import OPTIONS, fit_epochs, make_optimizer
 from tfreps.layers import CharLSTMEncoder
+from tfreps.models import PieceEncoder, Tagger
 from tfreps.optimizers import GroupedOptimizer
+from tfreps.pretrained_encoder import freeze_blocks
 from tfreps.run_folder import RunFolder
 
 
@@ -174,6 +177,40 @@ def test_word_vectors_and_a_fine_tuned_bilm_have_learning_rates_of_their_own():
     assert type(make_optimizer(options(), named("embedder/word_embeddings"), 1)) is (
         keras.optimizers.Adam
     )
+
+
+def test_the_lower_a_block_of_a_bert_the_smaller_its_steps():
+    bert = tiny_bert.make_encoder(tiny_bert.pieces("a"))
+    model = Tagger(PieceEncoder(bert, 2, 3), ["A", "B"])
+
+    def rates(**given):
+        optimizer = make_optimizer(options(bert="runs/bert", **given), model, 10)
+        found = {}
+        split = optimizer._split(model.trainable_variables)
+        for part, members in zip(optimizer.optimizers, split, strict=True):
+            for i in members:
+                name = model.trainable_variables[i].path.split("/")[0]
+                found.setdefault(name, set()).add(round(float(part.learning_rate), 6))
+        return found
+
+    tables = "token_embedding", "positions", "segments", "embedding_norm"
+    expected = {"block_1": {0.1}, "pooler_dense": {0.1}, "block_0": {0.05}, "tagger": {0.001}}
+    expected |= {name: {0.025} for name in tables} | {"crf": {0.001}}
+    assert rates(bert_learning_rate=0.1, layer_decay=0.5) == expected
+    freeze_blocks(bert, 1)
+    expected = {"block_1": {0.01}, "pooler_dense": {0.01}, "tagger": {0.01}, "crf": {0.01}}
+    assert rates(learning_rate=0.01, layer_decay=0.5) == expected
+
+
+def test_weight_decay_leaves_the_layer_norms_of_a_bert_alone():
+    model = tiny_bert.make_encoder(tiny_bert.pieces("a"))
+    optimizer = make_optimizer(options(bert="b", weight_decay=0.1, learning_rate=0.5), model, 10)
+    before = {v.path: v.numpy() for v in model.trainable_variables}
+    gradients = [tf.zeros(v.shape) for v in model.trainable_variables]
+    optimizer.apply(gradients, model.trainable_variables)
+    for v in model.trainable_variables:
+        is_left = v.path.endswith(("bias", "gamma", "beta"))
+        np.testing.assert_allclose(v, before[v.path] * (1 if is_left else 0.95), rtol=1e-5)
 
 
 def test_a_bilstm_over_characters_is_no_bilm():

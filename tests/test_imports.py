@@ -21,8 +21,8 @@ MAY_IMPORT = {
     "fitting": {"callbacks", "optimizers", "program_options"},
     "encoders": {"models", "program_options"},
     "evaluation": {"reports"},
-    "inputs": {"models", "pretrained", "program_options", "text"},
-    "text_model": {"data", "models", "run_folder", "text"},
+    "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},
+    "text_model": {"data", "models", "pretrained_encoder", "run_folder", "text"},
     "convert": {"models"},
     "run_folder": {"models", "text", "layers", "program_options"},
     # What is served: text -> ids -> model -> named outputs.
@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "signatures": {"models", "text", "token_reader", "scoring", "pretrained", "saved_model"},
     "text_signatures": {"text", "saved_model"},
     "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
+    "pretrained_encoder": {"models", "run_folder", "text"},
     "pretrained_bert": {"models", "run_folder", "text"},
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
     "continuation": {"convert", "models", "optimizers", "pretrained", "text"},

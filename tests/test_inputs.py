@@ -5,8 +5,13 @@ import argparse
 import numpy as np
 import pytest
 
+from tests import tiny_bert
 from tests.tiny_run import make_run
 from tfreps import encoders, fitting, inputs
+from tfreps.data import LabelledText, TaggedSentence
+from tfreps.pretrained_encoder import EncoderAndTokenizer
+from tfreps.run_folder import RunFolder
+from tfreps.text.bert_tokens import read_tokenizer
 
 TABLES = inputs.OPTIONS, encoders.OPTIONS, fitting.OPTIONS
 DEFAULTS = {name: option.default for table in TABLES for name, option in table.items()}
@@ -72,6 +77,75 @@ def test_vectors_of_the_vocabulary(tmp_path, capsys):
     assert f"Word vectors: 3 of 10 words have one in {path}" in capsys.readouterr().out
 
 
+TEXTS = [LabelledText("dogs sat", "a", "f.tsv", 1), LabelledText("sat " * 9, "b", "f.tsv", 7)]
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    """The path of a BERT with positions for 24."""
+    tokenizer = tiny_bert.pieces("dogs", "sat")
+    return tiny_bert.write_run(tmp_path_factory.mktemp("bert") / "run", tokenizer)[0]
+
+
+def test_a_bert_as_asked(bert):
+    assert inputs.read_bert(options()) is None
+    given = options(encoder="bert", bert=bert, num_layers=1, bert_dropout=0.25, freeze_blocks=1)
+    encoder, tokenizer = inputs.read_bert(given)
+    assert (encoder.num_layers, encoder.dropout, encoder.attention_dropout) == (1, 0.25, 0.25)
+    assert encoder.pooler_dense is None and not encoder.trainable_variables
+    assert tokenizer.tokenize("dogs") == ["dogs"]
+    encoder = inputs.read_bert(options(encoder="bert", bert=bert), pooler=True).encoder
+    assert (encoder.num_layers, encoder.dropout) == (2, 0.0) and encoder.pooler_dense is not None
+    assert inputs.make_features(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
+
+
+def test_layers_are_one_unless_a_bert_has_them():
+    for given, expected in [({}, 1), ({"num_layers": 3}, 3), ({"encoder": "bert"}, None)]:
+        settled = options(**given)
+        inputs.settle(settled)
+        assert settled.num_layers == expected
+
+
+def test_texts_are_cut_or_refused(bert):
+    def cut(bert=None, **given):
+        given = {"tokens": "words", "max_length": None, "too_long": None, **given}
+        return inputs.cut_texts(options(**given), TEXTS, bert)
+
+    assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
+    assert cut(max_length=5) == cut()  # batches cut them
+    with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens, .* be 5. Shorten"):
+        cut(max_length=5, too_long="refuse")
+    bert = inputs.read_bert(options(encoder="bert", bert=bert))
+    whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]
+    assert cut(bert) == (whole, 0)
+    assert cut(bert, max_length=5) == ([whole[0], ["[CLS]", *["sat"] * 3, "[SEP]"]], 1)
+    with pytest.raises(ValueError, match="the text has 11 tokens, and there may be 5"):
+        cut(bert, max_length=5, too_long="refuse")
+    with pytest.raises(ValueError, match="leave room beside 2 special tokens; got 2"):
+        cut(bert, max_length=2)
+
+
+def test_sentences_have_to_fit(bert):
+    bert = inputs.read_bert(options(encoder="bert", bert=bert))
+    fits = TaggedSentence(["dogs"] * 22, ["O"] * 22, "f.conll", 1)
+    inputs.check_sentences({"train": [fits], "dev": []}, bert)
+    longer = TaggedSentence(["dogs"] * 23, ["O"] * 23, "f.conll", 30)
+    inputs.check_sentences({"train": [longer]}, None)
+    with pytest.raises(ValueError, match="f.conll, line 30: Sentence 0 .* has 23 pieces"):
+        inputs.check_sentences({"train": [fits], "dev": [longer]}, bert)
+
+
+def test_what_a_run_keeps(tmp_path, bert):
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    inputs.keep(run, inputs.make_features(options(), SENTENCES))
+    assert run.vocabulary_path.exists() and not run.tokenizer_path.exists()
+    run = RunFolder.create(tmp_path / "other", "train-tagger", {})
+    bert = inputs.read_bert(options(encoder="bert", bert=bert))
+    inputs.keep(run, inputs.make_features(options(), SENTENCES, bert=bert))
+    assert read_tokenizer(run.tokenizer_path).vocabulary == bert.tokenizer.vocabulary
+    assert not run.vocabulary_path.exists()
+
+
 @pytest.mark.parametrize(
     "given, message",
     [
@@ -94,6 +168,14 @@ def test_vectors_of_the_vocabulary(tmp_path, capsys):
         ({"encoder": "window", "embedding_learning_rate": 0.1}, "none are trained"),
         ({"train_vectors": "v", "test": ["t"]}, "--train-vectors needs --test-vectors too"),
         ({"train_vectors": "v", "dev": ["t"]}, "--train-vectors needs --dev-vectors too"),
+        ({"encoder": "bert"}, "--bert is missing: the run folder or checkpoint"),
+        ({"encoder": "bert", "bert": "b", "vectors": "v"}, "--vectors goes unseen: --encoder bert"),
+        ({"encoder": "bert", "bert": "b", "lowercase": True}, "--lowercase goes unseen"),
+        ({"encoder": "bert", "bert": "b", "embedding_learning_rate": 0.1}, "none are trained"),
+        ({"bert": "b"}, "--bert is about a BERT: give --encoder bert"),
+        ({"freeze_blocks": 1}, "--freeze-blocks is about a BERT"),
+        ({"layer_decay": 0.9}, "--layer-decay is about a BERT"),
+        ({"bert_learning_rate": 0.1}, "--bert-learning-rate is about a BERT"),
         ({"test_vectors": "v", "test": ["t"]}, "--test-vectors needs --train-vectors too"),
         ({"train_vectors": "v", "dev_vectors": "v"}, "--dev-vectors needs --dev too"),
     ],
@@ -108,6 +190,7 @@ def test_options_that_contradict_each_other(given, message):
     [
         {},
         {"encoder": "window"},
+        {"encoder": "bert", "bert": "b", "layer_decay": 0.9, "freeze_blocks": 1},
         {"no_words": True, "train_vectors": "v"},
         {"no_words": True, "elmo": "r", "fine_tune_elmo": True, "elmo_top": True},
         {"vectors": "v", "frozen_embeddings": True, "characters": "bilstm"},

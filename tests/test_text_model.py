@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from tests import known_models
+from tests import known_models, tiny_bert
 from tests.known_models import TEXTS, WORDS, softmax
 from tests.tiny_run import make_run
-from tfreps.models import Classifier, Tagger, TokenEmbedder
+from tfreps.models import Classifier, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.run_folder import RunFolder
+from tfreps.text.bert_tokens import write_tokenizer
 from tfreps.text_model import TextModel, num_characters, reads_vectors
 
 
@@ -93,6 +94,48 @@ def test_character_ids_that_a_model_reads():
     assert num_characters(Tagger(with_characters, ["A"])) == 20
     words = TokenEmbedder(vocabulary_size=9, embedding_dim=2)
     assert num_characters(Classifier(words, ["A"])) is None
+
+
+def bert_run(path, kind, **options):
+    """A run folder of an untrained tagger or classifier on a BERT with positions for 24."""
+    tokenizer = tiny_bert.pieces("房", "间", "hotels")
+    bert = tiny_bert.make_encoder(tokenizer, pooler=False)
+    run = RunFolder.create(path, f"train-{kind}", options)
+    if kind == "tagger":
+        words = PieceEncoder(bert, tokenizer.start_id, tokenizer.separator_id)
+        run.save_model(Tagger(words, ["A", "B"]))
+    else:
+        run.save_model(Classifier(bert, ["a", "b"]))
+    write_tokenizer(tokenizer, run.tokenizer_path)
+    return TextModel.open(path)
+
+
+def test_a_classifier_on_a_bert_reads_pieces(tmp_path):
+    texts = ["房间hotels", "", "房" * 50, "x"]
+    trained = bert_run(tmp_path / "run", "classifier", tokens="bert")
+    rows = trained.tokenize(texts)
+    assert rows[0] == ["[CLS]", "房", "间", "hote", "##ls", "[SEP]"]
+    assert rows[1] == ["[CLS]", "[SEP]"] and rows[3] == ["[CLS]", "[UNK]", "[SEP]"]
+    assert rows[2] == ["[CLS]", *["房"] * 22, "[SEP]"] and trained.max_length == 24
+    together = [answer.probabilities["a"] for answer in trained.classify(rows)]
+    alone = [trained.classify([row])[0].probabilities["a"] for row in rows]
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert len(set(np.round(alone, 3))) == 4
+    shorter = bert_run(tmp_path / "shorter", "classifier", tokens="bert", max_length=5)
+    assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]
+
+
+def test_a_tagger_on_a_bert_reads_words(tmp_path):
+    trained = bert_run(tmp_path / "run", "tagger", tokens="words")
+    sentences = trained.tokenize(["hotels 房间", "", "hotels"])
+    assert sentences == [["hotels", "房间"], [], ["hotels"]]
+    together = trained.tag(sentences)
+    assert [len(answer.tags) for answer in together] == [2, 0, 1]
+    for sentence, answer in zip(sentences, together, strict=True):
+        alone = trained.tag([sentence])[0]
+        np.testing.assert_allclose(answer.confidences, alone.confidences, atol=1e-6)
+    with pytest.raises(ValueError, match="Sentence 1 .* has 24 pieces, .* for 22 beside"):
+        trained.tag([["房"], ["hotels"] * 12])
 
 
 def test_folders_of_other_runs(tmp_path, tagger):

@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import tiny_bert
 from tfreps.models import (
     BiLSTMEncoder,
     Classifier,
     HMMTagger,
+    PieceEncoder,
     SLSTMEncoder,
     Tagger,
     TextCNN,
     TokenEmbedder,
 )
 from tfreps.text import TokenFeatures
+from tfreps.text.piece_features import PieceFeatures
 from tfreps.text.tags import spans
 from tfreps.text_model import TextModel
 from tfreps.text_signatures import export_text_model
@@ -138,3 +141,45 @@ def test_stored_vectors_cannot_be_served(tmp_path):
     with pytest.raises(ValueError, match="train it with --elmo instead"):
         export_text_model(trained, tmp_path / "1")
     assert not list(tmp_path.iterdir())
+
+
+BERT_TEXTS = ["房间 Hotels 3", "", "房" * 50, "x"]
+
+
+@pytest.mark.parametrize("kind", ["pieces", "characters"])
+def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
+    words = ["房", "间", "hotels"]
+    tokenizer = tiny_bert.pieces(*words) if kind == "pieces" else tiny_bert.characters(*words)
+    bert = tiny_bert.make_encoder(tokenizer, pooler=False)
+    model = Classifier(bert, ["bad", "good"], "mean_max")
+    trained = TextModel(model, PieceFeatures(tokenizer), tokens="bert", max_length=24)
+    export_text_model(trained, tmp_path / "1")
+    answer = ask(tmp_path / "1", text=tf.constant(BERT_TEXTS))
+    rows = trained.tokenize(BERT_TEXTS)
+    assert answer["sequence_len"].tolist() == [len(row) for row in rows]
+    expected = [list(a.probabilities.values()) for a in trained.classify(rows)]
+    np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
+    words = tf.constant([["房", "间", "Hotels", "3", "left out"], [""] * 5])
+    lengths = tf.constant([4, 0])
+    again = ask(tmp_path / "1", "tokens", tokens=words, sequence_len=lengths)
+    np.testing.assert_allclose(again["probabilities"], expected[:2], atol=1e-5)
+    assert again["sequence_len"].tolist() == answer["sequence_len"][:2].tolist()
+    assert b"Fast" not in (tmp_path / "1" / "saved_model.pb").read_bytes()  # of tensorflow-text
+
+
+def test_taggers_on_a_bert_tag_words(tmp_path):
+    tokenizer = tiny_bert.pieces("房", "间", "hotels")
+    bert = tiny_bert.make_encoder(tokenizer, pooler=False)
+    words = PieceEncoder(bert, tokenizer.start_id, tokenizer.separator_id)
+    features = PieceFeatures(tokenizer, words=True)
+    trained = TextModel(Tagger(words, TAGS, "bio"), features, tokens="words", max_length=24)
+    export_text_model(trained, tmp_path / "1")
+    texts = ["Hotels 房间!", ""]
+    answer = ask(tmp_path / "1", text=tf.constant(texts))
+    for row, expected in enumerate(trained.tag(trained.tokenize(texts))):
+        n = len(expected.tags)
+        assert [t.decode() for t in answer["tags"][row, :n]] == expected.tags
+        np.testing.assert_allclose(answer["confidences"][row, :n], expected.confidences, atol=1e-5)
+    assert answer["sequence_len"].tolist() == [3, 0]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        ask(tmp_path / "1", text=tf.constant(["房 " * 30]))

@@ -2,6 +2,7 @@
 
 from tfreps.models import (
     BiLSTMEncoder,
+    PieceEncoder,
     SLSTMEncoder,
     TextCNN,
     TokenEmbedder,
@@ -10,19 +11,20 @@ from tfreps.models import (
 )
 from tfreps.program_options import Option
 
-NAMES = "embeddings", "bilstm", "slstm", "transformer", "cnn", "window"
+NAMES = "embeddings", "bilstm", "slstm", "transformer", "cnn", "window", "bert"
 
 OPTIONS = {
     "encoder": Option(
         str, "bilstm", "what reads the token vectors; embeddings: nothing, window: a linear CRF's "
-        "features instead of vectors (bilstm)", choices=NAMES,
+        "features instead of vectors, bert: a pre-trained one, words and all (bilstm)",
+        choices=NAMES,
     ),
     "units": Option(
         int, 200, "width of the encoder, of each direction of a bilstm (200)", at_least=1
     ),
     "num_layers": Option(
-        int, 1, "LSTMs of the bilstm, blocks of the transformer, one above the other (1)",
-        at_least=1,
+        int, None, "LSTMs of the bilstm, blocks of the transformer, one above the other (1); the "
+        "first blocks of a bert (all)", at_least=1,
     ),
     "num_heads": Option(int, 4, "of the transformer; must divide --units (4)", at_least=1),
     "num_steps": Option(int, 9, "exchange steps of the slstm (9)", at_least=1),
@@ -52,6 +54,16 @@ OPTIONS = {
     "dropout": Option(
         float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
     ),
+    "bert": Option(
+        str, None, "run folder of pretrain-bert, or folder of a published checkpoint of BERT"
+    ),
+    "bert_dropout": Option(
+        float, None, "in its blocks and attention (as when it was pre-trained)", at_least=0, below=1
+    ),
+    "freeze_blocks": Option(
+        int, None, "of the bert, from the first, that stay as they are, and its tables (none)",
+        at_least=0,
+    ),
 }  # fmt: skip
 
 # What the cnn says at a token is about the tokens behind it alone: nothing to tag by.
@@ -61,7 +73,7 @@ OPTIONS_OF_TAGGERS["encoder"] = OPTIONS["encoder"]._replace(
 )
 
 
-def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), units=1):
+def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), units=1, bert=None):
     """Assembles what `OPTIONS` ask for.
 
     Args:
@@ -72,6 +84,7 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
         elmo: `Elmo` whose vectors each token gains; None for none.
         stored: `(layers, width)` of vectors that `tfreps embed` computed; `(0, 0)` for none.
         units: int. Width of a window's output: the number of tags or labels.
+        bert: what `tfreps.inputs.read_bert` returned.
 
     Returns:
         An encoder: a Keras model that reads the dict of `features`.
@@ -89,6 +102,9 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
     """
     if options.encoder == "window":
         return WindowEncoder(features.vocabulary_size, units, name="encoder")
+    if options.encoder == "bert":
+        ends = bert.tokenizer.start_id, bert.tokenizer.separator_id
+        return PieceEncoder(bert.encoder, *ends, name="words") if features.words else bert.encoder
     embedder = TokenEmbedder(
         vocabulary_size=None if options.no_words else features.vocabulary_size,
         embedding_dim=options.embedding_dim if vectors is None else vectors.matrix.shape[1],
@@ -107,14 +123,14 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
         case "embeddings":
             return embedder
         case "bilstm":
-            more = {"num_layers": options.num_layers, "dropout": options.dropout}
+            more = {"num_layers": options.num_layers or 1, "dropout": options.dropout}
             return BiLSTMEncoder(embedder, options.units, name="encoder", **more)
         case "slstm":
             names = "num_steps", "window", "num_sentence_nodes", "boundary"
             more = {name: getattr(options, name) for name in names}
             return SLSTMEncoder(embedder, options.units, name="encoder", **more)
         case "transformer":
-            more = {"num_layers": options.num_layers, "num_heads": options.num_heads}
+            more = {"num_layers": options.num_layers or 1, "num_heads": options.num_heads}
             return TransformerEncoder(embedder, options.units, name="encoder", **more)
         case "cnn":
             return TextCNN(embedder, options.filters, options.widths, name="encoder")

@@ -28,6 +28,10 @@ OPTIONS = {
         float, None, "of the word vectors (--learning-rate)", above=0
     ),
     "elmo_learning_rate": Option(float, 1e-4, "of a biLM under --fine-tune-elmo (0.0001)", above=0),
+    "bert_learning_rate": Option(float, None, "of a BERT's last block (--learning-rate)", above=0),
+    "layer_decay": Option(
+        float, None, "factor on it from each block of a BERT to the one before (1)", above=0
+    ),
     "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
     "checkpoint_every": Option(int, 500, "steps (500)", at_least=1),
     "seed": Option(int, 0, "of weights, order, dropout (0)", at_least=0),
@@ -177,6 +181,8 @@ def make_optimizer(options, model, steps_per_epoch):
     0.001
     """
 
+    norms = ["gamma", "beta"] if getattr(options, "bert", None) else []
+
     def adam(rate):
         if options.decay != 1.0:
             rate = keras.optimizers.schedules.ExponentialDecay(
@@ -185,7 +191,7 @@ def make_optimizer(options, model, steps_per_epoch):
         decay, clip = options.weight_decay or None, options.clip_norm or None
         optimizer = keras.optimizers.Adam(rate, weight_decay=decay, global_clipnorm=clip)
         if decay:
-            optimizer.exclude_from_weight_decay(var_names=["bias"])
+            optimizer.exclude_from_weight_decay(var_names=["bias", *norms])
         return optimizer
 
     rates = {
@@ -193,6 +199,7 @@ def make_optimizer(options, model, steps_per_epoch):
         "token_encoder/|bilstm/(forward|backward)/": options.elmo_learning_rate,
     }
     paths = [weight.path for weight in model.trainable_variables]
+    rates |= _bert_rates(options, paths)
     groups = {
         part: adam(rate)
         for part, rate in rates.items()
@@ -200,6 +207,19 @@ def make_optimizer(options, model, steps_per_epoch):
     }
     base = adam(options.learning_rate)
     return GroupedOptimizer(base, groups) if groups else base
+
+
+def _bert_rates(options, paths):
+    """Pattern of paths -> learning rate, of a BERT's parts if they have rates of their own."""
+    decay = options.layer_decay
+    if decay is None and options.bert_learning_rate is None:
+        return {}
+    top, decay = options.bert_learning_rate or options.learning_rate, decay or 1.0
+    numbers = {int(n) for path in paths for n in re.findall(r"\bblock_(\d+)/", path)}
+    last = max(numbers, default=0)
+    rates = {rf"\bblock_{n}/": top * decay ** (last - n) for n in numbers}
+    tables = r"\b(token_embedding|positions|segments|embedding_norm)/"
+    return {**rates, tables: top * decay ** (last + 1), r"\b(final_norm|pooler_dense)/": top}
 
 
 def _counts(counts):

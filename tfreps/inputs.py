@@ -1,9 +1,17 @@
 """From a program's flat options to what a tagger or classifier reads: features, vectors, ELMo."""
 
+import itertools
+
+import keras
+
 from tfreps.models import Elmo
 from tfreps.pretrained import load_bilm
+from tfreps.pretrained_encoder import freeze_blocks, least, load_encoder, max_length
 from tfreps.program_options import Option
 from tfreps.text import TokenFeatures, WordVectors
+from tfreps.text.bert_tokens import write_tokenizer
+from tfreps.text.piece_features import PieceFeatures, check_room, piece_texts
+from tfreps.text.tokenizers import tokenize_texts
 
 OPTIONS = {
     "lowercase": Option(bool, False, "look words up in lower case"),
@@ -29,6 +37,14 @@ OPTIONS = {
     "test_vectors": Option(str, None, "the same for --test"),
 }
 WITHOUT_WINDOW = "no_words", "vectors", "characters", "elmo", "elmo_weights", "train_vectors"
+WITHOUT_BERT = *WITHOUT_WINDOW, "frozen_embeddings", "lowercase", "digits_to_zero", "max_vocabulary"
+OF_BERT = "bert", "bert_dropout", "freeze_blocks", "bert_learning_rate", "layer_decay"
+
+
+def settle(options):
+    """Fills in what is left open because it depends on another option."""
+    if options.num_layers is None and options.encoder != "bert":
+        options.num_layers = 1
 
 
 def check(options):
@@ -42,7 +58,8 @@ def check(options):
         ValueError: names the flag.
     """
     elmo = options.elmo or options.elmo_options or options.elmo_weights
-    trained = not (options.no_words or options.frozen_embeddings or options.encoder == "window")
+    has_words = options.encoder not in ("window", "bert") and not options.no_words
+    trained = has_words and not options.frozen_embeddings
     rest = options.characters or elmo or options.train_vectors
     rules = [
         ("no_words", rest, "leaves nothing: give --characters, --elmo or --train-vectors too"),
@@ -57,6 +74,12 @@ def check(options):
     ]
     for name in WITHOUT_WINDOW if options.encoder == "window" else ():
         rules.insert(0, (name, False, "goes unseen: --encoder window reads words alone"))
+    for name in WITHOUT_BERT if options.encoder == "bert" else ():
+        rules.insert(0, (name, False, "goes unseen: --encoder bert brings words and tokens along"))
+    if options.encoder == "bert" and not options.bert:
+        raise ValueError("--bert is missing: the run folder or checkpoint of the --encoder bert.")
+    for name in OF_BERT:
+        rules.append((name, options.encoder == "bert", "is about a BERT: give --encoder bert"))
     for part in ("train", "dev", "test"):
         rules.append((f"{part}_vectors", getattr(options, part), f"needs --{part} too"))
         if getattr(options, part):
@@ -90,14 +113,95 @@ def read_elmo(options):
     )
 
 
-def make_features(options, sentences, elmo=None):
+def read_bert(options, pooler=False):
+    """The `EncoderAndTokenizer` that `--bert` names, as far as it is to be built; None without it.
+
+    Args:
+        options: namespace with what `tfreps.encoders.OPTIONS` names.
+        pooler: bool. Whether its pooled output is read.
+
+    Raises:
+        ValueError: what `tfreps.pretrained_encoder.load_encoder` and `freeze_blocks` raise.
+    """
+    if options.encoder != "bert":
+        return None
+    changes = {"num_layers": options.num_layers, "dropout": options.bert_dropout}
+    changes["attention_dropout"] = options.bert_dropout
+    changes = {name: value for name, value in changes.items() if value is not None}
+    policy = keras.config.dtype_policy().name
+    bert = load_encoder(options.bert, pooler=pooler, dtype=policy, **changes)
+    freeze_blocks(bert.encoder, options.freeze_blocks or 0)
+    return bert
+
+
+def cut_texts(options, texts, bert=None):
+    """The tokens of labelled texts; what is too long is refused, or of a BERT's texts cut.
+
+    Args:
+        options: namespace with `tokens`, `max_length` and `too_long` of `train-classifier`.
+        texts: list of `tfreps.data.LabelledText`.
+        bert: what `read_bert` returned.
+
+    Returns:
+        the lists of tokens, of a BERT the pieces between start and separator; and how many were
+        cut here.
+
+    Raises:
+        ValueError: a text is too long, with file and line.
+    """
+    strings, longest = [text.text for text in texts], options.max_length
+    if bert is None:
+        tokens = tokenize_texts(strings, options.tokens)
+    else:
+        longest = least(longest, max_length(bert.encoder))
+        bert.tokenizer.room(longest)  # checks it
+        tokens, _ = piece_texts(strings, bert.tokenizer)
+    num_cut = 0
+    for text, own in zip(texts, tokens, strict=True):
+        if longest is None or len(own) <= longest:
+            continue
+        if options.too_long == "refuse":
+            raise ValueError(
+                f"{text.file}, line {text.line}: the text has {len(own):,} tokens, and there may "
+                f"be {longest:,}. Shorten it, or use --too-long cut."
+            )
+        if bert is not None:
+            del own[longest - 1 : -1]  # the separator stays
+            num_cut += 1
+    return tokens, num_cut
+
+
+def check_sentences(data, bert):
+    """Refuses tagged sentences that are too long for a BERT.
+
+    Args:
+        data: part of the data -> list of `tfreps.data.TaggedSentence`.
+        bert: what `read_bert` returned.
+
+    Raises:
+        ValueError: with file and line.
+    """
+    for sentence in itertools.chain(*data.values()) if bert is not None else ():
+        try:
+            check_room([sentence.tokens], bert.tokenizer, max_length(bert.encoder))
+        except ValueError as error:
+            raise ValueError(f"{sentence.file}, line {sentence.line}: {error}") from None
+
+
+def make_features(options, sentences, elmo=None, bert=None, words=True):
     """`TokenFeatures` with the vocabulary of some sentences, and characters if anything reads them.
+
+    For a BERT `PieceFeatures`, whose vocabulary it brings along.
 
     Args:
         options: namespace with what `OPTIONS` and `tfreps.encoders.OPTIONS` name.
         sentences: lists of tokens: those of the training data alone.
         elmo: `Elmo`, or None.
+        bert: what `read_bert` returned.
+        words: bool. Whether sentences are of words; else of a BERT's pieces.
     """
+    if bert is not None:
+        return PieceFeatures(bert.tokenizer, words)
     return TokenFeatures.from_sentences(
         sentences,
         options.min_count,
@@ -106,6 +210,19 @@ def make_features(options, sentences, elmo=None):
         digits_to_zero=options.digits_to_zero,
         max_characters=_num_characters(options, elmo),
     )
+
+
+def keep(run, features):
+    """Writes the vocabulary of the features to the run's folder, or their tokeniser, if any.
+
+    Raises:
+        ValueError: a resumed run would get another.
+    """
+    tokenizer = getattr(features, "tokenizer", None)
+    if tokenizer is None:
+        run.keep(run.vocabulary_path, features.vocabulary.write)
+    else:
+        run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
 
 
 def read_vectors(options, features):

@@ -8,8 +8,11 @@ import numpy as np
 
 from tfreps.data import SequenceBatches
 from tfreps.models import Classifier, HMMTagger, Tagger
+from tfreps.pretrained_encoder import least, max_length
 from tfreps.run_folder import RunFolder
 from tfreps.text import TokenFeatures
+from tfreps.text.bert_tokens import read_tokenizer
+from tfreps.text.piece_features import PieceFeatures, check_room, piece_texts
 from tfreps.text.tokenizers import tokenize_texts
 
 PROGRAMS = "train-tagger", "train-classifier", "train-hmm"
@@ -37,9 +40,10 @@ class TextModel:
 
     Args:
         model: `Tagger`, `HMMTagger` or `Classifier`.
-        features: `tfreps.text.TokenFeatures`, as in training.
+        features: `tfreps.text.TokenFeatures`, or of a BERT `PieceFeatures`, as in training.
         tokens: str. How raw text is cut, see `tfreps.text.tokenize`.
-        max_length: int or None. Texts are cut after so many tokens (a classifier's only).
+        max_length: int or None. Texts are cut after so many tokens (a classifier's only). A
+            BERT's tokens are pieces, start and separator among them.
 
     Attributes:
         names: list of str. The tags or labels in the order of their ids.
@@ -52,6 +56,7 @@ class TextModel:
         self.is_tagger = not isinstance(model, Classifier)
         self.names = model.tags if self.is_tagger else model.labels
         self.scheme = model.scheme if self.is_tagger else None
+        self.tokenizer = getattr(features, "tokenizer", None)  # of a BERT
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> "TextModel":
@@ -65,16 +70,24 @@ class TextModel:
         if not isinstance(model, Tagger | HMMTagger | Classifier):
             raise ValueError(f"{path} holds a {type(model).__name__}, no tagger or classifier.")
         options = run.options
+        tokens, longest = options.get("tokens", "spaces"), options.get("max_length")
+        if run.tokenizer_path.exists():
+            tokenizer = read_tokenizer(run.tokenizer_path)
+            features = PieceFeatures(tokenizer, words=not isinstance(model, Classifier))
+            longest = least(longest, max_length(_bert(model)))
+            return cls(model, features, tokens, longest)
         features = TokenFeatures(
             run.vocabulary(),
             lowercase=options.get("lowercase", False),
             digits_to_zero=options.get("digits_to_zero", False),
             max_characters=num_characters(model),
         )
-        return cls(model, features, options.get("tokens", "spaces"), options.get("max_length"))
+        return cls(model, features, tokens, longest)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Raw texts to tokens, cut as in training."""
+        if self.tokenizer is not None and not self.is_tagger:
+            return piece_texts(texts, self.tokenizer, self.max_length)[0]
         return tokenize_texts(texts, self.tokens)
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
@@ -91,7 +104,13 @@ class TextModel:
 
         Returns:
             `TaggedTokens` of each.
+
+        Raises:
+            ValueError: a sentence has more pieces than a BERT has positions for.
         """
+        if self.tokenizer is not None:
+            check_room(sentences, self.tokenizer, self.max_length)
+            options = {"max_length": None, **options}
         answers = []
         for tags, confidences, mask in self._rows(sentences, OUTPUTS_OF_TAGGERS, options):
             names = [self.names[tag] for tag in tags[mask]]
@@ -149,6 +168,11 @@ def num_characters(model) -> int | None:
     if getattr(embedder, "elmo", None) is not None:
         return embedder.elmo.bilm.max_characters
     return embedder.max_characters if getattr(embedder, "characters", None) else None
+
+
+def _bert(model):
+    """The BERT inside of a tagger's encoder, or a classifier's."""
+    return getattr(model.encoder, "encoder", model.encoder)
 
 
 def _embedder(model):

@@ -30,7 +30,9 @@ def export_text_model(trained, folder):
         span_starts, span_ends      int32 [N, S], tokens, the end one behind the last
         num_spans                   int32 [N]
 
-    A classifier answers
+    A classifier on a BERT takes `tokens` for words, cuts them into pieces, and counts pieces in
+    `sequence_len`, start and separator among them. A text that is too long for its positions is
+    cut. A classifier answers
 
         label             str [N], the likeliest
         probability       float32 [N], its probability
@@ -53,12 +55,19 @@ def export_text_model(trained, folder):
     module = tf.Module()
     module.weights = [variable.value for variable in trained.model.variables]
     module.features = trained.features
-    answer = _tagged if trained.is_tagger else _classified
+    answer = _tagged if trained.is_tagger else _classified_tokens
+    reads_pieces = trained.tokenizer is not None and not trained.is_tagger
+    longest = None if trained.tokenizer is not None else trained.max_length
 
     def from_tokens(tokens, sequence_len):
-        return answer(trained, *_cut(tokens, sequence_len, trained.max_length))
+        tokens, sequence_len = _cut(tokens, sequence_len, longest)
+        if reads_pieces:
+            return from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
+        return answer(trained, tokens, sequence_len)
 
     def from_text(text):
+        if reads_pieces:
+            return _classified(trained, trained.features.of_texts(text, trained.max_length))
         tokens = tokenize(text, trained.tokens)  # [N, T]
         return from_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
 
@@ -120,13 +129,17 @@ def _tagged(trained, tokens, sequence_len):
     return answer
 
 
-def _classified(trained, tokens, sequence_len):
-    probabilities = trained.model(trained.features(tokens))["probabilities"]  # [N, K]
+def _classified_tokens(trained, tokens, sequence_len):
+    return {**_classified(trained, trained.features(tokens)), "sequence_len": sequence_len}
+
+
+def _classified(trained, features):
+    probabilities = trained.model(features)["probabilities"]  # [N, K]
     labels = tf.constant(trained.names)
     return {
         "label": tf.gather(labels, tf.argmax(probabilities, axis=1)),
         "probability": tf.reduce_max(probabilities, axis=1),
         "labels": tf.repeat(labels[None], tf.shape(probabilities)[0], axis=0),
         "probabilities": probabilities,
-        "sequence_len": sequence_len,
+        "sequence_len": tf.reduce_sum(tf.cast(features["mask"], tf.int32), axis=1),
     }

@@ -26,7 +26,8 @@ from tfreps.program_options import Option, add_flags, check_options, parse_optio
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
 from tfreps.text import TagSet
-from tfreps.text.tokenizers import TOKENIZERS, tokenize_texts
+from tfreps.text.piece_tokenizer import TOO_LONG
+from tfreps.text.tokenizers import TOKENIZERS
 from tfreps.text_model import TextModel
 
 PROGRAM = "train-classifier"
@@ -50,8 +51,15 @@ DATA = {
     "text_field": Option(str, "text", "column or JSON field of the text (text)"),
     "label_field": Option(str, "label", "that of the label (label)"),
     "encoding": Option(str, "utf-8", "of the files (utf-8)"),
-    "tokens": Option(str, "words", "how texts are cut (words)", TOKENIZERS),
-    "max_length": Option(int, None, "texts are cut after so many tokens", at_least=1),
+    "tokens": Option(
+        str, None, "how texts are cut (words; those of a bert: as when it was pre-trained)",
+        TOKENIZERS,
+    ),
+    "max_length": Option(
+        int, None, "tokens of a text at most (any number, or what a bert has positions for)",
+        at_least=1,
+    ),
+    "too_long": Option(str, None, "what becomes of longer texts (cut)", TOO_LONG),
 }  # fmt: skip
 HEAD = {
     "pooling": Option(str, None, "(the encoder's own, or mean)", POOLINGS),
@@ -73,24 +81,26 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_options(options, *TABLES.values())
     inputs.check(options)
+    settle(options)
     run = RunFolder.begin(options.run, PROGRAM, vars(options), MAY_CHANGE)
     fitting.prepare(options)
 
-    data = read_all(options)
+    bert = inputs.read_bert(options, pooler=options.pooling == "pooled")
+    data = read_all(options, bert)
     labels = [text.label for text in data["train"].texts]
     label_set = TagSet.from_sequences([labels], source="--train", word="label")
     for part in data.values():
         check_names(label_set.names, part.texts)
     print(describe_classes(labels))
     elmo = inputs.read_elmo(options)
-    features = inputs.make_features(options, data["train"].tokens, elmo)
+    features = inputs.make_features(options, data["train"].tokens, elmo, bert, words=False)
     batches = {part: make_batches(options, data, part, features, label_set) for part in data}
-    model = make_model(options, features, label_set, elmo, batches["train"].vector_shape)
+    model = make_model(options, features, label_set, elmo, batches["train"].vector_shape, bert)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    run.keep(run.vocabulary_path, features.vocabulary.write)
+    inputs.keep(run, features)
     run.keep(run.labels_path, label_set.write)
-    say_start(run, model, batches["train"])
+    say_start(run, model, batches["train"], data["train"].num_cut)
     best = fitting.fit(model, batches["train"], batches.get("dev"), run, "accuracy", options)
 
     trained = TextModel.open(run.path)
@@ -113,9 +123,18 @@ def make_parser():
     return parser
 
 
-def read_all(options):
+def settle(options):
+    """Fills in how texts are cut, which depends on the encoder."""
+    inputs.settle(options)
+    if options.encoder == "bert" and options.tokens is not None:
+        raise ValueError("--tokens goes unseen: --encoder bert brings its own along.")
+    if options.tokens is None:
+        options.tokens = "bert" if options.encoder == "bert" else "words"
+
+
+def read_all(options, bert):
     """Part of the data -> its texts; without --dev, some of the training texts are dev."""
-    data = {part: read(options, part) for part in ("train", "dev", "test")}
+    data = {part: read(options, bert, part) for part in ("train", "dev", "test")}
     if data["dev"] is None and options.dev_share:
         labels = [text.label for text in data["train"].texts]
         places = stratified_split(labels, options.dev_share, options.seed, single="keep")
@@ -123,7 +142,7 @@ def read_all(options):
     return {part: texts for part, texts in data.items() if texts is not None}
 
 
-def read(options, part):
+def read(options, bert, part):
     """The texts of one part, their tokens, and where their vectors are; None where not given."""
     files = getattr(options, part)
     if not files:
@@ -132,9 +151,11 @@ def read(options, part):
     texts = read_labelled(
         files, options.format, encoding=options.encoding, empty_texts="keep", **fields
     )
+    tokens, num_cut = inputs.cut_texts(options, texts, bert)
     return types.SimpleNamespace(
         texts=texts,
-        tokens=tokenize_texts([text.text for text in texts], options.tokens),
+        tokens=tokens,
+        num_cut=num_cut,
         stored={
             "vectors": getattr(options, f"{part}_vectors"),
             "vector_numbers": list(range(len(texts))),
@@ -147,6 +168,7 @@ def take(part, places):
     return types.SimpleNamespace(
         texts=[part.texts[i] for i in places],
         tokens=[part.tokens[i] for i in places],
+        num_cut=part.num_cut,
         stored={**part.stored, "vector_numbers": places},
     )
 
@@ -160,16 +182,17 @@ def make_batches(options, data, part, features, label_set):
             counts = class_counts(labels)
             each = len(labels) / len(counts)
             order["sentence_weights"] = [each / counts[label] for label in labels]
-    order |= {"max_length": options.max_length, **data[part].stored}
+    order |= {"max_length": options.max_length, **data[part].stored}  # a BERT's are cut already
     tokens = data[part].tokens
     return SequenceBatches(tokens, label_set.ids(labels), features, options.batch_tokens, **order)
 
 
-def make_model(options, features, label_set, elmo, stored):
+def make_model(options, features, label_set, elmo, stored, bert):
     vectors = inputs.read_vectors(options, features)
     window = encoders.make_window(options, features, len(label_set))
+    units = len(label_set)
     return Classifier(
-        encoders.make_encoder(options, features, vectors, elmo, stored, units=len(label_set)),
+        encoders.make_encoder(options, features, vectors, elmo, stored, units, bert),
         label_set.names,
         pooling=options.pooling or ("pooled" if options.encoder in OWN_POOLING else "mean"),
         hidden_units=options.hidden_units,
@@ -190,8 +213,9 @@ def measure(trained, data):
     return measured
 
 
-def say_start(run, model, batches):
-    cut = f" ({batches.num_cut:,} texts were cut)" if batches.num_cut else ""
+def say_start(run, model, batches, num_cut):
+    num_cut += batches.num_cut  # of a BERT's texts, before they were made into batches
+    cut = f" ({num_cut:,} texts were cut)" if num_cut else ""
     print(
         f"Training {model.count_params():,} parameters in {run.path} on "
         f"{batches.num_sentences:,} texts, {batches.num_tokens:,} tokens{cut}: "

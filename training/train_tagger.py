@@ -56,6 +56,7 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_options(options, *TABLES.values())
     inputs.check(options)
+    inputs.settle(options)
     scheme = None if options.scheme == "none" else options.scheme
     run = RunFolder.begin(options.run, PROGRAM, vars(options), MAY_CHANGE)
     fitting.prepare(options)
@@ -64,13 +65,14 @@ def main(argv=None):
     check_tags(data, scheme, options.constrain)
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
     check_names(tag_set.names, data["dev"] + data["test"])
-    elmo = inputs.read_elmo(options)
-    features = inputs.make_features(options, [s.tokens for s in data["train"]], elmo)
+    elmo, bert = inputs.read_elmo(options), inputs.read_bert(options)
+    features = inputs.make_features(options, [s.tokens for s in data["train"]], elmo, bert)
+    inputs.check_sentences(data, bert)
     batches = {part: make_batches(options, data, part, features, tag_set) for part in data}
-    model = make_model(options, features, tag_set, elmo, batches["train"].vector_shape)
+    model = make_model(options, features, tag_set, elmo, batches["train"].vector_shape, bert)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    run.keep(run.vocabulary_path, features.vocabulary.write)
+    inputs.keep(run, features)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, batches["train"], tag_set)
     figure = "span_f1" if scheme else "accuracy"
@@ -141,12 +143,13 @@ def make_batches(options, data, part, features, tag_set):
     return SequenceBatches(tokens, ids, features, options.batch_tokens, **order)
 
 
-def make_model(options, features, tag_set, elmo, stored):
+def make_model(options, features, tag_set, elmo, stored, bert):
     vectors = inputs.read_vectors(options, features)
     is_window = options.encoder == "window"  # its output has a score for each tag already
     window = encoders.make_window(options, features, len(tag_set))
+    units = len(tag_set)
     return Tagger(
-        encoders.make_encoder(options, features, vectors, elmo, stored, units=len(tag_set)),
+        encoders.make_encoder(options, features, vectors, elmo, stored, units, bert),
         tag_set.names,
         tag_set.scheme,
         use_crf=not options.softmax,

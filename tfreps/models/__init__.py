@@ -12,6 +12,7 @@ from tfreps.models.bilstm_encoder import BiLSTMEncoder  # noqa: E402
 from tfreps.models.classifier import Classifier  # noqa: E402
 from tfreps.models.elmo import Elmo  # noqa: E402
 from tfreps.models.hmm import HMMTagger  # noqa: E402
+from tfreps.models.piece_encoder import PieceEncoder  # noqa: E402
 from tfreps.models.slstm_encoder import SLSTMEncoder  # noqa: E402
 from tfreps.models.tagger import Tagger  # noqa: E402
 from tfreps.models.text_cnn import TextCNN  # noqa: E402
@@ -28,6 +29,7 @@ __all__ = [
     "Classifier",
     "Elmo",
     "HMMTagger",
+    "PieceEncoder",
     "SLSTMEncoder",
     "Tagger",
     "TextCNN",

@@ -1,0 +1,45 @@
+"""A tiny BERT with a tokeniser, as a run folder of `tfreps pretrain-bert` and as a checkpoint."""
+
+import keras
+
+from tfreps.models import BertEncoder, BertPretrainer
+from tfreps.run_folder import RunFolder
+from tfreps.text.bert_tokens import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
+
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SIZES = {"units": 16, "num_layers": 2, "num_heads": 2, "max_positions": 24, "dropout": 0.0}
+
+
+def characters(*texts):
+    return CharacterTokenizer.from_texts(texts)
+
+
+def pieces(*words):
+    """Words of up to four letters are one piece, longer ones two."""
+    found = dict.fromkeys(p for w in words for p in (w[:4], w[4:] and f"##{w[4:]}") if p)
+    return WordPieceTokenizer([*SPECIALS, *found])
+
+
+def make_encoder(tokenizer, **options):
+    """With weights that do something: BERT's own start too small to learn in a few steps."""
+    keras.utils.set_random_seed(1)
+    options = {**SIZES, "attention_dropout": 0.0, "initializer_range": 0.3, **options}
+    size = len(tokenizer.vocabulary)
+    return BertEncoder(size, padding_id=tokenizer.padding_id, **options)
+
+
+def write_run(path, tokenizer, **options):
+    """A run folder, and the encoder in it."""
+    run = RunFolder.create(path, "pretrain-bert", {})
+    encoder = make_encoder(tokenizer, **options)
+    run.save_model(BertPretrainer(encoder, next_sentence=encoder.pooler))
+    write_tokenizer(tokenizer, run.tokenizer_path)
+    return path, encoder
+
+
+def write_checkpoint(path, tokenizer, **options):
+    """A folder as Hugging Face has it, and the encoder in it."""
+    encoder = make_encoder(tokenizer, **options)
+    encoder.save_pretrained(path)
+    tokenizer.write_vocabulary(path / "vocab.txt")
+    return path, encoder

@@ -1,0 +1,200 @@
+"""`--encoder bert` in train-classifier and train-tagger, from raw text to the exported answer."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests import tiny_bert
+from tests.training.labelling import ask, refused, results
+from tfreps.__main__ import main
+
+WORDS = "房 间 很 好 差 大 小 吃".split()
+PAIRS = {"房": "B-NOUN", "间": "I-NOUN"}  # the others are outside
+SPEED = ["--learning-rate", "0.01", "--dropout", "0", "--batch-tokens", "256"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Texts whose label is one of their characters, and sentences whose characters have tags."""
+    folder, rng, found = tmp_path_factory.mktemp("files"), np.random.default_rng(0), {}
+    for part, size in (("train", 120), ("dev", 30), ("test", 30)):
+        labelled, tagged = [], []
+        for _ in range(size):
+            label = rng.integers(2)
+            text = [*rng.choice(WORDS[:3] + WORDS[5:], rng.integers(1, 7)), "差好"[label]]
+            labelled.append(f"{label}\t{''.join(rng.permutation(text))}\n")
+            words = [
+                w for n in rng.integers(2, 8, 4) for w in (["房", "间"] if n < 4 else [WORDS[n]])
+            ]
+            tagged.append("".join(f"{word} {PAIRS.get(word, 'O')}\n" for word in words))
+        (folder / f"{part}.tsv").write_text("".join(labelled), "utf-8")
+        (folder / f"{part}.conll").write_text("\n".join(tagged), "utf-8")
+        for kind in ("tsv", "conll"):
+            found.setdefault(kind, []).extend([f"--{part}", str(folder / f"{part}.{kind}")])
+    return found
+
+
+@pytest.fixture(scope="module")
+def characters(tmp_path_factory):
+    """A run of pretrain-bert with character tokens and positions for 24 of them."""
+    tokenizer = tiny_bert.characters("".join(WORDS))
+    return str(tiny_bert.write_run(tmp_path_factory.mktemp("b") / "run", tokenizer)[0])
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory):
+    """A published checkpoint with WordPiece."""
+    tokenizer = tiny_bert.pieces(*WORDS)
+    return str(tiny_bert.write_checkpoint(tmp_path_factory.mktemp("b") / "hf", tokenizer)[0])
+
+
+def flags(source, *more):
+    return ["--encoder", "bert", "--bert", str(source), *SPEED, *map(str, more)]
+
+
+def train(program, line, run, *more):
+    assert main([program, *map(str, line), *map(str, more), "--run", str(run)]) == 0
+    return run
+
+
+@pytest.fixture(scope="module")
+def classifier(characters, files, tmp_path_factory):
+    """A finished run on character tokens; not to be changed."""
+    more = ["--pooling", "mean_max", "--num-layers", "1", "--epochs", "8", "--layer-decay", "0.9"]
+    line = [*files["tsv"], *flags(characters, *more, "--bert-dropout", "0.1")]
+    return train("train-classifier", line, tmp_path_factory.mktemp("c") / "run")
+
+
+@pytest.fixture(scope="module")
+def tagger(pieces, files, tmp_path_factory):
+    """A finished run on WordPiece; not to be changed."""
+    more = ["--scheme", "bio", "--tokens", "characters", "--epochs", "5"]
+    line = [*files["conll"], *flags(pieces, *more)]
+    return train("train-tagger", line, tmp_path_factory.mktemp("t") / "run")
+
+
+ASK = """
+import json, sys, tensorflow as tf
+module = tf.saved_model.load(sys.argv[1])
+answer = module.signatures["default"](text=tf.constant(json.loads(sys.argv[2])))
+print(json.dumps({k: v.numpy().tolist() for k, v in answer.items() if v.dtype != tf.string}))
+assert "tensorflow_text" not in sys.modules and "tfreps" not in sys.modules
+"""
+
+
+def served(run, folder, texts):
+    """What an export answers in a process that has TensorFlow alone."""
+    assert main(["export", str(run), str(folder)]) == 0
+    command = [sys.executable, "-c", ASK, str(folder), json.dumps(texts)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def check_classifier(run, folder):
+    assert results(run)["test"]["accuracy"] > 0.9
+    assert (run / "tokenizer.json").exists() and not (run / "vocabulary.txt").exists()
+    texts = ["房间很好", "", "差" * 40, "好 X"]
+    stdin = "".join(text + "\n" for text in texts).encode()
+    lines = ask("classify", run, "--format", "json", stdin=stdin).splitlines()
+    expected = [list(json.loads(line)["probabilities"].values()) for line in lines]
+    answer = served(run, folder, texts)
+    np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-4)
+    assert answer["sequence_len"] == [6, 2, 24, 4]
+
+
+def check_tagger(run, folder):
+    assert results(run)["test"]["spans"]["micro"]["f1"] > 0.9
+    lines = ask("tag", run, "--format", "json", stdin="吃房间很\n".encode()).splitlines()
+    answer = json.loads(lines[0])
+    assert answer["tags"] == ["O", "B-NOUN", "I-NOUN", "O"]
+    found = served(run, folder, ["吃房间很", ""])
+    np.testing.assert_allclose(found["confidences"][0], answer["confidences"], atol=1e-4)
+    assert found["span_starts"][0] == [1] and found["sequence_len"] == [4, 0]
+
+
+def test_a_classifier_on_characters(classifier, files, tmp_path):
+    check_classifier(classifier, tmp_path / "export")
+    assert "accuracy" in ask("evaluate", classifier, "--data", files["tsv"][5])
+
+
+def test_a_tagger_on_word_pieces(tagger, tmp_path, capsys):
+    check_tagger(tagger, tmp_path / "export")
+    (tmp_path / "text").write_text("房 " * 30)
+    error = refused(capsys, "tag", tagger, tmp_path / "text")
+    assert "Sentence 0 (counted from 0) has 30 pieces, and the model has positions for 22" in error
+
+
+@pytest.mark.slow
+def test_the_other_way_round(characters, pieces, files, tmp_path):
+    line = [*files["tsv"], *flags(pieces, "--pooling", "mean_max", "--epochs", "8")]
+    check_classifier(train("train-classifier", line, tmp_path / "c"), tmp_path / "1")
+    more = ["--scheme", "bio", "--tokens", "characters", "--epochs", "5"]
+    line = [*files["conll"], *flags(characters, *more)]
+    check_tagger(train("train-tagger", line, tmp_path / "t"), tmp_path / "2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", ["pooled", "first", "attention", "mean", "max"])
+def test_every_pooling(pooling, characters, files, tmp_path):
+    more = ["--pooling", pooling, "--epochs", "12", "--freeze-blocks", "1"]
+    run = train("train-classifier", [*files["tsv"], *flags(characters, *more)], tmp_path / "run")
+    assert results(run)["test"]["accuracy"] > 0.7
+
+
+@pytest.mark.slow
+def test_a_word_of_several_pieces_has_one_tag(pieces, tmp_path):
+    (tmp_path / "train").write_text("房间房 X\n好 O\n\n好差! O\n房间 X\n\n" * 20)
+    line = ["--train", tmp_path / "train", "--scheme", "none", "--window-features"]
+    run = train("train-tagger", [*line, *flags(pieces, "--epochs", "6")], tmp_path / "run")
+    lines = ask("tag", run, stdin="好差 房房房房\n".encode()).splitlines()
+    assert [line.split("\t")[:2] for line in lines[:2]] == [["好差", "O"], ["房房房房", "X"]]
+
+
+def test_texts_that_are_too_long(characters, tmp_path, capsys):
+    (tmp_path / "train").write_text("1\t好\n0\t差\n" * 5 + f"1\t{'好' * 30}\n")
+    line = ["--train", tmp_path / "train", "--dev-share", "0", *flags(characters, "--epochs", "1")]
+    train("train-classifier", line, tmp_path / "run")
+    assert "(1 texts were cut)" in capsys.readouterr().out
+    line += ["--run", tmp_path / "other", "--too-long", "refuse"]
+    error = refused(capsys, "train-classifier", *line)
+    assert "train, line 11: the text has 32 tokens, and there may be 24. Shorten it" in error
+    (tmp_path / "tagged").write_text("房 O\n" * 30)
+    line = ["--train", tmp_path / "tagged", "--scheme", "none", "--run", tmp_path / "third"]
+    error = refused(capsys, "train-tagger", *line, *flags(characters))
+    assert "tagged, line 1: Sentence 0 (counted from 0) has 30 pieces" in error
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (["--encoder", "bert"], "--bert is missing: the run folder or checkpoint"),
+        (["--bert", "x"], "--bert is about a BERT: give --encoder bert"),
+        (["--layer-decay", "0.9"], "--layer-decay is about a BERT"),
+        (["--encoder", "bert", "--bert", "nowhere"], "no BERT to load: nowhere does not exist"),
+        (["--encoder", "bert", "--bert", "x", "--tokens", "words"], "--tokens goes unseen"),
+        (["--encoder", "bert", "--bert", "x", "--lowercase"], "--lowercase goes unseen"),
+        (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "3 cannot be frozen"),
+        (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "has 2 blocks; got 3"),
+        (["--encoder", "bert", "--bert", "RUN", "--max-length", "2"], "leave room beside 2 sp"),
+    ],
+)
+def test_bad_options(more, message, characters, files, tmp_path, capsys):
+    more = [characters if flag == "RUN" else flag for flag in more]
+    line = [*files["tsv"], *more, "--run", tmp_path / "run"]
+    assert message in refused(capsys, "train-classifier", *line)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_stopped_run_goes_on(characters, files, tmp_path):
+    """An epoch, and then one more, are two."""
+    line = [*files["tsv"], *flags(characters, "--num-layers", "1", "--bert-dropout", "0.2")]
+    line += ["--layer-decay", "0.5"]
+    two = train("train-classifier", line, tmp_path / "two", "--epochs", "2")
+    one = train("train-classifier", line, tmp_path / "one", "--epochs", "1")
+    train("train-classifier", line, one, "--epochs", "2", "--resume")
+    assert results(one)["test"] == results(two)["test"]

@@ -1,0 +1,94 @@
+"""PieceEncoder: a BERT's vectors of words: each is read at the first of its pieces."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class PieceEncoder(keras.Model):
+    """Reads words in pieces, and gives each word the vector of its first piece.
+
+        pieces = [start, pieces of word 1, pieces of word 2, ..., separator]
+        sequence_output_t = encoder(pieces)[place of the first piece of word t]
+
+    So that a tagger on a BERT has one tag for each word.
+
+    Args:
+        encoder: `BertEncoder`.
+        start_id: int. The id of `[CLS]`.
+        separator_id: int. The id of `[SEP]`.
+
+    Call arguments:
+        features: dict with `piece_ids` int `[B, T, W]`, the pieces of each word, the encoder's
+            padding id behind them; and if present `mask` bool `[B, T]`, True on real words
+            (where there is a piece without).
+        training: bool. Whether dropout is active.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, D]`, zero on padding; `mask` bool `[B, T]`;
+        and where the encoder has it, `pooled_output` float32 `[B, D]`.
+
+    Masking: padding has no influence. A word without pieces has the vector of what follows it.
+
+    Raises:
+        ValueError: features without `piece_ids`.
+        tf.errors.InvalidArgumentError: what the encoder raises for ids and lengths.
+
+    Reference: Devlin et al., 2019, "BERT", section 5.3.
+
+    Example:
+    >>> from tfreps.models import BertEncoder
+    >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=1, num_heads=2)
+    >>> words = PieceEncoder(bert, start_id=2, separator_id=3)
+    >>> words({"piece_ids": tf.constant([[[5, 6], [7, 0]]])})["sequence_output"].shape
+    TensorShape([1, 2, 8])
+    """
+
+    def __init__(self, encoder, start_id, separator_id, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.encoder = encoder
+        self.start_id = start_id
+        self.separator_id = separator_id
+        self.output_dim = encoder.output_dim
+        self.pooled_dim = encoder.pooled_dim
+        self.supports_jit = False  # ragged tensors have no static shape
+        self.built = True
+
+    def call(self, features, training=False):
+        if "piece_ids" not in features:
+            raise ValueError(f"`features` must have `piece_ids`; got {sorted(features)}.")
+        pieces = tf.cast(features["piece_ids"], "int32")  # [B, T, W]
+        real = pieces != self.encoder.padding_id
+        mask = features.get("mask")
+        mask = tf.reduce_any(real, 2) if mask is None else tf.cast(mask, "bool")
+        real = tf.logical_and(real, mask[..., None])
+        ids, places = self._joined(pieces, real)
+        encoded = self.encoder(ids, training=training)
+        x = tf.gather(encoded["sequence_output"], places, batch_dims=1)  # [B, T, D]
+        outputs = {"sequence_output": tf.where(mask[..., None], x, 0.0), "mask": mask}
+        if "pooled_output" in encoded:
+            outputs["pooled_output"] = encoded["pooled_output"]
+        return outputs
+
+    def get_config(self):
+        encoder = keras.saving.serialize_keras_object(self.encoder)
+        names = "start_id", "separator_id"
+        own = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), "encoder": encoder, **own}
+
+    @classmethod
+    def from_config(cls, config):
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        return cls(**{**config, "encoder": encoder})
+
+    def _joined(self, pieces, real):
+        """What the encoder reads, and where each word's first piece is: int32 `[B, T]`."""
+        rows, words, width = tf.unstack(tf.shape(pieces))
+        flat = [rows, words * width]
+        inner = tf.ragged.boolean_mask(tf.reshape(pieces, flat), tf.reshape(real, flat))
+        ends = tf.ones([rows, 1], "int32")
+        ids = tf.concat([self.start_id * ends, inner, self.separator_id * ends], axis=1)
+        mask = tf.sequence_mask(ids.row_lengths())  # [B, P]
+        counts = tf.reduce_sum(tf.cast(real, "int32"), axis=2)
+        places = 1 + tf.cumsum(counts, axis=1, exclusive=True)
+        return {"token_ids": ids.to_tensor(self.encoder.padding_id), "mask": mask}, places

@@ -1,0 +1,160 @@
+"""PieceFeatures: pieces, words or whole texts as strings to the ids that a BERT reads."""
+
+from collections.abc import Iterable, Sequence
+
+import tensorflow as tf
+
+from tfreps.text.piece_table import PieceTable
+from tfreps.text.piece_tokenizer import PieceTokenizer, check_too_long
+
+MAX_PIECES = 16  # of a word
+
+
+class PieceFeatures(tf.Module):
+    """Turns strings into a BERT's ids inside a TensorFlow graph, by core operations alone.
+
+    As `TokenFeatures` it is called with tokens. These are pieces, start and separator among
+    them, as `piece_texts` gives them: so for classifiers. For taggers they are words, each with
+    its pieces. It is a `tf.Module`, and is saved with its tables.
+
+    Args:
+        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`.
+        words: bool. Whether tokens are words; else they are pieces.
+
+    Call arguments:
+        tokens: str tensor, shape `[B, T]`, UTF-8, padded with `""`.
+
+    Returns:
+        dict of
+
+        - `token_ids` int32 `[B, T]`: the piece's id; of a word, that of its first piece. The
+          padding id on padding.
+        - `piece_ids` int32 `[B, T, 16]`, of words only: the ids of the pieces, the padding id
+          behind them. A word's 17th piece and those that follow are left out; a word without
+          any, such as a zero-width space, is the unknown piece.
+        - `mask` bool `[B, T]`.
+
+    Masking: `mask` is True where the token is not `""`.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tfreps.text.bert_tokens import WordPieceTokenizer
+        >>> from tfreps.text.piece_features import PieceFeatures
+        >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        >>> tokenizer = WordPieceTokenizer([*specials, "run", "##s"])
+        >>> features = PieceFeatures(tokenizer)
+        >>> features(tf.constant([["[CLS]", "run", "##s", "[SEP]"]]))["token_ids"].numpy().tolist()
+        [[2, 5, 6, 3]]
+        >>> words = PieceFeatures(tokenizer, words=True)(tf.constant([["runs", "", ""]]))
+        >>> words["piece_ids"][0, :, :3].numpy().tolist()
+        [[5, 6, 0], [0, 0, 0], [0, 0, 0]]
+    """
+
+    vocabulary = max_characters = None  # what TokenFeatures has
+
+    def __init__(self, tokenizer: PieceTokenizer, words: bool = False):
+        super().__init__(name="piece_features")
+        self.tokenizer = tokenizer
+        self.words = words
+        self.graph = tokenizer.graph(core_ops=True)
+        self.table = PieceTable(tokenizer.vocabulary, tokenizer.unknown_id)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Pieces of the vocabulary: ids are below it."""
+        return len(self.tokenizer.vocabulary)
+
+    def __call__(self, tokens):
+        tokens = tf.convert_to_tensor(tokens, tf.string)  # [B, T]
+        mask = tokens != ""
+        if not self.words:
+            ids = tf.where(mask, self.table(tokens), self.tokenizer.padding_id)
+            return {"token_ids": ids, "mask": mask}
+        pieces = self.graph(tf.reshape(tokens, [-1]))[:, :MAX_PIECES]
+        empty = pieces.row_lengths() == 0
+        pieces = pieces.to_tensor(self.tokenizer.padding_id, shape=[None, MAX_PIECES])
+        first = tf.where(empty, self.tokenizer.unknown_id, pieces[:, 0])
+        pieces = tf.concat([first[:, None], pieces[:, 1:]], axis=1)
+        pieces = tf.reshape(pieces, [*tf.unstack(tf.shape(tokens)), MAX_PIECES])
+        pieces = tf.where(mask[..., None], pieces, self.tokenizer.padding_id)  # [B, T, W]
+        return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}
+
+    def of_texts(self, texts, max_length=None):
+        """Raw texts to the ids of `[CLS] text [SEP]`.
+
+        Args:
+            texts: str tensor, shape `[N]`, UTF-8.
+            max_length: int. Longer texts are cut to so many ids, special ones included.
+
+        Returns:
+            dict of `token_ids` int32 and `mask` bool, `[N, T]`.
+        """
+        room, t = self.tokenizer.room(max_length), self.tokenizer
+        ids = self.graph(texts)[:, :room]  # [N, (pieces)]
+        column = tf.ones([tf.size(texts), 1], tf.int32)
+        ids = tf.concat([t.start_id * column, ids, t.separator_id * column], axis=1)
+        mask = tf.sequence_mask(ids.row_lengths())
+        return {"token_ids": ids.to_tensor(t.padding_id), "mask": mask}
+
+
+def piece_texts(
+    texts: Iterable[str],
+    tokenizer: PieceTokenizer,
+    max_length: int | None = None,
+    too_long: str = "cut",
+) -> tuple[list[list[str]], int]:
+    """The pieces of each text between start and separator, as strings.
+
+    Args:
+        texts: strings.
+        tokenizer: what cuts them.
+        max_length: int. The most pieces of a text, start and separator included.
+        too_long: what becomes of longer texts: "cut", or "refuse".
+
+    Returns:
+        the lists of pieces, and how many texts were cut.
+
+    Raises:
+        ValueError: a text is too long, and that is to be refused; its number is told.
+    """
+    check_too_long(too_long)
+    room, rows, num_cut = tokenizer.room(max_length), [], 0
+    ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
+    known = set(tokenizer.vocabulary)
+    for number, text in enumerate(texts):
+        pieces = [p if p in known else tokenizer.unknown for p in tokenizer.tokenize(text)]
+        if room is not None and len(pieces) > room:
+            if too_long == "refuse":
+                raise ValueError(
+                    f"Text {number} (counted from 0) has {len(pieces)} pieces, and there is room "
+                    f"for {room} beside the special ones: {text[:60]!r}. Shorten it, or have "
+                    "long texts cut."
+                )
+            pieces, num_cut = pieces[:room], num_cut + 1
+        rows.append([ends[0], *pieces, ends[1]])
+    return rows, num_cut
+
+
+def check_room(
+    sentences: Sequence[Sequence[str]], tokenizer: PieceTokenizer, max_length: int | None
+) -> None:
+    """Refuses sentences of words with more pieces than a BERT has positions for.
+
+    Args:
+        sentences: lists of words.
+        tokenizer: what cuts the words.
+        max_length: int. The most pieces of a sentence, start and separator included; or None.
+
+    Raises:
+        ValueError: for the first such sentence, with its number.
+    """
+    room = tokenizer.room(max_length)
+    for number, sentence in enumerate(sentences if room is not None else ()):
+        sizes = (len(tokenizer.tokenize(word)) for word in sentence)
+        size = sum(min(max(n, 1), MAX_PIECES) for n in sizes)
+        if size > room:
+            raise ValueError(
+                f"Sentence {number} (counted from 0) has {size} pieces, and the model has "
+                f"positions for {room} beside the special ones: {' '.join(sentence)[:60]!r}. "
+                "Cut it into shorter ones."
+            )
