@@ -1,0 +1,45 @@
+"""Attention maps: the layer and head asked for, or the mean, on the axes of its tokens."""
+
+import numpy as np
+import pytest
+
+from tfreps import plots
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+ATTENTION = np.random.default_rng(0).dirichlet(np.ones(4), (3, 2, 4))  # [L, H, T, T]
+
+
+@pytest.mark.parametrize(
+    "layer, head, values, title",
+    [
+        (3, 1, ATTENTION[2, 0], "layer 3, head 1"),
+        (2, None, ATTENTION[1].mean(0), "layer 2, mean of 2 heads"),
+        (None, 2, ATTENTION[:, 1].mean(0), "mean of 3 layers, head 2"),
+        (None, None, ATTENTION.mean((0, 1)), "mean of 3 layers and 2 heads"),
+    ],
+)
+def test_what_is_drawn(layer, head, values, title):
+    axes = plots.attention_figure(ATTENTION, list("abcd"), layer, head).axes[0]
+    np.testing.assert_allclose(axes.images[0].get_array(), values)
+    np.testing.assert_allclose(values.sum(axis=1), 1.0)
+    assert axes.get_title() == f"attention: {title}"
+    assert [label.get_text() for label in axes.get_xticklabels()] == list("abcd")
+    low, high = axes.images[0].get_clim()
+    assert low == 0 and high == pytest.approx(values.max())
+
+
+def test_what_cannot_be_drawn():
+    for wrong in {"layer": 0}, {"layer": 4}, {"head": 3}, {"head": -1}:
+        ((name, number),) = wrong.items()
+        with pytest.raises(ValueError, match=f"{name}s, counted from 1; got {name} {number}"):
+            plots.chosen_attention(ATTENTION, **wrong)
+    with pytest.raises(ValueError, match=r"of one text.*\(2, 4, 4\)"):
+        plots.attention_figure(ATTENTION[0], list("abcd"))
+    with pytest.raises(ValueError, match="each row of the attention, 4; got 3"):
+        plots.attention_figure(ATTENTION, list("abc"))
+
+
+def test_many_tokens():
+    attention = np.full([1, 1, 300, 300], 1 / 300)
+    axes = plots.attention_figure(attention, ["a"] * 300).axes[0]
+    assert len(axes.get_xticklabels()) < 20  # numbers in place of names

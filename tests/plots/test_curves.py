@@ -1,0 +1,96 @@
+"""Learning curves: each figure's points as the history tells them, of one run or several."""
+
+import json
+
+import pytest
+import tensorflow as tf
+
+from tfreps import plots
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+
+
+def history(folder, *lines, name="history.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def line(step, run="train", **figures):
+    return {"step": step, "run": run, **figures}
+
+
+def points(axes):
+    """Style and points of each line of a panel."""
+    return [(x.get_linestyle(), list(map(tuple, x.get_xydata().tolist()))) for x in axes.lines]
+
+
+def test_a_panel_for_each_figure(tmp_path):
+    one = [line(4, epoch=1, loss=1.0, **{"training/learning_rate": 0.1})]
+    two = [*one, line(4, "validation", epoch=1, loss=2.0, f1=0.5)]
+    sizes = [
+        tf.io.decode_png(
+            plots.learning_curves(history(tmp_path, *lines), tmp_path / "a.png").read_bytes()
+        ).shape
+        for lines in (one, two)
+    ]
+    assert sizes[1][1] == 2 * sizes[0][1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "history.jsonl"]
+
+
+def test_points_over_epochs(tmp_path):
+    lines = [
+        line(2, loss=9.0),  # within an epoch
+        line(4, epoch=1, loss=1.0),
+        line(4, "validation", epoch=1, loss=2.0),
+        line(8, epoch=2, loss=0.5),
+    ]
+    (axes,) = plots.learning_curves_figure({"": history(tmp_path, *lines)}).axes
+    assert points(axes) == [("--", [(1, 1.0), (2, 0.5)]), ("-", [(1, 2.0)])]
+    assert axes.get_xlabel() == "epoch" and axes.get_title() == "loss"
+
+
+def test_points_over_steps(tmp_path):
+    lines = [
+        line(100, **{"training/sampled_perplexity": 800.0}),
+        line(150, "validation", **{"perplexity/mean": 400.0}),
+        line(300, "validation", **{"perplexity/mean": 15.0}),
+    ]
+    path = history(tmp_path, *lines)
+    (axes,) = plots.learning_curves_figure({"": path}).axes
+    assert points(axes) == [("-", [(150, 400.0), (300, 15.0)])]
+    assert axes.get_yscale() == "log"  # it fell so far
+    (axes,) = plots.learning_curves_figure({"": path}, ["training/sampled_perplexity"]).axes
+    assert points(axes) == [("--", [(100, 800.0)])]
+    (axes,) = plots.learning_curves_figure({"": history(tmp_path, lines[0])}).axes
+    assert axes.get_title() == "training/sampled_perplexity"  # there is no other
+
+
+def test_several_runs_have_a_colour_each(tmp_path):
+    runs = {
+        "a": history(
+            tmp_path, line(4, epoch=1, loss=1.0), line(4, "validation", epoch=1, loss=2.0)
+        ),
+        "b": history(tmp_path, line(9, epoch=1, loss=3.0, f1=0.5), name="b.jsonl"),
+    }
+    figure = plots.learning_curves_figure(runs)
+    loss, f1 = figure.axes
+    colors = [x.get_color() for x in loss.lines]
+    assert colors[0] == colors[1] != colors[2] and f1.lines[0].get_color() == colors[2]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["a train", "a validation", "b train"]
+    wide = {f"f{n}": 1.0 for n in range(6)}
+    assert len(plots.learning_curves_figure({"": history(tmp_path, line(1, **wide))}).axes) == 6
+
+
+def test_histories_without_figures(tmp_path):
+    with pytest.raises(ValueError, match="history.jsonl holds no figures"):
+        plots.learning_curves(history(tmp_path, line(1)), tmp_path / "no.png")
+    path = history(tmp_path, line(1, epoch=1, loss=1.0))
+    with pytest.raises(ValueError, match="no figure 'f1'; there are loss"):
+        plots.learning_curves_figure({"": path}, ["f1"])
+    path.write_text('{"step": 1, "run": "train", "loss": 1.0}\n[1]\n')
+    with pytest.raises(ValueError, match="history.jsonl, line 2: expected figures of a run"):
+        plots.learning_curves_figure({"": path})
+    path.write_text('{"step": 1, "run": "train", "loss": 1.0}\n{"step": 2, "ru')
+    assert len(plots.learning_curves_figure({"": path}).axes[0].lines) == 1  # still being written

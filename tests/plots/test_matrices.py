@@ -1,0 +1,62 @@
+"""Matrices: their names, values and cells are those given, in any size and script."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps import plots
+from tfreps.plots import Fonts, matrices
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+
+
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def test_a_confusion_matrix_shows_shares_of_rows(tmp_path, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(matrices, "matrix", lambda values, *_, **more: drawn.update(more, v=values))
+    plots.confusion_matrix([[3, 1], [0, 0]], ["O", "B"], tmp_path / "c.png")
+    np.testing.assert_allclose(drawn["v"], [[0.75, 0.25], [0.0, 0.0]])
+    assert drawn["cells"].tolist() == [[3, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("count", [1, 3, 80])
+def test_matrices_of_any_size(tmp_path, count):
+    values = np.eye(count)
+    values[0, 0] = np.nan
+    names = [f"tag{n}" for n in range(count)]
+    path = plots.matrix(values, names, names, tmp_path / "m.png")
+    assert tf.io.decode_png(path.read_bytes()).shape[0] > 200
+
+
+def test_names_and_values_of_a_figure():
+    values = [[0.1, 0.2, 0.3], [0.4, np.nan, 0.6]]
+    rows, columns = ["a", "[CLS]"], ["$x$", "b", "##s"]
+    figure = plots.matrix_figure(values, rows, columns, x="to", y="from", title="t")
+    axes = figure.axes[0]
+    image = axes.images[0].get_array()
+    np.testing.assert_array_equal(image.filled(-1), [[0.1, 0.2, 0.3], [0.4, -1, 0.6]])
+    assert labels(axes.yaxis) == rows and labels(axes.xaxis) == columns
+    assert [label.get_rotation() for label in axes.get_xticklabels()] == [90, 0, 90]
+    assert [label.get_rotation() for label in axes.get_yticklabels()] == [0, 0]
+    assert not any(label.get_parse_math() for label in axes.get_xticklabels())
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_title()) == ("to", "from", "t")
+    assert image.shape == (2, 3)
+
+
+def test_names_without_a_font():
+    name = "\U0010fffd"
+    with pytest.warns(UserWarning, match="No font of this machine has"):
+        figure = plots.matrix_figure([[1.0]], [name], ["a"])
+    assert labels(figure.axes[0].yaxis) == ["U+10FFFD"]
+    fonts = Fonts(["DejaVu Sans"], name)  # who looked for them has told the hint
+    assert labels(plots.matrix_figure([[1.0]], [name], ["a"], fonts=fonts).axes[0].yaxis) == [
+        "U+10FFFD"
+    ]
+
+
+def test_mix_weights(tmp_path):
+    path = plots.mix_weights([0.2, 0.5, 0.3], tmp_path / "mix.png")
+    assert tf.io.decode_png(path.read_bytes()).shape == (330, 440, 4)

@@ -1,0 +1,70 @@
+"""Pictures of positions: values by the formulas, the two kinds of waves and a learned table."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tfreps import plots
+from tfreps.layers.position_embedding import sinusoids
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+LEARNED = np.random.default_rng(0).normal(size=(24, 6)).astype("float32")
+
+
+@pytest.mark.parametrize(
+    "table", [sinusoids(100, 16), sinusoids(100, 16, "sinusoidal_articles"), LEARNED]
+)
+def test_the_heat_map(table):
+    axes = plots.position_map(table, "mine").axes[0]
+    image = axes.images[0]
+    np.testing.assert_array_equal(image.get_array(), np.asarray(table, "float64"))
+    low, high = image.get_clim()
+    assert low == -high and high == pytest.approx(np.abs(table).max())
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("dimension", "position")
+    assert axes.get_title() == "mine"
+
+
+def test_the_curves_are_the_waves_of_the_paper():
+    axes = plots.position_curves(sinusoids(50, 8), [4, 7]).axes[0]
+    even, odd = (line.get_ydata() for line in axes.lines)
+    assert even == pytest.approx([math.sin(p / 10000 ** (4 / 8)) for p in range(50)], abs=1e-6)
+    assert odd == pytest.approx([math.cos(p / 10000 ** (6 / 8)) for p in range(50)], abs=1e-6)
+    assert [line.get_label() for line in axes.lines] == ["dimension 4", "dimension 7"]
+
+
+def test_the_curves_of_the_articles():
+    table = sinusoids(50, 8, "sinusoidal_articles")
+    (line,) = plots.position_curves(table, [3]).axes[0].lines
+    expected = [0.0] + [math.cos(p / 10000 ** (6 / 8)) for p in range(1, 50)]
+    assert line.get_ydata() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_surface_is_that_of_all_products(first, monkeypatch):
+    from mpl_toolkits.mplot3d import Axes3D
+
+    drawn = []
+    original = Axes3D.plot_surface
+    monkeypatch.setattr(
+        Axes3D, "plot_surface", lambda *a, **k: (drawn.extend(a[1:]), original(*a, **k))[1]
+    )
+    table = sinusoids(8, 4, "sinusoidal_articles").numpy()
+    plots.position_surface(table, first=first)
+    columns, rows, products = drawn
+    assert products.shape == (8 - first, 8 - first)
+    for i, j in (0, 0), (2, 5), (6, 1):
+        p, q = int(rows[i, j]), int(columns[i, j])
+        assert (p, q) == (i + first, j + first)
+        dot = sum(a * b for a, b in zip(table[p], table[q], strict=True))
+        assert products[i, j] == pytest.approx(dot)
+
+
+def test_what_cannot_be_drawn():
+    for dimensions in [6], [-1], []:
+        with pytest.raises(ValueError, match="counted from 0 to 5"):
+            plots.position_curves(LEARNED, dimensions)
+    with pytest.raises(ValueError, match="two positions at least; got 1"):
+        plots.position_surface(LEARNED, first=23)
+    with pytest.raises(ValueError, match=r"the shape \(6,\)"):
+        plots.position_map(LEARNED[0])

@@ -1,0 +1,78 @@
+"""Pictures of a run: that all there is to show is drawn, in its folder and in TensorBoard."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from tests.tiny_run import make_pretrainer
+from tfreps import plots
+from tfreps.models import Classifier, Elmo, Tagger, TokenEmbedder
+from tfreps.plots import run_pictures
+from tfreps.run_folder import RunFolder
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    line = {"step": 4, "epoch": 1, "run": "train", "loss": 1.0}
+    (run.logs_path / "history.jsonl").write_text(json.dumps(line) + "\n")
+    return run
+
+
+def drawn(run, model, monkeypatch, **more):
+    """Names of the pictures of a run, those in TensorBoard, and the values of bars and matrices."""
+    shown, values = [], {}
+    monkeypatch.setattr(
+        run_pictures, "show_in_tensorboard", lambda logs, pictures: shown.extend(pictures)
+    )
+    for name in ("matrix", "mix_weights"):
+        function = getattr(plots, name)
+
+        def recorded(given, *arguments, function=function, **options):
+            path = function(given, *arguments, **options)
+            values[path.stem] = np.asarray(given)
+            return path
+
+        monkeypatch.setattr(run_pictures, name, recorded)
+    plots.draw_run(run, model, **more)
+    names = sorted(path.name for path in run.pictures_path.iterdir())
+    assert names == sorted(path.name for path in shown)
+    return [name.removesuffix(".png") for name in names], values
+
+
+def test_the_pictures_of_a_tagger(run, monkeypatch):
+    elmo = Elmo(make_pretrainer().bilm, dropout=0.0)
+    elmo.mixes[0].scalar_weights.assign(np.log([1.0, 2.0, 5.0]))
+    embedder = TokenEmbedder(elmo=elmo, vector_layers=2, vector_dim=3)
+    model = Tagger(embedder, ["O", "B-X", "I-X"], "bio")
+    names, values = drawn(run, model, monkeypatch, confusion=np.eye(3, dtype=int))
+    assert names == ["confusion", "elmo_mix", "learning_curves", "transitions", "vector_mix"]
+    np.testing.assert_allclose(values["elmo_mix"], [0.125, 0.25, 0.625], atol=1e-6)
+    np.testing.assert_allclose(values["vector_mix"], [0.5, 0.5])
+    assert np.isnan(values["transitions"]).tolist() == [
+        [False, False, True],  # O to I-X
+        [False, False, False],
+        [False, False, False],
+    ]
+
+
+def test_the_pictures_of_a_classifier(run, monkeypatch):
+    model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "b"])
+    assert drawn(run, model, monkeypatch)[0] == ["learning_curves"]
+
+
+def test_a_run_without_pictures(run, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    plots.draw_run(run, Classifier(TokenEmbedder(vocabulary_size=9), ["a"]))
+    assert "No pictures: Pictures need matplotlib" in capsys.readouterr().out
+
+
+def test_labels_without_a_font(run, capsys):
+    model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "\U0010fffd"])
+    plots.draw_run(run, model, np.eye(2, dtype=int))
+    assert "Pictures: No font of this machine has" in capsys.readouterr().out
+    assert (run.pictures_path / "confusion.png").exists()
