@@ -1,12 +1,18 @@
 """Builds a vocabulary from text files, most frequent tokens first.
 
     tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt --min-count 5
+    tfreps build-vocabulary corpus/*.txt --tokens bert-characters --output characters.json
 
 The text is UTF-8 without a byte order mark, one tokenised sentence per line, tokens apart by white
 space (Unicode's, as `str.split` has it); `*.gz` is unpacked.
 The first three lines of the vocabulary are `<S>`, `</S>` and `<UNK>`; then the tokens follow by
 falling count, equal counts by Unicode code points. A token `<UNK>` in the text counts as one
 outside the vocabulary; `<S>` and `</S>` must not be there, as tfreps adds them itself.
+
+With --tokens bert-characters the text is as it comes, and the vocabulary is that of a BERT on
+characters (`tfreps.text.CharacterTokenizer`): special and reserved ids 0 to 19, then characters,
+whole Latin words and `#NUM#` for numbers. A file called `*.json` is a dictionary as the articles
+have it, token -> id; any other has a token a line.
 """
 
 import argparse
@@ -14,15 +20,22 @@ import sys
 import time
 
 from tfreps.data import count_tokens
+from tfreps.data.text_files import find_files, read_blocks
 from tfreps.program_options import parse_options
-from tfreps.text import Vocabulary
+from tfreps.text import CharacterTokenizer, Vocabulary
+from tfreps.text.character_tokens import count_tokens as count_characters
 
 BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"
+TOKENS = "spaces", "bert-characters"
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    if options.tokens == "bert-characters":
+        return build_characters(options)
+    if options.cased:
+        raise ValueError("--cased is for --tokens bert-characters: others keep capital letters.")
     Vocabulary.from_counts({}, options.min_count, options.max_size)  # bad options, before reading
     counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
     if not counts:
@@ -30,6 +43,33 @@ def main(argv=None):
     vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_size)
     vocabulary.write(options.output)
     report(options, counts, vocabulary)
+    return 0
+
+
+def build_characters(options):
+    """The dictionary of a BERT on characters."""
+    case = {"lowercase": not options.cased}
+    sizes = options.min_count, options.max_size
+    CharacterTokenizer.from_counts({}, *sizes, **case)  # bad options, before reading
+    blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
+    counts = count_characters(blocks, make_progress(), **case)
+    if not counts:
+        raise ValueError(f"There is no token in {' '.join(options.files)}: nothing to count.")
+    tokenizer = CharacterTokenizer.from_counts(counts, *sizes, **case)
+    if options.output.endswith(".json"):
+        tokenizer.write_dictionary(options.output)
+    else:
+        tokenizer.write_vocabulary(options.output)
+    known = sum(counts[token] for token in tokenizer.vocabulary)
+    kept = len(tokenizer.vocabulary) - len(tokenizer.special_ids)
+    share = 100 * known / sum(counts.values())
+    print(
+        f"{options.output}: {len(tokenizer.vocabulary):,} ids, {kept:,} of them for tokens, of "
+        f"{len(counts):,} distinct ones\n"
+        f"text: {sum(counts.values()):,} tokens, {share:.2f} % of them in the vocabulary\n"
+        f"next: tfreps pretrain-bert --vocabulary {options.output} --train FILES ... "
+        "(see tfreps pretrain-bert --help)"
+    )
     return 0
 
 
@@ -43,11 +83,13 @@ def make_parser():
     )
     parser.add_argument("--output", required=True, metavar="FILE", help="where the list goes")
     parser.add_argument(
+        "--tokens", choices=TOKENS, default=TOKENS[0], help="what text is cut into (spaces)"
+    )
+    parser.add_argument("--cased", action="store_true", help="characters keep capital letters")
+    parser.add_argument(
         "--min-count", type=int, default=1, metavar="N", help="leave out rarer tokens (1)"
     )
-    parser.add_argument(
-        "--max-size", type=int, metavar="N", help="most lines, the three specials included"
-    )
+    parser.add_argument("--max-size", type=int, metavar="N", help="most ids, special ones included")
     return parser
 
 

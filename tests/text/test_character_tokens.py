@@ -83,6 +83,15 @@ def test_the_articles_dictionaries(tmp_path):
     assert len(CharacterTokenizer.from_dictionary(second, 30, lowercase=False).vocabulary) == 30
 
 
+def test_a_dictionary_is_written_as_it_is_read(tmp_path):
+    tokenizer = CharacterTokenizer.from_texts([*TEXTS, "\n\u3000"], keep_white_space=True)
+    tokenizer.write_dictionary(tmp_path / "d.json")
+    ids = json.loads((tmp_path / "d.json").read_text("utf-8"))
+    assert ids["#CLS#"] == 2 and len(ids) == len(tokenizer.vocabulary) - 14
+    again = CharacterTokenizer.from_dictionary(tmp_path / "d.json")
+    assert again.vocabulary == tokenizer.vocabulary
+
+
 @pytest.mark.parametrize(
     "ids, message",
     [

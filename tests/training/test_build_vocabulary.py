@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tfreps.data import count_corpus
-from tfreps.text import Vocabulary
+from tfreps.text import CharacterTokenizer, Vocabulary
 from training import build_vocabulary
 
 
@@ -83,6 +83,41 @@ def test_unknown_tokens_as_evaluation_counts_them(corpus, capsys):
     counts = count_corpus(files, Vocabulary.read(output))
     share = 100 - 100 * counts.unknown_tokens / counts.tokens
     assert f"{counts.tokens} tokens, {share:.2f} %" in capsys.readouterr().out
+
+
+def characters(corpus, output, *options):
+    path = corpus / output
+    line = [str(corpus / "*.txt*"), "--tokens", "bert-characters", "--output", str(path)]
+    assert build_vocabulary.main([*line, *options]) == 0
+    return path
+
+
+def test_characters_of_a_bert(tmp_path, capsys):
+    (tmp_path / "1.txt").write_text("房间 Wifi 3.5\n\n很好 wifi\n", encoding="utf-8")
+    (tmp_path / "2.txt.gz").write_bytes(gzip.compress("好 12 x".encode()))
+    tokens = ["wifi", "好", "x", "很", "房", "间"]
+    read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json"))
+    assert read.vocabulary[20:] == tokens
+    printed = capsys.readouterr().out
+    assert "26 ids, 6 of them for tokens, of 7 distinct ones" in printed
+    assert "10 tokens, 100.00 % of them" in printed and "next: tfreps pretrain-bert" in printed
+    path = characters(tmp_path, "d.vocabulary", "--min-count", "2")
+    assert CharacterTokenizer.from_vocabulary_file(path).vocabulary[20:] == tokens[:2]
+    read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json", "--max-size", "21"))
+    assert read.vocabulary[20:] == tokens[:1]
+    read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json", "--cased"))
+    assert "Wifi" in read.vocabulary
+
+
+def test_bad_options_of_characters(tmp_path, corpus):
+    with pytest.raises(ValueError, match="`max_size` must leave room beside 20"):
+        characters(corpus, "d.json", "--max-size", "20")
+    with pytest.raises(ValueError, match="--cased is for --tokens bert-characters"):
+        build(corpus, "--cased")
+    (tmp_path / "blank").write_text(" \n")
+    line = [str(tmp_path / "blank"), "--tokens", "bert-characters", "--output"]
+    with pytest.raises(ValueError, match="There is no token in"):
+        build_vocabulary.main([*line, str(tmp_path / "d.json")])
 
 
 def test_needs_no_tensorflow():

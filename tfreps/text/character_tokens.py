@@ -1,16 +1,18 @@
 """CharacterTokenizer: the articles' tokens: characters, whole Latin words, numbers as one token."""
 
+import json
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object
+from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object, write_text
 from tfreps.text.unicode_tables import python_class, replacements, white_space
 
 NUMBER = "#NUM#"
 NUMBER_PATTERN = r"[0-9]+(?:\.[0-9]+)?"
 WORD_PATTERN = "[A-Za-z]+"
+UNUSED = "#UNUSED[0-9]+#"
 FIRST_ID = 20  # what is before and not special is reserved
 
 
@@ -150,6 +152,12 @@ class CharacterTokenizer(PieceTokenizer):
         size = max([FIRST_ID - 1, *first]) + 1 if vocabulary_size is None else vocabulary_size
         return cls(_placed(first, size), source=str(path), **options)
 
+    def write_dictionary(self, path: str | os.PathLike) -> None:
+        """Writes the file that `from_dictionary` reads, under a temporary name first."""
+        unused = re.compile(UNUSED)
+        ids = {t: n for n, t in enumerate(self.vocabulary) if not unused.fullmatch(t)}
+        write_text(path, json.dumps(ids, ensure_ascii=False, indent=0) + "\n")
+
     def tokenize(self, text: str) -> list[str]:
         tokens = self._tokens.findall(text.replace("\0", "").translate(self._replacements))
         if self.numbers:
@@ -157,7 +165,7 @@ class CharacterTokenizer(PieceTokenizer):
         return tokens
 
     def is_special(self, token: str) -> bool:
-        return token in self.SPECIAL_TOKENS or bool(re.fullmatch("#UNUSED[0-9]+#", token))
+        return token in self.SPECIAL_TOKENS or bool(re.fullmatch(UNUSED, token))
 
     def make_graph(self, core_ops: bool):
         from tfreps.text.character_graph import CharacterGraph  # TensorFlow only where needed
