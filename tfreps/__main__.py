@@ -33,6 +33,7 @@ PROGRAMS = {
     "evaluate": ("training.evaluate", "figures of a tagger or classifier on held-out data"),
     "tag": ("training.tag", "raw text -> a tag for every token"),
     "classify": ("training.classify", "raw texts -> a label for each"),
+    "plot": ("training.plot", "attention, positions or learning curves as a picture"),
     "convert": ("training.convert", "published weights <-> run folder"),
     "export": ("serving.export", "run folder -> SavedModel that takes raw strings"),
     "predict": ("serving.predict", "answers of an exported SavedModel"),

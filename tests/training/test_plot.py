@@ -1,0 +1,127 @@
+"""`tfreps plot`: each picture is written, and every mistake told before anything is computed."""
+
+import json
+
+import pytest
+import tensorflow as tf
+
+from tests import tiny_bert
+from tfreps.__main__ import main
+from tfreps.run_folder import RunFolder
+from training import plot
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run with a model and two epochs."""
+    folder = tmp_path_factory.mktemp("plot") / "run"
+    path, _ = tiny_bert.write_run(folder, tiny_bert.pieces("the", "river", "bank"))
+    lines = [{"step": 4, "epoch": n, "run": "train", "loss": 1 / n} for n in (1, 2)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (RunFolder.open(path).logs_path / "history.jsonl").write_text(text)
+    return path
+
+
+def draw(*arguments):
+    return main(["plot", *map(str, arguments)])
+
+
+def is_picture(path):
+    return tf.io.decode_png(path.read_bytes()).shape[0] > 200
+
+
+def test_attention(run, tmp_path, capsys):
+    output = tmp_path / "attention.png"
+    flags = ["--layer", 2, "--head", 1, "--tensorboard", tmp_path / "logs", "--output", output]
+    assert draw("attention", run, "--text", "the river", "--second", "bank", *flags) == 0
+    assert is_picture(output) and capsys.readouterr().out == f"{output}\n"
+    assert len(list((tmp_path / "logs" / "pictures").iterdir())) == 1
+
+
+def test_the_options_reach_the_picture(run, tmp_path):
+    flags = ["--text", "the river", "--head", "2", "--output", str(tmp_path / "a.png")]
+    options = plot.parse_options(plot.make_parser("attention"), [str(run), *flags])
+    axes = plot.draw_attention(options).axes[0]
+    assert axes.get_title() == "attention: mean of 2 layers, head 2"
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["[CLS]", "the", "rive", "##r", "[SEP]"]
+
+
+def test_characters_without_a_font(tmp_path, capsys):
+    private = "\U0010fffd"
+    path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters(f"a{private}"))
+    output = tmp_path / "a.png"
+    assert draw("attention", path, "--text", f"a{private}", "--output", output) == 0
+    assert "No font of this machine has" in capsys.readouterr().err and is_picture(output)
+    font = tmp_path / "a.ttf"
+    font.write_text("none")
+    assert draw("attention", path, "--text", "a", "--font", font, "--output", output) == 2
+    assert "a.ttf is no font file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("view", ["map", "curves", "surface"])
+def test_positions(view, run, tmp_path):
+    output = tmp_path / "p.png"
+    waves = ["--kind", "sinusoidal_articles", "--length", 20, "--units", 8]
+    assert draw("positions", *waves, "--view", view, "--output", output) == 0
+    assert is_picture(output)
+    options = ["positions", run, "--view", view, "--output", tmp_path / "learned.png"]
+    assert draw(*options) == 0 and is_picture(tmp_path / "learned.png")
+    assert (tmp_path / "learned.png").read_bytes() != output.read_bytes()
+
+
+def test_curves(run, tmp_path):
+    assert draw("curves", run, "--output", tmp_path / "c.png") == 0
+    assert is_picture(tmp_path / "c.png")
+    options = plot.parse_options(
+        plot.make_parser("curves"), [str(run), "--figures", "loss", "--output", "c.png"]
+    )
+    (axes,) = plot.draw_curves(options).axes
+    assert axes.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.5]]
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("attention RUN --text the --output a.jpg", "must be a file that ends in .png"),
+        ("attention RUN --text the --output nowhere/a.png", "there is no folder nowhere"),
+        ("attention RUN --text the --layer 3 --output a.png", "There are 2 layers"),
+        ("attention RUN --text the --head 0 --output a.png", "There are 2 heads"),
+        ("attention nowhere --text the --output a.png", "nowhere does not exist"),
+        ("positions --length 0 --output a.png", "--length must be at least 1"),
+        ("positions --units 4 --view curves --dimensions 4 --output a.png", "from 0 to 3"),
+        ("positions RUN --length 25 --output a.png", "learned 24 positions"),
+        ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
+        ("curves RUN --figures f1 --output a.png", "no figure 'f1'; there are loss"),
+        ("curves . --output a.png", "not a run folder"),
+    ],
+)
+def test_mistakes(line, message, run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert draw(*(str(run) if part == "RUN" else part for part in line.split())) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_without_figures(tmp_path, capsys):
+    path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
+    assert draw("curves", path, "--output", tmp_path / "a.png") == 2
+    assert "has no figures yet" in capsys.readouterr().err
+
+
+def test_help(capsys):
+    for arguments in ["--help"], []:
+        with pytest.raises(SystemExit) as end:
+            draw(*arguments)
+        assert end.value.code == 0
+        text = capsys.readouterr().out
+        assert all(name in text for name in plot.ABOUT) and "tfreps plot curves runs/" in text
+    with pytest.raises(SystemExit) as end:
+        draw("surface", "--output", "a.png")
+    assert end.value.code == 2 and "invalid choice: 'surface'" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        draw("attention", "--help")
+    assert "counted from 1" in capsys.readouterr().out

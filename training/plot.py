@@ -1,0 +1,171 @@
+"""Draws attention, position vectors or learning curves as a PNG file.
+
+    tfreps plot attention runs/bert --text "by the river bank" --layer 3 --output attention.png
+    tfreps plot positions --kind sinusoidal --view surface --output surface.png
+    tfreps plot curves runs/bert runs/longer --output curves.png
+
+`tfreps plot attention --help` and so on tell the options of each. With --tensorboard RUN/logs
+TensorBoard shows the picture too. Needs matplotlib: pip install 'tfreps[plots]'.
+"""
+
+import argparse
+import pathlib
+import sys
+
+from tfreps import plots
+from tfreps.plots.position_maps import VIEWS
+from tfreps.program_options import parse_options
+from tfreps.run_folder import RunFolder
+
+PROGRAM = "plot"
+KINDS = "sinusoidal", "sinusoidal_articles"
+ABOUT = {
+    "attention": "how much each token of a text reads of each other, as a heat map",
+    "positions": "position vectors: heat map, curves, or the surface of their products",
+    "curves": "the figures of runs over their epochs or steps",
+}
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else list(argv)
+    what, rest = argv[:1], argv[1:]
+    chosen = what[0] if what and what[0] in ABOUT else None
+    if chosen is None:
+        make_overview().parse_args(what or ["--help"])  # ends, or says what is wrong
+        return 0
+    options = parse_options(make_parser(chosen), rest)
+    check_output(options.output)
+    draw = {"attention": draw_attention, "positions": draw_positions, "curves": draw_curves}
+    path = plots.save_figure(draw[chosen](options), options.output)
+    if options.tensorboard is not None:
+        plots.show_in_tensorboard(options.tensorboard, [path])
+    print(path)
+    return 0
+
+
+def make_overview():
+    lines = [f"  {name:10} {about}" for name, about in ABOUT.items()]
+    parser = argparse.ArgumentParser(
+        prog=f"tfreps {PROGRAM}",
+        usage=f"tfreps {PROGRAM} {{{','.join(ABOUT)}}} [options]",
+        description="\n".join([__doc__, "pictures:", *lines]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", choices=sorted(ABOUT), help=argparse.SUPPRESS)
+    return parser
+
+
+def make_parser(what):
+    parser = argparse.ArgumentParser(
+        prog=f"tfreps {PROGRAM} {what}", description=f"Draws {ABOUT[what]}."
+    )
+    {"attention": add_attention, "positions": add_positions, "curves": add_curves}[what](parser)
+    add = parser.add_argument
+    add("--output", metavar="FILE.png", required=True, help="picture to write")
+    add("--tensorboard", metavar="LOGS", help="folder of logs, to show it there too: RUN/logs")
+    return parser
+
+
+def add_attention(parser):
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="MODEL",
+        help="run folder of a Transformer (pretrain-bert, train-tagger, train-classifier), or "
+        "folder of a published BERT with its vocabulary (Google, Hugging Face)",
+    )
+    add("--text", required=True, help="raw text, cut into tokens as in training")
+    add("--second", metavar="TEXT", help="a second text, which BERT reads behind the first")
+    add("--layer", type=int, metavar="N", help="block, counted from 1 (the mean over all)")
+    add("--head", type=int, metavar="N", help="attention head, from 1 (the mean over all)")
+    add("--font", metavar="FILE", help="font with the tokens' characters (one is looked for)")
+
+
+def add_positions(parser):
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="run folder of a Transformer, or published BERT, whose positions to draw; without "
+        "it, waves of --kind",
+    )
+    add("--view", choices=VIEWS, default="map", help="(map)")
+    add("--kind", choices=KINDS, default=KINDS[0], help="waves, without MODEL (sinusoidal)")
+    add("--normalize-rows", action="store_true", help="divide each vector by its length")
+    add("--units", type=int, default=128, metavar="N", help="width, without MODEL (128)")
+    add("--length", type=int, metavar="N", help="positions (100; of a learned table all)")
+    add("--first", type=int, default=0, metavar="N", help="position the surface begins with (0)")
+    wanted = "to draw as curves, from 0 (1 2 3)"
+    add("--dimensions", type=int, nargs="+", default=[1, 2, 3], metavar="N", help=wanted)
+
+
+def add_curves(parser):
+    add = parser.add_argument
+    add("runs", metavar="RUN", nargs="+", help="run folders of any training")
+    wanted = "to draw, by name, such as loss (all but those named training/...)"
+    add("--figures", nargs="+", metavar="NAME", help=wanted)
+
+
+def check_output(output):
+    """Before anything is computed."""
+    path = pathlib.Path(output)
+    if path.suffix.lower() != ".png":
+        raise ValueError(f"--output must be a file that ends in .png; got {output}.")
+    if not path.parent.is_dir():
+        raise ValueError(f"--output {output}: there is no folder {path.parent}.")
+
+
+def draw_attention(options):
+    from tfreps.attention_reader import AttentionReader
+
+    read = AttentionReader.open(options.model).read(options.text, options.second)
+    fonts = plots.fonts_for(read.tokens, options.font)
+    if fonts.hint:
+        print(fonts.hint.replace("`font`", "--font"), file=sys.stderr)
+    which = {"layer": options.layer, "head": options.head}
+    return plots.attention_figure(read.probabilities, read.tokens, **which, fonts=fonts)
+
+
+def draw_positions(options):
+    table, title = table_and_title(options)
+    if options.view == "map":
+        return plots.position_map(table, title)
+    if options.view == "curves":
+        return plots.position_curves(table, options.dimensions, title)
+    return plots.position_surface(table, f"{title}: products", options.first)
+
+
+def table_and_title(options):
+    """What to draw, float32 `[P, D]`, and its name."""
+    from tfreps.attention_reader import POSITIONS, open_encoder, position_table
+    from tfreps.layers.position_embedding import sinusoids
+
+    for name, least in ("length", 1), ("units", 1), ("first", 0):
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise ValueError(f"--{name} must be at least {least}; got {value}.")
+    if options.model is not None:
+        encoder = open_encoder(options.model)
+        return position_table(encoder, options.length), f"{encoder.positions} positions"
+    length = options.length or POSITIONS
+    table = sinusoids(length, options.units, options.kind, options.normalize_rows)
+    return table.numpy(), f"{options.kind} positions"
+
+
+def draw_curves(options):
+    paths = [pathlib.Path(run) for run in dict.fromkeys(options.runs)]
+    names = [path.resolve().name for path in paths]
+    names = names if len(set(names)) == len(names) else [str(path) for path in paths]
+    histories = {
+        name: RunFolder.open(path).logs_path / "history.jsonl"
+        for name, path in zip(names, paths, strict=True)
+    }
+    for history in histories.values():
+        if not history.is_file():
+            raise ValueError(f"The run has no figures yet: there is no {history}.")
+    return plots.learning_curves_figure(histories, options.figures)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
