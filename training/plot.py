@@ -13,6 +13,7 @@ import pathlib
 import sys
 
 from tfreps import plots
+from tfreps.plots.curves import PLACES
 from tfreps.plots.position_maps import VIEWS
 from tfreps.program_options import parse_options
 from tfreps.run_folder import RunFolder
@@ -104,6 +105,7 @@ def add_curves(parser):
     add = parser.add_argument
     add("runs", metavar="RUN", nargs="+", help="run folders of any training")
     wanted = "to draw, by name, such as loss (all but those named training/...)"
+    add("--over", choices=PLACES, help="ends of epochs, or all steps (epochs, if all have them)")
     add("--figures", nargs="+", metavar="NAME", help=wanted)
 
 
@@ -164,7 +166,7 @@ def draw_curves(options):
     for history in histories.values():
         if not history.is_file():
             raise ValueError(f"The run has no figures yet: there is no {history}.")
-    return plots.learning_curves_figure(histories, options.figures)
+    return plots.learning_curves_figure(histories, options.figures, options.over)
 
 
 if __name__ == "__main__":

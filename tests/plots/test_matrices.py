@@ -60,3 +60,12 @@ def test_names_without_a_font():
 def test_mix_weights(tmp_path):
     path = plots.mix_weights([0.2, 0.5, 0.3], tmp_path / "mix.png")
     assert tf.io.decode_png(path.read_bytes()).shape == (330, 440, 4)
+
+
+@pytest.mark.parametrize("count, named", [(100, True), (101, False)])
+def test_many_names(count, named):
+    names = [f"n{i}" for i in range(count)]
+    figure = plots.matrix_figure(np.eye(count), names, names)
+    assert (labels(figure.axes[0].xaxis) == names) == named
+    width, height = figure.get_size_inches()
+    assert (width > 20 and height > 20) == named  # room for the names

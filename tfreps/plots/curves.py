@@ -6,7 +6,7 @@ import pathlib
 
 from tfreps.plots.canvas import new_figure, save_figure
 
-PLACE = "step", "epoch", "run"
+PLACES = "epoch", "step"
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # figures about the training, not about the model
 PANELS = 4  # in a row
@@ -29,15 +29,15 @@ def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> path
     return save_figure(learning_curves_figure({"": history}), path)
 
 
-def learning_curves_figure(histories, names=None):
+def learning_curves_figure(histories, names=None, over=None):
     """Draws the figures of runs, train dashed and validation in full lines, a panel for each.
-
-    Over epochs if all the runs are counted in epochs, else over steps.
 
     Args:
         histories: dict of name -> `history.jsonl` of a run.
         names: the figures to draw, such as `"loss"`; None for all of them, but for those about
             the training (`"training/learning_rate"` ...), which are drawn if there are no others.
+        over: `"epoch"`: what was measured at the end of each; `"step"`: also what was measured
+            in between; None for epochs if all the runs are counted in them, else steps.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -54,8 +54,10 @@ def learning_curves_figure(histories, names=None):
     ['loss']
     """
     runs = {label: read_history(path) for label, path in histories.items()}
+    if over not in (None, *PLACES):
+        raise ValueError(f"`over` must be one of {', '.join(PLACES)}; got {over!r}.")
     by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
-    place = "epoch" if by_epoch else "step"
+    place = over or ("epoch" if by_epoch else "step")
     runs = {label: [x for x in lines if place in x] for label, lines in runs.items()}
     names = _names(runs, names, list(histories.values()))
     columns = min(len(names), PANELS)
@@ -101,7 +103,7 @@ def read_history(path: str | os.PathLike) -> list[dict]:
 def _names(runs, wanted, paths):
     """The figures to draw, in the order in which they come."""
     lines = [line for each in runs.values() for line in each]
-    names = list(dict.fromkeys(n for line in lines for n in line if n not in PLACE))
+    names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
     if not names:
         raise ValueError(f"{', '.join(map(str, paths))} holds no figures that could be drawn.")
     for name in wanted or ():
@@ -124,7 +126,7 @@ def _draw(axes, runs, place, name):
             (line,) = axes.plot(*zip(*points, strict=True), style, **look)
             lines[f"{label} {kind}" if several else kind] = line
             drawn += [value for _, value in points]
-    if "perplexity" in name and min(drawn) > 0 and max(drawn) > LOGARITHMIC * min(drawn):
+    if drawn and "perplexity" in name and min(drawn) > 0 and max(drawn) > LOGARITHMIC * min(drawn):
         axes.set_yscale("log")
     if place == "epoch":
         axes.xaxis.get_major_locator().set_params(integer=True)

@@ -7,7 +7,8 @@ import warnings
 from tfreps.plots.canvas import new_figure, save_figure
 from tfreps.plots.fonts import fonts_for
 
-MOST_NAMES = 60  # names that an axis can show
+MOST_NAMES = 100  # of an axis; where there are more, it has numbers
+ROOM, WITHOUT_NAMES = 0.22, 8.0  # inches: of a name, of a matrix without any
 UPRIGHT = 2  # characters of a name that fits below a column without being turned
 
 
@@ -57,7 +58,8 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     >>> figure.axes[0].get_title()
     'scores'
     """
-    side = 2.5 + 0.22 * min(max(len(rows), len(columns)), 2 * MOST_NAMES)
+    most = max(len(rows), len(columns))
+    side = 2.5 + ROOM * most if most <= MOST_NAMES else WITHOUT_NAMES
     figure = new_figure(side + 1, side)
     figure.set_layout_engine("compressed")  # rows and columns are as wide as high
     if fonts is None:
@@ -67,7 +69,7 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     axes = figure.subplots()
     low, high = limits or (None, None)
     image = axes.imshow(values, cmap="viridis", vmin=low, vmax=high)
-    figure.colorbar(image, shrink=0.8)
+    figure.colorbar(image, shrink=0.8, aspect=30)
     _name(axes.xaxis, columns, fonts, turned=90)
     _name(axes.yaxis, rows, fonts, turned=0)
     for i, row in enumerate([] if cells is None else cells):
