@@ -2,6 +2,8 @@
 
     tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \
         --encoder cnn --run runs/reviews
+    tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 \
+        --pooling mean_max --learning-rate 1e-4 --run runs/reviews
 
 Without --dev a tenth of the training texts is held out, label by label. Killed? The same command
 with --resume goes on where the last checkpoint stands. Then: tfreps evaluate, tfreps classify,

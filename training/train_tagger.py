@@ -2,6 +2,8 @@
 
     tfreps train-tagger --train train.conll --dev dev.conll --test test.conll --scheme bio \
         --encoder bilstm --characters cnn --run runs/ner
+    tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \
+        --bert bert-base-chinese --layer-decay 0.9 --learning-rate 5e-5 --run runs/ner
 
 Named entities in any scheme, or with --scheme none parts of speech. Killed? The same command with
 --resume goes on where the last checkpoint stands. Then: tfreps evaluate, tfreps tag, tfreps export.

@@ -26,3 +26,12 @@ def test_valid_utf8():
         "a\ufffd".encode(),
         "é".encode(),
     ]
+
+
+def test_every_kind_of_bytes_that_are_no_utf8():
+    texts = [b"a\x80b", b"\xc0\xafa", b"\xed\xa0\x80a", b"\xf4\x90\x80\x80", b"\xe4\xb8", b"ok"]
+    expected = [text.decode("utf-8", "replace") for text in texts]
+    found = [text.decode() for text in valid_utf8(tf.constant(texts)).numpy().tolist()]
+    assert [text.replace("\ufffd", "") for text in found] == [
+        text.replace("\ufffd", "") for text in expected
+    ]

@@ -48,3 +48,9 @@ def test_one_class_in_two_kinds_of_regular_expressions():
     graph = tf.strings.regex_full_match(texts, f"[{re2_class(ranges)}]")
     assert graph.numpy().tolist() == python
     assert python == [c in inside for c in texts]
+
+
+def test_without():
+    for code in (0, 3, 4, 5, 6, 7, 9, 12):
+        left = unicode_tables.without(((4, 6), (9, 9)), code)
+        assert members(left) == members(((4, 6), (9, 9))) - {chr(code)}

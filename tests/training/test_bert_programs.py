@@ -142,7 +142,7 @@ def test_the_other_way_round(characters, pieces, files, tmp_path):
 def test_every_pooling(pooling, characters, files, tmp_path):
     more = ["--pooling", pooling, "--epochs", "12", "--freeze-blocks", "1"]
     run = train("train-classifier", [*files["tsv"], *flags(characters, *more)], tmp_path / "run")
-    assert results(run)["test"]["accuracy"] > 0.7
+    assert results(run)["test"]["auc"] > 0.75
 
 
 @pytest.mark.slow

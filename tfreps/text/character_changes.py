@@ -8,8 +8,8 @@ from tfreps.text.unicode_tables import re2_class, replacements
 class CharacterChanges(tf.Module):
     """Replaces characters as `tfreps.text.unicode_tables.replacements` has it.
 
-    ASCII is left to `tf.strings.lower`. Of the other texts only those are looked at character by
-    character that have something to replace.
+    ASCII is left to `tf.strings.lower`. Of the other texts only those words are looked at
+    character by character that have something to replace.
 
     Args:
         lowercase: bool.
@@ -37,22 +37,43 @@ class CharacterChanges(tf.Module):
 
     def __call__(self, texts):
         if self.table is not None:
-            some = tf.strings.regex_full_match(texts, self.some)
-            characters = tf.strings.unicode_split(tf.boolean_mask(texts, some), "UTF-8")
-            old = characters.flat_values
-            new = self.table.lookup(old)
-            characters = characters.with_flat_values(tf.where(new == _AS_IT_IS, old, new))
-            changed = tf.strings.reduce_join(characters, axis=1)
-            texts = tf.tensor_scatter_nd_update(texts, tf.where(some), changed)
+            texts = _where(texts, self._some(texts), self._by_word)
         return tf.strings.lower(texts) if self.lowercase else texts
+
+    def _some(self, texts):
+        return tf.strings.regex_full_match(texts, self.some)
+
+    def _by_word(self, texts):
+        words = tf.strings.split(texts, " ")  # few of which have anything to replace
+        flat = _where(words.flat_values, self._some(words.flat_values), self._by_character)
+        return tf.strings.reduce_join(words.with_flat_values(flat), axis=1, separator=" ")
+
+    def _by_character(self, words):
+        characters = tf.strings.unicode_split(words, "UTF-8")
+        old = characters.flat_values
+        new = self.table.lookup(old)
+        characters = characters.with_flat_values(tf.where(new == _AS_IT_IS, old, new))
+        return tf.strings.reduce_join(characters, axis=1)
 
 
 _AS_IT_IS = "\0"  # which no character becomes
+_VALID = r"[^\x{d800}-\x{dfff}]*"  # RE2's classes are of whole characters
 
 
 def valid_utf8(texts):
-    """Texts whose bytes that are no UTF-8 are U+FFFD; str tensor of any shape."""
-    return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+    """Texts `[N]` in which U+FFFD stands for bytes that are no UTF-8."""
+    invalid = ~tf.strings.regex_full_match(texts, _VALID)
+    return _where(
+        texts,
+        invalid,
+        lambda some: tf.strings.unicode_transcode(some, "UTF-8", "UTF-8", errors="replace"),
+    )
+
+
+def _where(texts, condition, function):
+    """Texts `[N]` with what a function makes of those that a condition `[N]` holds for."""
+    new = function(tf.boolean_mask(texts, condition))
+    return tf.tensor_scatter_nd_update(texts, tf.where(condition), new)
 
 
 def _runs(characters):

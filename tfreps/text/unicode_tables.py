@@ -63,6 +63,13 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     return found
 
 
+def without(ranges: Ranges, code: int) -> Ranges:
+    """Ranges that a code point is left out of."""
+    parts = [(first, min(last, code - 1)) for first, last in ranges if first < code]
+    parts += [(max(first, code + 1), last) for first, last in ranges if last > code]
+    return tuple(sorted(parts))
+
+
 def python_class(ranges: Ranges) -> str:
     """What stands between the brackets of a class in Python's `re`."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from tfreps.text.character_changes import CharacterChanges, valid_utf8
 from tfreps.text.piece_table import PieceTable
-from tfreps.text.unicode_tables import CHINESE, controls, punctuation, re2_class, spaces
+from tfreps.text.unicode_tables import CHINESE, controls, punctuation, re2_class, spaces, without
 
 CONTINUATION = "##"
 
@@ -35,7 +35,7 @@ class WordPieceGraph(tf.Module):
         apart = punctuation() + (CHINESE if tokenizer.split_chinese else ())
         self.controls = f"[{re2_class(controls())}]"
         self.apart = f"([{re2_class(apart)}])"
-        self.spaces = f"[{re2_class(spaces())}]"
+        self.spaces = f"[{re2_class(without(spaces(), ord(' ')))}]"
         self.unknown_id = tokenizer.unknown_id
         self.table = self.fast = None
         with tf.init_scope():
@@ -47,7 +47,7 @@ class WordPieceGraph(tf.Module):
     def __call__(self, strings):
         texts = self.normalize(tf.convert_to_tensor(strings, tf.string))  # [B]
         if self.fast is not None:
-            return tf.cast(self.fast.tokenize(texts).merge_dims(1, -1), tf.int32)
+            return tf.cast(self.fast.tokenize(texts), tf.int32)
         texts = tf.strings.regex_replace(texts, self.apart, r" \1 ")
         words = tf.strings.split(texts)  # [B, (words)]
         distinct, place = tf.unique(words.flat_values)
@@ -115,7 +115,8 @@ def _fast_tokenizer(tokenizer):
             f"This needs tensorflow-text, which cannot be imported here ({error}). Install it "
             "(pip install tensorflow-text), or ask for core operations: core_ops=True."
         ) from error
-    return tensorflow_text.FastBertTokenizer(
+    # The rest of FastBertTokenizer is another normalisation, which `normalize` leaves no work.
+    return tensorflow_text.FastWordpieceTokenizer(
         vocab=tokenizer.vocabulary,
         suffix_indicator=CONTINUATION,
         max_bytes_per_word=tokenizer.max_characters_per_word,
