@@ -37,7 +37,7 @@ ROWS = {
 
 
 def main(argv=None):
-    return rows.main(sys.modules[__name__], ROWS, argv, repeats=24, peers=PYTHONS)
+    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=24, peers=PYTHONS)
 
 
 def measure(name, repeats, torch_python=None, keras_hub_python=None):

@@ -33,7 +33,7 @@ TRAIN_VOCABULARY, TRAIN_NEGATIVES = 4158, 2048
 
 
 def main(argv=None):
-    return rows.main(sys.modules[__name__], ROWS, argv, repeats=20)
+    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=20)
 
 
 def measure(name, repeats):

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def main(module, rows, argv, repeats, peers=None):
+def run_rows(module, rows, argv, repeats, peers=None):
     """What the program of a benchmark does.
 
     Args:

@@ -35,7 +35,7 @@ ROWS = {
 
 
 def main(argv=None):
-    return rows.main(sys.modules[__name__], ROWS, argv, repeats=40)
+    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=40)
 
 
 def measure(name, repeats):

@@ -36,7 +36,7 @@ PEERS = {"peer_python": "benchmarks/peers.txt"}
 
 
 def main(argv=None):
-    return rows.main(sys.modules[__name__], ROWS, argv, repeats=80, peers=PEERS)
+    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=80, peers=PEERS)
 
 
 def measure(name, repeats, peer_python=None):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from benchmarks import bert, peer_keras_hub, peer_transformers
+from benchmarks import bert
 
 TINY = {"vocabulary_size": 30001, "units": 4, "num_layers": 1, "num_heads": 2}
 
@@ -36,12 +36,3 @@ def test_ratios_are_of_medians(small, monkeypatch, capsys):
     bert.print_table([result])
     row = "| base-8x128-float32 | 512 | - | - | 256 | 2.00 | 1.15 x keras_hub |"
     assert capsys.readouterr().out.splitlines()[-1] == row
-
-
-@pytest.mark.parametrize("peer", [peer_keras_hub, peer_transformers])
-def test_peers_answer_with_the_call_of_their_arguments(peer, monkeypatch):
-    prepared, answered = [], []
-    monkeypatch.setattr(peer, "prepare", lambda *sizes: prepared.append(sizes) or "ab")
-    monkeypatch.setattr(peer, "answer", lambda *calls: answered.append("".join(calls)))
-    assert peer.main(["encode", json.dumps(TINY), "2"]) == 0
-    assert prepared == [("encode", TINY, 2)] and answered == ["ab"]

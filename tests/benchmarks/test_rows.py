@@ -25,7 +25,7 @@ def module():
 
 
 def run(module, argv):
-    return rows.main(module, ROWS, argv, repeats=7, peers={"peer_python": "a peer"})
+    return rows.run_rows(module, ROWS, argv, repeats=7, peers={"peer_python": "a peer"})
 
 
 def test_one_row_in_this_process(module, capsys):

@@ -1,0 +1,18 @@
+import json
+
+from benchmarks import peer_transformers
+
+SHAPE = {"vocabulary_size": 9, "units": 4, "num_layers": 1, "num_heads": 2}
+
+
+def test_answers_with_the_call_of_its_arguments(monkeypatch):
+    prepared, answered = [], []
+
+    def prepare(*sizes):
+        prepared.append(sizes)
+        return ("call", "threads")
+
+    monkeypatch.setattr(peer_transformers, "prepare", prepare)
+    monkeypatch.setattr(peer_transformers, "answer", lambda *calls: answered.extend(calls))
+    assert peer_transformers.main(["encode", json.dumps(SHAPE), "2"]) == 0
+    assert prepared == [("encode", SHAPE, 2)] and answered == ["call", "threads"]
