@@ -9,6 +9,7 @@ from tfreps.plots.fonts import fonts_for
 
 MOST_NAMES = 100  # of an axis; where there are more, it has numbers
 ROOM, WITHOUT_NAMES = 0.22, 8.0  # inches: of a name, of a matrix without any
+LIGHT = 0.65  # share of the colours from which on they need black letters
 UPRIGHT = 2  # characters of a name that fits below a column without being turned
 
 
@@ -74,7 +75,8 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     _name(axes.yaxis, rows, fonts, turned=0)
     for i, row in enumerate([] if cells is None else cells):
         for j, cell in enumerate(row):
-            axes.text(j, i, str(cell), ha="center", va="center", color="w", fontsize=7)
+            color = "k" if image.norm(values[i][j]) > LIGHT else "w"
+            axes.text(j, i, str(cell), ha="center", va="center", color=color, fontsize=7)
     axes.set(xlabel=x, ylabel=y, title=title)
     return figure
 

@@ -3,7 +3,7 @@
 from tfreps.plots.canvas import new_figure
 
 VIEWS = "map", "curves", "surface"
-MOST_LINES = 120  # of a surface, in either direction
+MOST_LINES = 200  # of a surface, in either direction: of more positions some are left out
 
 
 def position_map(table, title=""):
@@ -105,7 +105,8 @@ def position_surface(table, title="", first=0):
     figure = new_figure(7, 6)
     axes = figure.add_subplot(projection="3d")
     lines = {"rcount": MOST_LINES, "ccount": MOST_LINES, "linewidth": 0, "antialiased": False}
-    surface = axes.plot_surface(columns, rows, products, cmap="viridis", **lines)
+    limits = {"vmin": products.min(), "vmax": products.max()}
+    surface = axes.plot_surface(columns, rows, products, cmap="viridis", **limits, **lines)
     figure.colorbar(surface, shrink=0.6, pad=0.1)
     axes.view_init(elev=35, azim=-60)
     axes.set(xlabel="position", ylabel="position", zlabel="product", title=title)
