@@ -37,7 +37,7 @@ class CharacterChanges(tf.Module):
 
     def __call__(self, texts):
         if self.table is not None:
-            texts = _where(texts, self._some(texts), self._by_word)
+            texts = some_changed(texts, self._some(texts), self._by_word)
         return tf.strings.lower(texts) if self.lowercase else texts
 
     def _some(self, texts):
@@ -45,7 +45,7 @@ class CharacterChanges(tf.Module):
 
     def _by_word(self, texts):
         words = tf.strings.split(texts, " ")  # few of which have anything to replace
-        flat = _where(words.flat_values, self._some(words.flat_values), self._by_character)
+        flat = some_changed(words.flat_values, self._some(words.flat_values), self._by_character)
         return tf.strings.reduce_join(words.with_flat_values(flat), axis=1, separator=" ")
 
     def _by_character(self, words):
@@ -60,20 +60,24 @@ _AS_IT_IS = "\0"  # which no character becomes
 _VALID = r"[^\x{d800}-\x{dfff}]*"  # RE2's classes are of whole characters
 
 
+def some_changed(texts, condition, function):
+    """Texts `[N]` with what a function makes of those that a condition `[N]` holds for."""
+
+    def change():
+        new = function(tf.boolean_mask(texts, condition))
+        return tf.tensor_scatter_nd_update(texts, tf.where(condition), new)
+
+    return tf.cond(tf.reduce_any(condition), change, lambda: texts)  # most often for none
+
+
 def valid_utf8(texts):
     """Texts `[N]` in which U+FFFD stands for bytes that are no UTF-8."""
     invalid = ~tf.strings.regex_full_match(texts, _VALID)
-    return _where(
+    return some_changed(
         texts,
         invalid,
         lambda some: tf.strings.unicode_transcode(some, "UTF-8", "UTF-8", errors="replace"),
     )
-
-
-def _where(texts, condition, function):
-    """Texts `[N]` with what a function makes of those that a condition `[N]` holds for."""
-    new = function(tf.boolean_mask(texts, condition))
-    return tf.tensor_scatter_nd_update(texts, tf.where(condition), new)
 
 
 def _runs(characters):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfreps.text.character_changes import CharacterChanges, valid_utf8
+from tfreps.text.character_changes import CharacterChanges, some_changed, valid_utf8
 from tfreps.text.piece_table import PieceTable
 from tfreps.text.unicode_tables import CHINESE, controls, punctuation, re2_class, spaces, without
 
@@ -56,12 +56,13 @@ class WordPieceGraph(tf.Module):
 
     def normalize(self, texts):
         """Texts `[B]` with nothing but text and blanks, case and accents as asked for."""
-        plain = tf.strings.regex_full_match(texts, "[ -~]*")
-        others = tf.boolean_mask(texts, ~plain)
-        others = tf.strings.regex_replace(valid_utf8(others), self.controls, "")
-        others = self.changes(tf.strings.regex_replace(others, self.spaces, " "))
-        texts = tf.tensor_scatter_nd_update(texts, tf.where(~plain), others)
+        special = ~tf.strings.regex_full_match(texts, "[ -~]*")
+        texts = some_changed(texts, special, self._normalize_special)
         return tf.strings.lower(texts) if self.changes.lowercase else texts
+
+    def _normalize_special(self, texts):
+        texts = tf.strings.regex_replace(valid_utf8(texts), self.controls, "")
+        return self.changes(tf.strings.regex_replace(texts, self.spaces, " "))
 
     def _pieces(self, words):
         """Ids of the pieces of distinct words: `[W]` -> ragged int32 `[W, (pieces)]`."""
