@@ -20,6 +20,9 @@ class CharacterChanges(tf.Module):
 
     Returns:
         str tensor, shape `[N]`.
+
+    Attributes:
+        ranges: the characters beyond ASCII that become others, as first and last of each run.
     """
 
     def __init__(self, lowercase, strip_accents):
@@ -28,8 +31,9 @@ class CharacterChanges(tf.Module):
         changed = replacements(lowercase, strip_accents)
         changed = {old: new for old, new in changed.items() if not old.isascii()}
         self.table = None
+        self.ranges = _runs(changed)
         if changed:
-            self.some = f"(?s).*[{re2_class(_runs(changed))}].*"
+            self.some = f"(?s).*[{re2_class(self.ranges)}].*"
             pairs = tf.lookup.KeyValueTensorInitializer
             with tf.init_scope():
                 pairs = pairs(tf.constant(list(changed)), tf.constant(list(changed.values())))
@@ -57,7 +61,8 @@ class CharacterChanges(tf.Module):
 
 
 _AS_IT_IS = "\0"  # which no character becomes
-_VALID = r"[^\x{d800}-\x{dfff}]*"  # RE2's classes are of whole characters
+SURROGATES = ((0xD800, 0xDFFF),)
+_VALID = f"[^{re2_class(SURROGATES)}]*"  # RE2's classes are of whole characters
 
 
 def some_changed(texts, condition, function):

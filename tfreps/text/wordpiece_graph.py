@@ -2,7 +2,12 @@
 
 import tensorflow as tf
 
-from tfreps.text.character_changes import CharacterChanges, some_changed, valid_utf8
+from tfreps.text.character_changes import (
+    SURROGATES,
+    CharacterChanges,
+    some_changed,
+    valid_utf8,
+)
 from tfreps.text.piece_table import PieceTable
 from tfreps.text.unicode_tables import CHINESE, controls, punctuation, re2_class, spaces, without
 
@@ -33,9 +38,12 @@ class WordPieceGraph(tf.Module):
         self.longest_piece = min(tokenizer.longest_piece, self.max_characters)
         self.changes = CharacterChanges(tokenizer.lowercase, tokenizer.strips_accents)
         apart = punctuation() + (CHINESE if tokenizer.split_chinese else ())
+        gaps = without(spaces(), ord(" "))
+        worked_on = (*controls(), *gaps, *self.changes.ranges, *SURROGATES)
         self.controls = f"[{re2_class(controls())}]"
         self.apart = f"([{re2_class(apart)}])"
-        self.spaces = f"[{re2_class(without(spaces(), ord(' ')))}]"
+        self.spaces = f"[{re2_class(gaps)}]"
+        self.fine = f"[^{re2_class(worked_on)}]*"
         self.unknown_id = tokenizer.unknown_id
         self.table = self.fast = None
         with tf.init_scope():
@@ -56,7 +64,7 @@ class WordPieceGraph(tf.Module):
 
     def normalize(self, texts):
         """Texts `[B]` with nothing but text and blanks, case and accents as asked for."""
-        special = ~tf.strings.regex_full_match(texts, "[ -~]*")
+        special = ~tf.strings.regex_full_match(texts, self.fine)
         texts = some_changed(texts, special, self._normalize_special)
         return tf.strings.lower(texts) if self.changes.lowercase else texts
 
