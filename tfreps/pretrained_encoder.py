@@ -4,6 +4,8 @@ import os
 import pathlib
 from typing import Any, NamedTuple
 
+from tfreps.pretrained_bert import check_size
+
 
 class EncoderAndTokenizer(NamedTuple):
     """What `load_encoder` found: a `BertEncoder` and a `tfreps.text` tokeniser."""
@@ -41,13 +43,7 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
     else:
         encoder = BertEncoder.from_pretrained(path, **changes)
         tokenizer = checkpoint_tokenizer(path if path.is_dir() else path.parent)
-    size = len(tokenizer.vocabulary)
-    if size > encoder.vocabulary_size or encoder.padding_id != tokenizer.padding_id:
-        raise ValueError(
-            f"{path} has {encoder.vocabulary_size:,} tokens, padding being {encoder.padding_id}; "
-            f"the vocabulary {tokenizer.source} has {size:,}, padding being "
-            f"{tokenizer.padding_id}: that is another model's."
-        )
+    check_size(encoder, tokenizer, path)
     return EncoderAndTokenizer(encoder, tokenizer)
 
 
