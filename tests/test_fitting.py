@@ -181,7 +181,7 @@ def test_word_vectors_and_a_fine_tuned_bilm_have_learning_rates_of_their_own():
 
 def test_the_lower_a_block_of_a_bert_the_smaller_its_steps():
     bert = tiny_bert.make_encoder(tiny_bert.pieces("a"))
-    model = Tagger(PieceEncoder(bert, 2, 3), ["A", "B"])
+    model = Tagger(PieceEncoder(bert, 2, 3), ["A", "B"], name="tagger")
 
     def rates(**given):
         optimizer = make_optimizer(options(bert="runs/bert", **given), model, 10)

@@ -23,6 +23,7 @@ def test_every_command_is_one_of_tfreps(name, capsys):
     assert "'NOWHERE/" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_small_study(tmp_path, monkeypatch, capsys):
     folder, inputs = tmp_path / "fdu_mtl", tmp_path / "fdu_mtl-inputs"
     folder.mkdir()

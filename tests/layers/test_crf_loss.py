@@ -88,6 +88,7 @@ def test_what_is_compiled_where():
         assert compiled_functions(run.get_concrete_function().graph)
 
 
+@pytest.mark.slow
 def test_calls_of_other_sizes_do_not_disturb_one_another():
     """Traced again for another size, a function forgets the sizes that differed."""
     function = crf_loss.log_likelihood

@@ -121,6 +121,7 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
     assert "accuracy" in ask("evaluate", classifier, "--data", files["tsv"][5])
 
 
+@pytest.mark.slow
 def test_a_tagger_on_word_pieces(tagger, tmp_path, capsys):
     check_tagger(tagger, tmp_path / "export")
     (tmp_path / "text").write_text("房 " * 30)

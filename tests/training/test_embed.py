@@ -160,6 +160,7 @@ def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
     assert len(encoded) == 1
 
 
+@pytest.mark.slow
 def test_very_long_lines_and_tokens(tmp_path):
     path, model = make_run(tmp_path / "run", num_layers=1, units=6)
     text, output = tmp_path / "long.txt", tmp_path / "v.hdf5"

@@ -101,6 +101,7 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
     assert "accuracy 1.0000, AUC 1.0000" in ask(*line)
 
 
+@pytest.mark.slow
 def test_balanced_weights(tmp_path, capsys):
     """Texts that say nothing: what is learned is how often a label comes, weights included."""
     (tmp_path / "train").write_text("a\tx\n" * 30 + "b\tx\n" * 9 + "only\tx\n")
