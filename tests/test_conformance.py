@@ -13,6 +13,11 @@ from tests.catalogue_entry import LENGTHS
 from tfreps import layers, models
 
 every = pytest.mark.parametrize("name", CATALOGUE)
+# Where a check takes its time, other forms of a class (`Name, form`) are left to the slow tests.
+every_class = pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if "," in n else ()) for n in CATALOGUE],
+)
 
 
 def flat(outputs):
@@ -100,14 +105,7 @@ def randomise(layer):
             weight.assign(0.3 * rng.normal(size=weight.shape))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [  # other forms of a class that has been exported already, `Name, form`, are slow
-        pytest.param(name, marks=pytest.mark.slow if "," in name else ())
-        for name in CATALOGUE
-        if not name.startswith("BiLM,")
-    ],
-)
+@every_class
 def test_exports_as_a_saved_model(name, tmp_path):
     entry = CATALOGUE[name]
     layer = entry.make()
@@ -159,7 +157,7 @@ def flat_shapes(shapes):
     return [shape for part in shapes for shape in flat_shapes(part)]
 
 
-@every
+@every_class
 def test_unknown_batch_and_length_compile(name):
     entry = CATALOGUE[name]
     layer, names = entry.make(), list(entry.inputs)
@@ -215,7 +213,7 @@ def test_one_by_one_is_together(name):
                 np.testing.assert_allclose(own(other, axes, 0, length), expected, atol=2e-6)
 
 
-@every
+@every_class
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_low_precision_is_close_and_float32(name, policy):
     entry = CATALOGUE[name]

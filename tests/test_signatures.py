@@ -217,6 +217,7 @@ def test_a_process_that_imports_tensorflow_alone(exported, signatures, tmp_path)
     np.testing.assert_allclose(json.loads(done.stdout.splitlines()[-1]), expected, **EXACT)
 
 
+@pytest.mark.slow
 def test_saved_model_cli(exported, signatures, tmp_path):
     command = [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli", "run"]
     command += ["--dir", str(exported[1]), "--tag_set", "serve", "--signature_def", "default"]

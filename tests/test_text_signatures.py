@@ -57,7 +57,9 @@ def ask(folder, signature="default", **inputs):
     return {name: value.numpy() for name, value in outputs.items()}
 
 
-@pytest.mark.parametrize("kind", ["crf", "softmax", "plain", "hmm"])
+@pytest.mark.parametrize(
+    "kind", ["crf", pytest.param("softmax", marks=pytest.mark.slow), "plain", "hmm"]
+)
 def test_taggers_answer_as_the_model_does(tmp_path, kind):
     trained = make_trained(kind)
     names = export_text_model(trained, tmp_path / "1")
@@ -167,6 +169,7 @@ def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
     assert b"Fast" not in (tmp_path / "1" / "saved_model.pb").read_bytes()  # of tensorflow-text
 
 
+@pytest.mark.slow
 def test_taggers_on_a_bert_tag_words(tmp_path):
     tokenizer = tiny_bert.pieces("房", "间", "hotels")
     bert = tiny_bert.make_encoder(tokenizer, pooler=False)

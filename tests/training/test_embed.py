@@ -127,6 +127,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(import_program("training.embed"), "WINDOW", 10)
     tfreps(run[0], text, "--output", tmp_path / "whole.hdf5")

@@ -82,6 +82,7 @@ def test_characters_of_records_in_low_precision(tmp_path):
     assert RunFolder.open(run).results()["best_validation"] == {}
 
 
+@pytest.mark.slow
 def test_going_on_from_a_run(finished, folder, tmp_path):
     line = files(folder)[:4]
     sizes = ["--max-length", "24", "--dropout", "0.0", "--no-next-sentence"]

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfreps.text.unicode_tables import re2_class, replacements
+from tfreps.text.unicode_tables import as_ranges, re2_class, replacements
 
 
 class CharacterChanges(tf.Module):
@@ -31,7 +31,7 @@ class CharacterChanges(tf.Module):
         changed = replacements(lowercase, strip_accents)
         changed = {old: new for old, new in changed.items() if not old.isascii()}
         self.table = None
-        self.ranges = _runs(changed)
+        self.ranges = as_ranges(sorted(map(ord, changed)))
         if changed:
             self.some = f"(?s).*[{re2_class(self.ranges)}].*"
             pairs = tf.lookup.KeyValueTensorInitializer
@@ -83,14 +83,3 @@ def valid_utf8(texts):
         invalid,
         lambda some: tf.strings.unicode_transcode(some, "UTF-8", "UTF-8", errors="replace"),
     )
-
-
-def _runs(characters):
-    """Single characters as ranges, for a regular expression."""
-    runs = []
-    for code in sorted(map(ord, characters)):
-        if runs and runs[-1][1] == code - 1:
-            runs[-1][1] = code
-        else:
-            runs.append([code, code])
-    return runs

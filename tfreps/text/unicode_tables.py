@@ -21,25 +21,25 @@ _LINE_ENDS = "\t\n\r"
 def controls() -> Ranges:
     """What is dropped: control, format and private characters, U+FFFD; not tab, LF and CR."""
     found = [c for c in _LIVELY if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
-    return (*_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
+    return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
 
 
 @functools.cache
 def spaces() -> Ranges:
     """White space: what is of a category Z, tab, LF and CR."""
-    return _ranges(c for c in _LIVELY if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
+    return as_ranges(c for c in _LIVELY if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
 
 
 @functools.cache
 def white_space() -> Ranges:
     """White space as `str.isspace` has it."""
-    return _ranges(c for c in _LIVELY if chr(c).isspace())
+    return as_ranges(c for c in _LIVELY if chr(c).isspace())
 
 
 @functools.cache
 def punctuation() -> Ranges:
     """What is a token of its own: categories P, and ASCII's signs such as `$` and `^`."""
-    return _ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
+    return as_ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
 @functools.cache
@@ -88,7 +88,7 @@ def _is_ascii_sign(code: int) -> bool:
     return 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
 
 
-def _ranges(codes: Iterable[int]) -> Ranges:
+def as_ranges(codes: Iterable[int]) -> Ranges:
     """Ascending code points as first and last of each unbroken run."""
     runs: list[list[int]] = []
     for code in codes:
