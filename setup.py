@@ -35,6 +35,7 @@ setup(
     python_requires=">=3.10,<3.14",
     packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
     package_dir={"tfreps": "tfreps", **PROGRAMS},
+    package_data={"tfreps.training": ["recipes/*/*.json"]},
     install_requires=REQUIRES,
     extras_require={
         "serving": ["tensorflow-serving-api>=2.19", "requests"],

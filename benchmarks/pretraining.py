@@ -35,7 +35,7 @@ def main(argv=None):
         word_vectors(folder, options.peer_python)
         return 0
     review_texts(options.data, folder)
-    word_vectors(folder, options.peer_python)
+    word_vectors(folder, options.peer_python, "--dim", "200", "--epochs", "15")
     language_model(folder, options.epochs)
     for domain in DOMAINS:
         for part in PARTS:
@@ -88,10 +88,10 @@ def write_lines(path, lines):
     os.replace(path.with_suffix(".tmp"), path)
 
 
-def word_vectors(folder, python):
+def word_vectors(folder, python, *flags):
     """vectors.txt: word2vec of train.txt."""
     if not (folder / "vectors.txt").exists():
-        run(python, str(WORD2VEC), str(folder / "train.txt"), str(folder / "vectors.txt"))
+        run(python, str(WORD2VEC), str(folder / "train.txt"), str(folder / "vectors.txt"), *flags)
 
 
 def language_model(folder, epochs):

@@ -21,7 +21,8 @@ from tfreps.text_model import TextModel
 COMMON = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "
     "{data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
-    "--vectors {runs}/fdu_mtl-inputs/vectors.txt --patience 3 --precision bfloat16 "
+    "--vectors {runs}/fdu_mtl-inputs/vectors.txt --embedding-learning-rate 3e-4 --patience 3 "
+    "--best-by auc --precision bfloat16 "
     "--run {run} --resume "
 )
 SLSTM = "--encoder slstm --units 150 "

@@ -34,13 +34,15 @@ HOTEL = (
 REVIEWS = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 "
+    "--seed {seed} --run {run} --resume --patience 3 --best-by auc "
 )
 OWN = "--vectors {inputs}/vectors.txt "
+SLOW = "--embedding-learning-rate 3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
 FINE_TUNED = "--elmo {inputs}/elmo --fine-tune-elmo --precision bfloat16 "
 BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
-SLSTM = "--encoder slstm --units 150 --num-steps 5 --precision bfloat16 "
+SLSTM = "--encoder slstm --units 150 --num-steps 3 --precision bfloat16 "
+CNN = "--encoder cnn "
 WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
 WINDOW = "--window-features "
 ATTENTION = "--pooling attention "
@@ -65,41 +67,48 @@ TABLES = {
         "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
     },
     "fdu_mtl": {
-        "TextCNN": (REVIEWS + "--encoder cnn", 3),
+        "TextCNN": (REVIEWS + CNN, 3),
         "BiLSTM": (REVIEWS + BILSTM, 1),
         "S-LSTM": (REVIEWS + SLSTM, 1),
         "S-LSTM, attention": (REVIEWS + SLSTM + ATTENTION, 1),
-        "TextCNN, own vectors": (REVIEWS + OWN + "--encoder cnn", 3),
-        "TextCNN, own vectors, window features": (REVIEWS + OWN + "--encoder cnn " + WINDOW, 3),
-        "BiLSTM, own vectors": (REVIEWS + OWN + BILSTM, 1),
-        "S-LSTM, own vectors": (REVIEWS + OWN + SLSTM, 1),
-        "S-LSTM, attention, own vectors": (REVIEWS + OWN + SLSTM + ATTENTION, 1),
-        "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words --encoder cnn", 1),
+        "TextCNN, own vectors": (REVIEWS + OWN + CNN, 3),
+        "TextCNN, own vectors, window features": (REVIEWS + OWN + CNN + WINDOW, 3),
+        "BiLSTM, own vectors": (REVIEWS + OWN + SLOW + BILSTM, 1),
+        "S-LSTM, own vectors": (REVIEWS + OWN + SLOW + SLSTM, 1),
+        "S-LSTM, attention, own vectors": (REVIEWS + OWN + SLOW + SLSTM + ATTENTION, 1),
+        "S-LSTM, attention, own vectors, window features": (
+            REVIEWS + OWN + SLOW + SLSTM + ATTENTION + WINDOW,
+            1,
+        ),
+        "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words " + CNN, 1),
+        "TextCNN, own vectors, ELMo frozen, window features": (
+            REVIEWS + OWN + ELMO + CNN + WINDOW,
+            1,
+        ),
         "BiLSTM, attention, ELMo frozen": (
             REVIEWS + ELMO + "--no-words " + BILSTM + ATTENTION,
             1,
         ),
         "TextCNN, ELMo fine-tuned": (
-            REVIEWS + FINE_TUNED + "--no-words --encoder cnn --epochs 5",
+            REVIEWS + FINE_TUNED + "--no-words --epochs 5 " + CNN,
             1,
         ),
     },
     "fdu_mtl_together": {
-        "TextCNN": (TOGETHER + "--encoder cnn", 3),
-        "TextCNN, own vectors": (TOGETHER + OWN + "--encoder cnn", 3),
-        "TextCNN, own vectors, window features": (TOGETHER + OWN + "--encoder cnn " + WINDOW, 3),
-        "S-LSTM, own vectors": (TOGETHER + OWN + SLSTM, 1),
-        "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words --encoder cnn", 1),
+        "TextCNN": (TOGETHER + CNN, 3),
+        "TextCNN, own vectors": (TOGETHER + OWN + CNN, 3),
+        "TextCNN, own vectors, window features": (TOGETHER + OWN + CNN + WINDOW, 3),
+        "S-LSTM, attention, own vectors, window features": (
+            TOGETHER + OWN + SLOW + SLSTM + ATTENTION + WINDOW,
+            1,
+        ),
+        "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words " + CNN, 1),
         "TextCNN, own vectors, ELMo frozen, window features": (
-            TOGETHER + OWN + ELMO_TOGETHER + "--encoder cnn " + WINDOW,
+            TOGETHER + OWN + ELMO_TOGETHER + CNN + WINDOW,
             1,
         ),
         "TextCNN, own vectors, ELMo fine-tuned, window features": (
-            TOGETHER + OWN + FINE_TUNED + "--encoder cnn --epochs 3 " + WINDOW,
-            1,
-        ),
-        "BiLSTM, attention, ELMo frozen": (
-            TOGETHER + ELMO_TOGETHER + "--no-words " + BILSTM + ATTENTION,
+            TOGETHER + OWN + FINE_TUNED + "--epochs 3 " + CNN + WINDOW,
             1,
         ),
     },

@@ -14,10 +14,11 @@ WIDTH = 28  # of a name, so that the comments line up
 COMMENTS = {
     "Makefile": "install · demo · test · check · test-slow · bench · tree · wheel · clean",
     "pyproject.toml": "The build system and the settings of ruff and pytest",
+    "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
     "tests/": "A twin for every source file, and checks that walk over the whole tree",
     "benchmarks/": "Programs that measure: tokens per second, beside the speed of the machine",
 }
-LEFT_OUT = ("tests/", ".")  # described as a whole, or not at all
+LEFT_OUT = ("tests/", "training/recipes/", ".")  # described as a whole, or not at all
 
 
 def tracked_files(root=CHECKOUT):
@@ -44,7 +45,9 @@ def lines(files, root=CHECKOUT):
     shown = [f for f in shown if not f.endswith("/__init__.py")] + ["Makefile", "pyproject.toml"]
     folders = {f"{parent}/" for f in files for parent in pathlib.PurePath(f).parents}
     shown += [f for f in folders - {"./"} if f.count("/") == 1 and not f.startswith(".")]
-    shown += [f for f in folders if f.count("/") > 1 and not f.startswith(LEFT_OUT)]
+    shown += [
+        f for f in folders if f.count("/") > 1 and (f in COMMENTS or not f.startswith(LEFT_OUT))
+    ]
     for name in sorted(shown, key=place):
         depth = name.rstrip("/").count("/")
         label = "  " * depth + name.rstrip("/").split("/")[-1] + "/" * name.endswith("/")

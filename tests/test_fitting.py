@@ -18,6 +18,7 @@ from tfreps.models import PieceEncoder, Tagger
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.pretrained_encoder import freeze_blocks
 from tfreps.run_folder import RunFolder
+from tfreps.schedules import CutRate
 
 
 class Batches:
@@ -142,6 +143,65 @@ def test_the_optimizer_is_what_the_options_say():
         adam.iterations.assign(step)
         rates.append(float(adam.learning_rate))
     assert rates == [0.5, 0.5, 0.25, 0.125]  # stairs, one an epoch
+
+
+def rates_of(optimizer, model, steps):
+    optimizer.build(model.trainable_variables)
+    found = []
+    for step in steps:
+        optimizer.iterations.assign(step)
+        found.append(float(optimizer.learning_rate))
+    return found
+
+
+def test_a_learning_rate_may_rise_first_and_fall_by_the_last_epoch():
+    model = make_model()
+    given = {"learning_rate": 1.0, "warmup_steps": 4, "epochs": 3}
+    optimizer = make_optimizer(options(**given), model, 8)
+    assert rates_of(optimizer, model, (0, 1, 3, 9, 99)) == [0.25, 0.5, 1.0, 1.0, 1.0]
+    optimizer = make_optimizer(options(schedule="linear", **given), model, 8)
+    assert rates_of(optimizer, model, (1, 3, 14, 19, 24)) == [0.5, 1.0, 0.5, 0.25, 0.0]
+    factor = tf.Variable(0.5)
+    optimizer = make_optimizer(options(**given), model, 8, factor)
+    assert rates_of(optimizer, model, (1, 9)) == [0.25, 0.5]
+    with pytest.raises(ValueError, match="--decay goes alone"):
+        fitting.check(options(decay=0.9, **given))
+
+
+def test_only_a_run_whose_rate_stays_may_get_more_epochs():
+    assert "epochs" in fitting.may_change(options())
+    assert "epochs" not in fitting.may_change(options(schedule="linear"))
+
+
+def test_l2_is_a_part_of_the_loss_and_leaves_biases_alone():
+    model = make_model()
+    fitting.penalize(model, 0.25)
+    kernel, bias = model.trainable_variables
+    kernel.assign([[2.0], [4.0]])
+    bias.assign([3.0])
+    with tf.GradientTape() as tape:
+        loss = sum(model.losses)
+    assert float(loss) == 0.25 / 2 * (4 + 16)
+    gradients = tape.gradient(loss, [kernel.value, bias.value])
+    np.testing.assert_allclose(gradients[0], [[0.5], [1.0]])  # l2 * w
+    assert gradients[1] is None
+
+
+def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
+    def run_one(folder, **given):
+        model, factor = make_model(), tf.Variable(1.0)
+        model.compile(keras.optimizers.Adam(CutRate(5.0, factor)), "mse", metrics=["mae"])
+        more = {"patience": 9, "rate_factor": factor, "plateau_decay": 0.5, **given}
+        result = fit(make_run(folder), model, **more)[2]
+        return model, factor, result
+
+    model, factor, result = run_one(tmp_path / "whole", epochs=6)
+    assert result["cuts"] >= 1 and float(factor) == 0.5 ** result["cuts"]
+    run_one(tmp_path / "torn", epochs=4)
+    again, later, same = run_one(tmp_path / "torn", epochs=6, resume=True)
+    assert same == result and float(later) == float(factor)
+    for ours, theirs in zip(again.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
 def test_weight_decay_leaves_biases_alone():

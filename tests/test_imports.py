@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "metrics": {"text"},
     "reports": {"text"},
     "callbacks": {"checkpoint"},
-    "fitting": {"callbacks", "optimizers", "program_options"},
+    "fitting": {"callbacks", "optimizers", "program_options", "schedules"},
     "encoders": {"models", "program_options"},
     "evaluation": {"reports"},
     "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},

@@ -160,3 +160,21 @@ def test_numbers_out_of_bounds(flags, message):
 def test_numbers_within_bounds():
     flags = ["--train", "a", "--dropout", "0", "--rate", "1e-9", "--shift", "-5", "--widths", "1"]
     check_options(parse_table(*flags), TABLE)
+
+
+def test_a_recipe_is_found_by_its_name_and_a_file_by_its_path(tmp_path, capsys):
+    recipes = tmp_path / "recipes"
+    recipes.mkdir()
+    (recipes / "paper.json").write_text('{"batch_size": 10, "rate": 0.5}')
+    words = ["--run", "r", "--config", "paper", "--rate", "0.1"]
+    options = parse_options(make_parser(), words, recipes)
+    assert (options.batch_size, options.rate) == (10, 0.1)
+    assert parse_options(make_parser(), ["--run", "r"], recipes).batch_size == 32
+    (tmp_path / "own.json").write_text('{"batch_size": 9}')
+    words = ["--run", "r", "--config", str(tmp_path / "own.json")]
+    assert parse_options(make_parser(), words, recipes).batch_size == 9
+    with pytest.raises(ValueError, match="Cannot read papers"):
+        parse_options(make_parser(), ["--run", "r", "--config", "papers"], recipes)
+    with pytest.raises(SystemExit):
+        parse_options(make_parser(), ["--help"], recipes)
+    assert "or a recipe: paper; flags" in " ".join(capsys.readouterr().out.split())

@@ -209,6 +209,19 @@ def test_a_run_goes_on_with_its_own_options(begun):
         RunFolder.begin(begun.path, "train-classifier", asked(resume=True))
 
 
+def test_a_run_of_before_an_option_was_there_goes_on_without_it(begun):
+    def begin(defaults, **given):
+        return RunFolder.begin(
+            begun.path, "train-tagger", asked(resume=True, **given), defaults=defaults
+        )
+
+    assert begin({"l2": 0.0}, l2=0.0).options == begun.options
+    with pytest.raises(ValueError, match="with other options: l2"):
+        begin({"l2": 0.0}, l2=0.1)
+    with pytest.raises(ValueError, match="with other options: units"):
+        begin({"l2": 0.0, "units": 9}, l2=0.0, units=9)  # what the run says beats the default
+
+
 def test_names_stay_those_of_before(run):
     def writer(text):
         return lambda path: path.write_text(text)

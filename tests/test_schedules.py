@@ -1,11 +1,11 @@
-"""LinearWarmup at sight, inside an optimiser, and what it refuses."""
+"""Learning rates at sight, inside an optimiser, and what they refuse."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.schedules import LinearWarmup
+from tfreps.schedules import CutRate, LinearWarmup
 
 
 def rates(schedule, count):
@@ -44,3 +44,33 @@ def test_comes_back_from_its_config():
 def test_options_out_of_range(options):
     with pytest.raises(ValueError, match="must be a"):
         LinearWarmup(*options)
+
+
+def test_one_factor_cuts_several_rates_in_mid_training():
+    factor = tf.Variable(1.0)
+    optimizers = [
+        keras.optimizers.SGD(CutRate(0.1, factor)),
+        keras.optimizers.SGD(CutRate(LinearWarmup(1.0, 10), factor)),
+    ]
+    weights = [keras.Variable(0.0), keras.Variable(0.0)]
+
+    @tf.function
+    def update():
+        for optimizer, weight in zip(optimizers, weights, strict=True):
+            optimizer.apply([tf.constant(-1.0)], [weight])
+
+    update()
+    factor.assign(0.5)
+    update()
+    found = [float(weight) for weight in weights]
+    np.testing.assert_allclose(found, [0.1 + 0.05, 1.0 + 0.45], atol=1e-6)
+    assert float(optimizers[0].learning_rate) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("rate", [0.2, LinearWarmup(0.2, 8, 4)])
+def test_a_cut_rate_comes_back_from_its_config(rate):
+    optimizer = keras.optimizers.Adam(CutRate(rate, 0.25))
+    loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    schedule = loaded._learning_rate
+    assert type(schedule) is CutRate and float(schedule.factor) == 0.25
+    np.testing.assert_allclose(rates(schedule, 6), rates(CutRate(rate, 0.25), 6))

@@ -3,10 +3,12 @@
 import re
 
 import keras
+import tensorflow as tf
 
-from tfreps.callbacks import BestModel, Checkpoints, EpochLog
+from tfreps.callbacks import BestModel, Checkpoints, EpochLog, RateCuts
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.program_options import Option
+from tfreps.schedules import CutRate, LinearWarmup
 
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
@@ -20,9 +22,21 @@ OPTIONS = {
     "batch_rows": Option(int, 32, "sentences or texts of a batch at most (32)", at_least=1),
     "learning_rate": Option(float, 1e-3, "of Adam (0.001)", above=0),
     "decay": Option(float, 1.0, "factor on the learning rate after each epoch (1)", above=0),
+    "plateau_decay": Option(
+        float, 1.0, "factor on it after each epoch without a better dev figure (1)", above=0
+    ),
+    "warmup_steps": Option(int, 0, "batches until the learning rate is reached (0)", at_least=0),
+    "schedule": Option(
+        str, "constant", "then it stays, or falls to nothing by the last epoch (constant)",
+        choices=["constant", "linear"],
+    ),
     "clip_norm": Option(float, 5.0, "of the gradient; 0: none (5)", at_least=0),
     "weight_decay": Option(
         float, 0.0, "of all weights but biases, decoupled from Adam (0)", at_least=0
+    ),
+    "l2": Option(
+        float, 0.0, "times half the squares of all weights but biases is added to the loss (0)",
+        at_least=0,
     ),
     "embedding_learning_rate": Option(
         float, None, "of the word vectors (--learning-rate)", above=0
@@ -35,7 +49,32 @@ OPTIONS = {
     "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
     "checkpoint_every": Option(int, 500, "steps (500)", at_least=1),
     "seed": Option(int, 0, "of weights, order, dropout (0)", at_least=0),
-}
+}  # fmt: skip
+MAY_CHANGE = {"minutes", "checkpoint_every", "test", "test_vectors"}
+
+
+def check(options):
+    """Finds options that make no sense together.
+
+    Args:
+        options: namespace with what `OPTIONS` names.
+
+    Raises:
+        ValueError: for a `decay` beside a warm-up or a schedule.
+    """
+    if options.decay != 1.0 and (options.warmup_steps or options.schedule != "constant"):
+        raise ValueError("--decay goes alone: leave --warmup-steps and --schedule linear out.")
+
+
+def may_change(options):
+    """Names of options that may differ when a run is resumed.
+
+    Example:
+    >>> import argparse
+    >>> "epochs" in may_change(argparse.Namespace(schedule="linear"))
+    False
+    """
+    return MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
 
 
 def prepare(options):
@@ -64,7 +103,12 @@ def fit(model, batches, validation, run, figure, options):
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()
     keep_counts(run, dict(zip(names, numbers, strict=True)))
-    model.compile(make_optimizer(options, model, batches.num_batches()), jit_compile=False)
+    factor = None
+    if options.plateau_decay != 1.0:
+        factor = tf.Variable(1.0, trainable=False)
+    optimizer = make_optimizer(options, model, batches.num_batches(), factor)
+    penalize(model, options.l2)
+    model.compile(optimizer, jit_compile=False)
     return fit_epochs(
         model,
         batches,
@@ -76,6 +120,9 @@ def fit(model, batches, validation, run, figure, options):
         minutes=options.minutes,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
+        larger_is_better=figure != "loss",
+        rate_factor=factor,
+        plateau_decay=options.plateau_decay,
     )
 
 
@@ -92,6 +139,8 @@ def fit_epochs(
     resume=False,
     larger_is_better=True,
     log_every=None,
+    rate_factor=None,
+    plateau_decay=1.0,
 ):
     """Trains with `model.fit`, one call an epoch, and keeps the best model in the run folder.
 
@@ -114,6 +163,8 @@ def fit_epochs(
         resume: bool. Whether to go on from the newest checkpoint in the folder.
         larger_is_better: bool. Of `figure`.
         log_every: int or None. Steps between figures within an epoch, beside those after it.
+        rate_factor: `tf.Variable`, the factor of a `tfreps.schedules.CutRate`; needs `patience`.
+        plateau_decay: float. What it is multiplied by after an epoch without a better figure.
 
     Returns:
         dict with the best `figure`, its `step`, and `steps`, the number of all updates.
@@ -126,6 +177,7 @@ def fit_epochs(
     checkpoints = Checkpoints(run.checkpoints_path, position, checkpoint_every, extra=best)
     log = EpochLog(run.logs_path, checkpoints, epochs, batches.num_tokens, minutes, log_every)
     keeper = BestModel(run.save_model, best, checkpoints, figure, larger_is_better, patience)
+    cuts = [] if rate_factor is None else [RateCuts(rate_factor, plateau_decay, best)]
     if resume:  # Keras makes the variables of compiled metrics at the first batch
         model.evaluate(batches.dataset(0).take(1), verbose=0)
     epoch, batch = _start(checkpoints.restore(model) if resume else None, batches)
@@ -138,7 +190,7 @@ def fit_epochs(
             initial_epoch=epoch,
             epochs=epoch + 1,
             validation_data=validation.dataset() if validation else None,
-            callbacks=[log, keeper, checkpoints],
+            callbacks=[log, keeper, *cuts, checkpoints],
             shuffle=False,
             verbose=0,
         )
@@ -165,13 +217,14 @@ def keep_counts(run, counts):
     run.write_results({**run.results(), "training": counts})
 
 
-def make_optimizer(options, model, steps_per_epoch):
+def make_optimizer(options, model, steps_per_epoch, factor=None):
     """Adam as `OPTIONS` ask for it, with learning rates of their own for parts of the model.
 
     Args:
         options: namespace with what `OPTIONS` names.
         model: Keras model with all its weights.
         steps_per_epoch: int.
+        factor: `tf.Variable` by which all learning rates are multiplied; None for none.
 
     Example:
     >>> import argparse
@@ -182,12 +235,17 @@ def make_optimizer(options, model, steps_per_epoch):
     """
 
     norms = ["gamma", "beta"] if getattr(options, "bert", None) else []
+    total = options.epochs * steps_per_epoch if options.schedule == "linear" else None
 
     def adam(rate):
         if options.decay != 1.0:
             rate = keras.optimizers.schedules.ExponentialDecay(
                 rate, steps_per_epoch, options.decay, staircase=True
             )
+        if options.warmup_steps or total:
+            rate = LinearWarmup(rate, total, options.warmup_steps)
+        if factor is not None:
+            rate = CutRate(rate, factor)
         decay, clip = options.weight_decay or None, options.clip_norm or None
         optimizer = keras.optimizers.Adam(rate, weight_decay=decay, global_clipnorm=clip)
         if decay:
@@ -207,6 +265,27 @@ def make_optimizer(options, model, steps_per_epoch):
     }
     base = adam(options.learning_rate)
     return GroupedOptimizer(base, groups) if groups else base
+
+
+def penalize(model, l2):
+    """Adds `l2 / 2 * sum w^2` to a model's loss, over the weights that are trained, but no biases.
+
+    Adam scales this gradient as any other; `weight_decay` goes past it.
+
+    Args:
+        model: Keras model with all its weights, whose loss counts `model.losses`.
+        l2: float.
+
+    Example:
+    >>> model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones")])
+    >>> model.build([None, 3])
+    >>> penalize(model, 0.5)
+    >>> [float(loss) for loss in model.losses]        # 0.5 / 2 * 3
+    [0.75]
+    """
+    for weight in model.trainable_variables if l2 else ():
+        if len(weight.shape) > 1:
+            weight.regularizer = keras.regularizers.L2(l2 / 2)
 
 
 def _bert_rates(options, paths):

@@ -30,27 +30,50 @@ def load_pretrainer(
             `from_pretrained` raises.
     """
     from tfreps.models import BertPretrainer
-    from tfreps.text.bert_tokens import checkpoint_tokenizer, read_tokenizer
 
-    path = pathlib.Path(source)
-    if not path.exists():
-        raise ValueError(f"There is nothing to go on from: {path} does not exist.")
-    if (path / "options.json").is_file():
-        from tfreps.run_folder import RunFolder
-
-        run = RunFolder.open(path, "pretrain-bert")
-        model = _continued(run.load_model(), path, next_sentence, changes)
-        tokenizer = read_tokenizer(run.tokenizer_path)
-    else:
-        model = BertPretrainer.from_pretrained(path, next_sentence=next_sentence, **changes)
-        tokenizer = checkpoint_tokenizer(path if path.is_dir() else path.parent)
-    check_size(model.encoder, tokenizer, path)
+    model, tokenizer = open_bert(
+        source,
+        lambda model, path: _continued(model, path, next_sentence, changes),
+        lambda path: BertPretrainer.from_pretrained(path, next_sentence=next_sentence, **changes),
+    )
     if not model.next_sentence and model.encoder.pooler_dense is not None:
         model.encoder.pooler_dense.trainable = False  # nothing reads it
     return PretrainedBert(model, tokenizer)
 
 
-def check_size(encoder, tokenizer, source) -> None:
+def open_bert(source: str | os.PathLike, of_run, of_checkpoint):
+    """A model and its tokeniser, made by the function that suits the source.
+
+    Args:
+        source: a run folder of `tfreps pretrain-bert`, or a published checkpoint.
+        of_run: function of the run's `BertPretrainer` and its path.
+        of_checkpoint: function of the checkpoint's path. Both return a model.
+
+    Raises:
+        ValueError: as `load_pretrainer`.
+    """
+    from tfreps.models import BertPretrainer
+    from tfreps.run_folder import OPTIONS, RunFolder
+    from tfreps.text.bert_tokens import checkpoint_tokenizer, read_tokenizer
+
+    path = pathlib.Path(source)
+    if not path.exists():
+        raise ValueError(f"There is no BERT to load: {path} does not exist.")
+    if (path / OPTIONS).is_file():
+        run = RunFolder.open(path, "pretrain-bert")
+        trained = run.load_model()
+        if not isinstance(trained, BertPretrainer):
+            kind = type(trained).__name__
+            raise ValueError(f"{path} holds a {kind}; expected a BertPretrainer.")
+        model, tokenizer = of_run(trained, path), read_tokenizer(run.tokenizer_path)
+    else:
+        model = of_checkpoint(path)
+        tokenizer = checkpoint_tokenizer(path if path.is_dir() else path.parent)
+    _check_size(getattr(model, "encoder", model), tokenizer, path)
+    return model, tokenizer
+
+
+def _check_size(encoder, tokenizer, source):
     """Raises a ValueError if the token table has no row for some of the tokens."""
     size = len(tokenizer.vocabulary)
     if size > encoder.vocabulary_size or encoder.padding_id != tokenizer.padding_id:
@@ -65,8 +88,6 @@ def _continued(old, path, next_sentence, changes):
     """A new pretrainer with the weights of an old one, all of them trainable."""
     from tfreps.models import BertEncoder, BertPretrainer
 
-    if not isinstance(old, BertPretrainer):
-        raise ValueError(f"{path} holds a {type(old).__name__}; expected a BertPretrainer.")
     if next_sentence and not old.next_sentence:
         raise ValueError(
             f"{path} was trained without next sentences, and has no head for them: go on without "

@@ -1,10 +1,9 @@
 """load_encoder: a BertEncoder and its tokeniser to build on, from a run folder or a checkpoint."""
 
 import os
-import pathlib
 from typing import Any, NamedTuple
 
-from tfreps.pretrained_bert import check_size
+from tfreps.pretrained_bert import open_bert
 
 
 class EncoderAndTokenizer(NamedTuple):
@@ -29,21 +28,12 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
             `from_pretrained` raises.
     """
     from tfreps.models import BertEncoder
-    from tfreps.text.bert_tokens import checkpoint_tokenizer, read_tokenizer
 
-    path = pathlib.Path(source)
-    if not path.exists():
-        raise ValueError(f"There is no BERT to load: {path} does not exist.")
-    if (path / "options.json").is_file():
-        from tfreps.run_folder import RunFolder
-
-        run = RunFolder.open(path, "pretrain-bert")
-        encoder = _with_changes(run.load_model().encoder, path, changes)
-        tokenizer = read_tokenizer(run.tokenizer_path)
-    else:
-        encoder = BertEncoder.from_pretrained(path, **changes)
-        tokenizer = checkpoint_tokenizer(path if path.is_dir() else path.parent)
-    check_size(encoder, tokenizer, path)
+    encoder, tokenizer = open_bert(
+        source,
+        lambda model, path: _with_changes(model.encoder, path, changes),
+        lambda path: BertEncoder.from_pretrained(path, **changes),
+    )
     return EncoderAndTokenizer(encoder, tokenizer)
 
 

@@ -55,6 +55,19 @@ def add_flags(group, options: dict[str, Option]) -> None:
         )
 
 
+def default_values(*tables: dict[str, Option]) -> dict:
+    """What options stand at that nobody gave.
+
+    Args:
+        *tables: name -> Option.
+
+    Example:
+    >>> default_values({"units": Option(int, 9, "width")}, {"fast": Option(bool, False, "hurry")})
+    {'units': 9, 'fast': False}
+    """
+    return {name: option.default for table in tables for name, option in table.items()}
+
+
 def check_options(options, *tables: dict[str, Option]) -> None:
     """Looks whether options are there if they are required, and within their bounds.
 
@@ -80,13 +93,14 @@ def check_options(options, *tables: dict[str, Option]) -> None:
                 _check_number(flag, number, option)
 
 
-def parse_options(parser, argv: list[str] | None = None):
+def parse_options(parser, argv: list[str] | None = None, recipes: pathlib.Path | None = None):
     """The options of a program: flags beat `--config FILE.json`, which beats defaults.
 
     Args:
         parser: the program's `argparse.ArgumentParser`; gains the flag `--config`. Flags have
             to be written in full.
         argv: what follows the program's name; None for that of the process.
+        recipes: folder of JSON files that `--config` knows by name; None for none.
 
     Returns:
         The namespace of options, without `config`.
@@ -103,14 +117,15 @@ def parse_options(parser, argv: list[str] | None = None):
     Namespace(steps=3)
     """
     parser.allow_abbrev = False
+    known = {path.stem: path for path in sorted(recipes.glob("*.json"))} if recipes else {}
+    about = f"options from a JSON object{_recipe_names(known)}; flags beat it"
     first = type(parser)(prog=parser.prog, add_help=False, allow_abbrev=False)
     for each in (first, parser):
-        each.add_argument(
-            "--config", metavar="FILE.json", help="options from a JSON object; flags beat it"
-        )
+        each.add_argument("--config", metavar="FILE.json", help=about)
     path = first.parse_known_args(argv)[0].config
     if path is not None:
         flags = {a.dest: a for a in parser._actions if a.option_strings}
+        path = str(known.get(path, path))
         given = read_config(path, {k: a for k, a in flags.items() if k not in ("help", "config")})
         for dest in given:
             flags[dest].required = False
@@ -118,6 +133,10 @@ def parse_options(parser, argv: list[str] | None = None):
     options = parser.parse_intermixed_args(argv)
     del options.config
     return options
+
+
+def _recipe_names(recipes: dict) -> str:
+    return f", or a recipe: {', '.join(recipes)}" if recipes else ""
 
 
 def read_config(path: str, flags: dict) -> dict:

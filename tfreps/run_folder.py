@@ -86,7 +86,12 @@ class RunFolder:
 
     @classmethod
     def begin(
-        cls, path: str | os.PathLike, program: str, options: dict, free: Iterable[str] = ()
+        cls,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        free: Iterable[str] = (),
+        defaults: dict | None = None,
     ) -> "RunFolder | None":
         """The run to go on with, or None where `create` is to make one; changes nothing.
 
@@ -95,6 +100,7 @@ class RunFolder:
             program: whose run it has to be.
             options: what the program was given, `resume` and `overwrite` (bool) among it.
             free: names of options that may have changed since.
+            defaults: what an option stands at that the program did not have when the run began.
 
         Raises:
             ValueError: the folder is not free, another option has changed, or what `open` raises.
@@ -103,8 +109,9 @@ class RunFolder:
             cls.check_free(path, options["overwrite"])
             return None
         run, now = cls.open(path, program), as_json(options)
+        before = {**as_json(defaults or {}), **run.options}
         fixed = sorted(set(now) - {"resume", "overwrite", "run", *free})
-        changed = [name for name in fixed if run.options.get(name) != now[name]]
+        changed = [name for name in fixed if before.get(name) != now[name]]
         if changed:
             raise ValueError(
                 f"{path} was begun with other options: {', '.join(changed)}. Resume with the "

@@ -1,4 +1,4 @@
-"""LinearWarmup: a learning rate that rises, and then falls to nothing or stays."""
+"""Learning rates: one that rises and then falls or stays, and one that can be cut in mid-run."""
 
 import keras
 import tensorflow as tf
@@ -62,3 +62,55 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
     def get_config(self):
         names = "learning_rate", "total_steps", "warmup_steps"
         return {name: getattr(self, name) for name in names}
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class CutRate(keras.optimizers.schedules.LearningRateSchedule):
+    """Another learning rate times a factor that can be changed while a model trains.
+
+        rate(step) = factor * learning_rate(step)
+
+    `keras.callbacks.ReduceLROnPlateau` sets a number, and so does nothing to a schedule or to a
+    group of variables with a rate of its own.
+
+    Args:
+        learning_rate: float, or a Keras schedule.
+        factor: float or scalar `tf.Variable`, which several rates may share.
+
+    Attributes:
+        factor: `tf.Variable`.
+
+    Call arguments:
+        step: int, scalar, from 0.
+
+    Returns:
+        float32 scalar.
+
+    Example:
+    >>> schedule = CutRate(1e-2)
+    >>> _ = schedule.factor.assign(0.5)
+    >>> round(float(schedule(0)), 4)
+    0.005
+    """
+
+    def __init__(self, learning_rate, factor=1.0):
+        self.learning_rate = learning_rate
+        is_variable = isinstance(factor, tf.Variable)
+        self.factor = factor if is_variable else tf.Variable(factor, trainable=False)
+
+    def __call__(self, step):
+        rate = self.learning_rate
+        return self.factor * (rate(step) if callable(rate) else rate)
+
+    def get_config(self):
+        rate = self.learning_rate
+        if callable(rate):
+            rate = keras.saving.serialize_keras_object(rate)
+        return {"learning_rate": rate, "factor": float(self.factor)}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        rate = config["learning_rate"]
+        if isinstance(rate, dict):
+            rate = keras.saving.deserialize_keras_object(rate)
+        return cls(rate, config["factor"])

@@ -25,7 +25,13 @@ from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.models.presets import BERT
 from tfreps.pretrained_bert import load_pretrainer
-from tfreps.program_options import Option, add_flags, check_options, parse_options
+from tfreps.program_options import (
+    Option,
+    add_flags,
+    check_options,
+    default_values,
+    parse_options,
+)
 from tfreps.run_folder import RunFolder
 from tfreps.schedules import LinearWarmup
 from tfreps.text.bert_tokens import (
@@ -103,7 +109,8 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_options(options, *TABLES.values())
     may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
-    run = RunFolder.begin(options.run, PROGRAM, vars(options), may_change)
+    defaults = default_values(*TABLES.values())
+    run = RunFolder.begin(options.run, PROGRAM, vars(options), may_change, defaults)
     fitting.prepare(options)
     if options.deterministic:
         tf.config.experimental.enable_op_determinism()

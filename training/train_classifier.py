@@ -11,11 +11,13 @@ tfreps export.
 """
 
 import argparse
+import pathlib
 import types
 
 from tfreps import encoders, fitting, inputs, plots
 from tfreps.data import (
     SequenceBatches,
+    TextCuts,
     class_counts,
     describe_classes,
     read_labelled,
@@ -24,7 +26,13 @@ from tfreps.data import (
 from tfreps.evaluation import check_names, evaluate_classifier
 from tfreps.models import Classifier
 from tfreps.models.classifier import POOLINGS
-from tfreps.program_options import Option, add_flags, check_options, parse_options
+from tfreps.program_options import (
+    Option,
+    add_flags,
+    check_options,
+    default_values,
+    parse_options,
+)
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
 from tfreps.text import TagSet
@@ -33,6 +41,8 @@ from tfreps.text.tokenizers import TOKENIZERS
 from tfreps.text_model import TextModel
 
 PROGRAM = "train-classifier"
+RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
+FIGURES = "accuracy", "auc", "loss"
 FORMATS = "tab", "csv", "tsv", "json", "folders"
 
 DATA = {
@@ -62,11 +72,18 @@ DATA = {
         at_least=1,
     ),
     "too_long": Option(str, None, "what becomes of longer texts (cut)", TOO_LONG),
+    "cut_share": Option(
+        float, 0.0, "of training texts, in each epoch others, that lose a side at a mark (0)",
+        at_least=0, below=1,
+    ),
 }  # fmt: skip
 HEAD = {
     "pooling": Option(str, None, "(the encoder's own, or mean)", POOLINGS),
     "hidden_units": Option(int, None, "of a layer between pooling and labels", at_least=1),
     "balance": Option(bool, False, "weigh labels against their frequency"),
+    "best_by": Option(
+        str, "accuracy", "dev figure of the best weights; auc: of two labels (accuracy)", FIGURES
+    ),
 }
 TABLES = {
     "data": DATA,
@@ -75,16 +92,19 @@ TABLES = {
     "labels": HEAD,
     "training": fitting.OPTIONS,
 }
-MAY_CHANGE = {"minutes", "epochs", "checkpoint_every", "test", "test_vectors"}
 OWN_POOLING = "cnn", "slstm"  # encoders whose `pooled_output` is what classifiers read
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
     inputs.check(options)
+    fitting.check(options)
     settle(options)
-    run = RunFolder.begin(options.run, PROGRAM, vars(options), MAY_CHANGE)
+    defaults = default_values(*TABLES.values())
+    run = RunFolder.begin(
+        options.run, PROGRAM, vars(options), fitting.may_change(options), defaults
+    )
     fitting.prepare(options)
 
     bert = inputs.read_bert(options, pooler=options.pooling == "pooled")
@@ -93,6 +113,8 @@ def main(argv=None):
     label_set = TagSet.from_sequences([labels], source="--train", word="label")
     for part in data.values():
         check_names(label_set.names, part.texts)
+    if options.best_by == "auc" and len(label_set) != 2:
+        raise ValueError(f"--best-by auc is for two labels; the texts have {len(label_set)}.")
     print(describe_classes(labels))
     elmo = inputs.read_elmo(options)
     features = inputs.make_features(options, data["train"].tokens, elmo, bert, words=False)
@@ -103,7 +125,7 @@ def main(argv=None):
     inputs.keep(run, features)
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, batches["train"], data["train"].num_cut)
-    best = fitting.fit(model, batches["train"], batches.get("dev"), run, "accuracy", options)
+    best = fitting.fit(model, batches["train"], batches.get("dev"), run, options.best_by, options)
 
     trained = TextModel.open(run.path)
     measured = measure(trained, data)
@@ -130,6 +152,8 @@ def settle(options):
     inputs.settle(options)
     if options.encoder == "bert" and options.tokens is not None:
         raise ValueError("--tokens goes unseen: --encoder bert brings its own along.")
+    if options.cut_share and options.train_vectors:
+        raise ValueError("--cut-share cuts texts, and --train-vectors are of whole ones.")
     if options.tokens is None:
         options.tokens = "bert" if options.encoder == "bert" else "words"
 
@@ -184,9 +208,17 @@ def make_batches(options, data, part, features, label_set):
             counts = class_counts(labels)
             each = len(labels) / len(counts)
             order["sentence_weights"] = [each / counts[label] for label in labels]
+        if options.cut_share:
+            order["cuts"] = make_cuts(options, data[part].tokens)
     order |= {"max_length": options.max_length, **data[part].stored}  # a BERT's are cut already
     tokens = data[part].tokens
     return SequenceBatches(tokens, label_set.ids(labels), features, options.batch_tokens, **order)
+
+
+def make_cuts(options, tokens):
+    """What is left out of training texts; never the start and separator of a BERT."""
+    ends = 1 if options.encoder == "bert" else 0
+    return TextCuts(tokens, options.cut_share, options.seed, options.max_length, ends)
 
 
 def make_model(options, features, label_set, elmo, stored, bert):

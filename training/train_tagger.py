@@ -10,12 +10,19 @@ Named entities in any scheme, or with --scheme none parts of speech. Killed? The
 """
 
 import argparse
+import pathlib
 
 from tfreps import encoders, fitting, inputs, plots
 from tfreps.data import SequenceBatches, read_tagged
 from tfreps.evaluation import check_names, evaluate_tagger
 from tfreps.models import Tagger
-from tfreps.program_options import Option, add_flags, check_options, parse_options
+from tfreps.program_options import (
+    Option,
+    add_flags,
+    check_options,
+    default_values,
+    parse_options,
+)
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
 from tfreps.text import TagSet, tags
@@ -23,6 +30,7 @@ from tfreps.text.tokenizers import TOKENIZERS
 from tfreps.text_model import TextModel
 
 PROGRAM = "train-tagger"
+RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"
 
 DATA = {
@@ -51,16 +59,19 @@ TABLES = {
     "tags": HEAD,
     "training": fitting.OPTIONS,
 }
-MAY_CHANGE = {"minutes", "epochs", "checkpoint_every", "test", "test_vectors"}
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
     inputs.check(options)
+    fitting.check(options)
     inputs.settle(options)
     scheme = None if options.scheme == "none" else options.scheme
-    run = RunFolder.begin(options.run, PROGRAM, vars(options), MAY_CHANGE)
+    defaults = default_values(*TABLES.values())
+    run = RunFolder.begin(
+        options.run, PROGRAM, vars(options), fitting.may_change(options), defaults
+    )
     fitting.prepare(options)
 
     data = {part: read(options, part) for part in ("train", "dev", "test")}

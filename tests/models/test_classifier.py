@@ -9,6 +9,7 @@ from tests.models.toy import labelled
 from tfreps.models import BiLSTMEncoder, Classifier, TextCNN, TokenEmbedder, WindowEncoder
 
 LABELS = ["without", "with"]
+LOGS = ["accuracy", "auc", "loss", "val_accuracy", "val_auc", "val_loss"]
 IDS = np.array([[1, 2, 3], [4, 0, 0], [0, 0, 0]], "int32")
 
 
@@ -26,13 +27,17 @@ def test_learns_saves_and_loads(pooling, tmp_path):
     model.compile(keras.optimizers.Adam(0.02))
     data = labelled(512)
     history = model.fit(data, validation_data=labelled(64, seed=1), epochs=12, verbose=0).history
-    assert sorted(history) == ["accuracy", "loss", "val_accuracy", "val_loss"]
+    assert sorted(history) == LOGS
     assert history["val_accuracy"][-1] > 0.92
     out = model.predict(data, verbose=0)
     assert out["labels"].dtype == "int32" and out["probabilities"].dtype == "float32"
     y = np.concatenate([labels for _, labels in data])
     measured = model.evaluate(data, verbose=0, return_dict=True)["accuracy"]
     assert measured == pytest.approx((out["labels"] == y).mean())
+    auc = model.evaluate(data, verbose=0, return_dict=True)["auc"]
+    shares = out["probabilities"][:, 1]
+    won = np.mean(shares[y == 1][:, None] > shares[y == 0])  # of all pairs
+    assert auc == pytest.approx(won, abs=1e-3)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras").predict(data, verbose=0)
     for name in out:

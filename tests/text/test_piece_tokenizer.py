@@ -3,7 +3,7 @@
 import pytest
 
 from tfreps.text.bert_tokens import WordPieceTokenizer
-from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object, read_pieces
+from tfreps.text.piece_tokenizer import read_json_object, read_pieces
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TOKENIZER = WordPieceTokenizer(["a", *SPECIALS, "##b", "[unused1]"])
@@ -116,13 +116,3 @@ def test_json_objects(tmp_path):
             read_json_object(write(path, data), "it")
     with pytest.raises(ValueError, match="Cannot read it .*nowhere"):
         read_json_object(tmp_path / "nowhere", "it")
-
-
-def test_the_base_cuts_nothing():
-    class Bare(PieceTokenizer):
-        SPECIAL_TOKENS = tuple(SPECIALS)
-
-    with pytest.raises(NotImplementedError):
-        Bare(SPECIALS).ids("a")
-    with pytest.raises(NotImplementedError):
-        Bare(SPECIALS)(["a"])

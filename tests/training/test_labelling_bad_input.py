@@ -326,3 +326,21 @@ def test_resuming_on_changed_data(files, tmp_path, capsys):
     files("a", GOOD + "\n" + GOOD)
     assert "begun with other data" in refused(capsys, *line, "--resume")
     assert json.loads((tmp_path / "run" / "results.json").read_text())["training"]["tokens"] == 3
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--best-by", "auc"], "--best-by auc is for two labels; the texts have 3"),
+        (["--decay", "0.9", "--warmup-steps", "2"], "--decay goes alone"),
+        (["--decay", "0.9", "--schedule", "linear"], "--decay goes alone"),
+        (["--cut-share", "0.1", "--train-vectors", "x", "--test-vectors", "y"], "of whole ones"),
+        (["--cut-share", "1.5"], "--cut-share must be at least 0 and below 1"),
+        (["--plateau-decay", "0"], "--plateau-decay must be above 0"),
+    ],
+)
+def test_recipes_that_make_no_sense(files, tmp_path, capsys, flags, message):
+    train = files("train.tsv", TEXTS + "fair\tsome food\nfair\tfood\n")
+    test = files("test.tsv", TEXTS)
+    words = ["--train", train, "--test", test, *TINY, *flags]
+    assert message in refuse(capsys, tmp_path, "train-classifier", *words)

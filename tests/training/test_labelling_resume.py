@@ -31,10 +31,12 @@ callbacks.EpochLog.on_train_batch_end = dies
 sys.exit(main(sys.argv[2:]))
 """
 # Dropout, a decaying rate, a group of its own, patience: all that has a state.
-MORE = ["--epochs", "3", "--checkpoint-every", "4", "--decay", "0.9", "--dropout", "0.3"]
+MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
 MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learning-rate", "0.02"]
-TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", *MORE]
+TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
 CLASSIFIER = ["--encoder", "cnn", "--filters", "8", "--embedding-dim", "8", *MORE]
+CLASSIFIER += ["--best-by", "auc", "--plateau-decay", "0.5", "--cut-share", "0.5", "--l2", "0.001"]
+CLASSIFIER += ["--warmup-steps", "5"]
 
 
 def train(program, files, flags, run, *more, when=0, code=0):

@@ -101,6 +101,22 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
     assert "accuracy 1.0000, AUC 1.0000" in ask(*line)
 
 
+def test_the_ingredients_of_a_recipe(labelled, tmp_path):
+    """Best by AUC, rates that rise and are cut, sides that are cut off, L2: all are at work."""
+    more = ["--best-by", "auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
+    more += ["--cut-share", "0.3", "--epochs", "6", "--learning-rate", "0.04"]
+    run = train_classifier(labelled, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    best, lines = results(run)["best"], labelling.history(run)
+    found = [line["auc"] for line in lines if line["run"] == "validation"]
+    assert best["auc"] == max(found) == pytest.approx(results(run)["dev"]["auc"], abs=1e-3)
+    rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
+    cuts, expected = 0, []
+    for number, auc in enumerate(found):  # written before the cut
+        expected.append(0.04 * 0.5**cuts)
+        cuts += auc <= max(found[:number], default=-1)
+    assert rates == pytest.approx(expected) and best.get("cuts", 0) == cuts
+
+
 @pytest.mark.slow
 def test_balanced_weights(tmp_path, capsys):
     """Texts that say nothing: what is learned is how often a label comes, weights included."""

@@ -9,6 +9,7 @@ _HOMES = {
     "MaskedLMBatches": "masked_lm",
     "SequenceBatches": "sequence_batches",
     "TaggedSentence": "tagged",
+    "TextCuts": "text_cuts",
     "TokenDocuments": "token_documents",
     "class_counts": "splits",
     "count_corpus": "corpus_counts",

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfreps.data.length_plan import LengthPlan, PlannedBatch
 from tfreps.data.sentence_vectors import SentenceVectors
 from tfreps.data.sequence_targets import TokenValues, make_targets
+from tfreps.data.text_cuts import TextCuts
 from tfreps.data.token_rows import TokenRows
 
 _PREFETCH = 8
@@ -55,6 +56,8 @@ class SequenceBatches:
         vector_numbers: the number of each sentence in that file; by default its place.
         extra: None, or name -> for each sentence an array of one value, or row, per token:
             int32, float32 or bool `[B, T, ...]` under that name, 0 on padding.
+        cuts: `TextCuts` of these sentences, with the same `max_length`, whose gaps are left out;
+            None for none. Batches are as for whole sentences, and `num_tokens` counts these.
 
     Attributes:
         num_sentences: int.
@@ -100,6 +103,7 @@ class SequenceBatches:
         vectors: str | os.PathLike | None = None,
         vector_numbers: Sequence[int] | None = None,
         extra: dict[str, Sequence] | None = None,
+        cuts: TextCuts | None = None,
     ):
         sizes = {"max_tokens": max_tokens, "max_rows": max_rows, "max_length": max_length}
         _check_sizes(length_multiple=length_multiple, **sizes)
@@ -123,9 +127,12 @@ class SequenceBatches:
         for name in {*self._rows.specs(), "vectors"}.intersection(self._extra):
             raise ValueError(f"`extra` must not be called {name!r}, as another feature is.")
         self._vectors = None
+        if cuts is not None and vectors is not None:
+            raise ValueError("`cuts` leaves tokens out, and `vectors` are of whole sentences.")
         if vectors is not None:
             numbers = range(len(tokens)) if vector_numbers is None else vector_numbers
             self._vectors = SentenceVectors(vectors, numbers, lengths, cut_lengths)
+        self._cuts = cuts
         stored = self._vectors
         self.vector_shape = (0, 0) if stored is None else (stored.num_layers, stored.dim)
         self._plan = LengthPlan(cut_lengths, max_tokens, max_rows, length_multiple, shuffle, seed)
@@ -184,17 +191,19 @@ class SequenceBatches:
         try:
             last = None if epochs is None else epoch + epochs
             while last is None or epoch < last:
+                gaps = None if self._cuts is None else self._cuts.gaps(epoch)
                 for batch in self._plan.batches(epoch)[first_batch:]:
-                    yield self._element(batch, file)
+                    yield self._element(batch, file, gaps)
                 epoch, first_batch = epoch + 1, 0
         finally:
             if file is not None:
                 file.close()
 
-    def _element(self, batch: PlannedBatch, file):
+    def _element(self, batch: PlannedBatch, file, gaps: np.ndarray | None):
         sentences, length = batch
-        element = self._rows.batch(sentences, length)
-        places = self._rows.places(sentences, length)
+        gaps = None if gaps is None else gaps[sentences]
+        element = self._rows.batch(sentences, length, gaps)
+        places = self._rows.places(sentences, length, gaps)
         for name, values in self._extra.items():
             element[name] = values.batch(sentences, *places)
         if self._vectors is not None:

@@ -62,18 +62,26 @@ class TokenRows:
             for name, table in self._tables.items()
         }
 
-    def batch(self, sentences: np.ndarray, length: int) -> dict[str, np.ndarray]:
+    def batch(
+        self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
         """The features of some sentences, `[B, T, ...]`, T being `length`."""
-        places, real = self.places(sentences, length)
+        places, real = self.places(sentences, length, gaps)
         rows = np.where(real, self._rows[places], 0)  # [B, T]
         return {name: table[rows] for name, table in self._tables.items()}
 
-    def places(self, sentences: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+    def places(
+        self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Where the tokens of a batch are among all tokens: int64 and bool `[B, T]`.
 
-        The second says which of them are real; the others have some place.
+        The second says which of them are real; the others have some place. `gaps`, int64
+        `[B, 2]`, are the first token that is left out of each sentence, and how many are.
         """
-        position = np.arange(length)
+        position = np.arange(length)  # [T]
+        if gaps is not None:
+            first, size = gaps[:, :1], gaps[:, 1:]
+            position = position + np.where(position >= first, size, 0)  # [B, T]
         real = position < self.lengths[sentences][:, None]
         places = self._starts[sentences][:, None] + position
         return np.minimum(places, len(self._rows) - 1), real

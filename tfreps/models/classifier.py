@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.pooling import METHODS, Pooling
 from tfreps.layers.products import product
+from tfreps.metrics import AreaUnderCurve
 
 POOLINGS = *METHODS, "pooled"
 PARTS = "encoder", "window"
@@ -44,7 +45,8 @@ class Classifier(keras.Model):
         `labels` int32 `[B]`, the likeliest, and `probabilities`.
 
     Training: elements are `(features, labels int [B])`, or with weights `[B]` as a third. Logs
-    `loss` and `accuracy`, which counts texts of weight 0 not at all and others alike.
+    `loss` and `accuracy`, and between two labels `auc`, that of the second; both count texts of
+    weight 0 not at all and others alike.
 
     Masking: padding has no influence; a text without tokens is judged by the biases.
 
@@ -102,6 +104,7 @@ class Classifier(keras.Model):
         self.built = True
         # Metrics.
         self.accuracy = keras.metrics.Mean(name="accuracy")
+        self.auc = AreaUnderCurve(name="auc") if len(self.labels) == 2 else None
 
     def call(self, features, training=False):
         encoded = self.encoder(features, training=training)
@@ -135,6 +138,9 @@ class Classifier(keras.Model):
         if sample_weight is not None:
             sample_weight = tf.cast(tf.reshape(sample_weight, [-1]) > 0, "float32")
         self.accuracy.update_state(right, sample_weight=sample_weight)
+        if self.auc is not None:
+            scores = y_pred["logits"][:, 1] - y_pred["logits"][:, 0]
+            self.auc.update_state(y, scores, sample_weight=sample_weight)
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data):

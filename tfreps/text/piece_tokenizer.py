@@ -1,5 +1,6 @@
 """PieceTokenizer: what BERT's tokenisers have in common: vocabulary, special ids, packing."""
 
+import abc
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ SPECIALS = "padding", "unknown", "start", "separator", "mask"
 TOO_LONG = "refuse", "cut"
 
 
-class PieceTokenizer:
+class PieceTokenizer(abc.ABC):
     """Pieces and their ids, which are their places in the vocabulary. A base class.
 
     Subclasses have `SPECIAL_TOKENS`, the names of padding, unknown piece, start, separator and
@@ -51,9 +52,9 @@ class PieceTokenizer:
         """Whether a piece of the vocabulary is a special token."""
         return token in self.SPECIAL_TOKENS
 
+    @abc.abstractmethod
     def tokenize(self, text: str) -> list[str]:
         """Cuts a text into pieces, without start and separator."""
-        raise NotImplementedError
 
     def ids(self, text: str) -> list[int]:
         """The ids of the pieces of a text, without start and separator."""
@@ -86,8 +87,9 @@ class PieceTokenizer:
             self._graphs[core_ops] = self.make_graph(core_ops)
         return self._graphs[core_ops]
 
+    @abc.abstractmethod
     def make_graph(self, core_ops: bool):
-        raise NotImplementedError
+        """The `tf.Module` that a call needs: texts `[B]` to ragged int32 ids `[B, None]`."""
 
     def pack(
         self,
