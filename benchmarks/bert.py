@@ -5,11 +5,17 @@
     python -m benchmarks.bert --torch-python peers/bin/python \\
         --keras-hub-python keras-hub/bin/python
 
-Random weights in the published shapes, 128 tokens a text without padding. Each row runs in a
-process of its own; each peer works in a process beside it, in turns of a few batches, so that
-whatever else the machine does slows both: the ratio of the medians is the figure that counts.
-Transformers has the number of threads that suits it. Training is masked-LM steps with Adam, 20 of
-128 tokens masked, without the second task.
+Random weights in the published shapes. Each row runs in a process of its own; each peer works in
+a process beside it, in turns of a few batches, so that whatever else the machine does slows both:
+the ratio of the medians is the figure that counts. Transformers has the number of threads that
+suits it.
+
+Encoding and training have 128 tokens a text without padding; training is masked-LM steps with
+Adam, 20 of 128 tokens masked, without the second task. Fine-tuning trains a classifier of two
+labels on the first 3 blocks, with texts as long as those of hotel_reviews: ours in the batches of
+`tfreps train-classifier`, a peer's in batches of 32 as they come, padded to their longest; padding
+does not count as tokens. Cutting is into the pieces of WordPiece, inside tf.data, of the standard
+library's help topics; its peer is tensorflow-text's FastBertTokenizer in the same process.
 """
 
 import json
@@ -17,7 +23,8 @@ import statistics
 import sys
 
 from benchmarks import rows
-from benchmarks.in_turns import in_turns
+from benchmarks.in_turns import in_turns, seconds
+from benchmarks.review_lengths import random_texts
 
 SHAPES = {
     "base": {"vocabulary_size": 30522, "units": 768, "num_layers": 12, "num_heads": 12},
@@ -33,6 +40,9 @@ ROWS = {
     "articles-8x128-bfloat16": ("encode", "articles", 8, "mixed_bfloat16", None),
     "mlm-32x128-float32": ("train", "articles", 32, "float32", (1.5, "faster")),
     "mlm-32x128-bfloat16": ("train", "articles", 32, "mixed_bfloat16", None),
+    "reviews-float32": ("tune", "articles", 160, "float32", (3, "faster")),
+    "reviews-bfloat16": ("tune", "articles", 160, "mixed_bfloat16", None),
+    "wordpiece": ("cut", "base", 4000, "float32", (1, "tensorflow_text")),
 }
 
 
@@ -43,19 +53,29 @@ def main(argv=None):
 def measure(name, repeats, torch_python=None, keras_hub_python=None):
     """One row: medians over batches, ours and each peer's in turns."""
     task, shape, texts, precision, goal = ROWS[name]
-    call = {"encode": make_encode, "train": make_train}[task](SHAPES[shape], texts, precision)
     result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
+    if task == "cut":
+        call, tokens, peer_call = make_cut(SHAPES[shape]["vocabulary_size"], texts)
+        both = [(seconds(call), seconds(peer_call)) for _ in range(repeats + 2)][2:]
+        return with_figures(result, tokens, *zip(*both, strict=True), "tensorflow_text")
+    make = {"encode": make_encode, "train": make_train, "tune": make_tune}[task]
+    call, tokens = make(SHAPES[shape], texts, precision)
     pythons = {"transformers": torch_python, "keras_hub": keras_hub_python}
     for peer in [name for name, python in pythons.items() if python] or [None]:
         command = None
         if peer:
             sizes = json.dumps(SHAPES[shape])
             command = [pythons[peer], "-m", f"benchmarks.peer_{peer}", task, sizes, str(texts)]
-        ours, theirs = in_turns(call, repeats, command)
-        result["tokens_per_second"] = texts * LENGTH / statistics.median(ours)
-        if peer:
-            result["peers"][peer] = texts * LENGTH / statistics.median(theirs)
-            result["ratios"][peer] = statistics.median(theirs) / statistics.median(ours)
+        with_figures(result, tokens, *in_turns(call, repeats, command), peer)
+    return result
+
+
+def with_figures(result, tokens, ours, theirs, peer):
+    """The result with the tokens per second of both, from the seconds of as many calls of each."""
+    result["tokens_per_second"] = tokens / statistics.median(ours)
+    if peer:
+        result["peers"][peer] = tokens / statistics.median(theirs)
+        result["ratios"][peer] = statistics.median(theirs) / statistics.median(ours)
     return result
 
 
@@ -70,7 +90,7 @@ def make_encode(shape, texts, precision):
     ids = np.random.default_rng(0).integers(5, 30000, [texts, LENGTH])
     encode = tf.function(lambda ids: encoder({"token_ids": ids})["sequence_output"])
     ids = tf.constant(ids, "int32")
-    return lambda: encode(ids).numpy()
+    return lambda: encode(ids).numpy(), texts * LENGTH
 
 
 def make_train(shape, texts, precision):
@@ -89,7 +109,70 @@ def make_train(shape, texts, precision):
     features = {"token_ids": ids, "masked_positions": places.astype("int32")}
     features["masked_ids"] = np.take_along_axis(ids, places, 1)
     features["masked_weights"] = np.ones(places.shape, "float32")
-    return lambda: model.train_on_batch(features)
+    return lambda: model.train_on_batch(features), texts * LENGTH
+
+
+def make_tune(shape, texts, precision):
+    """A call that fine-tunes a classifier on all batches of some reviews once."""
+    import keras
+    import tensorflow as tf
+
+    from tfreps.data import SequenceBatches
+    from tfreps.models import BertEncoder, Classifier
+
+    keras.config.set_dtype_policy(precision)
+    bert = BertEncoder(**{**shape, "num_layers": min(shape["num_layers"], 3)}, pooler=False)
+    model = Classifier(bert, ["bad", "good"], pooling="mean_max")
+    model.compile(keras.optimizers.Adam(1e-4))
+    tokens = [list(map(str, text)) for text in random_texts(texts, shape["vocabulary_size"])]
+    labels = [number % 2 for number in range(texts)]
+
+    def ids(pieces):
+        numbers = tf.strings.to_number(tf.where(pieces == "", "0", pieces), tf.int32)
+        return {"token_ids": numbers}
+
+    batches = SequenceBatches(tokens, labels, ids, 2048, max_rows=32, shuffle=True)
+    elements = list(batches.dataset())
+
+    def train():
+        for element in elements:
+            model.train_on_batch(*element)
+
+    return train, batches.num_tokens
+
+
+def make_cut(size, texts):
+    """A call that cuts texts with our WordPiece, how many pieces, and a call of tensorflow-text."""
+    import collections
+
+    import tensorflow as tf
+    import tensorflow_text
+
+    from tfreps.text.bert_tokens import WordPieceTokenizer
+
+    lines = [line.strip() for line in prose() if line.strip()][:texts]
+    words = collections.Counter(word for line in lines for word in line.lower().split())
+    characters = sorted({c for line in lines for c in line.lower() if not c.isspace()})
+    pieces = [*WordPieceTokenizer.SPECIAL_TOKENS, *characters, *(f"##{c}" for c in characters)]
+    pieces = list(dict.fromkeys([*pieces, *(word for word, _ in words.most_common(size))]))
+    ours = WordPieceTokenizer(pieces[:size])
+    theirs = tensorflow_text.FastBertTokenizer(
+        ours.vocabulary, lower_case_nfd_strip_accents=True, token_out_type=tf.int32
+    )
+
+    def reader(cut):
+        dataset = tf.data.Dataset.from_tensor_slices(lines).batch(64).map(cut)
+        return lambda: [ids.flat_values.shape[0] for ids in dataset]
+
+    call = reader(ours.graph(core_ops=False))
+    return call, sum(call()), reader(theirs.tokenize)
+
+
+def prose():
+    """Lines of English: what `help()` says about each topic of Python."""
+    from pydoc_data.topics import topics
+
+    return [line for name in sorted(topics) for line in topics[name].splitlines()]
 
 
 def print_table(results):

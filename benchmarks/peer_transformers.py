@@ -9,6 +9,7 @@ import json
 import sys
 
 from benchmarks.peer_loop import answer
+from benchmarks.review_lengths import padded_batches, random_texts
 
 LENGTH, MASKED = 128, 20
 
@@ -22,17 +23,22 @@ def main(argv=None):
 def prepare(task, shape, texts):
     """The call to time, and what sets the number of threads."""
     import torch
-    from transformers import BertConfig, BertForMaskedLM, BertModel
+    from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
 
     torch.manual_seed(0)
+    is_tune = task == "tune"
     config = BertConfig(
         vocab_size=shape["vocabulary_size"],
         hidden_size=shape["units"],
-        num_hidden_layers=shape["num_layers"],
+        num_hidden_layers=min(shape["num_layers"], 3) if is_tune else shape["num_layers"],
         num_attention_heads=shape["num_heads"],
         intermediate_size=4 * shape["units"],
         attn_implementation="sdpa",
     )
+    if is_tune:
+        return make_tune(
+            BertForSequenceClassification(config).train(), texts
+        ), torch.set_num_threads
     ids = torch.randint(5, 30000, (texts, LENGTH))
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if task == "encode":
@@ -54,6 +60,23 @@ def prepare(task, shape, texts):
         optimizer.step()
 
     return train, torch.set_num_threads
+
+
+def make_tune(model, texts):
+    """A call that trains on all batches of some reviews once."""
+    import torch
+
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
+    batches = [torch.tensor(ids) for ids in padded_batches(random_texts(texts, 30000))]
+
+    def train():
+        for ids in batches:
+            optimizer.zero_grad()
+            labels = torch.arange(len(ids)) % 2
+            model(input_ids=ids, attention_mask=(ids > 0).long(), labels=labels).loss.backward()
+            optimizer.step()
+
+    return train
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from benchmarks import bert
+from benchmarks.review_lengths import random_texts
 
 TINY = {"vocabulary_size": 30001, "units": 4, "num_layers": 1, "num_heads": 2}
 
@@ -18,7 +19,18 @@ def small(monkeypatch):
 @pytest.mark.parametrize("name", bert.ROWS)
 def test_measures_a_row(small, name):
     result = bert.measure(name, 1)
-    assert result["row"] == name and result["tokens_per_second"] > 0 and result["ratios"] == {}
+    assert result["row"] == name and result["tokens_per_second"] > 0
+    assert sorted(result["ratios"]) == (["tensorflow_text"] if name == "wordpiece" else [])
+
+
+def test_reviews_count_without_their_padding(small):
+    _, tokens = bert.make_tune(TINY, 8, "float32")
+    assert tokens == sum(map(len, random_texts(8)))
+
+
+def test_pieces_are_those_of_the_peer_on_plain_text(small):
+    call, tokens, peer = bert.make_cut(500, 200)
+    assert call() == peer() and sum(call()) == tokens > 1000
 
 
 def test_ratios_are_of_medians(small, monkeypatch, capsys):
