@@ -19,6 +19,8 @@ every_class = pytest.mark.parametrize(
     [pytest.param(n, marks=pytest.mark.slow if "," in n else ()) for n in CATALOGUE],
 )
 
+QUANTISED = keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding
+
 
 def flat(outputs):
     return [np.asarray(output) for output in tf.nest.flatten(outputs)]
@@ -83,6 +85,27 @@ def test_saves_and_loads(name, tmp_path):
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert_equal_outputs(loaded(*arguments), model(*arguments), atol=0, rtol=0)
     assert_equal_outputs(loaded(*arguments), entry.call(layer, entry.arrays()), atol=1e-6)
+
+
+@every_class
+def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
+    """To the bit: int8 kernels and their scales are kept as they are."""
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    parts = [part for part in layer._flatten_layers() if type(part) in QUANTISED]
+    if not parts:
+        return  # nothing that Keras can quantise
+    randomise(layer)
+    exact = entry.call(layer, entry.arrays())
+    for part in parts:
+        part.quantize("int8")
+    model, arguments = layer, [*entry.arrays().values()]
+    if not isinstance(layer, keras.Model):
+        model, arguments = as_functional(entry, layer), [arguments]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert_equal_outputs(loaded(*arguments), model(*arguments), atol=0, rtol=0)
+    assert any((a != b).any() for a, b in zip(flat(exact), flat(model(*arguments)), strict=True))
 
 
 def as_functional(entry, layer):

@@ -120,7 +120,7 @@ def main(argv=None):
     batches = {"train": make_batches(options, model, tokenizer, "train")}
     if options.validation:
         batches["validation"] = make_batches(options, model, tokenizer, "validation")
-    steps = sum(batches["train"].num_batches(epoch) for epoch in range(options.epochs))
+    steps = options.epochs * batches["train"].num_batches()  # with pairs, a few more or fewer
     model.compile(make_optimizer(options, steps), jit_compile=False)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)

@@ -4,10 +4,11 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.products import dense_of_tokens
+from tfreps.layers.quantizable import Quantizable
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(Quantizable, keras.layers.Layer):
     """Scaled dot-product attention of a text to itself, with `H` heads of width `d = D / H`.
 
         q, k, v = split(x @ query_key_value_kernel + query_key_value_bias)      each [T, D]

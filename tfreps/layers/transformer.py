@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.attention import SelfAttention, attention_spec, kernel_initializer
 from tfreps.layers.products import dense_of_tokens
+from tfreps.layers.quantizable import Quantizable
 
 NORMALIZATIONS = "post", "pre"
 ACTIVATIONS = {
@@ -15,7 +16,7 @@ ACTIVATIONS = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TransformerBlock(keras.layers.Layer):
+class TransformerBlock(Quantizable, keras.layers.Layer):
     """One block of a Transformer encoder, as in BERT or with the layer norm first.
 
         feed_forward(x) = activation(x @ expand_kernel + expand_bias) @ contract_kernel

@@ -7,6 +7,7 @@ from tfreps.layers.attention import kernel_initializer
 from tfreps.layers.orthogonal_rows import table_initializer
 from tfreps.layers.pooling import Pooling
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
+from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.segment_embedding import SegmentEmbedding
 from tfreps.layers.table_rows import rows_of_distinct
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
@@ -22,7 +23,7 @@ OPTIONS = (
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertEncoder(keras.Model):
+class BertEncoder(Quantizable, keras.Model):
     """Reads token ids, and segment ids, with `num_layers` Transformer blocks.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))

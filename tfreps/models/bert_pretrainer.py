@@ -5,12 +5,13 @@ import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
 from tfreps.layers.products import dense_of_tokens
+from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.transformer import ACTIVATIONS, layer_norm
 from tfreps.metrics import Perplexity
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertPretrainer(keras.Model):
+class BertPretrainer(Quantizable, keras.Model):
     """BERT's two tasks over one encoder: a masked language model, and next sentences.
 
         h_m = sequence_output at the m-th masked position
@@ -157,7 +158,7 @@ class BertPretrainer(keras.Model):
     @classmethod
     def from_config(cls, config):
         encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+        return super().from_config({**config, "encoder": encoder})
 
     def _token_logits(self, x):
         units, size = self.encoder.units, self.encoder.vocabulary_size

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
+from tfreps.layers.quantizable import Quantizable
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
 from tfreps.text.splitting import split_tokens
 
@@ -14,7 +15,7 @@ findings , before the end of the year .".split()
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLM(keras.Model):
+class BiLM(Quantizable, keras.Model):
     """The network of a bidirectional language model, without its softmax.
 
         layer 0:  [token, token],  token = CharCNN(characters)  (or an embedding of the id)

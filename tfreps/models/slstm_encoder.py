@@ -2,6 +2,7 @@
 
 import keras
 
+from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.slstm import SLSTM
 
 # Options of SLSTM that the encoder has by the same names, in the order of its arguments.
@@ -22,7 +23,7 @@ SLSTM_OPTIONS = (
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SLSTMEncoder(keras.Model):
+class SLSTMEncoder(Quantizable, keras.Model):
     """Reads the embedded tokens in a fixed number of steps, all at once and with the sentence.
 
         words, sentence = SLSTM(project(embedder(features)))
@@ -132,4 +133,4 @@ class SLSTMEncoder(keras.Model):
     @classmethod
     def from_config(cls, config):
         embedder = keras.saving.deserialize_keras_object(config["embedder"])
-        return cls(**{**config, "embedder": embedder})
+        return super().from_config({**config, "embedder": embedder})

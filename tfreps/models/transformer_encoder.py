@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
+from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
 
 # Options of TransformerBlock that the encoder has by the same names.
@@ -15,7 +16,7 @@ POSITION_OPTIONS = "positions", "max_positions", "normalize_positions"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TransformerEncoder(keras.Model):
+class TransformerEncoder(Quantizable, keras.Model):
     """Reads the embedded tokens with `num_layers` Transformer blocks, one above the other.
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))
@@ -145,7 +146,7 @@ class TransformerEncoder(keras.Model):
     @classmethod
     def from_config(cls, config):
         embedder = keras.saving.deserialize_keras_object(config["embedder"])
-        return cls(**{**config, "embedder": embedder})
+        return super().from_config({**config, "embedder": embedder})
 
     def _read(self, features, training, kept=None):
         """What goes into each block and comes out of the last; attention is put into `kept`."""
