@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "attention_reader": {"layers", "models", "run_folder", "text", "text_model"},
     "pretrained_bert": {"models", "run_folder", "text"},
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
+    "bert_runs": {"convert", "models", "run_folder", "text"},
     "continuation": {"convert", "models", "optimizers", "pretrained", "text"},
 }
 # The methods that read and write foreign weights hand over to the converters.

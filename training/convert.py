@@ -1,12 +1,18 @@
-"""Converts between published ELMo weights and run folders.
+"""Converts between published weights, of ELMo and BERT, and run folders.
 
     tfreps convert --options options.json --weights weights.hdf5 --to-run runs/elmo
     tfreps convert --checkpoint bilm_tf_run --vocabulary vocabulary.txt --to-run runs/elmo
     tfreps convert runs/elmo --to-bilm-tf published
+    tfreps convert published/bert-for-reviews --to-run runs/reviews
+    tfreps convert runs/reviews --to-hugging-face published
 
 The first two make a run folder: of `options.json` and HDF5 weights as bilm-tf and AllenNLP have
-them, which hold no softmax, or of a training folder of bilm-tf (TF 1), softmax included. The last
+them, which hold no softmax, or of a training folder of bilm-tf (TF 1), softmax included. The third
 writes what bilm-tf and AllenNLP read: `options.json`, `weights.hdf5`, `vocabulary.txt`.
+
+The fourth makes a run folder of a published BERT with a head over labels or tags, which the other
+programs evaluate, ask and export. The last writes a run with a BERT as transformers reads it. (A
+BERT without a head needs no conversion: --encoder bert --bert FOLDER.)
 """
 
 import argparse
@@ -14,16 +20,22 @@ import os
 import pathlib
 import shutil
 
+from tfreps.bert_runs import load_with_head, write_published
+from tfreps.bert_runs import write_run as write_bert_run
 from tfreps.continuation import boundary_options, continue_checkpoint
-from tfreps.models import BiLM
+from tfreps.models import BiLM, Classifier
 from tfreps.pretrained import load_bilm
 from tfreps.run_folder import RunFolder, parse_options
 from tfreps.text import Vocabulary
+from tfreps.text.tags import SCHEMES
 
 PROGRAM = "convert"
 # What may be given together; a vocabulary is needed for a checkpoint and for token ids.
 WAYS = (
     {"model", "to_bilm_tf"},
+    {"model", "to_run"},
+    {"model", "to_run", "scheme"},
+    {"model", "to_hugging_face"},
     {"options", "weights", "to_run"},
     {"options", "weights", "to_run", "vocabulary"},
     {"checkpoint", "to_run", "vocabulary"},
@@ -35,6 +47,10 @@ def main(argv=None):
     check(options)
     if options.to_bilm_tf:
         published(options)
+    elif options.to_hugging_face:
+        published_bert(options)
+    elif options.model:
+        run_from_bert(options)
     elif options.checkpoint:
         run_from_checkpoint(options)
     else:
@@ -45,14 +61,16 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
     add = parser.add_argument_group("from").add_argument
-    add("model", metavar="RUN", nargs="?", help="run folder of a biLM")
+    add("model", metavar="FOLDER", nargs="?", help="run folder, or published BERT with a head")
     add("--options", metavar="FILE.json", help="of bilm-tf or AllenNLP, with")
     add("--weights", metavar="FILE.hdf5", help="their weights")
     add("--checkpoint", metavar="FOLDER", help="training folder of bilm-tf")
     add("--vocabulary", metavar="FILE", help="the one of --checkpoint or of --weights")
+    add("--scheme", choices=SCHEMES[:-1], help="of the tags of a published BERT")
     add = parser.add_argument_group("to").add_argument
     add("--to-run", metavar="RUN", help="new run folder")
     add("--to-bilm-tf", metavar="FOLDER", help="new folder of files for bilm-tf and AllenNLP")
+    add("--to-hugging-face", metavar="FOLDER", help="new folder of files for transformers")
     return parser
 
 
@@ -60,12 +78,13 @@ def check(options):
     given = {name for name, value in vars(options).items() if value}
     if given not in WAYS:
         raise ValueError(
-            "Expected RUN --to-bilm-tf FOLDER, or --options FILE.json --weights FILE.hdf5 --to-run "
-            "RUN, or --checkpoint FOLDER --vocabulary FILE --to-run RUN; got "
+            "Expected RUN --to-bilm-tf FOLDER, or RUN --to-hugging-face FOLDER, or FOLDER --to-run "
+            "RUN, or --options FILE.json --weights FILE.hdf5 --to-run RUN, or --checkpoint FOLDER "
+            "--vocabulary FILE --to-run RUN; got "
             + (", ".join(sorted(name.replace("_", "-") for name in given)) or "nothing")
             + "."
         )
-    target = pathlib.Path(options.to_run or options.to_bilm_tf)
+    target = pathlib.Path(options.to_run or options.to_bilm_tf or options.to_hugging_face)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ValueError(f"{target} exists already and is not an empty folder: choose another.")
 
@@ -85,6 +104,28 @@ def published(options):
     print(
         f"Wrote {target}: {files}. The format has no place for a softmax.\n"
         f'Next, in AllenNLP: Elmo("{target}/options.json", "{target}/weights.hdf5", 1)'
+    )
+
+
+def published_bert(options):
+    """A run folder's BERT, and its head, as the files that transformers reads."""
+    run, kind = RunFolder.open(options.model), []
+    write_whole(options.to_hugging_face, lambda folder: kind.append(write_published(run, folder)))
+    folder = options.to_hugging_face
+    files = ", ".join(sorted(path.name for path in pathlib.Path(folder).iterdir()))
+    print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind[0]}.from_pretrained("{folder}")')
+
+
+def run_from_bert(options):
+    """A run folder of a published BERT with a head over labels or tags."""
+    model, tokenizer = load_with_head(options.model, options.scheme)
+    run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
+    write_whole(run, lambda folder: write_bert_run(model, tokenizer, folder, given))
+    ask = "classify" if isinstance(model, Classifier) else "tag"
+    print(
+        f"Wrote {run}: {model.count_params():,} parameters and their tokeniser.\n"
+        f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, tfreps export {run} "
+        "DIR/1."
     )
 
 

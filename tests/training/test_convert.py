@@ -140,7 +140,7 @@ def test_a_training_folder(training_folder, text, tmp_path, capsys):
         [],
         ["RUN"],
         ["--to-run", "OUT"],
-        ["RUN", "--to-run", "OUT"],
+        ["RUN", "--to-run", "OUT", "--options", "O"],
         ["RUN", "--to-bilm-tf", "OUT", "--to-run", "OUT2"],
         ["RUN", "--to-bilm-tf", "OUT", "--vocabulary", "V"],
         ["--options", "O", "--to-run", "OUT"],

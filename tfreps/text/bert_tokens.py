@@ -15,6 +15,7 @@ __all__ = [
     "checkpoint_tokenizer",
     "count_tokens",
     "read_tokenizer",
+    "write_checkpoint_tokenizer",
     "write_tokenizer",
 ]
 
@@ -101,6 +102,28 @@ def checkpoint_tokenizer(
         specials = WordPieceTokenizer.SPECIAL_TOKENS
         found["lowercase"] = not any(p != p.lower() for p in pieces if p not in specials)
     return WordPieceTokenizer(pieces, source=str(source), **{**found, **options})
+
+
+def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike) -> None:
+    """Writes vocab.txt and, of WordPiece, the tokenizer_config.json of Hugging Face.
+
+    Their configs have no place for `max_characters_per_word`; they have no tokeniser like
+    `CharacterTokenizer`, of which there is the vocabulary alone.
+
+    Args:
+        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`.
+        folder: one that is there.
+    """
+    folder = pathlib.Path(folder)
+    tokenizer.write_vocabulary(folder / VOCABULARY)
+    if isinstance(tokenizer, WordPieceTokenizer):
+        config = {
+            "tokenizer_class": "BertTokenizer",
+            "do_lower_case": tokenizer.lowercase,
+            "strip_accents": tokenizer.strip_accents,
+            "tokenize_chinese_chars": tokenizer.split_chinese,
+        }
+        write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
 
 
 def _options(config: dict, path: pathlib.Path) -> dict:

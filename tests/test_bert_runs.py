@@ -1,0 +1,135 @@
+"""Published BERTs with a head as run folders, and back: the same answers to raw text."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from tests import tiny_bert
+from tests.training.labelling import ask, refused
+from tfreps.__main__ import main
+from tfreps.bert_runs import load_with_head
+from tfreps.models import BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps.run_folder import RunFolder
+from tfreps.text.bert_tokens import WordPieceTokenizer, checkpoint_tokenizer, write_tokenizer
+from tfreps.text_model import TextModel
+
+WORDS = "the room was terrible lovely Paris Lisbon".split()
+TAGS = ["O", "B-LOC", "I-LOC"]
+
+
+def tokenizer():
+    return WordPieceTokenizer(tiny_bert.pieces(*map(str.lower, WORDS)).vocabulary)
+
+
+def randomised(model):
+    rng = np.random.default_rng(3)
+    for weight in (model.kernel, model.bias):
+        weight.assign(rng.normal(size=weight.shape))
+    return model
+
+
+@pytest.fixture
+def classifier(tmp_path):
+    """A published classifier, and its folder."""
+    model = Classifier(tiny_bert.make_encoder(tokenizer()), ["bad", "good"], "pooled")
+    randomised(model).save_pretrained(tmp_path / "classifier")
+    tokenizer().write_vocabulary(tmp_path / "classifier" / "vocab.txt")
+    return model, tmp_path / "classifier"
+
+
+@pytest.fixture
+def tagger(tmp_path):
+    model = Tagger(tiny_bert.make_encoder(tokenizer()), TAGS, use_crf=False)
+    randomised(model).save_pretrained(tmp_path / "tagger")
+    tokenizer().write_vocabulary(tmp_path / "tagger" / "vocab.txt")
+    return model, tmp_path / "tagger"
+
+
+def convert(*words):
+    assert main(["convert", *map(str, words)]) == 0
+
+
+def test_a_published_classifier_answers_raw_text(classifier, tmp_path, capsys):
+    model, folder = classifier
+    convert(folder, "--to-run", tmp_path / "run")
+    assert f"tfreps classify {tmp_path / 'run'}" in capsys.readouterr().out
+    text = "the room was terrible"
+    ids = [tokenizer().pack(tokenizer().ids(text))[0]]
+    expected = model({"token_ids": np.array(ids)})["probabilities"].numpy()[0]
+    answer = json.loads(ask("classify", tmp_path / "run", "--format", "json", stdin=text.encode()))
+    np.testing.assert_allclose(list(answer["probabilities"].values()), expected, atol=1e-4)
+
+
+def test_a_published_tagger_answers_words(tagger, tmp_path):
+    """A word has the tag of its first piece, as their own example of NER has it."""
+    model, folder = tagger
+    convert(folder, "--to-run", tmp_path / "run", "--scheme", "bio")
+    opened = TextModel.open(tmp_path / "run")
+    assert opened.tokenize(["Paris, lovely"]) == [["Paris", ",", "lovely"]]
+    words = ["Lisbon", "was", "terrible"]
+    pieces = [tokenizer().ids(word) for word in words]
+    assert [len(own) for own in pieces] == [2, 1, 2]
+    ids = np.array([[2, *sum(pieces, []), 3]])
+    emissions = model({"token_ids": ids})["emissions"].numpy()[0]
+    shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
+    shares = shares[[1, 3, 4]]  # of first pieces
+    plain, _ = load_with_head(folder)
+    found = TextModel(plain, opened.features, "words").tag([words])[0]
+    assert found.tags == [TAGS[place] for place in shares.argmax(-1)]
+    np.testing.assert_allclose(found.confidences, shares.max(-1), atol=1e-5)
+    np.testing.assert_array_equal(opened.model.kernel, model.kernel)
+    assert opened.scheme == "bio" and isinstance(opened.model.encoder, PieceEncoder)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "tagger"])
+def test_there_and_back(request, tmp_path, kind):
+    model, folder = request.getfixturevalue(kind)
+    convert(folder, "--to-run", tmp_path / "run")
+    convert(tmp_path / "run", "--to-hugging-face", tmp_path / "again")
+    again = type(model).from_pretrained(tmp_path / "again")
+    for ours, theirs in zip(again.weights, model.weights, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    config = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())
+    assert config["do_lower_case"] is True and config["tokenizer_class"] == "BertTokenizer"
+
+
+@pytest.mark.parametrize("lowercase, strip", [(True, None), (False, False), (True, False)])
+def test_a_pretrained_run_with_its_tokeniser(tmp_path, capsys, lowercase, strip):
+    path, encoder = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS))
+    own = WordPieceTokenizer(
+        tiny_bert.pieces(*WORDS).vocabulary, lowercase, strip, split_chinese=lowercase
+    )
+    write_tokenizer(own, path / "tokenizer.json")
+    convert(path, "--to-hugging-face", tmp_path / "hf")
+    assert "BertForPreTraining.from_pretrained" in capsys.readouterr().out
+    again = BertPretrainer.from_pretrained(tmp_path / "hf").encoder
+    for ours, theirs in zip(again.weights, encoder.weights, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    read = checkpoint_tokenizer(tmp_path / "hf")
+    assert read.vocabulary == own.vocabulary
+    for name in ("lowercase", "strip_accents", "split_chinese"):
+        assert getattr(read, name) == getattr(own, name)
+
+
+def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys):
+    convert(classifier[1], "--to-run", tmp_path / "run")
+    run = RunFolder.open(tmp_path / "run")
+    model = run.load_model()
+    other = Classifier(model.encoder, model.labels, "mean_max")
+    run.save_model(other)
+    words = ["convert", run.path, "--to-hugging-face", tmp_path / "no"]
+    assert "has no place for `pooling`" in refused(capsys, *words)
+    inputs = keras.Input([2])
+    run.save_model(keras.Model(inputs, inputs))
+    assert "holds a Functional; expected one on a BERT" in refused(capsys, *words)
+    assert not (tmp_path / "no").exists()
+    scheme = ["convert", classifier[1], "--to-run", tmp_path / "no", "--scheme", "bio"]
+    assert "is a classifier, which has no tag scheme" in refused(capsys, *scheme)
+    headless = tiny_bert.write_checkpoint(tmp_path / "plain", tokenizer())[0]
+    line = refused(capsys, "convert", headless, "--to-run", tmp_path / "no")
+    assert "has no head over labels" in line and not (tmp_path / "no").exists()
+    (tagger[1] / "vocab.txt").unlink()
+    line = refused(capsys, "convert", tagger[1], "--to-run", tmp_path / "no")
+    assert "holds no vocab.txt" in line and not (tmp_path / "no").exists()

@@ -1,0 +1,102 @@
+"""Run folders of published BERTs with a head, and published folders of runs with a BERT."""
+
+import os
+import pathlib
+
+from tfreps.convert.bert_files import open_checkpoint
+from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps.run_folder import RunFolder
+from tfreps.text.bert_tokens import (
+    checkpoint_tokenizer,
+    read_tokenizer,
+    write_checkpoint_tokenizer,
+    write_tokenizer,
+)
+
+TOKEN_KIND = "BertForTokenClassification"
+
+
+def load_with_head(source: str | os.PathLike, scheme: str | None = None):
+    """A published tagger or classifier that reads raw text as its authors' does.
+
+    Args:
+        source: folder of Google or Hugging Face with its vocabulary, and a head over labels. Where
+            its `architectures` name `BertForTokenClassification`, the head is a tagger's.
+        scheme: tag scheme of a tagger, see `tfreps.text.tags`; None for tags without spans.
+
+    Returns:
+        a `Classifier`, or a `Tagger` that reads words in pieces; and the tokeniser.
+
+    Raises:
+        ValueError: what `Classifier.from_pretrained`, `Tagger.from_pretrained` and
+            `checkpoint_tokenizer` raise; a scheme for a classifier.
+    """
+    path = pathlib.Path(source)
+    is_tagger = TOKEN_KIND in (open_checkpoint(path).config.get("architectures") or ())
+    tokenizer = checkpoint_tokenizer(path if path.is_dir() else path.parent)
+    if not is_tagger:
+        if scheme is not None:
+            raise ValueError(f"{path} is a classifier, which has no tag scheme: got {scheme!r}.")
+        return Classifier.from_pretrained(path), tokenizer
+    found = Tagger.from_pretrained(path)
+    words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
+    options = {"use_crf": False, "dropout": found.dropout}
+    tagger = Tagger(words, found.tags, scheme, **options, name="tagger")
+    tagger.kernel.assign(found.kernel)
+    tagger.bias.assign(found.bias)
+    return tagger, tokenizer
+
+
+def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:
+    """A run folder as `tfreps train-classifier` or `train-tagger` leaves it.
+
+    Args:
+        model, tokenizer: as `load_with_head` returns them.
+        folder: where there is nothing yet.
+        options: what shall stand in its options.json beside `tokens`.
+    """
+    is_tagger = isinstance(model, Tagger)
+    program = "train-tagger" if is_tagger else "train-classifier"
+    tokens = "words" if is_tagger else "bert"  # raw text: words and punctuation apart, or pieces
+    run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": tokens})
+    write_tokenizer(tokenizer, run.tokenizer_path)
+    names, path = (model.tags, run.tags_path) if is_tagger else (model.labels, run.labels_path)
+    path.write_text("".join(name + "\n" for name in names), encoding="utf-8")
+    run.save_model(model)
+
+
+def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
+    """Writes the model of a run, and its vocabulary, as transformers reads them.
+
+    Args:
+        run: of `tfreps pretrain-bert`, `train-classifier` or `train-tagger`, with a BERT.
+        folder: made if it is not there.
+
+    Returns:
+        the name of the class of transformers that loads it.
+
+    Raises:
+        ValueError: a model without BERT, or one that transformers has no place for.
+    """
+    model = run.load_model()
+    if isinstance(model, Tagger) and isinstance(model.encoder, PieceEncoder):
+        model = _tagger_of_pieces(model)
+    encoder = getattr(model, "encoder", None)
+    kinds = Classifier, Tagger, BertPretrainer
+    if not isinstance(model, kinds) or not isinstance(encoder, BertEncoder):
+        parts = type(model).__name__ + (f" on a {type(encoder).__name__}" if encoder else "")
+        raise ValueError(f"{run.path} holds a {parts}; expected one on a BERT.")
+    model.save_pretrained(folder)
+    write_checkpoint_tokenizer(read_tokenizer(run.tokenizer_path), folder)
+    return open_checkpoint(pathlib.Path(folder)).config["architectures"][0]
+
+
+def _tagger_of_pieces(tagger):
+    """The tagger that reads the pieces themselves, as published ones do."""
+    options = {"use_crf": tagger.use_crf, "window": tagger.window, "dropout": tagger.dropout}
+    options["use_projection"] = tagger.use_projection
+    found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)
+    if tagger.use_projection:
+        found.kernel.assign(tagger.kernel)
+    found.bias.assign(tagger.bias)
+    return found
