@@ -6,8 +6,10 @@
 
 From the unlabelled reviews of fdu_mtl: words and punctuation apart, in lower case; word2vec by
 gensim (benchmarks/peers.txt); `tfreps pretrain-elmo`; and `tfreps embed` of the labelled reviews,
-cut at 256 tokens. From hotel_reviews: characters, and word2vec of them. Everything is written to
-RUNS/TABLE-inputs; what is there already is left as it is, and a biLM that was killed goes on.
+cut at 256 tokens. From the training texts of hotel_reviews: characters, word2vec of them, and
+`tfreps pretrain-bert` by the recipe of the articles, without second sentences. Everything is
+written to RUNS/TABLE-inputs; what is there already is left as it is, and a model that was killed
+goes on.
 """
 
 import argparse
@@ -33,6 +35,7 @@ def main(argv=None):
     if options.table == "hotel_reviews":
         hotel_text(options.data, folder)
         word_vectors(folder, options.peer_python)
+        bert(folder)
         return 0
     review_texts(options.data, folder)
     word_vectors(folder, options.peer_python, "--dim", "200", "--epochs", "15")
@@ -75,12 +78,14 @@ def review_texts(data, folder):
 
 
 def hotel_text(data, folder):
-    """train.txt: the characters of the training texts."""
-    if (folder / "train.txt").exists():
-        return
+    """train.txt: the characters of the training texts; bert.txt: each of them a document."""
     examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "json")
-    texts = tokenize_texts([example.text for example in examples], "characters")
-    write_lines(folder / "train.txt", [" ".join(tokens) for tokens in texts])
+    texts = [" ".join(example.text.split()) for example in examples]
+    if not (folder / "train.txt").exists():
+        tokens = tokenize_texts([example.text for example in examples], "characters")
+        write_lines(folder / "train.txt", [" ".join(own) for own in tokens])
+    if not (folder / "bert.txt").exists():
+        write_lines(folder / "bert.txt", [line for text in texts for line in (text, "")])
 
 
 def write_lines(path, lines):
@@ -105,6 +110,17 @@ def language_model(folder, epochs):
             *("--validation", folder / "validation.txt", "--vocabulary", vocabulary),
             *("--num-sampled", 2048, "--precision", "bfloat16", "--epochs", epochs),
             *("--run", folder / "elmo", "--resume"),
+        )
+
+
+def bert(folder):
+    """bert: in the sizes of the articles, with less dropout, for 20 passes and not for a week."""
+    if not (folder / "bert" / "model.keras").exists():
+        tfreps(
+            *("pretrain-bert", "--config", "bert_articles", "--train", folder / "bert.txt"),
+            *("--no-next-sentence", "--max-length", 300, "--dropout", 0.1),
+            *("--attention-dropout", 0.1, "--epochs", 20, "--precision", "bfloat16"),
+            *("--run", folder / "bert", "--resume"),
         )
 
 

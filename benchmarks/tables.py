@@ -36,6 +36,13 @@ REVIEWS = (
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
     "--seed {seed} --run {run} --resume --patience 3 --best-by auc "
 )
+HOTEL_BERT = (
+    "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
+    "--test {data}/hotel_reviews/test_sentiment.txt --format json --config bert_articles "
+    "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 12 "
+    "--precision bfloat16 --seed {seed} --run {run} --resume "
+)
+WHOLE = "--num-layers 6 --cut-share 0 "
 OWN = "--vectors {inputs}/vectors.txt "
 SLOW = "--embedding-learning-rate 3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
@@ -118,6 +125,15 @@ TABLES = {
         "TextCNN, own vectors, window features": (HOTEL + OWN + WIDE_CNN + WINDOW, 3),
         "S-LSTM": (HOTEL + SLSTM, 1),
         "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
+        "BERT, 6 blocks, from scratch": (
+            HOTEL_BERT + WHOLE + "--pooling first --bert-from-scratch",
+            1,
+        ),
+        "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
+        "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
+        "+ 3 blocks of 6": (HOTEL_BERT + "--cut-share 0", 1),
+        "+ cut texts: the recipe of the articles": (HOTEL_BERT, 3),
+        "the recipe, window features": (HOTEL_BERT + WINDOW, 3),
     },
 }
 # Table: heading of a column -> where its figure stands in results.json.

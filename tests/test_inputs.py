@@ -99,6 +99,16 @@ def test_a_bert_as_asked(bert):
     assert inputs.make_features(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
 
 
+def test_a_bert_of_new_weights(bert):
+    old = inputs.read_bert(options(encoder="bert", bert=bert))
+    new = inputs.read_bert(options(encoder="bert", bert=bert, bert_from_scratch=True))
+    assert new.tokenizer.vocabulary == old.tokenizer.vocabulary
+    for ours, theirs in zip(new.encoder.weights, old.encoder.weights, strict=True):
+        assert ours.shape == theirs.shape and ours.path.split("/")[-1] == theirs.path.split("/")[-1]
+        is_constant = ours.path.endswith(("bias", "gamma", "beta"))
+        assert is_constant or np.abs(np.array(ours) - np.array(theirs)).max() > 0.01
+
+
 def test_layers_are_one_unless_a_bert_has_them():
     for given, expected in [({}, 1), ({"num_layers": 3}, 3), ({"encoder": "bert"}, None)]:
         settled = options(**given)

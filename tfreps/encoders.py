@@ -60,6 +60,7 @@ OPTIONS = {
     "bert_dropout": Option(
         float, None, "in its blocks and attention (as when it was pre-trained)", at_least=0, below=1
     ),
+    "bert_from_scratch": Option(bool, False, "only its sizes and tokens: all weights are new"),
     "freeze_blocks": Option(
         int, None, "of the bert, from the first, that stay as they are, and its tables (none)",
         at_least=0,

@@ -4,7 +4,7 @@ import itertools
 
 import keras
 
-from tfreps.models import Elmo
+from tfreps.models import BertEncoder, Elmo
 from tfreps.pretrained import load_bilm
 from tfreps.pretrained_encoder import freeze_blocks, least, load_encoder, max_length
 from tfreps.program_options import Option
@@ -39,6 +39,7 @@ OPTIONS = {
 WITHOUT_WINDOW = "no_words", "vectors", "characters", "elmo", "elmo_weights", "train_vectors"
 WITHOUT_BERT = *WITHOUT_WINDOW, "frozen_embeddings", "lowercase", "digits_to_zero", "max_vocabulary"
 OF_BERT = "bert", "bert_dropout", "freeze_blocks", "bert_learning_rate", "layer_decay"
+OF_BERT += ("bert_from_scratch",)
 
 
 def settle(options):
@@ -130,6 +131,8 @@ def read_bert(options, pooler=False):
     changes = {name: value for name, value in changes.items() if value is not None}
     policy = keras.config.dtype_policy().name
     bert = load_encoder(options.bert, pooler=pooler, dtype=policy, **changes)
+    if options.bert_from_scratch:
+        bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_blocks(bert.encoder, options.freeze_blocks or 0)
     return bert
 

@@ -43,6 +43,7 @@ from tfreps.text.bert_tokens import (
 )
 
 PROGRAM = "pretrain-bert"
+RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 PRESET = "bert_articles"
 SCHEDULES = "linear", "constant"
 SHARED = "minutes", "precision", "checkpoint_every", "seed"
@@ -106,7 +107,7 @@ MAY_CHANGE = {"minutes", "checkpoint_every"}
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
     may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
     defaults = default_values(*TABLES.values())

@@ -28,7 +28,11 @@ def test_what_is_there_stays(table, tmp_path, monkeypatch):
     inputs = tmp_path / f"{table}-inputs"
     inputs.mkdir()
     (inputs / "elmo").mkdir()
+    (inputs / "bert").mkdir()
+    (tmp_path / "hotel_reviews").mkdir()
+    (tmp_path / "hotel_reviews" / "train_sentiment.txt").write_text('{"text": "a", "label": 1}')
     names = ["train.txt", "vectors.txt", "vocabulary.txt", "elmo/model.keras"]
+    names += ["bert.txt", "bert/model.keras"]
     domains = *pretraining.DOMAINS, "all"
     names += [f"{d}.{part}.{e}" for d in domains for part in PARTS for e in ("hdf5", "tsv")]
     for name in names:
@@ -52,3 +56,13 @@ def test_all_domains_in_one_file(tmp_path):
     train, test = (paths[part].read_text(encoding="utf-8").splitlines() for part in PARTS)
     assert train[:2] == ["1\tMR café", "0\tMR"] and len(train) == 18
     assert "1\tdvd café" in test and "1\tMR café" not in test and len(test) == 16
+
+
+def test_reviews_as_documents_for_bert(tmp_path):
+    folder = tmp_path / "hotel_reviews"
+    folder.mkdir()
+    lines = [str({"text": text, "label": 1}) for text in ("房间 好。\n很好", "差")]
+    (folder / "train_sentiment.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pretraining.hotel_text(tmp_path, tmp_path)
+    assert (tmp_path / "bert.txt").read_text(encoding="utf-8") == "房间 好。 很好\n\n差\n\n"
+    assert (tmp_path / "train.txt").read_text(encoding="utf-8") == "房 间 好 。 很 好\n差\n"

@@ -68,4 +68,4 @@ def test_every_command_is_one_of_tfreps(name, capsys):
     for command, _ in tables.TABLES[name].values():
         words = command.format(**places, seed=1, domain="baby", encoding="latin-1").split()
         assert words[0] in PROGRAMS and main(words) == 2
-        assert "'NOWHERE/" in capsys.readouterr().err
+        assert "NOWHERE/" in capsys.readouterr().err
