@@ -34,7 +34,7 @@ HOTEL = (
 REVIEWS = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 --best-by auc "
+    "--seed {seed} --run {run} --resume --patience 3 --best-by auc --average 0.99 "
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "

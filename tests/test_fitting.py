@@ -204,6 +204,32 @@ def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
+def test_a_run_with_averages_ends_as_if_it_had_not_been_killed(tmp_path):
+    def run_one(folder, **given):
+        model = make_model()
+        adam = keras.optimizers.Adam(0.1, use_ema=True, ema_momentum=0.9)
+        model.compile(GroupedOptimizer(adam, {}), "mse", metrics=["mae"])
+        run = make_run(folder)
+        return model, run, fit(run, model, average=True, **given)[2]
+
+    model, whole, result = run_one(tmp_path / "whole", epochs=4)
+    run_one(tmp_path / "torn", epochs=2)
+    again, torn, same = run_one(tmp_path / "torn", epochs=4, resume=True)
+    assert same == result
+    np.testing.assert_array_equal(torn.saved[-1], whole.saved[-1])
+    assert (torn.saved[-1] != again.layers[-1].kernel.numpy().ravel()).all()
+    for ours, theirs in zip(again.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_averages_are_taken_by_every_part_of_the_optimizer():
+    model = named("embedder/word_embeddings", "rest")
+    optimizer = make_optimizer(options(embedding_learning_rate=0.5, average=0.9), model, 10)
+    assert [(part.use_ema, part.ema_momentum) for part in optimizer.optimizers] == [(True, 0.9)] * 2
+    assert not make_optimizer(options(), model, 10).use_ema
+    assert make_optimizer(options(average=0.9), model, 10).default.use_ema
+
+
 def test_weight_decay_leaves_biases_alone():
     model = make_model()
     optimizer = make_optimizer(options(weight_decay=0.1, learning_rate=0.5), model, 10)

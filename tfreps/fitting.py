@@ -5,7 +5,7 @@ import re
 import keras
 import tensorflow as tf
 
-from tfreps.callbacks import BestModel, Checkpoints, EpochLog, RateCuts
+from tfreps.callbacks import BestModel, Checkpoints, EpochLog, RateCuts, WeightAverages
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.program_options import Option
 from tfreps.schedules import CutRate, LinearWarmup
@@ -45,6 +45,10 @@ OPTIONS = {
     "bert_learning_rate": Option(float, None, "of a BERT's last block (--learning-rate)", above=0),
     "layer_decay": Option(
         float, None, "factor on it from each block of a BERT to the one before (1)", above=0
+    ),
+    "average": Option(
+        float, 0.0, "momentum of moving averages of the weights, which are measured and kept; "
+        "0.99: over about 100 updates; 0: none (0)", at_least=0, below=1,
     ),
     "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
     "checkpoint_every": Option(int, 500, "steps (500)", at_least=1),
@@ -123,6 +127,7 @@ def fit(model, batches, validation, run, figure, options):
         larger_is_better=figure != "loss",
         rate_factor=factor,
         plateau_decay=options.plateau_decay,
+        average=options.average > 0,
     )
 
 
@@ -141,6 +146,7 @@ def fit_epochs(
     log_every=None,
     rate_factor=None,
     plateau_decay=1.0,
+    average=False,
 ):
     """Trains with `model.fit`, one call an epoch, and keeps the best model in the run folder.
 
@@ -165,6 +171,8 @@ def fit_epochs(
         log_every: int or None. Steps between figures within an epoch, beside those after it.
         rate_factor: `tf.Variable`, the factor of a `tfreps.schedules.CutRate`; needs `patience`.
         plateau_decay: float. What it is multiplied by after an epoch without a better figure.
+        average: bool. Whether the model is measured and kept with the moving averages that the
+            parts of its optimiser, a `GroupedOptimizer`, take (see `WeightAverages`).
 
     Returns:
         dict with the best `figure`, its `step`, and `steps`, the number of all updates.
@@ -176,8 +184,12 @@ def fit_epochs(
 
     checkpoints = Checkpoints(run.checkpoints_path, position, checkpoint_every, extra=best)
     log = EpochLog(run.logs_path, checkpoints, epochs, batches.num_tokens, minutes, log_every)
-    keeper = BestModel(run.save_model, best, checkpoints, figure, larger_is_better, patience)
-    cuts = [] if rate_factor is None else [RateCuts(rate_factor, plateau_decay, best)]
+    averages = WeightAverages(run.save_model) if average else None
+    save = averages.save if average else run.save_model
+    keeper = BestModel(save, best, checkpoints, figure, larger_is_better, patience)
+    more = [averages] if average else []
+    if rate_factor is not None:
+        more.append(RateCuts(rate_factor, plateau_decay, best))
     if resume:  # Keras makes the variables of compiled metrics at the first batch
         model.evaluate(batches.dataset(0).take(1), verbose=0)
     epoch, batch = _start(checkpoints.restore(model) if resume else None, batches)
@@ -190,7 +202,7 @@ def fit_epochs(
             initial_epoch=epoch,
             epochs=epoch + 1,
             validation_data=validation.dataset() if validation else None,
-            callbacks=[log, keeper, *cuts, checkpoints],
+            callbacks=[log, keeper, *more, checkpoints],
             shuffle=False,
             verbose=0,
         )
@@ -247,7 +259,8 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
         if factor is not None:
             rate = CutRate(rate, factor)
         decay, clip = options.weight_decay or None, options.clip_norm or None
-        optimizer = keras.optimizers.Adam(rate, weight_decay=decay, global_clipnorm=clip)
+        average = {"use_ema": True, "ema_momentum": options.average} if options.average else {}
+        optimizer = keras.optimizers.Adam(rate, weight_decay=decay, global_clipnorm=clip, **average)
         if decay:
             optimizer.exclude_from_weight_decay(var_names=["bias", *norms])
         return optimizer
@@ -264,7 +277,7 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
         if rate is not None and any(re.search(part, path) for path in paths)
     }
     base = adam(options.learning_rate)
-    return GroupedOptimizer(base, groups) if groups else base
+    return GroupedOptimizer(base, groups) if groups or options.average else base
 
 
 def penalize(model, l2):
