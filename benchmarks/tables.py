@@ -67,7 +67,8 @@ TABLES = {
         "BiLSTM": (NER + "--encoder bilstm --softmax", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
         "BiLSTM+CRF, window features": (
-            NER + "--encoder bilstm --window-features --decay 0.93 --patience 8 --epochs 40",
+            NER + "--encoder bilstm --window-features --decay 0.93 --patience 8 --epochs 40 "
+            "--average 0.99",
             3,
         ),
         "S-LSTM": (NER + "--encoder slstm --units 300 --softmax", 3),
