@@ -14,7 +14,7 @@ import argparse
 import pathlib
 import types
 
-from tfreps import encoders, fitting, inputs, plots
+from tfreps import encoders, fitting, inputs, optimization, plots
 from tfreps.data import (
     SequenceBatches,
     TextCuts,
@@ -99,7 +99,7 @@ def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
     inputs.check(options)
-    fitting.check(options)
+    optimization.check(options)
     settle(options)
     defaults = default_values(*TABLES.values())
     run = RunFolder.begin(

@@ -12,7 +12,7 @@ Named entities in any scheme, or with --scheme none parts of speech. Killed? The
 import argparse
 import pathlib
 
-from tfreps import encoders, fitting, inputs, plots
+from tfreps import encoders, fitting, inputs, optimization, plots
 from tfreps.data import SequenceBatches, read_tagged
 from tfreps.evaluation import check_names, evaluate_tagger
 from tfreps.models import Tagger
@@ -65,7 +65,7 @@ def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
     inputs.check(options)
-    fitting.check(options)
+    optimization.check(options)
     inputs.settle(options)
     scheme = None if options.scheme == "none" else options.scheme
     defaults = default_values(*TABLES.values())
