@@ -16,7 +16,13 @@ def small(monkeypatch):
         monkeypatch.setitem(bert.ROWS, name, (task, shape, 2, precision, goal))
 
 
-@pytest.mark.parametrize("name", bert.ROWS)
+def row(name):
+    """Training in bfloat16 takes its time, and is no other code: left to the slow tests."""
+    is_slow = bert.ROWS[name][0] in ("train", "tune") and "bfloat16" in name
+    return pytest.param(name, marks=pytest.mark.slow if is_slow else ())
+
+
+@pytest.mark.parametrize("name", [row(name) for name in bert.ROWS])
 def test_measures_a_row(small, name):
     result = bert.measure(name, 1)
     assert result["row"] == name and result["tokens_per_second"] > 0
@@ -46,5 +52,5 @@ def test_ratios_are_of_medians(small, monkeypatch, capsys):
         ["PYTHON", "-m", "benchmarks.peer_keras_hub", "encode", json.dumps(TINY), "2"]
     ]
     bert.print_table([result])
-    row = "| base-8x128-float32 | 512 | - | - | 256 | 2.00 | 1.15 x keras_hub |"
-    assert capsys.readouterr().out.splitlines()[-1] == row
+    line = "| base-8x128-float32 | 512 | - | - | 256 | 2.00 | 1.15 x keras_hub |"
+    assert capsys.readouterr().out.splitlines()[-1] == line
