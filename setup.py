@@ -23,6 +23,15 @@ REQUIRES = [
     "safetensors",
 ]
 PLOTS = ["matplotlib"]
+SERVING = [
+    "tensorflow-serving-api>=2.19",
+    "grpcio-health-checking",
+    "starlette",
+    "uvicorn",
+    "prometheus-client",
+    "requests",
+]
+DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
 
 setup(
     name="tfreps",
@@ -38,9 +47,9 @@ setup(
     package_data={"tfreps.training": ["recipes/*/*.json"]},
     install_requires=REQUIRES,
     extras_require={
-        "serving": ["tensorflow-serving-api>=2.19", "requests"],
+        "serving": SERVING,
         "plots": PLOTS,
-        "dev": ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn", *PLOTS],
+        "dev": [*DEV, *PLOTS, *SERVING],
     },
     entry_points={"console_scripts": ["tfreps = tfreps.__main__:main"]},
 )

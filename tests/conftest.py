@@ -6,7 +6,9 @@ import pathlib
 import random
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # before anything imports TensorFlow
+# Before anything imports TensorFlow. A process of tests to a core, so a thread of products to each.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 
 import numpy as np
 import pytest
