@@ -87,7 +87,8 @@ def test_saves_and_loads(name, tmp_path):
     assert_equal_outputs(loaded(*arguments), entry.call(layer, entry.arrays()), atol=1e-6)
 
 
-@every_class
+@pytest.mark.slow
+@every
 def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
     """To the bit: int8 kernels and their scales are kept as they are."""
     entry = CATALOGUE[name]

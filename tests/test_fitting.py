@@ -90,7 +90,7 @@ def test_training_ends_when_nothing_gets_better(tmp_path):
     assert batches.begun == [0] and again == result  # it had waited enough before
 
 
-@pytest.mark.parametrize("step", [1, 6, 9])
+@pytest.mark.parametrize("step", [1, pytest.param(6, marks=pytest.mark.slow), 9])
 def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, step):
     whole_run = make_run(tmp_path / "whole")
     whole, _, result = fit(whole_run)

@@ -31,7 +31,12 @@ def one_by_one(bilm):
 
 @pytest.mark.parametrize("state", ["zero", "warm"])
 @pytest.mark.parametrize(
-    "budget, kept", [(4096, 0), (30, 100), pytest.param(5, 3, marks=pytest.mark.slow), (1, 0)]
+    "budget, kept",
+    [
+        (4096, 0),
+        (30, 100),
+        *(pytest.param(*both, marks=pytest.mark.slow) for both in [(5, 3), (1, 0)]),
+    ],
 )
 def test_equal_to_the_model_sentence_by_sentence(state, budget, kept):
     bilm = make_pretrainer().bilm.with_initial_state(state)

@@ -333,6 +333,7 @@ def test_the_originals_own_embeddings(tfreps_data):
     assert count == 744
 
 
+@pytest.mark.slow
 def test_the_originals_embeddings_need_the_carried_state(tfreps_data):
     """From zeros only the first batch agrees; from a warm state the others come close."""
     folder = tfreps_data / "bilm_tf_fixture"

@@ -91,6 +91,7 @@ def test_gradient_in_low_precision_is_close_and_float32():
         np.testing.assert_allclose(got, wanted, atol=0.04 * np.abs(wanted).max())
 
 
+@pytest.mark.slow
 def test_xla_gives_the_same_states_and_gradients():
     layer, x = make(boundary="fixed"), tf.constant(batch())
     compiled = tf.function(lambda x: (layer(x, mask=MASKS), gradients(layer, x)), jit_compile=True)

@@ -62,6 +62,7 @@ def test_figures(finished):
     assert sorted(shown) == sorted(names)
 
 
+@pytest.mark.slow
 def test_characters_of_records_in_low_precision(tmp_path):
     """The articles' text: their labels, their share of hidden tokens, a dictionary of its own."""
     rng = np.random.default_rng(1)

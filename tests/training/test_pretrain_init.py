@@ -29,6 +29,7 @@ def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
     assert RunFolder.open(run).load_model().bilm.dropout == 0.0
 
 
+@pytest.mark.slow
 def test_from_published_weights_for_another_vocabulary(corpus, tmp_path):
     source = BiLM(filters=[[1, 4]], units=6, projection_dim=2, num_layers=1, num_highways=0)
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"

@@ -104,6 +104,7 @@ def assert_same_run(run, whole):
         np.testing.assert_array_equal(weight.numpy(), expected.numpy())
 
 
+@pytest.mark.slow
 def test_killed_in_mid_epoch_and_resumed(corpus, tmp_path):
     run, whole = tmp_path / "run", tmp_path / "whole"
     with start_training(corpus, whole, "words") as process:

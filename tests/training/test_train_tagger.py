@@ -100,6 +100,7 @@ def test_other_encoders_learn_it_too(names_only, tmp_path, least, sizes):
     assert f1(run) >= least
 
 
+@pytest.mark.slow
 def test_characters_alone(tmp_path):
     """A BiLSTM over letters knows numbers that it has never seen."""
     rng = np.random.default_rng(0)
@@ -172,6 +173,7 @@ def test_learning_rates_of_their_own(few, tmp_path):
     assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) > 1e-3
 
 
+@pytest.mark.slow
 def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
     flags, vectors = few
     run = train_tagger(flags, tmp_path / "run", "--elmo-top", "--epochs", "2", sizes=EMBEDDINGS)
@@ -180,6 +182,7 @@ def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
     assert elmo.top_only and not (run / "pictures" / "elmo_mix.png").exists()
 
 
+@pytest.mark.slow
 def test_vectors_that_were_stored_before(tmp_path):
     """All sentences read alike; only the vectors, found by their numbers, tell the tags."""
     flags = []
