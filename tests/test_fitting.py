@@ -1,6 +1,5 @@
 """Training by epochs: order of the data, the best model, early stopping, exact resumption."""
 
-import argparse
 import json
 import types
 
@@ -9,9 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.line_model import make_model, options
 from tfreps import fitting
 from tfreps.callbacks import EpochLog
-from tfreps.fitting import OPTIONS, fit_epochs
+from tfreps.fitting import fit_epochs
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.run_folder import RunFolder
 from tfreps.schedules import CutRate
@@ -37,14 +37,6 @@ class Batches:
 
 class Killed(Exception):
     pass
-
-
-def make_model():
-    keras.utils.set_random_seed(1)
-    line = keras.layers.Dense(1, kernel_initializer="zeros")
-    model = keras.Sequential([keras.Input([2]), keras.layers.Dropout(0.3, seed=2), line])
-    model.compile(keras.optimizers.Adam(0.1), "mse", metrics=["mae"])
-    return model
 
 
 def make_run(folder):
@@ -119,11 +111,6 @@ def test_minutes_end_a_run_that_can_go_on(tmp_path):
     whole, _, expected = fit(make_run(tmp_path / "whole"))
     assert result["steps"] == expected["steps"] == 18
     np.testing.assert_array_equal(model.layers[-1].kernel, whole.layers[-1].kernel)
-
-
-def options(**given):
-    defaults = {name: option.default for name, option in OPTIONS.items()}
-    return argparse.Namespace(**{**defaults, "resume": False, **given})
 
 
 def test_only_a_run_whose_rate_stays_may_get_more_epochs():

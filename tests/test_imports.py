@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "text_signatures": {"text", "saved_model"},
     "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
     "pretrained_encoder": {"models", "pretrained_bert", "run_folder", "text"},
-    "attention_reader": {"layers", "models", "run_folder", "text", "text_model"},
+    "attention_reader": {"layers", "models", "pretrained_bert", "run_folder", "text", "text_model"},
     "pretrained_bert": {"models", "run_folder", "text"},
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
     "bert_runs": {"convert", "models", "run_folder", "text"},

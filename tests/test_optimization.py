@@ -1,6 +1,5 @@
 """The optimiser that options ask for: rates of parts, schedules, decay, L2, averages."""
 
-import argparse
 import types
 
 import keras
@@ -9,26 +8,13 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.line_model import make_model, options
 from tfreps import optimization
-from tfreps.fitting import OPTIONS
 from tfreps.layers import CharLSTMEncoder
 from tfreps.models import PieceEncoder, Tagger
 from tfreps.optimization import make_optimizer
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.pretrained_encoder import freeze_blocks
-
-
-def make_model():
-    keras.utils.set_random_seed(1)
-    line = keras.layers.Dense(1, kernel_initializer="zeros")
-    model = keras.Sequential([keras.Input([2]), keras.layers.Dropout(0.3, seed=2), line])
-    model.compile(keras.optimizers.Adam(0.1), "mse", metrics=["mae"])
-    return model
-
-
-def options(**given):
-    defaults = {name: option.default for name, option in OPTIONS.items()}
-    return argparse.Namespace(**{**defaults, "resume": False, **given})
 
 
 def test_the_optimizer_is_what_the_options_say():

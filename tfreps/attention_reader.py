@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from tfreps.layers.position_embedding import sinusoids
 from tfreps.models import BertEncoder, TransformerEncoder
+from tfreps.pretrained_bert import open_bert
 from tfreps.run_folder import OPTIONS, RunFolder
-from tfreps.text.bert_tokens import checkpoint_tokenizer, read_tokenizer
 from tfreps.text.tokenizers import tokenize_texts
 from tfreps.text_model import PROGRAMS, TextModel
 
@@ -51,12 +51,10 @@ class AttentionReader:
             ValueError: there is none, or the model has no attention.
         """
         path = pathlib.Path(path)
-        if not (path / OPTIONS).is_file():
-            encoder = open_encoder(path)
-            return cls(encoder, checkpoint_tokenizer(path if path.is_dir() else path.parent))
-        run = RunFolder.open(path)
-        if run.program not in PROGRAMS:
-            return cls(open_encoder(path), read_tokenizer(run.tokenizer_path))
+        if not ((path / OPTIONS).is_file() and RunFolder.open(path).program in PROGRAMS):
+            return cls(
+                *open_bert(path, lambda model, _: model.encoder, BertEncoder.from_pretrained)
+            )
         text_model = TextModel.open(path)
         encoder = transformer_of(text_model.model, path)
         return cls(encoder, text_model.tokenizer, text_model)

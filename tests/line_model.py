@@ -1,0 +1,20 @@
+"""A line to be learned, and the options that every training program has."""
+
+import argparse
+
+import keras
+
+from tfreps.fitting import OPTIONS
+
+
+def make_model():
+    keras.utils.set_random_seed(1)
+    line = keras.layers.Dense(1, kernel_initializer="zeros")
+    model = keras.Sequential([keras.Input([2]), keras.layers.Dropout(0.3, seed=2), line])
+    model.compile(keras.optimizers.Adam(0.1), "mse", metrics=["mae"])
+    return model
+
+
+def options(**given):
+    defaults = {name: option.default for name, option in OPTIONS.items()}
+    return argparse.Namespace(**{**defaults, "resume": False, **given})
