@@ -39,16 +39,16 @@ demo: install
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
 	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
-	$(TFREPS) export demo/run demo/export/1
-	$(TFREPS) predict demo/export/1 "The function returns a list of names ."
+	$(TFREPS) export demo/run --to demo/export
+	$(TFREPS) predict demo/export "The function returns a list of names ."
 	$(TFREPS) demo-tags --output demo/tags --max-sentences 6000
 	$(TFREPS) train-hmm --train demo/tags/train.conll --dev demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --run demo/hmm --overwrite
 	$(TFREPS) train-tagger --train demo/tags/train.conll --dev demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --tokens words --elmo demo/run --lowercase \
 	  --min-count 2 --embedding-dim 50 --units 64 --minutes 0.75 --run demo/tagger
-	$(TFREPS) export demo/tagger demo/tagger-export/1
-	$(TFREPS) predict demo/tagger-export/1 "Call get_config before you pass the result to from_config."
+	$(TFREPS) export demo/tagger --to demo/tagger-export
+	$(TFREPS) predict demo/tagger-export "Call get_config before you pass the result to from_config."
 	@echo
 	@echo "Curves of both runs:  $(BIN)/tensorboard --logdir demo   (then open the address)"
 

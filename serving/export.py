@@ -1,8 +1,8 @@
 """Writes a SavedModel that takes raw strings and needs TensorFlow alone.
 
-    tfreps export runs/elmo exports/elmo/1
-    tfreps export --options options.json --weights weights.hdf5 exports/elmo/1
-    tfreps export runs/ner exports/ner/1
+    tfreps export runs/elmo --to exports/elmo
+    tfreps export --options options.json --weights weights.hdf5 --to exports/elmo
+    tfreps export runs/ner --to exports/ner
 
 Signatures of a biLM: `default` (sentences), `tokens`, `character_ids`, and for a run folder
 `score`, the language model itself (see `tfreps.signatures.BiLMSignatures`). Published weights that
@@ -18,12 +18,14 @@ from tfreps.pretrained import load_bilm
 from tfreps.run_folder import RunFolder, parse_options
 from tfreps.signatures import export_bilm
 from tfreps.text_signatures import export_text_model
+from tfreps.versions import next_version
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    if pathlib.Path(options.output).is_file():
-        raise ValueError(f"Expected a folder to write to, but {options.output} is a file.")
+    if pathlib.Path(options.to).is_file():
+        raise ValueError(f"Expected a folder to write to, but {options.to} is a file.")
+    options.output = pathlib.Path(options.to) / str(next_version(options.to))
     if options.model and RunFolder.open(options.model).program in text_model.PROGRAMS:
         names = export_text_model(text_model.TextModel.open(options.model), options.output)
     else:
@@ -49,7 +51,7 @@ def say(options, names):
     print(f"Wrote {options.output} ({size / 1e6:.1f} MB) with the signatures {', '.join(names)}.")
     if "default" in names:
         print("Next, an answer from it, and what it takes and gives:")
-        print(f'  tfreps predict {options.output} "The dog sat on the mat ."')
+        print(f'  tfreps predict {options.to} "The dog sat on the mat ."')
     else:
         print("It reads token ids alone: give --vocabulary FILE for one that reads text.")
         print("Next, what it takes and gives:")
@@ -64,9 +66,10 @@ def make_parser():
         "model", metavar="MODEL", nargs="?", help="run folder of a biLM, tagger or classifier"
     )
     parser.add_argument(
-        "output",
-        metavar="OUTPUT_FOLDER",
-        help="new folder; a number as its name, as in exports/elmo/1, suits TensorFlow Serving",
+        "--to",
+        metavar="DIR",
+        required=True,
+        help="the model's folder: the export becomes its next version, DIR/1, DIR/2 ...",
     )
     parser.add_argument("--options", metavar="FILE.json", help="published model instead of MODEL")
     parser.add_argument("--weights", metavar="FILE.hdf5", help="its weights")

@@ -1,7 +1,9 @@
 """Asks an exported SavedModel about raw sentences; imports TensorFlow and nothing of tfreps.
 
-    tfreps predict exports/elmo/1 "The dog sat on the mat ." "Another sentence"
+    tfreps predict exports/elmo "The dog sat on the mat ." "Another sentence"
     python serving/predict.py exports/elmo/1 --file sentences.txt --full > vectors.jsonl
+
+Of a folder with versions the newest answers, or else the one named: exports/elmo/1.
 
 One JSON object per sentence. Of an ELMo: its number of tokens, the shapes of all outputs and the
 first numbers of `default`, or with --full every number; of a tagger: tokens, tags, spans; of a
@@ -16,6 +18,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import sys
 import tempfile
 
@@ -25,11 +28,7 @@ FIRST = 5  # numbers shown without --full
 
 def main(argv=None):
     options = make_parser().parse_intermixed_args(argv)
-    if not os.path.isfile(os.path.join(options.folder, "saved_model.pb")):
-        raise ValueError(
-            f"{options.folder} is not a SavedModel: it holds no saved_model.pb. "
-            "Expected a folder that `tfreps export` wrote."
-        )
+    options.folder = saved_model_folder(options.folder)
     sentences = read_sentences(options)
     signature = load_signature(options.folder, options.signature)
     while batch := list(itertools.islice(sentences, BATCH)):
@@ -50,6 +49,21 @@ def make_parser():
     )
     parser.add_argument("--full", action="store_true", help="every number of every output")
     return parser
+
+
+def saved_model_folder(folder):
+    """The folder itself, or the newest version in it."""
+    if os.path.isfile(os.path.join(folder, "saved_model.pb")):
+        return folder
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    names = [name for name in names if re.fullmatch("[0-9]+", name)]
+    names = [n for n in names if os.path.isfile(os.path.join(folder, n, "saved_model.pb"))]
+    if not names:
+        raise ValueError(
+            f"{folder} is not a SavedModel: it holds no saved_model.pb, and no version with one. "
+            "Expected a folder that `tfreps export` wrote."
+        )
+    return os.path.join(folder, max(names, key=int))
 
 
 def read_sentences(options):

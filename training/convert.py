@@ -125,7 +125,7 @@ def run_from_bert(options):
     print(
         f"Wrote {run}: {model.count_params():,} parameters and their tokeniser.\n"
         f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, tfreps export {run} "
-        "DIR/1."
+        "--to DIR."
     )
 
 
@@ -143,7 +143,7 @@ def run_from_weights(options):
     run = options.to_run
     print(
         f"Wrote {run}: {bilm.count_params():,} parameters, without softmax.\n"
-        f"Next: tfreps embed {run}, tfreps export {run}, or tfreps pretrain-elmo --init {run}, "
+        f"Next: tfreps embed {run}, tfreps export {run} --to DIR, or tfreps pretrain-elmo --init {run}, "
         "which trains it on your own text."
     )
 
@@ -157,7 +157,7 @@ def run_from_checkpoint(options):
     print(
         f"Wrote {run}: {model.count_params():,} parameters, softmax over {len(vocabulary):,} "
         f"tokens included.\nNext: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, "
-        f"tfreps export {run}. To go on training with\nAdagrad's accumulators too, which stay "
+        f"tfreps export {run} --to DIR. To go on training with\nAdagrad's accumulators too, which stay "
         f"there: tfreps pretrain-elmo --init {options.checkpoint}."
     )
 

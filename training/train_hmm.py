@@ -258,7 +258,7 @@ def say(run, train, model, results):
     print(
         f"Wrote {run.model_path} and {run.results_path}.\n"
         f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, "
-        f"tfreps export {run.path} DIR/1."
+        f"tfreps export {run.path} --to DIR."
     )
 
 

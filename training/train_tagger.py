@@ -192,7 +192,7 @@ def say_end(run, measured):
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
         f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, "
-        f"tfreps export {run.path} DIR/1."
+        f"tfreps export {run.path} --to DIR."
     )
 
 

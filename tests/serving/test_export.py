@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import main
+from tfreps.versions import versions_of
 
 SENTENCES = ["the dog left", "", "her left hand , zebra"]
 
@@ -21,24 +22,26 @@ def answer(folder):
 
 def test_a_run_folder(run, tmp_path, capsys):
     path, model = run
-    folder = tmp_path / "deep" / "export" / "1"
-    assert main(["export", path, "--state", "warm", str(folder)]) == 0
+    base = tmp_path / "deep" / "export"
+    folder = base / "1"
+    assert main(["export", path, "--state", "warm", "--to", str(base)]) == 0
     bilm = model.bilm.with_initial_state("warm")
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
     out = capsys.readouterr().out
     assert "default, serving_default, tokens, character_ids, initial_states, score" in out
-    assert f'tfreps predict {folder} "' in out
-    assert [path.name for path in folder.parent.iterdir()] == ["1"]
+    assert f'tfreps predict {base} "' in out
+    assert versions_of(base) == [1]
 
 
 def test_published_files(run, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm = run[1].bilm
     bilm.to_bilm_tf(*files)
-    folder = tmp_path / "1"
-    folder.mkdir()  # empty, so welcome
-    assert main(["export", "--options", files[0], "--weights", files[1], str(folder)]) == 0
+    folder = tmp_path / "base" / "8"
+    (tmp_path / "base" / "7").mkdir(parents=True)
+    to = ["--to", str(folder.parent)]
+    assert main(["export", "--options", files[0], "--weights", files[1], *to]) == 0
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
     assert "score" not in capsys.readouterr().out.splitlines()[0]
@@ -49,11 +52,11 @@ def test_published_files_of_words(tmp_path, capsys):
     bilm = make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm
     bilm.to_bilm_tf(*files[:2])
     VOCABULARY.write(files[2])
-    command = ["export", "--options", files[0], "--weights", files[1]]
-    assert main([*command, str(tmp_path / "1")]) == 0
+    command = ["export", "--options", files[0], "--weights", files[1], "--to", str(tmp_path)]
+    assert main(command) == 0
     out = capsys.readouterr().out
     assert "tfreps predict" not in out and "give --vocabulary FILE" in out
-    assert main([*command, str(tmp_path / "2"), "--vocabulary", files[2]]) == 0
+    assert main([*command, "--vocabulary", files[2]]) == 0
     assert "tfreps predict" in capsys.readouterr().out
     ids = np.array([VOCABULARY.ids(SENTENCES[0].split())]) + 1
     expected = bilm(ids)["sequence_output"][0]
@@ -64,19 +67,19 @@ def test_published_files_of_words(tmp_path, capsys):
 def test_a_run_without_its_vocabulary(tmp_path, capsys):
     path, _ = make_run(tmp_path / "run")
     (tmp_path / "run" / "vocabulary.txt").unlink()
-    assert main(["export", path, str(tmp_path / "1")]) == 2
+    assert main(["export", path, "--to", str(tmp_path)]) == 2
     assert "no vocabulary.txt" in capsys.readouterr().err and not (tmp_path / "1").exists()
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["no/such/run", "OUT"], "not a folder"),
-        (["OUT"], "either a run folder, or both"),
-        (["RUN", "OUT", "--options", "options.json"], "either a run folder, or both"),
-        (["--options", "options.json", "OUT"], "either a run folder, or both"),
-        (["RUN", "FULL"], "not an empty folder"),
-        (["RUN", "FULL/file"], "is a file"),
+        (["no/such/run", "--to", "OUT"], "not a folder"),
+        (["--to", "OUT"], "either a run folder, or both"),
+        (["RUN", "--to", "OUT", "--options", "options.json"], "either a run folder, or both"),
+        (["--options", "options.json", "--to", "OUT"], "either a run folder, or both"),
+        (["RUN", "--to", "FULL/file"], "is a file"),
+        (["RUN"], "arguments are required: --to"),
     ],
 )
 def test_what_cannot_be(run, tmp_path, capsys, arguments, message):

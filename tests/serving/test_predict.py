@@ -21,10 +21,13 @@ SENTENCES = ["the dog\u3000left her\u00a0house .", "", "unknown words"]
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export") / "1"
+    base = tmp_path_factory.mktemp("export")
     bilm = make_pretrainer().bilm
-    export_bilm(bilm, folder)
-    return str(folder), bilm
+    export_bilm(bilm, base / "10")
+    for name in ("9", "11", "new"):  # older, without a model, no version
+        (base / name).mkdir()
+    (base / "9" / "saved_model.pb").write_bytes(b"")
+    return str(base), bilm
 
 
 def ask(capsys, *arguments):

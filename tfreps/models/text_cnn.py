@@ -3,8 +3,6 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.products import product
-
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TextCNN(keras.Model):
@@ -74,15 +72,20 @@ class TextCNN(keras.Model):
         x, mask = embedded["sequence_output"], embedded["mask"]
         maps = []
         for width, kernel, bias in zip(self.widths, self.kernels, self.biases, strict=True):
-            windows = tf.reshape(_windows(x, width), [-1, kernel.shape[0]])  # [B*T, width * D]
-            y = tf.nn.relu(product(windows, kernel, self.compute_dtype) + bias)
-            y = tf.reshape(y, [*tf.unstack(tf.shape(mask)), self.filters])  # [B, T, filters]
+            y = tf.nn.relu(self._convolve(x, kernel, width) + bias)  # [B, T, filters]
             maps.append(tf.where(_real_windows(mask, width)[..., None], y, 0.0))
         maps = tf.concat(maps, axis=-1)  # [B, T, output_dim]
         # After relu the zeros of what is no window change no maximum.
         pooled = tf.reduce_max(tf.pad(maps, [[0, 0], [0, 1], [0, 0]]), axis=1)
         pooled = self.drop(pooled, training=training)
         return {"sequence_output": maps, "mask": mask, "pooled_output": pooled}
+
+    def _convolve(self, x, kernel, width):
+        """A window from each token on, zeros behind the last: float32 `[B, T, filters]`."""
+        # One text and one token more: TensorFlow 2.21 gives convolutions of nothing a wrong shape.
+        x = tf.pad(tf.cast(x, self.compute_dtype), [[0, 1], [0, width], [0, 0]])
+        kernel = tf.reshape(tf.cast(kernel, self.compute_dtype), [width, -1, self.filters])
+        return tf.cast(tf.nn.conv1d(x, kernel, 1, "VALID")[:-1, :-1], "float32")
 
     def get_config(self):
         options = {name: getattr(self, name) for name in ("filters", "widths", "dropout")}
@@ -96,13 +99,6 @@ class TextCNN(keras.Model):
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
-
-
-def _windows(x, width):
-    """The tokens from each on, side by side: `[B, T, D]` to `[B, T, width * D]`."""
-    steps = tf.shape(x)[1]
-    behind = tf.pad(x, [[0, 0], [0, width - 1], [0, 0]])
-    return tf.concat([behind[:, k : k + steps] for k in range(width)], axis=-1)
 
 
 def _real_windows(mask, width):
