@@ -143,8 +143,8 @@ def run_from_weights(options):
     run = options.to_run
     print(
         f"Wrote {run}: {bilm.count_params():,} parameters, without softmax.\n"
-        f"Next: tfreps embed {run}, tfreps export {run} --to DIR, or tfreps pretrain-elmo --init {run}, "
-        "which trains it on your own text."
+        f"Next: tfreps embed {run}, tfreps export {run} --to DIR, or tfreps pretrain-elmo --init "
+        f"{run}, which trains it on your own text."
     )
 
 
@@ -157,8 +157,8 @@ def run_from_checkpoint(options):
     print(
         f"Wrote {run}: {model.count_params():,} parameters, softmax over {len(vocabulary):,} "
         f"tokens included.\nNext: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, "
-        f"tfreps export {run} --to DIR. To go on training with\nAdagrad's accumulators too, which stay "
-        f"there: tfreps pretrain-elmo --init {options.checkpoint}."
+        f"tfreps export {run} --to DIR. To go on training with\nAdagrad's accumulators too, which "
+        f"stay there: tfreps pretrain-elmo --init {options.checkpoint}."
     )
 
 

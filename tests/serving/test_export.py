@@ -79,7 +79,6 @@ def test_a_run_without_its_vocabulary(tmp_path, capsys):
         (["RUN", "--to", "OUT", "--options", "options.json"], "either a run folder, or both"),
         (["--options", "options.json", "--to", "OUT"], "either a run folder, or both"),
         (["RUN", "--to", "FULL/file"], "is a file"),
-        (["RUN"], "arguments are required: --to"),
     ],
 )
 def test_what_cannot_be(run, tmp_path, capsys, arguments, message):
