@@ -10,6 +10,7 @@ from tfreps.text.char_ids import (
     sentence_start_ids,
     token_character_ids,
 )
+from tfreps.text.lookup_table import lookup_table
 
 
 class TokenReader:
@@ -26,7 +27,10 @@ class TokenReader:
         self.bilm = bilm
         self.vocabulary = vocabulary
         self.reads_characters = bilm.vocabulary_size is None
-        self.table = None if vocabulary is None else _lookup_table(vocabulary, folder)
+        self.table = None
+        if vocabulary is not None:
+            path = os.path.join(folder, "vocabulary.txt")
+            self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
 
     def to_ids(self, tokens, sequence_len):
         """What the biLM reads: ids of the first `sequence_len` tokens, 0 beyond."""
@@ -72,17 +76,3 @@ def _surround(ids, lengths, start, end):
         is_start, is_end = is_start[..., None], is_end[..., None]
     ids = tf.where(is_start, start, tf.where(is_end, end, ids))
     return ids, positions < lengths[:, None] + 2
-
-
-def _lookup_table(vocabulary, folder):
-    """Token -> id as a table whose file the SavedModel takes along."""
-    path = os.path.join(folder, "vocabulary.txt")
-    vocabulary.write(path)
-    lines = tf.lookup.TextFileInitializer(
-        path,
-        tf.string,
-        tf.lookup.TextFileIndex.WHOLE_LINE,
-        tf.int64,
-        tf.lookup.TextFileIndex.LINE_NUMBER,
-    )
-    return tf.lookup.StaticHashTable(lines, vocabulary.unknown_id)

@@ -29,7 +29,8 @@ class CharacterGraph(tf.Module):
         self.token = "(" + token_pattern(tokenizer, r"[^\x00]") + ")"
         self.gaps = None if tokenizer.keep_white_space else f"[{re2_class(white_space())}]"
         self.changes = CharacterChanges(tokenizer.lowercase, strip_accents=False)
-        self.table = PieceTable(tokenizer.vocabulary, tokenizer.unknown_id)
+        self.default_id = tokenizer.unknown_id  # what the table says of other tokens
+        self.table = PieceTable(tokenizer.vocabulary, self.default_id)
 
     def __call__(self, strings):
         texts = tf.convert_to_tensor(strings, tf.string)

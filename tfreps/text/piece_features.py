@@ -64,6 +64,19 @@ class PieceFeatures(tf.Module):
         """Pieces of the vocabulary: ids are below it."""
         return len(self.tokenizer.vocabulary)
 
+    def with_vocabulary_file(self, path):
+        """The same with tables that a SavedModel keeps as a file; see `lookup_table`."""
+        copy = PieceFeatures(self.tokenizer, self.words)
+        copy.graph = self.tokenizer.make_graph(core_ops=True)
+        for part in copy, copy.graph:
+            default = self.tokenizer.unknown_id if part is copy else part.default_id
+            part.table = PieceTable(self.tokenizer.vocabulary, default, path)
+        return copy
+
+    def strings(self, piece_ids):
+        """The pieces of ids, int of any shape: str of that shape."""
+        return tf.gather(tf.constant(self.tokenizer.vocabulary), piece_ids)
+
     def __call__(self, tokens):
         tokens = tf.convert_to_tensor(tokens, tf.string)  # [B, T]
         mask = tokens != ""

@@ -1,11 +1,13 @@
 """TokenFeatures: tokens as strings to everything that a tagger or classifier reads."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
 from tfreps.text.char_ids import character_ids, token_character_ids
+from tfreps.text.lookup_table import lookup_table
 from tfreps.text.vocabulary import Vocabulary
 
 
@@ -75,7 +77,7 @@ class TokenFeatures(tf.Module):
         self.table = None
         if vocabulary is not None:
             with tf.init_scope():
-                self.table = _lookup_table(vocabulary)
+                self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id)
 
     @classmethod
     def from_sentences(
@@ -128,6 +130,14 @@ class TokenFeatures(tf.Module):
             features["character_ids"] = character_ids(tokens, self.max_characters)  # [B, T, C]
         return features
 
+    def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenFeatures":
+        """The same with a table that a SavedModel keeps as a file; see `lookup_table`."""
+        copy = TokenFeatures(None, self.lowercase, self.digits_to_zero, self.max_characters)
+        if self.vocabulary is not None:
+            copy.vocabulary = self.vocabulary
+            copy.table = lookup_table(self.vocabulary.tokens, self.vocabulary.unknown_id, path)
+        return copy
+
     def normalize(self, tokens):
         """Tokens as they are looked up: str tensor of any shape to one of the same shape."""
         if self.lowercase:
@@ -154,10 +164,3 @@ class TokenFeatures(tf.Module):
     def from_config(cls, config: dict) -> "TokenFeatures":
         """The inverse of `get_config`."""
         return cls(**config)
-
-
-def _lookup_table(vocabulary: Vocabulary) -> tf.lookup.StaticHashTable:
-    """Token -> id; the tokens are constants of the graph, so that no file has to travel along."""
-    ids = tf.range(len(vocabulary), dtype=tf.int64)
-    lines = tf.lookup.KeyValueTensorInitializer(tf.constant(vocabulary.tokens), ids)
-    return tf.lookup.StaticHashTable(lines, vocabulary.unknown_id)

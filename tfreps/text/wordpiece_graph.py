@@ -32,6 +32,8 @@ class WordPieceGraph(tf.Module):
         ValueError: tensorflow-text is needed and not installed.
     """
 
+    default_id = -1  # what the table says of no piece
+
     def __init__(self, tokenizer, core_ops):
         super().__init__(name="word_pieces")
         self.max_characters = tokenizer.max_characters_per_word
@@ -48,7 +50,7 @@ class WordPieceGraph(tf.Module):
         self.table = self.fast = None
         with tf.init_scope():
             if core_ops or not tokenizer.split_chinese:  # tensorflow-text always does that
-                self.table = PieceTable(tokenizer.vocabulary, default=-1)
+                self.table = PieceTable(tokenizer.vocabulary, self.default_id)
             else:
                 self.fast = _fast_tokenizer(tokenizer)
 

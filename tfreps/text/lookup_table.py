@@ -1,0 +1,39 @@
+"""lookup_table: tokens to ids inside a TensorFlow graph, from constants or from a file."""
+
+import tensorflow as tf
+
+
+def lookup_table(tokens, default, path=None):
+    """A table from each token to its place in a list.
+
+    Args:
+        tokens: list of str, all different.
+        default: int. What all other strings are.
+        path: file to write the tokens to, one a line: a SavedModel takes it along among its
+            `assets`, where it can be read. None for constants of the graph, so that no file has
+            to travel along; so it is, too, for tokens with a line break, which a line cannot
+            hold.
+
+    Returns:
+        `tf.lookup.StaticHashTable`, str to int64.
+
+    Example:
+        >>> import os, tempfile
+        >>> import tensorflow as tf
+        >>> from tfreps.text.lookup_table import lookup_table
+        >>> path = os.path.join(tempfile.mkdtemp(), "vocabulary.txt")
+        >>> for table in lookup_table(["a", "b"], -1), lookup_table(["a", "b"], -1, path):
+        ...     print(table.lookup(tf.constant(["b", "c"])).numpy().tolist())
+        [1, -1]
+        [1, -1]
+    """
+    tokens = list(tokens)
+    if path is None or any("\n" in token or "\r" in token for token in tokens):
+        ids = tf.range(len(tokens), dtype=tf.int64)
+        rows = tf.lookup.KeyValueTensorInitializer(tf.constant(tokens, tf.string), ids)
+        return tf.lookup.StaticHashTable(rows, default)
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines(token + "\n" for token in tokens)
+    index = tf.lookup.TextFileIndex
+    kinds = tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
+    return tf.lookup.StaticHashTable(tf.lookup.TextFileInitializer(str(path), *kinds), default)
