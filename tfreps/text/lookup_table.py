@@ -11,8 +11,8 @@ def lookup_table(tokens, default, path=None):
         default: int. What all other strings are.
         path: file to write the tokens to, one a line: a SavedModel takes it along among its
             `assets`, where it can be read. None for constants of the graph, so that no file has
-            to travel along; so it is, too, for tokens with a line break, which a line cannot
-            hold.
+            to travel along; so it is, too, for what a line cannot hold: a token with a line
+            break, or without a character.
 
     Returns:
         `tf.lookup.StaticHashTable`, str to int64.
@@ -28,7 +28,7 @@ def lookup_table(tokens, default, path=None):
         [1, -1]
     """
     tokens = list(tokens)
-    if path is None or any("\n" in token or "\r" in token for token in tokens):
+    if path is None or not all(tokens) or any("\n" in t or "\r" in t for t in tokens):
         ids = tf.range(len(tokens), dtype=tf.int64)
         rows = tf.lookup.KeyValueTensorInitializer(tf.constant(tokens, tf.string), ids)
         return tf.lookup.StaticHashTable(rows, default)
