@@ -55,7 +55,8 @@ WINDOW = "--window-features "
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
-    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 "
+    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --best-by auc "
+    "--average 0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
 # Table: name of a row -> (command, seeds).

@@ -7,7 +7,7 @@ import shutil
 import tensorflow as tf
 
 
-def save_whole(module, folder, functions):
+def save_whole(module, folder, functions, finish=None):
     """Writes a SavedModel under a temporary name beside the folder, and renames it.
 
     Args:
@@ -15,6 +15,7 @@ def save_whole(module, folder, functions):
         folder: path that does not exist yet, or an empty folder. TensorFlow Serving expects its
             name to be a number, the version: `elmo/1`.
         functions: dict from the name of a signature to its concrete function.
+        finish: function that is given the folder under its temporary name, to add to it.
 
     Raises:
         ValueError: the folder holds something.
@@ -27,6 +28,8 @@ def save_whole(module, folder, functions):
         # Without the gradients that were written by hand, which no server asks for.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, str(temporary), functions, options)
+        if finish is not None:
+            finish(temporary)
         if folder.exists():
             folder.rmdir()
         os.replace(temporary, folder)

@@ -55,6 +55,38 @@ class Scoring:
         answer["nll"] = answer["forward_nll"] + answer.get("backward_nll", 0.0)
         return answer
 
+    def surprise(self, outputs, tokens, sequence_len):
+        """What the language model says of each token.
+
+        Args:
+            outputs: what the biLM returned for the tokens.
+            tokens: str `[N, T]`.
+            sequence_len: int32 `[N]`.
+
+        Returns:
+            dict of float32, in nats: `forward_surprise` `[N, T]`, -log p(token | all before it),
+            and `backward_surprise` `[N, T]`, -log p(token | all behind it), 0 on padding;
+            `end_surprise` and `start_surprise` `[N]`, the sentence's end after all tokens and its
+            start before them. Without the new states, `forward_nll` of `score` is the sum of
+            `forward_surprise` and `end_surprise`, `backward_nll` that of the other two. And
+            `in_vocabulary` int32 `[N, T]`, 0 on tokens that count as `<UNK>`, and on padding.
+        """
+        dim, inside = self.bilm.projection_dim, tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+        top = outputs["layer_outputs_with_boundaries"][:, -1]  # [N, T+2, 2P]
+        targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
+        nll = self._nll(top[:, :-1, :dim], targets[:, 1:])  # [N, T+1]
+        known = self.reader.lookup(tokens) != self.reader.vocabulary.unknown_id
+        answer = {
+            "in_vocabulary": tf.cast(known & inside, tf.int32),
+            "forward_surprise": tf.where(inside, nll[:, :-1], 0.0),
+            "end_surprise": tf.gather(nll, sequence_len, batch_dims=1),
+        }
+        if self.bilm.bidirectional:
+            nll = self._nll(top[:, 1:, dim:], targets[:, :-1])
+            answer["backward_surprise"] = tf.where(inside, nll[:, 1:], 0.0)
+            answer["start_surprise"] = nll[:, 0]
+        return answer
+
     def _nll(self, features, targets):
         """NLL in nats of `targets` `[N, T]` after `features` `[N, T, P]`: float32 `[N, T]`."""
         shape = tf.shape(targets)

@@ -8,11 +8,12 @@ from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.pretrained import check_vocabulary
 from tfreps.saved_model import check_free, save_whole
 from tfreps.scoring import Scoring
+from tfreps.stored_weights import StoredWeights
 from tfreps.text.splitting import split_tokens
 from tfreps.token_reader import TokenReader
 
 
-def export_bilm(model, folder, vocabulary=None, initial_state=None):
+def export_bilm(model, folder, vocabulary=None, initial_state=None, explain=False):
     """Writes a biLM as a SavedModel with the signatures of `BiLMSignatures`.
 
     The folder appears whole or not at all.
@@ -25,6 +26,7 @@ def export_bilm(model, folder, vocabulary=None, initial_state=None):
         vocabulary: `tfreps.text.Vocabulary`, for `score` and for models that read token ids.
         initial_state: `"zero"` or `"warm"`; None for the model's own. The state of a model in
             `"carry"` is never exported: it becomes `"zero"`.
+        explain: bool. Whether there is a signature `explain`.
 
     Returns:
         The names of the signatures, a list of str.
@@ -45,7 +47,7 @@ def export_bilm(model, folder, vocabulary=None, initial_state=None):
     """
     check_free(folder)
     with tempfile.TemporaryDirectory() as assets:
-        signatures = BiLMSignatures(model, vocabulary, initial_state, assets)
+        signatures = BiLMSignatures(model, vocabulary, initial_state, assets, explain)
         functions = signatures.functions()
         save_whole(signatures.module(), folder, functions)
     return list(functions)
@@ -70,15 +72,23 @@ class BiLMSignatures:
         sequence_len    int32 [N]
 
     Two more, `initial_states` and `score`, are there where the model has a softmax: `Scoring`.
+    And if asked for, `explain` takes `text` and answers
+
+        tokens          str [N, T], "" on padding
+        elmo            float32 [N, T, 2P], as above
+        sequence_len    int32 [N]
+
+    and, where the model has a softmax, what `Scoring.surprise` says.
 
     Args:
-        model, vocabulary, initial_state: as in `export_bilm`.
+        model, vocabulary, initial_state, explain: as in `export_bilm`.
         assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+        weights: see `StoredWeights`.
 
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
 
-    def __init__(self, model, vocabulary, initial_state, assets):
+    def __init__(self, model, vocabulary, initial_state, assets, explain=False, weights="float32"):
         bilm = model if isinstance(model, BiLM) else model.bilm
         if initial_state is None:
             initial_state = "warm" if bilm.initial_state == "warm" else "zero"
@@ -91,6 +101,11 @@ class BiLMSignatures:
         self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
         check_vocabulary(model, vocabulary)
         self.reader = TokenReader(bilm, vocabulary, assets)
+        self.explains = explain
+        models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
+        self.weights = StoredWeights(models, weights)
+        kind = "a language model" if self.pretrainer is not None else "a biLM"
+        self.title = f"ELMo: {kind} of {model.count_params():,} parameters ({type(model).__name__})"
 
     def functions(self):
         """The traced functions by name, as `tf.saved_model.save` takes them."""
@@ -98,35 +113,63 @@ class BiLMSignatures:
         ids = _spec("token_ids", [None, None])
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
-        functions = {}
+        functions, trace = {}, self.weights.trace
         if self.reader.reads_characters or self.reader.table is not None:
-            functions["default"] = _trace(self.embed_text, _spec("text", [None], tf.string))
+            functions["default"] = trace(self.embed_text, TEXT)
             functions["serving_default"] = functions["default"]
-            functions["tokens"] = _trace(self.embed_tokens, *tokens)
-        functions[ids.name] = _trace(self.embed_ids, ids)
+            functions["tokens"] = trace(self.embed_tokens, *tokens)
+        functions[ids.name] = trace(self.embed_ids, ids)
         functions.setdefault("serving_default", functions[ids.name])
-        if self.pretrainer is not None and self.reader.table is not None:
-            scoring = Scoring(self.bilm, self.pretrainer, self.reader)
+        scoring = self.scoring()
+        if scoring is not None:
             states = {
                 name: _spec(name, [None, *state.shape[1:]], tf.float32)
                 for name, state in scoring.initial_states(1).items()
             }
-            functions["initial_states"] = _trace(scoring.initial_states, _spec("batch_size", []))
-            functions["score"] = _trace(scoring.score, *tokens, **states)
+            functions["initial_states"] = trace(scoring.initial_states, _spec("batch_size", []))
+            functions["score"] = trace(scoring.score, *tokens, **states)
+        if self.explains and "default" in functions:
+            functions["explain"] = trace(self.explain_text, TEXT)
         return functions
+
+    def scoring(self):
+        """`Scoring`, where there is a softmax, and a vocabulary for it."""
+        if self.pretrainer is None or self.reader.table is None:
+            return None
+        return Scoring(self.bilm, self.pretrainer, self.reader)
 
     def module(self):
         """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
-        models = [self.bilm] + [m for m in (self.elmo, self.pretrainer) if m is not None]
         module = tf.Module()
-        module.weights = [weight.value for model in models for weight in model.variables]
+        module.weights = self.weights.tracked()
         module.table = self.reader.table
         return module
+
+    def expected(self, texts):
+        """What `predict` of the model itself says: dict of some outputs of `default`."""
+        tokens = split_tokens(tf.constant(texts))
+        lengths = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
+        out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))
+        layers = {
+            f"lstm_outputs{number}": out["layer_outputs"][:, number]
+            for number in range(1, self.bilm.num_layers + 1)
+        }
+        return {**layers, "sequence_len": lengths.numpy()}
 
     def embed_text(self, text):
         """Signature `default`: sentences, str `[N]`."""
         tokens = split_tokens(text)  # [N, T]
         return self.embed_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
+
+    def explain_text(self, text):
+        """Signature `explain`: str `[N]`."""
+        tokens = split_tokens(text)  # [N, T]
+        sequence_len = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
+        out = self.bilm(self.reader.to_ids(tokens, sequence_len))
+        answer, scoring = {"elmo": self._elmo(out)}, self.scoring()
+        if scoring is not None:
+            answer |= scoring.surprise(out, tokens, sequence_len)
+        return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def embed_tokens(self, tokens, sequence_len):
         """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""
@@ -143,7 +186,7 @@ class BiLMSignatures:
         """The outputs that the docstring of the class lists."""
         out = self.bilm(ids)
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
-        elmo = tf.where(out["mask"][..., None], self._mix(out), 0.0)  # [N, T, 2P]
+        elmo = self._elmo(out)  # [N, T, 2P]
         count = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
         answer = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
         for number in range(1, self.bilm.num_layers + 1):
@@ -151,6 +194,9 @@ class BiLMSignatures:
         answer["default"] = tf.reduce_sum(elmo, axis=1) / count
         answer = {name: tf.cast(output, tf.float32) for name, output in answer.items()}
         return {**answer, "sequence_len": tf.identity(sequence_len)}
+
+    def _elmo(self, out):
+        return tf.cast(tf.where(out["mask"][..., None], self._mix(out), 0.0), tf.float32)
 
     def _mix(self, out):
         if self.elmo is None:
@@ -162,9 +208,8 @@ class BiLMSignatures:
         return mix(with_boundaries, mask=out["mask_with_boundaries"])[:, 1:-1]
 
 
-def _trace(function, *arguments, **named):
-    return tf.function(function).get_concrete_function(*arguments, **named)
-
-
 def _spec(name, shape, dtype=tf.int32):
     return tf.TensorSpec(shape, dtype, name)
+
+
+TEXT = _spec("text", [None], tf.string)

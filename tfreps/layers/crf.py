@@ -241,6 +241,15 @@ class CRF(keras.layers.Layer):
         run = self._function(chain.marginals, jit_compile)
         return run(emissions, mask, *self._scores(float("-inf")))
 
+    def log_normalizer(self, emissions, mask=None, jit_compile=None):
+        """`log Z` over the sequences that `decode` chooses from: float32 `[B]`.
+
+        A path's score less this is its log probability. Arguments as of `marginals`.
+        """
+        emissions, mask = self._given(emissions, mask)
+        run = self._function(chain.log_normalizer, jit_compile)
+        return run(emissions, mask, *self._scores(float("-inf")))
+
     def compute_output_shape(self, input_shape):
         return tuple(input_shape[:2]), tuple(input_shape[:1])
 

@@ -124,6 +124,15 @@ class Classifier(keras.Model):
             logits += scores / tf.sqrt(tf.maximum(length, 1.0))
         return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
 
+    def token_weights(self, features):
+        """How much of each token `pooling="attention"` takes: float32 `[B, T]`, sums to 1.
+
+        Args:
+            features: dict, as in a call.
+        """
+        encoded = self.encoder(features)
+        return self.pool.attention(tf.cast(encoded["sequence_output"], "float32"), encoded["mask"])
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         y = _checked(y, len(self.labels))
         nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=y_pred["logits"])

@@ -134,6 +134,10 @@ class HMMTagger(keras.Model):
         """
         return chain.marginals(*self._emissions(features), *self.scores())
 
+    def log_normalizer(self, features):
+        """log p(tokens), what the score of a path exceeds its log probability by: float32 `[B]`."""
+        return chain.log_normalizer(*self._emissions(features), *self.scores())
+
     def predict_step(self, data):
         """What `predict` gives: see `tag`."""
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])

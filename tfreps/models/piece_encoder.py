@@ -55,20 +55,26 @@ class PieceEncoder(keras.Model):
         self.built = True
 
     def call(self, features, training=False):
-        if "piece_ids" not in features:
-            raise ValueError(f"`features` must have `piece_ids`; got {sorted(features)}.")
-        pieces = tf.cast(features["piece_ids"], "int32")  # [B, T, W]
-        real = pieces != self.encoder.padding_id
-        mask = features.get("mask")
-        mask = tf.reduce_any(real, 2) if mask is None else tf.cast(mask, "bool")
-        real = tf.logical_and(real, mask[..., None])
-        ids, places = self._joined(pieces, real)
+        ids, places, mask = self._pieces(features)
         encoded = self.encoder(ids, training=training)
         x = tf.gather(encoded["sequence_output"], places, batch_dims=1)  # [B, T, D]
         outputs = {"sequence_output": tf.where(mask[..., None], x, 0.0), "mask": mask}
         if "pooled_output" in encoded:
             outputs["pooled_output"] = encoded["pooled_output"]
         return outputs
+
+    def attention(self, features):
+        """How much each piece reads of each other.
+
+        Args:
+            features: dict, as of a call.
+
+        Returns:
+            int32 `[B, P]`, the ids of the pieces with start and separator, the padding id behind
+            them; and float32 `[B, num_layers, num_heads, P, P]`, see `BertEncoder.attention`.
+        """
+        pieces, _, _ = self._pieces(features)
+        return pieces["token_ids"], self.encoder.attention(pieces)
 
     def get_config(self):
         encoder = keras.saving.serialize_keras_object(self.encoder)
@@ -80,6 +86,17 @@ class PieceEncoder(keras.Model):
     def from_config(cls, config):
         encoder = keras.saving.deserialize_keras_object(config["encoder"])
         return cls(**{**config, "encoder": encoder})
+
+    def _pieces(self, features):
+        """What the encoder reads, where each word's first piece is, and the words' mask."""
+        if "piece_ids" not in features:
+            raise ValueError(f"`features` must have `piece_ids`; got {sorted(features)}.")
+        pieces = tf.cast(features["piece_ids"], "int32")  # [B, T, W]
+        real = pieces != self.encoder.padding_id
+        mask = features.get("mask")
+        mask = tf.reduce_any(real, 2) if mask is None else tf.cast(mask, "bool")
+        real = tf.logical_and(real, mask[..., None])
+        return *self._joined(pieces, real), mask
 
     def _joined(self, pieces, real):
         """What the encoder reads, and where each word's first piece is: int32 `[B, T]`."""

@@ -145,8 +145,7 @@ class Tagger(keras.Model):
         """
         outputs = self(features)
         tags, _ = self.decode(outputs)
-        marginals = self.crf.marginals(outputs["emissions"], outputs["mask"], jit_compile=False)
-        confidences = tf.gather(marginals, tags, batch_dims=2)  # [B, T]
+        confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
         confidences = tf.where(outputs["mask"], confidences, 0.0)
         return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
 
@@ -161,11 +160,15 @@ class Tagger(keras.Model):
             `tags` int32 `[B, T]` and `score` float32 `[B]`; with `k`, `[B, k, T]` and `[B, k]`,
             best first.
         """
-        outputs = features if "emissions" in features else self(features)
-        emissions, mask = outputs["emissions"], outputs["mask"]
-        if not self.use_crf:
-            emissions = tf.nn.log_softmax(emissions)
-        return self.crf.decode(emissions, mask, k=k, jit_compile=False)
+        return self.crf.decode(*self._scores(features), k=k, jit_compile=False)
+
+    def marginals(self, features):
+        """Probability of each tag at each token, float32 `[B, T, K]`; `features` as of `decode`."""
+        return self.crf.marginals(*self._scores(features), jit_compile=False)
+
+    def log_normalizer(self, features):
+        """What the score of a path exceeds its log probability by: float32 `[B]`."""
+        return self.crf.log_normalizer(*self._scores(features), jit_compile=False)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         emissions, mask = y_pred["emissions"], y_pred["mask"]
@@ -263,6 +266,13 @@ class Tagger(keras.Model):
     def from_config(cls, config):
         parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in PARTS}
         return cls(**{**config, **parts})
+
+    def _scores(self, given):
+        """Emissions and mask, from features or from what a call returned."""
+        outputs = given if "emissions" in given else self(given)
+        emissions = outputs["emissions"]
+        emissions = emissions if self.use_crf else tf.nn.log_softmax(emissions)
+        return emissions, outputs["mask"]
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
