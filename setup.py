@@ -32,6 +32,7 @@ SERVING = [
     "requests",
 ]
 DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
+DEV += ["pyyaml", "kubernetes-validate"]
 
 setup(
     name="tfreps",
