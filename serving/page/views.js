@@ -1,0 +1,112 @@
+// From the outputs of a model to what is seen: each view takes part if its outputs are there.
+
+import { attentionMap } from "./attention.js";
+import { neighbours } from "./ask.js";
+import { bar, colour, element, percent, table } from "./elements.js";
+
+/** Elements for all that a model says of a text. */
+export function show(model, text, answer, typed) {
+  const heading = (title, ...parts) => [element("h3", {}, title), ...parts];
+  const has = (...names) => names.every((name) => answer[name] !== undefined);
+  return [
+    ...(has("tags") ? heading("Tags", tagged(answer)) : []),
+    ...(has("path_tags") ? heading("The best paths", paths(answer)) : []),
+    ...(has("probabilities", "labels") ? heading("Labels", labels(answer)) : []),
+    ...(has("token_weights") ? heading("What the pooling takes", weights(answer)) : []),
+    ...(has("attention") ? heading("Attention", attentionMap(answer)) : []),
+    ...(has("forward_surprise") ? heading("Surprise, in nats", surprise(answer)) : []),
+    ...(has("elmo", "default")
+      ? heading("Neighbours of a word in its context", wordsNearby(model, text, answer, typed))
+      : []),
+  ];
+}
+
+const typeOf = (tag) => (tag === "O" || !/^[BIESM]-/.test(tag) ? null : tag.slice(2));
+
+function tagged({ tokens, tags, confidences, sequence_len: length }) {
+  if (!length) return nothing();
+  const items = tokens.slice(0, length).map((token, place) => {
+    const [tag, before] = [tags[place], tags[place - 1]];
+    const type = typeOf(tag);
+    const within = type !== null && /^[IEM]-/.test(tag) && before && typeOf(before) === type;
+    const item = element("li", { className: `token${type ? " span" : ""}${within ? " within" : ""}` },
+      element("span", {}, token), element("small", {}, `${tag} ${percent(confidences[place])}`));
+    if (type) {
+      const sure = Math.round(100 * (0.25 + 0.75 * confidences[place]));
+      item.style.background = `color-mix(in srgb, ${colour(type)} ${sure}%, white)`;
+    }
+    return item;
+  });
+  return element("ol", { className: "tokens", ariaLabel: "tokens and their tags" }, ...items);
+}
+
+function paths({ tokens, path_tags: found, path_probabilities: shares, sequence_len: length }) {
+  if (!length) return nothing();
+  const rows = found.flatMap((tags, rank) => (shares[rank] > 0 ? [[
+    String(rank + 1),
+    percent(shares[rank]),
+    ...tags.slice(0, length).map((tag, place) => changed(tag, found[0][place])),
+  ]] : []));
+  return table(["", "probability", ...tokens.slice(0, length)], rows);
+}
+
+const changed = (tag, best) => (tag === best ? tag : element("mark", {}, tag));
+
+function labels({ labels: names, probabilities }) {
+  const order = names.map((_, place) => place).sort((a, b) => probabilities[b] - probabilities[a]);
+  return table(["label", "", "probability"], order.map((place) => [
+    names[place], bar(probabilities[place]), percent(probabilities[place])]));
+}
+
+function weights({ tokens, token_weights: shares, sequence_len: length }) {
+  const most = Math.max(...shares, 1e-9);
+  return element("ol", { className: "tokens" }, ...tokens.slice(0, length).map((token, place) =>
+    element("li", { className: "token" }, element("span", {}, token), bar(shares[place] / most),
+      element("small", {}, percent(shares[place])))));
+}
+
+function surprise({ tokens, forward_surprise: forward, backward_surprise: backward,
+  sequence_len: length }) {
+  if (!length) return nothing();
+  const most = Math.max(...forward, ...(backward ?? []), 1);
+  const items = tokens.slice(0, length).map((token, place) => {
+    const ways = backward ? [forward[place], backward[place]] : [forward[place]];
+    return element("li", { className: "token" }, element("span", {}, token),
+      bar(ways[0] / most), ways.length > 1 ? bar(ways[1] / most, "other") : null,
+      element("small", {}, ways.map((nats) => nats.toFixed(1)).join(" / ")));
+  });
+  const key = element("p", { className: "faint" }, element("span", { className: "key" }),
+    " from what stands before, ", element("span", { className: "key other" }),
+    " from what stands behind");
+  return element("div", {}, element("ol", { className: "tokens" }, ...items), key);
+}
+
+function wordsNearby(model, text, { tokens, sequence_len: length }, typed) {
+  if (!length) return nothing();
+  const words = tokens ? tokens.slice(0, length) : text.split(/\s+/);
+  const found = element("div", { role: "status" },
+    element("p", { className: "faint" }, "Choose a word."));
+  const buttons = words.map((word, place) => {
+    const button = element("button", { type: "button" }, word);
+    button.addEventListener("click", async () => {
+      try {
+        const near = await neighbours(model, typed, typed.indexOf(text), place);
+        found.replaceChildren(near.length ? nearTable(near)
+          : element("p", { className: "faint" }, "There is no other word yet: ask more texts."));
+      } catch (error) {
+        found.replaceChildren(element("p", { className: "wrong" }, error.message));
+      }
+    });
+    return element("li", {}, button);
+  });
+  return element("div", {}, element("ol", { className: "tokens" }, ...buttons), found);
+}
+
+function nearTable(near) {
+  return table(["similarity", "in its context", "from"], near.map((word) => [
+    word.similarity.toFixed(3),
+    element("span", {}, `${word.left} `, element("mark", {}, word.token), ` ${word.right}`),
+    word.from]));
+}
+
+const nothing = () => element("p", { className: "faint" }, "There is no token in it.");
