@@ -1,0 +1,43 @@
+"""Models and a server that all tests of a file share."""
+
+import grpc
+import pytest
+import requests
+
+from tests.server.small_models import save_half, save_zoo, serving, write_warm_up
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory):
+    """A folder with the base paths `half_plus_two` (version 123) and `zoo` (version 7)."""
+    folder = tmp_path_factory.mktemp("models")
+    save_half(folder / "half_plus_two" / "123")
+    write_warm_up(save_zoo(folder / "zoo" / "7"), "abc", "de")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(models):
+    """A server of both, on free ports; `half_plus_two` has the label `stable`."""
+    server = serving(models / "half_plus_two", models / "zoo", max_body_mb=1)
+    server.core.pool.models["half_plus_two"].config.labels["stable"] = 123
+    with server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def rest(server):
+    """Function from a method, a path and maybe a body to a response of the REST port."""
+    with requests.Session() as session:
+
+        def ask(method, path, body=None, **options):
+            address = f"http://127.0.0.1:{server.rest_port}{path}"
+            return session.request(method, address, data=body, timeout=20, **options)
+
+        yield ask
+
+
+@pytest.fixture(scope="module")
+def channel(server):
+    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+        yield channel

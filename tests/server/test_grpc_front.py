@@ -1,0 +1,74 @@
+"""The gRPC port: health, sizes, ports, TLS."""
+
+import pathlib
+import shutil
+import subprocess
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+from tests.server.small_models import predict_request, serving
+
+
+def health(channel, service=""):
+    request = health_pb2.HealthCheckRequest(service=service)
+    return health_pb2_grpc.HealthStub(channel).Check(request, timeout=20).status
+
+
+def test_health(channel, server):
+    names = "", "zoo", "half_plus_two", "tensorflow.serving.PredictionService"
+    assert [health(channel, name) for name in names] == [health_pb2.HealthCheckResponse.SERVING] * 4
+    with pytest.raises(grpc.RpcError) as caught:
+        health(channel, "unknown")
+    assert caught.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_a_port_in_use(server, models):
+    with pytest.raises(OSError, match="gRPC"):
+        serving(models / "zoo", grpc_port=server.grpc_port, rest_port=None)
+
+
+def test_large_messages(channel, models):
+    """More than grpcio's usual 4 MB, as with TensorFlow Serving; less where the options say so."""
+    request = predict_request("zoo", {"text": ["x" * 5_000_000]})
+    request.output_filter.append("length")
+    stub = prediction_service_pb2_grpc.PredictionServiceStub
+    assert stub(channel).Predict(request, timeout=20).outputs["length"].int_val == [5_000_000]
+    with serving(models / "zoo", rest_port=None, max_message_mb=1) as small:
+        with grpc.insecure_channel(f"127.0.0.1:{small.grpc_port}") as other:
+            with pytest.raises(grpc.RpcError) as caught:
+                stub(other).Predict(request, timeout=20)
+            assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            answer = stub(other).Predict(predict_request("zoo", {"text": ["x"]}), timeout=20)
+            assert answer.outputs["length"].int_val == [1]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """`(certificate, key)` for localhost, as PEM files."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs the program openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names]
+    subprocess.run([*command, "-out", cert, "-keyout", key], check=True, capture_output=True)
+    return str(cert), str(key)
+
+
+def test_tls_on_both_ports(models, certificate):
+    import requests
+
+    cert, key = certificate
+    with serving(models / "half_plus_two", tls_cert=cert, tls_key=key) as server:
+        trusted = grpc.ssl_channel_credentials(pathlib.Path(cert).read_bytes())
+        with grpc.secure_channel(f"localhost:{server.grpc_port}", trusted) as channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            answer = stub.Predict(predict_request("half_plus_two", {"x": [2.0]}), timeout=20)
+            assert answer.outputs["y"].float_val == [3.0]
+        address = f"https://127.0.0.1:{server.rest_port}/v1/models/half_plus_two:predict"
+        found = requests.post(address, data='{"inputs": [2.0]}', verify=cert, timeout=20)
+        assert found.json() == {"outputs": [3.0]}

@@ -1,0 +1,121 @@
+"""A loaded version: its answers, its refusals, its neighbours in a batch."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
+from tfreps.server.batching import BatchOptions
+from tfreps.server.servable import Servable
+from tfreps.server.serving_error import ServingError, as_serving_error
+
+
+@pytest.fixture(scope="module")
+def zoo(models):
+    return Servable(models / "zoo" / "7", BatchOptions(max_rows=8, timeout_ms=50))
+
+
+def texts(*strings):
+    return {"text": np.array([s.encode() for s in strings], object)}
+
+
+def test_answers(zoo):
+    answer = zoo.run("", texts("a", "bcd"))
+    assert answer["length"].tolist() == [1, 3] and answer["upper"].tolist() == [b"A", b"BCD"]
+    assert list(zoo.run("serving_default", texts("a"), ["upper"])) == ["upper"]
+    assert zoo.run("scalar", {"x": np.array(4)})["y"].shape == ()
+    assert zoo.run("echo", {"x": np.array([], object)})["x"].tolist() == []
+    many = texts(*["x"] * 20)  # more than a batch
+    assert zoo.run("", many)["length"].tolist() == [1] * 20
+
+
+def test_what_is_known_of_it(zoo):
+    assert {"serving_default", "two", "__saved_model_init_op"} <= set(zoo.definitions)
+    assert "__saved_model_init_op" not in zoo.signatures
+    assert zoo.signatures["serving_default"].batches and not zoo.signatures["two"].batches
+
+
+def test_no_such_signature(zoo):
+    with pytest.raises(ServingError, match='key "none" not found') as caught:
+        zoo.run("none", {})
+    assert caught.value.code == "FAILED_PRECONDITION"
+    with pytest.raises(ServingError, match="not found in signature def"):
+        zoo.signature("none", "INVALID_ARGUMENT")
+
+
+def test_a_bad_request_fails_alone(zoo):
+    words = ["bad" if n % 4 == 0 else f"word{n}" for n in range(16)]
+    found = {}
+
+    def ask(number):
+        try:
+            found[number] = zoo.run("picky", texts(words[number]))["length"].tolist()
+        except Exception as error:
+            found[number] = as_serving_error(error).code
+
+    with at_the_same_time(ask, 16):
+        pass
+    for number, word in enumerate(words):
+        assert found[number] == ("INVALID_ARGUMENT" if word == "bad" else [len(word)])
+
+
+def test_outputs_that_are_no_rows_stop_the_merging(tmp_path):
+    """A signature may claim rows that it has not."""
+    folder = save(
+        tmp_path / "1",
+        serving_default=(lambda x: {"y": tf.concat([x, x], 0)}, {"x": spec("int32", None)}),
+    )
+    servable = Servable(folder)
+    for _ in range(2):
+        assert servable.run("", {"x": np.array([1, 2], "int32")})["y"].tolist() == [1, 2, 1, 2]
+    assert servable._merged == {}
+
+
+def test_no_time_to_wait(models):
+    servable = Servable(models / "zoo" / "7", BatchOptions(max_rows=0), direct_runs=1)
+    found = []
+
+    def ask(number):
+        try:
+            found.append(servable.run("slow", texts("x" * 400), seconds=0.001))
+        except ServingError as error:
+            found.append(error.code)
+
+    with at_the_same_time(ask, 3):
+        pass
+    assert "DEADLINE_EXCEEDED" in found and len(found) == 3
+
+
+def test_missing_and_broken_folders(tmp_path, models):
+    with pytest.raises(ValueError, match="holds no saved_model.pb"):
+        Servable(tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"\x08\x01")
+    with pytest.raises(ValueError, match="nothing tagged 'serve'"):
+        Servable(tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"no protobuf")
+    with pytest.raises(ValueError, match="cannot be loaded as a SavedModel"):
+        Servable(tmp_path)
+
+
+def test_warm_up_that_fails(tmp_path):
+    folder = save_half(tmp_path / "1")
+    write_warm_up(folder, "a text, but it wants a number")
+    with pytest.raises(ValueError, match="warm-up request 1 fails"):
+        Servable(folder)
+
+
+def test_a_saved_model_of_tensorflow_1(tmp_path):
+    tf1 = tf.compat.v1
+    with tf.Graph().as_default(), tf1.Session() as session:
+        x = tf1.placeholder(tf.float32, [None], "x")
+        weight = tf1.Variable(0.5)
+        session.run(weight.initializer)
+        builder = tf1.saved_model.Builder(str(tmp_path / "1"))
+        info = tf1.saved_model.build_tensor_info
+        signature = tf1.saved_model.build_signature_def(
+            {"x": info(x)}, {"y": info(x * weight + 2)}, "tensorflow/serving/predict"
+        )
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+    answer = Servable(tmp_path / "1").run("", {"x": np.array([1, 2, 5], "float32")})
+    assert answer["y"].tolist() == [2.5, 3.0, 4.5]

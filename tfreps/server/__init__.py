@@ -1,0 +1,1 @@
+"""A server of SavedModels that speaks TensorFlow Serving's protocols, for development and tests."""

@@ -1,0 +1,195 @@
+"""RestApp: TensorFlow Serving's REST interface as an ASGI application."""
+
+import asyncio
+import json
+import re
+import zlib
+from urllib.parse import unquote
+
+from google.protobuf import json_format
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from tensorflow_serving.apis import get_model_metadata_pb2
+
+from tfreps.server.dispatcher import too_late
+from tfreps.server.json_answers import predict_json
+from tfreps.server.json_requests import parse_body, read_inputs, signature_name
+from tfreps.server.serving_core import SIGNATURE_DEF
+from tfreps.server.serving_error import ServingError, as_serving_error
+
+WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
+LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
+LARGEST = 2**63 - 1
+
+
+class RestApp:
+    """`/v1/models/NAME[/versions/N|/labels/L]`, its `/metadata` and `:predict`, and the metrics.
+
+    Besides, `/healthz`: 200 while every model has a version that answers, else 503.
+
+    Args:
+        core: a `ServingCore`.
+        max_body_bytes: of a request, also once it is unpacked; larger ones get 413.
+        routes: more routes of Starlette (a page, say), which come first.
+
+    Attributes:
+        asgi: the application.
+    """
+
+    def __init__(self, core, max_body_bytes=2**27, routes=()):
+        self._core = core
+        self._most = max_body_bytes
+        self.asgi = Starlette(
+            routes=[
+                *routes,
+                Mount("/v1", app=self._v1),
+                Route("/monitoring/prometheus/metrics", self._metrics, methods=["GET"]),
+                Route("/healthz", self._healthz, methods=["GET"]),
+            ],
+            exception_handlers={HTTPException: http_error},
+        )
+
+    async def _v1(self, scope, receive, send):
+        """Everything below /v1: an answer, or an error as a JSON object."""
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except Exception as error:
+            if isinstance(error, ClientDisconnect):
+                return
+            problem = as_serving_error(error)
+            response = reply({"error": problem.message}, problem.http_status)
+            if problem.http_status in (408, 413):  # what is left of the body is not read
+                response.headers["connection"] = "close"
+        # A client that does not read its answer is not waited for without end.
+        await asyncio.wait_for(response(scope, receive, send), self._core.dispatcher.seconds)
+
+    async def _answer(self, request):
+        path = raw_path(request)
+        if request.method == "POST" and (match := ASK.fullmatch(path)):
+            which = asked_for(match)
+            if match["verb"].lower() != "predict":
+                raise ServingError("UNIMPLEMENTED", f"This server has no {match['verb']}: predict.")
+            body = await self._body(request)
+            return await self._work("predict", which, self._predict, which, body)
+        if request.method == "GET" and (match := LOOK.fullmatch(path)):
+            which = asked_for(match)
+            if not which[0]:
+                raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
+            if match["part"]:
+                return await self._work("GetModelMetadata", which, self._metadata, which)
+            return await self._work("GetModelStatus", which, self._status, which)
+        raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
+
+    async def _work(self, api, which, work, *arguments):
+        """The answer of `work`, which runs in a thread, in the time that there is."""
+        dispatcher = self._core.dispatcher
+        with self._core.recorded(which[0], api, "REST"):
+            future = asyncio.wrap_future(dispatcher.submit(work, *arguments))
+            try:
+                return reply(await asyncio.wait_for(future, dispatcher.seconds))
+            except asyncio.TimeoutError:
+                raise too_late(dispatcher.seconds) from None
+
+    async def _body(self, request):
+        """The body, in the time and of the size that are allowed."""
+        length = request.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._most:
+            raise self._too_large()
+        seconds = self._core.dispatcher.seconds
+        try:
+            body = await asyncio.wait_for(self._read(request), seconds)
+        except asyncio.TimeoutError:
+            message = f"The request's body did not arrive within {seconds:g} seconds."
+            raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
+        if request.headers.get("content-encoding", "").lower() == "gzip":
+            body = await asyncio.to_thread(self._unpack, body)
+        return body
+
+    async def _read(self, request):
+        parts, size = [], 0
+        async for part in request.stream():
+            size += len(part)
+            if size > self._most:
+                raise self._too_large()
+            parts.append(part)
+        return b"".join(parts)
+
+    def _unpack(self, body):
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            unpacked = unpacker.decompress(body, self._most)
+        except zlib.error:
+            raise ServingError("INVALID_ARGUMENT", "The body is no gzip data.") from None
+        if unpacker.unconsumed_tail:
+            raise self._too_large()
+        return unpacked
+
+    def _too_large(self):
+        message = f"The request is larger than {self._most} bytes."
+        return ServingError("RESOURCE_EXHAUSTED", message, 413)
+
+    def _predict(self, which, body):
+        asked, infinite = parse_body(body, self._core.most_elements)
+        name = signature_name(asked)
+        with self._core.pool.lease(*which) as (_, servable):
+            signature = servable.signature(name, "INVALID_ARGUMENT")
+            inputs, rows = read_inputs(asked, signature, infinite)
+            outputs = self._core.run(which[0], servable, name, inputs)
+        return predict_json(outputs, rows)
+
+    def _status(self, which):
+        return json_format.MessageToDict(
+            self._core.status_message(*which), always_print_fields_with_no_presence=True
+        )
+
+    def _metadata(self, which):
+        message = self._core.metadata_message(*which)
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        message.metadata[SIGNATURE_DEF].Unpack(signatures)
+        spec, found = (
+            json_format.MessageToDict(
+                part, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+            )
+            for part in (message.model_spec, signatures)
+        )
+        return {"model_spec": spec, "metadata": {SIGNATURE_DEF: found}}
+
+    async def _metrics(self, request):
+        return Response(self._core.metrics.page(), media_type="text/plain; version=0.0.4")
+
+    async def _healthz(self, request):
+        ready = self._core.pool.ready
+        return reply({"ready": ready}, 200 if ready else 503)
+
+
+def raw_path(request):
+    """The path as it was sent, so that a slash in a name is told from one between names."""
+    return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
+
+
+def asked_for(match):
+    """Name, version and label of a model in an address; the version or the label is None."""
+    name, label = match["name"], match["label"]
+    version = None if match["version"] is None else int(match["version"][:20])
+    if version is not None and version > LARGEST:
+        raise ServingError(
+            "INVALID_ARGUMENT", f"Failed to convert version: {match['version'][:40]} to numeric."
+        )
+    return name and unquote(name), version, label and unquote(label)
+
+
+def reply(content, status=200):
+    """A JSON answer, from bytes that are JSON already or from what becomes JSON."""
+    if not isinstance(content, bytes):
+        content = json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(content, status, media_type="application/json")
+
+
+async def http_error(request, error):
+    """Errors of Starlette (no such path, no such method) in the form of the others."""
+    return reply({"error": str(error.detail)}, error.status_code)

@@ -1,0 +1,135 @@
+"""RestFront: an HTTP port for an ASGI application, in a thread of its own."""
+
+import logging
+import socket
+import threading
+import time
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+START_SECONDS = 30
+
+
+class RestFront:
+    """uvicorn on a port of its own, apart from the signals and logs of the process.
+
+    Args:
+        app: an ASGI application.
+        host: address to listen on.
+        port: 0 for a free one.
+        header_seconds: a connection whose next request is not complete by then (but for its body)
+            is closed, so that slow clients take no place for ever.
+        cert, key: PEM files for TLS, or None.
+
+    Attributes:
+        port: the one it listens on.
+
+    Raises:
+        OSError: the port cannot be had, or a file is missing.
+    """
+
+    def __init__(self, app, host, port, header_seconds=10.0, cert=None, key=None):
+        class Protocol(PatientProtocol):
+            seconds = header_seconds
+
+        self._socket = listening(host, port)
+        self.port = self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            app,
+            http=Protocol,
+            ws="none",
+            lifespan="off",
+            loop="asyncio",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            ssl_certfile=cert,
+            ssl_keyfile=key,
+        )
+        config.load()
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="tfreps-rest", daemon=True)
+
+    def start(self):
+        """Begins to answer.
+
+        Raises:
+            OSError: it does not.
+        """
+        self._thread.start()
+        until = time.monotonic() + START_SECONDS
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > until:
+                raise OSError(f"The REST interface does not start on port {self.port}.")
+            time.sleep(0.005)
+
+    def ask_to_stop(self, seconds):
+        """Takes no new connections; those with a request in work have so many seconds."""
+        self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
+        self._server.should_exit = True
+
+    def stop(self, seconds):
+        """As `ask_to_stop`, and returns when all is over."""
+        self.ask_to_stop(seconds)
+        if self._thread.is_alive():
+            self._thread.join()
+        self._socket.close()
+
+    def _run(self):
+        self._server.run(sockets=[self._socket])
+
+
+class PatientProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1, with an end to its patience with requests that never get complete."""
+
+    seconds = 10.0
+    _timer = None
+
+    def connection_made(self, transport):
+        """A client has come: its first request is awaited."""
+        super().connection_made(transport)
+        self._expect_request()
+
+    def data_received(self, data):
+        """More of a request has come."""
+        super().data_received(data)
+        self._expect_request()
+
+    def connection_lost(self, exc):
+        """The client has gone."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _expect_request(self):
+        if self.conn.their_state is not h11.IDLE:
+            self._forget()  # the head of a request is there: now it is the application's
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.seconds, self.transport.close)
+
+    def _forget(self):
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def listening(host, port):
+    """A socket that listens; it may take a port that a server has just left.
+
+    It says that it is TCP, without which asyncio lets small answers wait 40 ms for larger ones.
+    """
+    family, kind, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    found = socket.socket(family, kind, socket.IPPROTO_TCP)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(1024)
+    except OSError as error:
+        found.close()
+        raise OSError(error.errno, f"Cannot listen on {host}:{port} for REST: {error}") from error
+    return found

@@ -1,0 +1,75 @@
+"""ServingError: why a request was not answered, as a status code of gRPC and of HTTP."""
+
+import re
+
+# Status codes of gRPC by number, each with the code that TensorFlow Serving gives over HTTP.
+CODES = {
+    1: ("CANCELLED", 499),
+    2: ("UNKNOWN", 500),
+    3: ("INVALID_ARGUMENT", 400),
+    4: ("DEADLINE_EXCEEDED", 504),
+    5: ("NOT_FOUND", 404),
+    6: ("ALREADY_EXISTS", 409),
+    7: ("PERMISSION_DENIED", 403),
+    8: ("RESOURCE_EXHAUSTED", 429),
+    9: ("FAILED_PRECONDITION", 400),
+    10: ("ABORTED", 409),
+    11: ("OUT_OF_RANGE", 400),
+    12: ("UNIMPLEMENTED", 501),
+    13: ("INTERNAL", 500),
+    14: ("UNAVAILABLE", 503),
+    15: ("DATA_LOSS", 500),
+    16: ("UNAUTHENTICATED", 401),
+}
+NUMBERS = {name: number for number, (name, _) in CODES.items()}
+LONGEST = 1_000  # characters of a message
+
+
+class ServingError(Exception):
+    """A request that cannot be answered, and whose fault that is.
+
+    Args:
+        code: name of a status code of gRPC, `"INVALID_ARGUMENT"`.
+        message: for whoever sent the request.
+        http_status: where it is not the usual one for the code (413 for a body too large).
+
+    Example:
+    >>> error = ServingError("NOT_FOUND", "Servable not found for request: Latest(half)")
+    >>> error.code, error.number, error.http_status
+    ('NOT_FOUND', 5, 404)
+    """
+
+    def __init__(self, code: str, message: str, http_status: int | None = None):
+        super().__init__(message)
+        self.code = code
+        self.number = NUMBERS[code]
+        self.message = message[:LONGEST]
+        self.http_status = CODES[self.number][1] if http_status is None else http_status
+
+
+def as_serving_error(error: Exception) -> ServingError:
+    """Whatever was raised while a request was answered, as a ServingError.
+
+    Errors of TensorFlow keep their code, and of their text what is about the input; anything else
+    is INTERNAL, but for too little memory.
+
+    Example:
+    >>> as_serving_error(KeyError("x")).code
+    'INTERNAL'
+    """
+    if isinstance(error, ServingError):
+        return error
+    if isinstance(error, MemoryError):
+        return ServingError("RESOURCE_EXHAUSTED", "There is not enough memory for this request.")
+    number = getattr(error, "error_code", None)  # tf.errors.OpError
+    if number in CODES:
+        return ServingError(CODES[number][0], essence(str(error)) or type(error).__name__)
+    return ServingError("INTERNAL", f"{type(error).__name__}: {error}")
+
+
+def essence(message: str) -> str:
+    """What an error of TensorFlow says, without its lists of places in the code."""
+    noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
+    lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
+    text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))
+    return " ".join(text.split())

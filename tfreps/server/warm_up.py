@@ -1,0 +1,42 @@
+"""warm_up_requests: requests that an export brings along, to be asked before anyone else asks."""
+
+import os
+
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+
+FILE = os.path.join("assets.extra", "tf_serving_warmup_requests")
+MOST = 1_000  # records that TensorFlow Serving accepts
+
+
+def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictRequest]:
+    """The Predict requests of `assets.extra/tf_serving_warmup_requests`; none without the file.
+
+    Args:
+        folder: of one version of a model.
+
+    Raises:
+        ValueError: the file is broken, or has more than 1,000 records.
+
+    Example:
+    >>> warm_up_requests("nowhere")
+    []
+    """
+    path = os.path.join(os.fspath(folder), FILE)
+    if not os.path.isfile(path):
+        return []
+    requests = []
+    try:
+        for number, record in enumerate(tf.data.TFRecordDataset(path).as_numpy_iterator()):
+            if number == MOST:
+                raise ValueError(f"{path} has more than {MOST} records, which is the most allowed.")
+            log = prediction_log_pb2.PredictionLog.FromString(record)
+            if log.WhichOneof("log_type") == "predict_log":
+                requests.append(log.predict_log.request)
+    except (tf.errors.OpError, UnicodeError) as error:
+        raise ValueError(f"{path} is no TFRecord file: {error}") from error
+    except Exception as error:
+        if isinstance(error, ValueError):
+            raise
+        raise ValueError(f"{path} holds something else than a PredictionLog: {error}") from error
+    return requests
