@@ -10,6 +10,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 START_SECONDS = 30
+GOODBYE = 0.2  # seconds between looks whether a connection is done
 
 
 class RestFront:
@@ -103,6 +104,16 @@ class PatientProtocol(H11Protocol):
         """The client has gone."""
         self._forget()
         super().connection_lost(exc)
+
+    def shutdown(self):
+        """The server stops: the connection ends with the request that is in work, if one is."""
+        super().shutdown()
+        self._leave_when_done()
+
+    def _leave_when_done(self):
+        """Under TLS a client could take 30 seconds to say goodbye: nothing is left to send."""
+        done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
+        self.loop.call_later(GOODBYE, self.transport.abort if done else self._leave_when_done)
 
     def _expect_request(self):
         if self.conn.their_state is not h11.IDLE:

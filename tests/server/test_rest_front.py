@@ -1,0 +1,108 @@
+"""The HTTP port: slow clients, broken ones, more routes."""
+
+import contextlib
+import socket
+import time
+
+import pytest
+import requests
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from tests.server.small_models import serving
+
+
+@pytest.fixture(scope="module")
+def patient(models):
+    """A server that waits a second for a request, and half a second for its answer."""
+    server = serving(
+        models / "half_plus_two",
+        grpc_port=None,
+        header_seconds=1.0,
+        timeout_seconds=0.5,
+        make_routes=lambda core: [
+            Route("/page", lambda request: PlainTextResponse("".join(core.pool.models)))
+        ],
+    )
+    with server:
+        yield server
+
+
+def address(server, path=""):
+    return f"http://127.0.0.1:{server.rest_port}{path}"
+
+
+def predict(server):
+    found = requests.post(
+        address(server, "/v1/models/half_plus_two:predict"), data='{"inputs": [2.0]}', timeout=20
+    )
+    return found.status_code, found.json()
+
+
+@contextlib.contextmanager
+def connected(server):
+    with socket.create_connection(("127.0.0.1", server.rest_port), timeout=20) as client:
+        yield client
+
+
+def test_slow_heads_are_let_go_and_hinder_nobody(patient):
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(connected(patient)) for _ in range(50)]
+        for client in slow:
+            client.sendall(b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nX: ")
+        assert predict(patient) == (200, {"outputs": [3.0]})
+        time.sleep(0.5)
+        for client in slow:
+            client.sendall(b"y")  # a byte now and then
+        begin = time.monotonic()
+        for client in slow:
+            assert client.recv(100) == b""
+        assert time.monotonic() - begin < 5
+    assert predict(patient) == (200, {"outputs": [3.0]})
+
+
+def test_slow_bodies_get_408(patient):
+    with connected(patient) as client:
+        client.sendall(
+            b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Length: 100\r\n\r\n{"
+        )
+        assert client.recv(100).startswith(b"HTTP/1.1 408")
+    with connected(patient) as client:  # one that hangs up is no error of anybody
+        client.sendall(
+            b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Length: 100\r\n\r\n{"
+        )
+    assert predict(patient) == (200, {"outputs": [3.0]})
+
+
+@pytest.mark.parametrize("junk", [b"\0\xff\r\n\r\n", b"GET / HTTX/1.1\r\n\r\n", b"x" * 100_000])
+def test_junk_is_no_http(patient, junk):
+    with connected(patient) as client:
+        with contextlib.suppress(OSError):
+            client.sendall(junk)
+            assert client.recv(100).startswith(b"HTTP/1.1 400")
+    assert predict(patient) == (200, {"outputs": [3.0]})
+
+
+def test_a_connection_is_used_again_and_again(patient):
+    """And small answers do not wait for others (40 ms each, where TCP is not told so)."""
+    with requests.Session() as session:
+        begin = time.monotonic()
+        for _ in range(50):
+            found = session.get(address(patient, "/v1/models/half_plus_two"), timeout=20)
+            assert found.status_code == 200
+        assert time.monotonic() - begin < 1.5
+
+
+def test_more_routes(patient):
+    assert requests.get(address(patient, "/page"), timeout=20).text == "half_plus_two"
+
+
+def test_a_port_in_use(patient, models):
+    with pytest.raises(OSError, match="Cannot listen on 127.0.0.1"):
+        serving(models / "zoo", rest_port=patient.rest_port, grpc_port=None)
+
+
+def test_it_listens_on_loopback_only(patient):
+    assert patient._rest._socket.getsockname()[0] == "127.0.0.1"
