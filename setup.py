@@ -45,12 +45,13 @@ setup(
     python_requires=">=3.10,<3.14",
     packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
     package_dir={"tfreps": "tfreps", **PROGRAMS},
-    package_data={"tfreps.training": ["recipes/*/*.json"]},
+    package_data={"tfreps.training": ["recipes/*/*.json"], "tfreps.serving": ["page/*"]},
     install_requires=REQUIRES,
     extras_require={
         "serving": SERVING,
         "plots": PLOTS,
         "dev": [*DEV, *PLOTS, *SERVING],
+        "browser": ["playwright"],  # tests of the page, with Debian's chromium
     },
     entry_points={"console_scripts": ["tfreps = tfreps.__main__:main"]},
 )

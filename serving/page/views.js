@@ -15,7 +15,7 @@ export function show(model, text, answer, typed) {
     ...(has("token_weights") ? heading("What the pooling takes", weights(answer)) : []),
     ...(has("attention") ? heading("Attention", attentionMap(answer)) : []),
     ...(has("forward_surprise") ? heading("Surprise, in nats", surprise(answer)) : []),
-    ...(has("elmo", "default")
+    ...(has("elmo")
       ? heading("Neighbours of a word in its context", wordsNearby(model, text, answer, typed))
       : []),
   ];
@@ -23,13 +23,17 @@ export function show(model, text, answer, typed) {
 
 const typeOf = (tag) => (tag === "O" || !/^[BIESM]-/.test(tag) ? null : tag.slice(2));
 
+/** Whether a tag goes on with the span of the one before. */
+const continues = (tag, before) => /^[IEM]-/.test(tag) && typeOf(before) === typeOf(tag);
+
 function tagged({ tokens, tags, confidences, sequence_len: length }) {
   if (!length) return nothing();
   const items = tokens.slice(0, length).map((token, place) => {
-    const [tag, before] = [tags[place], tags[place - 1]];
+    const tag = tags[place];
     const type = typeOf(tag);
-    const within = type !== null && /^[IEM]-/.test(tag) && before && typeOf(before) === type;
-    const item = element("li", { className: `token${type ? " span" : ""}${within ? " within" : ""}` },
+    const joined = place + 1 < length && continues(tags[place + 1], tag) ? " joined" : "";
+    const within = continues(tag, tags[place - 1] ?? "O") ? " within" : "";
+    const item = element("li", { className: `token${type ? " span" : ""}${within}${joined}` },
       element("span", {}, token), element("small", {}, `${tag} ${percent(confidences[place])}`));
     if (type) {
       const sure = Math.round(100 * (0.25 + 0.75 * confidences[place]));

@@ -1,0 +1,239 @@
+"""The page in headless Chromium: what it shows is what the models answer."""
+
+import os
+import pathlib
+import shutil
+
+import keras
+import numpy as np
+import pytest
+
+from tests import tiny_bert, tiny_run
+from tests.server.small_models import serving
+from tests.test_text_signatures import make_trained
+from tfreps.models import Classifier
+from tfreps.server.page_routes import page_routes
+from tfreps.signatures import export_bilm
+from tfreps.text.piece_features import PieceFeatures
+from tfreps.text_model import TextModel
+from tfreps.text_signatures import export_text_model
+
+pytestmark = pytest.mark.slow
+api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("needs Debian's chromium on the path", allow_module_level=True)
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "serving" / "page"
+# Where the screenshots go; see CONTRIBUTING.md.
+SCREENSHOTS = os.environ.get("TFREPS_SCREENSHOTS")
+SENTENCE = "the dog put Ada in London ."
+CHINESE = "我 在 房间 里 。"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+
+
+def make_bert():
+    """An untrained classifier on a tiny BERT that reads characters."""
+    tokenizer = tiny_bert.characters("the dog put a in london", CHINESE)
+    encoder = tiny_bert.make_encoder(tokenizer)
+    model = Classifier(encoder, ["bad", "good"], "first")
+    return TextModel(model, PieceFeatures(tokenizer), tokens=None)
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exports")
+    export_text_model(make_trained("crf"), folder / "tagger" / "1", explain=True)
+    export_text_model(make_trained("attention"), folder / "reviews" / "1", explain=True)
+    export_text_model(make_bert(), folder / "bert" / "1", explain=True)
+    keras.utils.set_random_seed(1)
+    bilm = tiny_run.make_pretrainer()
+    export_bilm(bilm, folder / "elmo" / "1", tiny_run.VOCABULARY, explain=True)
+    return folder
+
+
+def routes(core):
+    return page_routes(core, PAGE, ["the river bank", "he put money in the bank"])
+
+
+@pytest.fixture(scope="module")
+def server(exports):
+    with serving(*sorted(exports.iterdir()), make_routes=routes) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with api.sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
+@pytest.fixture
+def open_page(browser):
+    """A function that opens the page of a server, in a window of a size; nothing may go wrong."""
+    contexts, wrong = [], []
+
+    def opened(server, width=1100, height=900):
+        context = browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = context.new_page()
+        address = f"http://127.0.0.1:{server.rest_port}"
+        page.on("request", lambda r: r.url.startswith(address) or wrong.append(r.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda m: m.type == "error" and wrong.append(m.text))
+        page.goto(f"{address}/")
+        page.wait_for_selector("#models label")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def ask(page, text):
+    page.fill("#text", text)
+    page.evaluate("document.getElementById('status').textContent = ''")
+    page.press("#text", "Control+Enter")
+    api.expect(page.locator("#status")).to_contain_text("answered", timeout=60_000)
+
+
+def screenshot(page, name):
+    if SCREENSHOTS:
+        page.screenshot(path=pathlib.Path(SCREENSHOTS) / f"{name}.png", full_page=True)
+
+
+def card(page, name):
+    return page.get_by_role("region", name=name, exact=True)
+
+
+def answer(server, model, text):
+    """What the signature `explain` gives, straight from the model."""
+    with server.core.pool.lease(model) as (_, servable):
+        inputs = {"text": np.array([text.encode()], object)}
+        return {name: value[0] for name, value in servable.run("explain", inputs).items()}
+
+
+def test_tags_and_paths(server, open_page):
+    page = open_page(server)
+    ask(page, SENTENCE)
+    expected = answer(server, "tagger", SENTENCE)
+    shown = card(page, "tagger").locator(".token").all_inner_texts()
+    assert len(shown) == expected["sequence_len"] == 7
+    for text, token, tag, share in zip(
+        shown, expected["tokens"], expected["tags"], expected["confidences"], strict=True
+    ):
+        word, below = text.split("\n")
+        assert (word, below.split(" ")[0]) == (token.decode(), tag.decode())
+        assert float(below.split(" ")[1]) == pytest.approx(100 * share, abs=0.06)
+    spans = card(page, "tagger").locator(".span").count()
+    assert spans == sum(tag != b"O" for tag in expected["tags"])
+    rows = card(page, "tagger").locator("tbody tr")
+    assert rows.count() == 5
+    for row, tags in zip(rows.all(), expected["path_tags"], strict=True):
+        assert row.locator("td").all_inner_texts()[2:] == [tag.decode() for tag in tags]
+    screenshot(page, "tags")
+
+
+def test_labels_and_what_pooling_takes(server, open_page):
+    page = open_page(server)
+    ask(page, SENTENCE)
+    expected = answer(server, "reviews", SENTENCE)
+    rows = [row.inner_text().split("\t") for row in card(page, "reviews").locator("tbody tr").all()]
+    by_label = dict(zip(expected["labels"], expected["probabilities"], strict=True))
+    assert [row[0] for row in rows] == [
+        name.decode() for name in sorted(by_label, key=by_label.get, reverse=True)
+    ]
+    for name, *_, share in rows:
+        assert float(share.split()[0]) == pytest.approx(100 * by_label[name.encode()], abs=0.06)
+    taken = card(page, "reviews").locator(".token small").all_inner_texts()
+    np.testing.assert_allclose(
+        [float(t.split()[0]) for t in taken], 100 * expected["token_weights"], atol=0.06
+    )
+
+
+def test_attention_by_layer_head_and_token(server, open_page):
+    page = open_page(server)
+    ask(page, "the dog")
+    expected = answer(server, "bert", "the dog")
+    names = [name.decode() for name in expected["attention_tokens"]]
+    part = card(page, "bert")
+    part.get_by_role("combobox", name="layer").select_option("0")
+    part.get_by_role("combobox", name="head").select_option("2")
+    part.get_by_role("combobox", name="token").select_option(str(len(names) - 1))
+    assert part.get_by_role("img").get_attribute("aria-label").startswith("Attention map, layer 1")
+    row = expected["attention"][0, 1, -1]
+    best = names[int(row.argmax())]
+    text = part.get_by_role("status").inner_text()
+    assert text.startswith(f"{names[-1]} reads {best} {100 * row.max():.1f} %")
+    size = part.get_by_role("img").evaluate("canvas => [canvas.width, canvas.height]")
+    assert size == [110 + 22 * len(names)] * 2
+    screenshot(page, "attention")
+
+
+def test_surprise_and_neighbours(server, open_page):
+    page = open_page(server)
+    ask(page, "the dog left the bank")
+    ask(page, "a dog in the house")
+    expected = answer(server, "elmo", "a dog in the house")
+    shown = card(page, "elmo").locator(".token small").all_inner_texts()
+    wanted = zip(expected["forward_surprise"], expected["backward_surprise"], strict=True)
+    assert shown == [f"{forward:.1f} / {backward:.1f}" for forward, backward in wanted]
+    card(page, "elmo").get_by_role("button", name="dog").click()
+    page.wait_for_selector("tbody mark")
+    rows = [row.inner_text().split("\t") for row in card(page, "elmo").locator("tbody tr").all()]
+    assert len(rows) == 10
+    similarities = [float(row[0]) for row in rows]
+    assert similarities == sorted(similarities, reverse=True)
+    sources = {row[2] for row in rows}
+    assert sources & {"text 1", "text 2"} and sources & {"sentence 1", "sentence 2"}
+    screenshot(page, "neighbours")
+
+
+def test_the_keyboard_alone(server, open_page):
+    page = open_page(server)
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.keyboard.type("the dog")
+    order = []
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        order.append(page.evaluate("document.activeElement.value || document.activeElement.type"))
+    assert order == ["bert", "elmo", "reviews", "tagger", "submit"]
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")  # the tagger is left out
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    api.expect(page.locator("#status")).to_have_text("3 answered.", timeout=60_000)
+    assert card(page, "tagger").count() == 0 and card(page, "elmo").count() == 1
+
+
+@pytest.mark.parametrize("text", [SENTENCE, CHINESE], ids=["English", "Chinese"])
+def test_a_narrow_screen(server, open_page, text):
+    page = open_page(server, width=360, height=740)
+    ask(page, text)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert "房间" in card(page, "tagger").inner_text() or text == SENTENCE
+    screenshot(page, f"narrow-{'chinese' if text == CHINESE else 'english'}")
+
+
+def test_one_model_is_enough(exports, open_page):
+    with serving(exports / "tagger", make_routes=routes) as server:
+        page = open_page(server)
+        ask(page, SENTENCE)
+        assert page.locator(".card").count() == 1
+        headings = page.locator("h3").all_inner_texts()
+        assert headings == ["Tags", "The best paths"]
+
+
+def test_text_is_text(server, open_page):
+    page = open_page(server)
+    ask(page, "<img src=x onerror=alert(1)> <b>bold</b>")
+    assert page.locator("#answers img, #answers b").count() == 0
+    shown = card(page, "tagger").locator(".token > span").all_inner_texts()
+    assert shown[:4] == ["<", "img", "src", "="]
+
+
+def test_no_token_at_all(server, open_page):
+    page = open_page(server)
+    ask(page, "\u00a0\u200b")
+    assert page.locator(".wrong").count() == 0
