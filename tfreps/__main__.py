@@ -37,6 +37,8 @@ PROGRAMS = {
     "convert": ("training.convert", "published weights <-> run folder"),
     "export": ("serving.export", "run folder -> SavedModel that takes raw strings"),
     "predict": ("serving.predict", "answers of an exported SavedModel"),
+    "serve": ("serving.serve", "SavedModels over gRPC and REST, as TensorFlow Serving does"),
+    "query": ("serving.query", "answers of a served model, over REST or gRPC"),
 }
 WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary"}
 # How C++ marks information; what it says once before its log is set up; and what it says where
@@ -95,7 +97,7 @@ def run_program(name, argv):
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
     try:
         with quiet_tensorflow():
-            if name not in WITHOUT_TENSORFLOW and not {"-h", "--help"} & set(argv):
+            if needs_tensorflow(name, argv):
                 start_tensorflow()
             program = import_program(PROGRAMS[name][0])
         code = program.main(argv) or 0
@@ -115,6 +117,13 @@ def run_program(name, argv):
             raise
         print(f"tfreps {name}: error: {one_line(error)}", file=sys.stderr)
         return 2
+
+
+def needs_tensorflow(name, argv):
+    """Whether a program is going to import TensorFlow; `query` does for gRPC alone."""
+    if {"-h", "--help"} & set(argv):
+        return False
+    return "--grpc" in argv if name == "query" else name not in WITHOUT_TENSORFLOW
 
 
 def is_for_the_user(error):

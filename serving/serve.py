@@ -1,0 +1,162 @@
+"""Serves SavedModels over gRPC and REST as TensorFlow Serving does, for development and tests.
+
+    tfreps serve exports/ner
+    tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0
+    curl -d '{"instances": ["Ada lived in London ."]}' localhost:8501/v1/models/ner:predict
+
+Every DIR is a model's base path: numbered versions as `tfreps export --to DIR` writes them, or any
+other SavedModels. The newest version serves; a newer one that appears is loaded, warmed up, and
+takes over; one that is broken is reported and leaves the serving one alone. Ends on Ctrl-C or
+SIGTERM, once what was accepted is answered.
+"""
+
+import argparse
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+
+NOTE = (
+    "For development, tests and small installations: one Python process. Whatever speaks to it "
+    "speaks to the container tensorflow/serving unchanged, which is the one for production."
+)
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    logging.basicConfig(stream=sys.stderr, format="%(message)s")
+    logging.getLogger("tfreps.server").setLevel(logging.INFO)
+    stopped = threading.Event()
+    stop_on_signals(stopped)
+    server = make_server(options)
+    gc.collect()
+    gc.freeze()  # what is there now is never searched for garbage again
+    server.start()
+    report(server, options)
+    stopped.wait()
+    print("Stopping: accepted requests are answered first.", flush=True)
+    if not server.stop(options.grace_seconds):
+        print(f"Some requests took longer than {options.grace_seconds:g} seconds.", flush=True)
+        os._exit(1)  # their threads cannot be stopped
+    return 0
+
+
+def stop_on_signals(stopped):
+    """The first Ctrl-C or SIGTERM ends the server in order, the second at once."""
+
+    def stop(*_):
+        if stopped.is_set():
+            os._exit(130)
+        stopped.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="tfreps serve", description=f"Serves SavedModels. {NOTE}")
+    parser.add_argument("folders", metavar="[NAME=]DIR", nargs="*", help="base path of a model")
+    models = parser.add_argument_group("models")
+    models.add_argument("--model-config", metavar="FILE", help="TensorFlow Serving's models.config")
+    models.add_argument(
+        "--label", metavar="NAME:LABEL=VERSION", action="append", default=[],
+        help="a name for a version, as in /v1/models/NAME/labels/LABEL; it is served too",
+    )  # fmt: skip
+    models.add_argument(
+        "--versions", metavar="NAME:POLICY", action="append", default=[],
+        help="latest (default), latest:2, all, or numbers: 3,4",
+    )  # fmt: skip
+    add = models.add_argument
+    add("--poll-seconds", type=float, default=1.0, help="between looks for versions; 0: never (1)")
+    add = parser.add_argument_group("addresses").add_argument
+    add("--host", default="127.0.0.1", help="this machine alone by default; 0.0.0.0 for all")
+    add("--rest-port", type=int, default=8501, help="0 for a free one (8501)")
+    add("--grpc-port", type=int, default=8500, help="0 for a free one (8500)")
+    add("--tls-cert", metavar="FILE", help="PEM; with --tls-key, both ports speak TLS")
+    add("--tls-key", metavar="FILE", help="PEM")
+    add = parser.add_argument_group("batches and limits").add_argument
+    add("--max-batch-size", type=int, default=64, help="sentences answered together; 1: none (64)")
+    add("--batch-timeout-ms", type=float, default=0.0, help="that a batch waits for more (0)")
+    add("--batch-threads", type=int, default=1, help="batches at the same time (1)")
+    add("--max-queue", type=int, default=256, help="requests in work, then 503 (256)")
+    add("--timeout-seconds", type=float, default=60.0, help="of a request, then 504 (60)")
+    add("--max-message-mb", type=int, default=2_047, help="of a gRPC request (2047)")
+    add("--max-body-mb", type=int, default=128, help="of a REST request, then 413 (128)")
+    add("--grace-seconds", type=float, default=30.0, help="for accepted requests at the end (30)")
+    return parser
+
+
+def make_server(options):
+    """A ModelServer of the command line's models."""
+    check(options)
+    try:
+        from tfreps.server import model_configs
+        from tfreps.server.batching import BatchOptions
+        from tfreps.server.model_server import ModelServer, ServerOptions
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"The server needs the package {error.name}: pip install 'tfreps[serving]'"
+        ) from None
+    configs = model_configs.from_folders(options.folders, options.label, options.versions)
+    if options.model_config:
+        configs += model_configs.read_config_file(options.model_config)
+    return ModelServer(
+        configs,
+        ServerOptions(
+            host=options.host,
+            rest_port=options.rest_port,
+            grpc_port=options.grpc_port,
+            poll_seconds=options.poll_seconds,
+            batching=BatchOptions(
+                options.max_batch_size, options.batch_timeout_ms, options.batch_threads
+            ),
+            max_queue=options.max_queue,
+            timeout_seconds=options.timeout_seconds,
+            max_message_mb=options.max_message_mb,
+            max_body_mb=options.max_body_mb,
+            tls_cert=options.tls_cert,
+            tls_key=options.tls_key,
+        ),
+    )
+
+
+def check(options):
+    if bool(options.folders) == bool(options.model_config):
+        raise ValueError("Give the base paths of models, or --model-config with all of them.")
+    if bool(options.tls_cert) != bool(options.tls_key):
+        raise ValueError("--tls-cert and --tls-key go together.")
+    for name in ("max_batch_size", "batch_threads", "max_queue", "max_message_mb", "max_body_mb"):
+        if getattr(options, name) < 1:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least 1.")
+    for name in ("rest_port", "grpc_port"):
+        if not 0 <= getattr(options, name) < 2**16:
+            raise ValueError(f"--{name.replace('_', '-')} must be from 0 to 65535.")
+    if options.timeout_seconds <= 0 or options.batch_timeout_ms < 0 or options.poll_seconds < 0:
+        raise ValueError("Times must be positive.")
+
+
+def report(server, options):
+    """Where to ask, and how."""
+    scheme = "https" if options.tls_cert else "http"
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    name = next(iter(server.core.pool.models))
+    tls = " --tls-ca FILE" if options.tls_cert else ""
+    print(f"REST: {scheme}://{host}:{server.rest_port}/v1/models/{name}")
+    print(f"gRPC: {host}:{server.grpc_port}")
+    if reads_text(server, name):
+        print(f'Try:  tfreps query {name} "A sentence ." --rest-port {server.rest_port}{tls}')
+    print(NOTE, flush=True)
+
+
+def reads_text(server, name):
+    """Whether sentences are all that the default signature of a model takes."""
+    with server.core.pool.lease(name) as (_, servable):
+        signature = servable.signatures.get("serving_default")
+        inputs = [] if signature is None else list(signature.inputs.values())
+    return len(inputs) == 1 and inputs[0] is not None and inputs[0].dtype.name == "string"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""`tfreps serve`: a process that is started, asked, stopped, killed and started again."""
+
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import requests
+
+from serving import serve
+from tests.conftest import CHECKOUT
+from tests.server.small_models import save_half, save_zoo
+from tfreps.__main__ import main
+from tfreps.server.rest_client import RestClient
+
+
+@contextlib.contextmanager
+def started(*arguments, timeout=60):
+    """A process, its REST port and what it has printed so far."""
+    command = [sys.executable, "-m", "tfreps", "serve", *map(str, arguments)]
+    process = subprocess.Popen(
+        command, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        lines = []
+        until = time.monotonic() + timeout
+        while "For development" not in (lines or [""])[-1] and time.monotonic() < until:
+            lines.append(process.stdout.readline())
+            if not lines[-1]:
+                raise AssertionError(process.stderr.read())
+        yield process, int(re.search(r"REST: http://\S+:(\d+)/", "".join(lines))[1]), lines
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "zoo"
+    save_zoo(folder / "1")
+    return folder
+
+
+def test_a_whole_life(zoo):
+    """Started on a free port, asked, told to stop while it works: the answer still comes."""
+    with started(zoo, "--rest-port", 0, "--grpc-port", 0) as (process, port, lines):
+        text = "".join(lines)
+        assert f'tfreps query zoo "A sentence ." --rest-port {port}' in text
+        assert "127.0.0.1" in text and "small installations" in text
+        client = RestClient(f"http://127.0.0.1:{port}")
+        assert client.ask("zoo", ["ab"]) == [{"length": 2, "upper": "AB"}]
+        threading.Timer(0.5, process.terminate).start()
+        begin = time.monotonic()
+        body = {"signature_name": "slow", "instances": ["x" * 4_000]}
+        found = requests.post(client.url("zoo") + ":predict", json=body, timeout=60)
+        assert list(found.json()) == ["predictions"]
+        assert time.monotonic() - begin > 0.5
+        assert process.wait(30) == 0
+        assert "accepted requests are answered first" in process.stdout.read()
+        client.close()
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_at_once(zoo):
+    with started(zoo, "--rest-port", 0, "--grpc-port", 0) as (process, rest, lines):
+        grpc_port = re.search(r"gRPC: \S+:(\d+)", "".join(lines))[1]
+        client = RestClient(f"http://127.0.0.1:{rest}")
+        assert client.ask("zoo", ["ab"])
+        (zoo / "2").mkdir()  # as if something was being copied
+        (zoo / "2" / "saved_model.pb").write_bytes(b"half of")
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+        with started(zoo, "--rest-port", rest, "--grpc-port", grpc_port) as (_, again, _):
+            assert again == rest
+            assert client.ask("zoo", ["ab"]) == [{"length": 2, "upper": "AB"}]
+            assert [entry[:2] for entry in client.status("zoo")] == [(2, "END"), (1, "AVAILABLE")]
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([], "Give the base paths of models"),
+        (["nowhere"], "nowhere is not a folder"),
+        (["."], "holds no version of a model to serve: expected folders"),
+        ([".", "--tls-cert", "x"], "go together"),
+        ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
+        ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
+        ([".", "--rest-port", "65536"], "--rest-port must be from"),
+        ([".", "--timeout-seconds", "0"], "Times must be positive"),
+        ([".", "--label", "x"], "Expected NAME:LABEL=VERSION"),
+        ([".", "--versions", "x:all"], "no model is called 'x'"),
+        (["--model-config", "nowhere"], "nowhere: No such file"),
+    ],
+)
+def test_errors_are_one_line(capsys, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    ports = [] if "--rest-port" in arguments else ["--rest-port", "0", "--grpc-port", "0"]
+    assert main(["serve", *arguments, *ports]) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
+
+
+def test_all_versions_and_labels(tmp_path):
+    for number in (1, 2, 3):
+        save_half(tmp_path / "half" / str(number), plus=float(number))
+    arguments = [str(tmp_path / "half"), "--label", "half:stable=1", "--rest-port", "0"]
+    server = serve.make_server(serve.make_parser().parse_args([*arguments, "--grpc-port", "0"]))
+    with server:
+        assert server.core.pool.models["half"].available == [1, 3]
+        assert not serve.reads_text(server, "half")

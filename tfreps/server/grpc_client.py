@@ -1,0 +1,139 @@
+"""GrpcClient: asks a server of models over gRPC, this one or TensorFlow Serving."""
+
+import pathlib
+
+import grpc
+import numpy as np
+import tensorflow as tf
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
+
+SECONDS = 60.0
+
+
+class GrpcClient:
+    """The gRPC interface of a server, with the official stubs.
+
+    Args:
+        address: `"127.0.0.1:8500"`.
+        seconds: to wait for an answer.
+        ca: PEM file with the certificate to trust, for TLS; None for no TLS.
+
+    Example:
+    >>> client = GrpcClient("127.0.0.1:8500")
+    >>> client.close()
+    """
+
+    def __init__(self, address, seconds=SECONDS, ca=None):
+        self._address = address
+        self._seconds = seconds
+        options = [("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0)]
+        if ca:
+            trusted = grpc.ssl_channel_credentials(pathlib.Path(ca).read_bytes())
+            self._channel = grpc.secure_channel(address, trusted, options)
+        else:
+            self._channel = grpc.insecure_channel(address, options)
+        self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self._models = model_service_pb2_grpc.ModelServiceStub(self._channel)
+        self._inputs = {}
+
+    def ask(self, model, texts, signature="", version=None, label=None):
+        """The answers to some texts.
+
+        Args:
+            model: its name.
+            texts: list of str.
+            signature: which takes nothing but texts; the default one where empty.
+            version, label: of the model, or neither for the newest.
+
+        Returns:
+            list of dicts from outputs to numbers, strings and nested lists, one for each text.
+
+        Raises:
+            ValueError: nobody answers, or what the server says is wrong.
+        """
+        which = model, version, label
+        key = (*which, signature)
+        if key not in self._inputs:
+            self._inputs[key] = self._only_input(which, signature)
+        request = asking(predict_pb2.PredictRequest(), *which)
+        request.model_spec.signature_name = signature
+        request.inputs[self._inputs[key]].CopyFrom(tf.make_tensor_proto(texts, tf.string))
+        outputs = self._call(self._predict.Predict, request).outputs
+        arrays = {name: tf.make_ndarray(value) for name, value in sorted(outputs.items())}
+        return [
+            {name: as_python(value[row]) for name, value in arrays.items()}
+            for row in range(len(texts))
+        ]
+
+    def status(self, model, version=None, label=None):
+        """`(version, state, error message)` of the versions of a model.
+
+        Raises:
+            ValueError: nobody answers, or what the server says is wrong.
+        """
+        request = asking(get_model_status_pb2.GetModelStatusRequest(), model, version, label)
+        found = self._call(self._models.GetModelStatus, request).model_version_status
+        return [
+            (entry.version, entry.State.Name(entry.state), entry.status.error_message)
+            for entry in found
+        ]
+
+    def close(self):
+        """Ends the connection."""
+        self._channel.close()
+
+    def _only_input(self, which, signature):
+        """The name of the one input of a signature."""
+        request = asking(get_model_metadata_pb2.GetModelMetadataRequest(), *which)
+        request.metadata_field.append("signature_def")
+        packed = self._call(self._predict.GetModelMetadata, request).metadata["signature_def"]
+        found = get_model_metadata_pb2.SignatureDefMap()
+        packed.Unpack(found)
+        signature = signature or "serving_default"
+        if signature not in found.signature_def:
+            known = ", ".join(sorted(n for n in found.signature_def if not n.startswith("__")))
+            raise ValueError(f"The model has no signature {signature!r}; it has {known}.")
+        inputs = found.signature_def[signature].inputs
+        if [value.dtype for value in inputs.values()] != [tf.string.as_datatype_enum]:
+            raise ValueError(
+                f"The signature {signature!r} takes {', '.join(sorted(inputs)) or 'nothing'}: "
+                "only one that takes texts and nothing else can be asked here."
+            )
+        return next(iter(inputs))
+
+    def _call(self, method, request):
+        try:
+            return method(request, timeout=self._seconds)
+        except grpc.RpcError as error:
+            code, details = error.code(), error.details()
+            if code == grpc.StatusCode.UNAVAILABLE and "connect" in details:
+                raise ValueError(
+                    f"Nobody answers at {self._address}: {details}. `tfreps serve DIR` starts a "
+                    "server."
+                ) from None
+            raise ValueError(f"The server says {code.name}: {details}") from None
+
+
+def asking(request, model, version, label):
+    """The request with the model in it."""
+    request.model_spec.name = model
+    if version is not None:
+        request.model_spec.version.value = version
+    elif label:
+        request.model_spec.version_label = label
+    return request
+
+
+def as_python(value):
+    """Lists, numbers and str, as REST has them."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    return [as_python(part) for part in value] if isinstance(value, list) else value
