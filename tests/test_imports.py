@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "scoring": {"layers"},
     "signatures": {"models", "text", "token_reader", "scoring", "pretrained", "saved_model"},
     "text_signatures": {"text", "saved_model"},
+    "server": {"versions"},
     "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
     "pretrained_encoder": {"models", "pretrained_bert", "run_folder", "text"},
     "attention_reader": {"layers", "models", "pretrained_bert", "run_folder", "text", "text_model"},
