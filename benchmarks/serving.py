@@ -1,0 +1,190 @@
+"""What `tfreps serve` adds to a SavedModel, and what batching gives: on this machine, by loopback.
+
+    python -m benchmarks.serving
+    python -m benchmarks.serving --export exports/ner --text "Ada lived in London ."
+
+Single sentences to a tagger (by default an untrained BiLSTM with a CRF, which takes as long as a
+trained one): latencies at 1 to 64 clients over gRPC and REST beside the SavedModel called in the
+same process; batched beside unbatched; memory after 10,000 and 100,000 requests; failures while a
+new version is rolled in. The clients run on the same cores as the server.
+"""
+
+import argparse
+import contextlib
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchmarks.serving_load import grpc_client, median_ms, rest_client, run_clients
+
+TEXT = "The small river left its old bank near the station after three days of rain ."
+CLIENTS = 1, 4, 16, 64
+PROTOCOLS = {"gRPC": grpc_client, "REST": rest_client}
+FIRST, LAST = 10_000, 100_000
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        export = pathlib.Path(folder, "tagger")
+        if options.export:
+            shutil.copytree(options.export, export)
+        else:
+            make_tagger(export)
+        direct = median_ms(in_process(export, options.text), options.seconds)
+        print(f"SavedModel in this process: {direct:.2f} ms\n")
+        latencies(export, options, direct)
+        unbatched(export, options)
+        memory(export, options)
+        rolling(export, options)
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--export", help="base path of a model that reads text; of one version")
+    parser.add_argument("--text", default=TEXT, help="a sentence")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each row (5)")
+    parser.add_argument("--requests", type=int, default=LAST, help=f"of the last part ({LAST})")
+    return parser
+
+
+def make_tagger(folder, units=64, num_tags=9):
+    """The export of a small untrained tagger, version 1."""
+    from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
+    from tfreps.text import TokenFeatures
+    from tfreps.text_model import TextModel
+    from tfreps.text_signatures import export_text_model
+
+    features = TokenFeatures.from_sentences([TEXT.split()])
+    embedder = TokenEmbedder(vocabulary_size=features.vocabulary_size, embedding_dim=100)
+    tags = [f"TAG{number}" for number in range(num_tags)]
+    model = Tagger(BiLSTMEncoder(embedder, units), tags)
+    export_text_model(TextModel(model, features, tokens="spaces"), folder / "1")
+
+
+def in_process(export, text):
+    """A function that calls the newest version's signature."""
+    import tensorflow as tf
+
+    loaded = tf.saved_model.load(str(newest(export)))
+    signature, sentences = loaded.signatures["serving_default"], tf.constant([text])
+    return lambda: (signature(text=sentences), loaded)[0]
+
+
+def newest(export):
+    return max((p for p in export.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
+
+
+@contextlib.contextmanager
+def serving(export, *flags):
+    """A server in a process of its own: the process, and a port for each protocol."""
+    command = [sys.executable, "-m", "tfreps", "serve", f"tagger={export}", *flags]
+    command += ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0.2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            ports = {}
+            for line in process.stdout:
+                if match := re.match(r"(REST|gRPC): .*?:(\d+)(/|$)", line):
+                    ports[match[1]] = int(match[2])
+                if len(ports) == len(PROTOCOLS):
+                    break
+            yield process, ports
+        finally:
+            process.terminate()
+
+
+def clients_of(protocol, ports, text):
+    return lambda: PROTOCOLS[protocol](ports[protocol], "tagger", text)
+
+
+def latencies(export, options, direct):
+    print("| protocol | clients | p50, ms | p99, ms | requests/s | p50 less direct, ms |")
+    print("|---|---|---|---|---|---|")
+    with serving(export) as (_, ports):
+        for protocol in PROTOCOLS:
+            make = clients_of(protocol, ports, options.text)
+            run_clients(make, 1, options.seconds / 5)
+            for clients in CLIENTS:
+                load = run_clients(make, clients, options.seconds)
+                middle, late = load.percentile(0.5), load.percentile(0.99)
+                extra = f"{middle - direct:.2f}" if clients == 1 else ""
+                print(
+                    f"| {protocol} | {clients} | {middle:.2f} | {late:.2f} | "
+                    f"{load.per_second:.0f} | {extra} |" + failed(load),
+                    flush=True,
+                )
+
+
+def unbatched(export, options):
+    """Requests per second of 16 clients, with and without merging them."""
+    found = {}
+    for name, flags in {"batched": [], "unbatched": ["--max-batch-size", "1"]}.items():
+        with serving(export, *flags) as (_, ports):
+            make = clients_of("gRPC", ports, options.text)
+            run_clients(make, 16, options.seconds / 5)
+            found[name] = run_clients(make, 16, options.seconds).per_second
+    print(
+        f"\n16 clients, gRPC: batched {found['batched']:.0f}, unbatched "
+        f"{found['unbatched']:.0f} requests/s: {found['batched'] / found['unbatched']:.1f} x"
+    )
+
+
+def memory(export, options):
+    with serving(export) as (process, ports):
+        make = clients_of("gRPC", ports, options.text)
+        first = min(FIRST, options.requests // 10)
+        loads, sizes = [], []
+        for requests in (first, options.requests - first):
+            loads.append(run_clients(make, 16, requests=requests))
+            sizes.append(resident_mb(process.pid))
+    print(
+        f"Resident memory after {first:,} requests {sizes[0]:.0f} MB, after "
+        f"{options.requests:,} {sizes[1]:.0f} MB: {100 * (sizes[1] / sizes[0] - 1):+.1f} %"
+        + "".join(map(failed, loads)),
+        flush=True,
+    )
+
+
+def resident_mb(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) / 1024
+
+
+def rolling(export, options):
+    """Failures while version after version takes over under load."""
+    import threading
+
+    stopped, versions = threading.Event(), []
+
+    def roll():
+        while not stopped.wait(options.seconds / 3):
+            version = newest(export)
+            hidden = export / f".{version.name}.new"
+            shutil.copytree(version, hidden)
+            hidden.rename(export / str(int(version.name) + 1))
+            versions.append(time.perf_counter())
+
+    with serving(export) as (_, ports):
+        thread = threading.Thread(target=roll)
+        thread.start()
+        load = run_clients(clients_of("gRPC", ports, options.text), 8, 2 * options.seconds)
+        stopped.set()
+        thread.join()
+    print(
+        f"{len(versions)} new versions under load: {len(load.latencies):,} answers, "
+        f"{len(load.failures)} failures, slowest {load.percentile(1.0):.0f} ms" + failed(load)
+    )
+
+
+def failed(load):
+    return f" {len(load.failures)} FAILED, such as {load.failures[0]}" if load.failures else ""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,115 @@
+"""Clients that ask a server at the same time, each again as soon as it has its answer."""
+
+import http.client
+import json
+import statistics
+import threading
+import time
+from typing import NamedTuple
+
+
+class Load(NamedTuple):
+    """What a group of clients has seen: seconds of each answer, what failed, and the time taken."""
+
+    latencies: list
+    failures: list
+    seconds: float
+
+    @property
+    def per_second(self):
+        return len(self.latencies) / self.seconds
+
+    def percentile(self, share):
+        """Milliseconds that this share of the answers did not exceed.
+
+        Example:
+        >>> Load([0.001, 0.002, 0.003, 0.004], [], 1.0).percentile(0.5)
+        2.0
+        """
+        ordered = sorted(self.latencies)
+        return 1000 * ordered[max(-(-int(share * 1000) * len(ordered) // 1000) - 1, 0)]
+
+
+def grpc_client(port, model, text):
+    """A function that asks over a gRPC connection of its own, and another that closes it."""
+    import grpc
+    import tensorflow as tf
+    from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+    channel = grpc.insecure_channel(
+        f"127.0.0.1:{port}", options=[("grpc.use_local_subchannel_pool", 1)]
+    )
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = model
+    request.inputs["text"].CopyFrom(tf.make_tensor_proto([text]))
+    return lambda: stub.Predict(request, timeout=60), channel.close
+
+
+def rest_client(port, model, text):
+    """A function that asks over an HTTP connection of its own, and another that closes it."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    body = json.dumps({"instances": [text]})
+
+    def ask():
+        connection.request("POST", f"/v1/models/{model}:predict", body)
+        answer = connection.getresponse()
+        content = answer.read()
+        if answer.status != 200:
+            raise OSError(f"{answer.status}: {content[:200]}")
+
+    return ask, connection.close
+
+
+def run_clients(make_client, clients, seconds=None, requests=None):
+    """So many clients for so long, or until they have had so many answers.
+
+    Args:
+        make_client: function without arguments that returns `(ask, close)`.
+        clients: int. How many ask at the same time.
+        seconds: float. How long; None for as long as `requests` takes.
+        requests: int. How many answers, of all clients together; None for no limit.
+
+    Returns:
+        `Load`. A client that fails goes on with its next request.
+    """
+    left = iter(range(requests)) if requests else None
+    lock, ready = threading.Lock(), threading.Barrier(clients + 1)
+    latencies, failures = [], []
+
+    def client():
+        ask, close = make_client()
+        ask()  # connects
+        ready.wait()
+        until = time.perf_counter() + (seconds or 1e9)
+        while (started := time.perf_counter()) < until:
+            if left is not None:
+                with lock:
+                    if next(left, None) is None:
+                        break
+            try:
+                ask()
+                latencies.append(time.perf_counter() - started)
+            except Exception as error:
+                failures.append(repr(error))
+        close()
+
+    threads = [threading.Thread(target=client, daemon=True) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    started = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    return Load(latencies, failures, time.perf_counter() - started)
+
+
+def median_ms(call, seconds):
+    """Milliseconds of a call in this process: the median, once it is warm."""
+    for _ in range(20):
+        call()
+    until, found = time.perf_counter() + seconds, []
+    while (started := time.perf_counter()) < until:
+        call()
+        found.append(time.perf_counter() - started)
+    return 1000 * statistics.median(found)

@@ -1,0 +1,30 @@
+"""The benchmark of the server, with seconds instead of minutes."""
+
+import re
+
+import pytest
+
+from benchmarks import serving
+
+
+def test_resident_memory_is_that_of_a_process():
+    import os
+
+    assert 10 < serving.resident_mb(os.getpid()) < 100_000
+
+
+def test_the_newest_version(tmp_path):
+    for name in ("2", "10", ".11.new"):
+        (tmp_path / name).mkdir()
+    assert serving.newest(tmp_path).name == "10"
+
+
+@pytest.mark.slow
+def test_every_part_prints_its_figures(capsys):
+    assert serving.main(["--seconds", "1", "--requests", "400"]) == 0
+    out = capsys.readouterr().out
+    assert "FAILED" not in out
+    assert len(re.findall(r"^\| (gRPC|REST) \| \d+ \| [\d.]+ \| [\d.]+ \| \d+ \|", out, re.M)) == 8
+    assert re.search(r"batched \d+, unbatched \d+ requests/s: [\d.]+ x", out)
+    assert re.search(r"after 40 requests \d+ MB, after 400 \d+ MB: [+-][\d.]+ %", out)
+    assert re.search(r"[1-9]\d* new versions under load: [\d,]+ answers, 0 failures", out)
