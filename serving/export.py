@@ -1,40 +1,54 @@
-"""Writes a SavedModel that takes raw strings and needs TensorFlow alone.
+"""Writes a model as a SavedModel that takes raw strings and needs TensorFlow alone.
 
     tfreps export runs/elmo --to exports/elmo
+    tfreps export runs/ner --to exports/ner --explain --check
     tfreps export --options options.json --weights weights.hdf5 --to exports/elmo
-    tfreps export runs/ner --to exports/ner
 
-Signatures of a biLM: `default` (sentences), `tokens`, `character_ids`, and for a run folder
-`score`, the language model itself (see `tfreps.signatures.BiLMSignatures`). Published weights that
-read words need --vocabulary FILE. Signatures of taggers and classifiers: `default` (raw text) and
-`tokens` (see `tfreps.text_signatures`).
+The folder gets the next version, exports/elmo/1 or 2 or ..., with warm-up requests for TensorFlow
+Serving (where the package tensorflow-serving-api is installed), and a README.md that tells every
+input and output. Signatures of a biLM: `default` (sentences), `tokens`, `character_ids`, and for a
+run folder `score`, the language model itself (see `tfreps.signatures.BiLMSignatures`). Published
+weights that read words need --vocabulary FILE. Signatures of a BERT, of taggers and of
+classifiers: `default` (raw text) and `tokens` (see `tfreps.bert_signatures`,
+`tfreps.text_signatures`). --explain adds `explain`: k best paths, marginals, attention, surprise.
 """
 
 import argparse
-import pathlib
+import sys
+import tempfile
+
+import tensorflow as tf
 
 from tfreps import text_model
+from tfreps.bert_signatures import BertSignatures
+from tfreps.exports import SENTENCES, check_export, weight_changes, write_export
 from tfreps.pretrained import load_bilm
+from tfreps.pretrained_bert import load_pretrainer
 from tfreps.run_folder import RunFolder, parse_options
-from tfreps.signatures import export_bilm
-from tfreps.text_signatures import export_text_model
-from tfreps.versions import next_version
+from tfreps.signatures import BiLMSignatures
+from tfreps.stored_weights import KINDS
+from tfreps.text_signatures import TextSignatures
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    if pathlib.Path(options.to).is_file():
-        raise ValueError(f"Expected a folder to write to, but {options.to} is a file.")
-    options.output = pathlib.Path(options.to) / str(next_version(options.to))
-    if options.model and RunFolder.open(options.model).program in text_model.PROGRAMS:
-        names = export_text_model(text_model.TextModel.open(options.model), options.output)
-    else:
-        names = export_language_model(options)
-    say(options, names)
-    return 0
+    with tempfile.TemporaryDirectory() as assets:
+        signatures = open_model(options)(assets=assets, explain=options.explain)
+        changes = weight_changes(signatures, options.weights_as)
+        written = write_export(signatures, options.to)
+        say(options, written, changes)
+        return check(options, written, signatures) if options.check else 0
 
 
-def export_language_model(options):
+def open_model(options):
+    """A function from `assets` and `explain` to the signatures of the model that is meant."""
+    program = RunFolder.open(options.model).program if options.model else None
+    if program in text_model.PROGRAMS:
+        trained = text_model.TextModel.open(options.model)
+        return lambda **rest: TextSignatures(trained, **rest)
+    if program == "pretrain-bert":
+        bert = load_pretrainer(options.model)
+        return lambda **rest: BertSignatures(bert.model, bert.tokenizer, **rest)
     found = load_bilm(
         options.model, options.options, options.weights, options.state, options.vocabulary
     )
@@ -43,19 +57,38 @@ def export_language_model(options):
             f"{options.model} holds a language model but no vocabulary.txt, without which it "
             "cannot score: put the vocabulary back that it was trained with."
         )
-    return export_bilm(found.model, options.output, found.vocabulary, options.state)
+    return lambda **rest: BiLMSignatures(found.model, found.vocabulary, options.state, **rest)
 
 
-def say(options, names):
-    size = sum(path.stat().st_size for path in pathlib.Path(options.output).rglob("*"))
-    print(f"Wrote {options.output} ({size / 1e6:.1f} MB) with the signatures {', '.join(names)}.")
-    if "default" in names:
-        print("Next, an answer from it, and what it takes and gives:")
+def say(options, written, changes):
+    size = sum(path.stat().st_size for path in written.folder.rglob("*"))
+    names = ", ".join(written.functions)
+    print(f"Wrote {written.folder} ({size / 1e6:.1f} MB) with the signatures {names}.")
+    if changes:
+        print(changes)
+    if written.num_warm_up is None:
+        print("Without warm-up requests: they need `pip install 'tfreps[serving]'`.")
+    if "default" in written.functions:
+        print(f"Next, an answer from it; what it takes and gives: {options.to}/README.md")
         print(f'  tfreps predict {options.to} "The dog sat on the mat ."')
     else:
         print("It reads token ids alone: give --vocabulary FILE for one that reads text.")
-        print("Next, what it takes and gives:")
-    print(f"  saved_model_cli show --dir {options.output} --tag_set serve --all")
+        print(f"Next, what it takes and gives: {options.to}/README.md")
+
+
+def check(options, written, signatures):
+    """Asks the export as others do; 0 if all is well, else 1."""
+    if "default" not in written.functions:
+        raise ValueError("--check asks with text, and this export reads token ids alone.")
+    print(f"Asked {len(SENTENCES)} sentences, as the model itself answers them:", flush=True)
+    expected = {"default": signatures.expected(SENTENCES)}
+    if "explain" in written.functions:
+        expected["explain"] = written.functions["explain"](text=tf.constant(SENTENCES))
+    python, failed = options.check_python or sys.executable, 0
+    for way in check_export(written.folder, expected, python, signatures.weights.precision):
+        print(way.line(), flush=True)
+        failed += way.error is not None
+    return min(failed, 1)
 
 
 def make_parser():
@@ -63,7 +96,7 @@ def make_parser():
         prog="tfreps export", description="A SavedModel that takes raw strings."
     )
     parser.add_argument(
-        "model", metavar="MODEL", nargs="?", help="run folder of a biLM, tagger or classifier"
+        "model", metavar="MODEL", nargs="?", help="run folder of a biLM, BERT, tagger or classifier"
     )
     parser.add_argument(
         "--to",
@@ -83,5 +116,22 @@ def make_parser():
         choices=["zero", "warm"],
         default="zero",
         help="what every sentence starts from: zeros, or the state after one fixed sentence (zero)",
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="a signature more, with what is behind the answers"
+    )
+    parser.add_argument(
+        "--weights-as",
+        choices=KINDS,
+        default="float32",
+        help="how weights are stored; fewer bits are said to change answers by how much (float32)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="asks it without tfreps, in three ways, and compares with the model",
+    )
+    parser.add_argument(
+        "--check-python", metavar="FILE", help="interpreter that does so (this one)"
     )
     return parser

@@ -5,10 +5,10 @@
 
 Of a folder with versions the newest answers, or else the one named: exports/elmo/1.
 
-One JSON object per sentence. Of an ELMo: its number of tokens, the shapes of all outputs and the
-first numbers of `default`, or with --full every number; of a tagger: tokens, tags, spans; of a
-classifier: the label. Sentences come from the command line, from --file, or else from standard
-input, one a line (UTF-8 without a byte order mark).
+One JSON object per sentence. Of an ELMo or BERT: its number of tokens, the shapes of all outputs
+and the first numbers of `default`, or with --full every number; of a tagger: tokens, tags, spans;
+of a classifier: the label. Sentences come from the command line, from --file, or else from
+standard input, one a line (UTF-8 without a byte order mark).
 """
 
 import argparse
@@ -178,9 +178,12 @@ def answers(signature, sentences, full):
 
 
 def of_vectors(own, length, full):
-    """What an ELMo says: how many tokens, the shapes, and numbers."""
+    """What an ELMo or BERT says: how many tokens, the shapes, and numbers."""
+    answer = {"tokens": length}
+    if "tokens" in own:  # of a BERT, which cuts words into pieces
+        answer["pieces"] = [piece.decode() for piece in own.pop("tokens")[:length]]
     own = {name: value[:length] if value.ndim > 1 else value for name, value in own.items()}
-    answer = {"tokens": length, "shapes": {name: list(value.shape) for name, value in own.items()}}
+    answer["shapes"] = {name: list(value.shape) for name, value in own.items()}
     if full:
         return {**answer, **{name: numbers(value) for name, value in own.items()}}
     return {**answer, "default": numbers(own["default"][:FIRST])}

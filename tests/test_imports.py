@@ -29,9 +29,17 @@ MAY_IMPORT = {
     # What is served: text -> ids -> model -> named outputs.
     "token_reader": {"text"},
     "scoring": {"layers"},
-    "signatures": {"models", "text", "token_reader", "scoring", "pretrained", "saved_model"},
-    "text_signatures": {"text", "saved_model"},
+    "signatures": {
+        *("models", "text", "token_reader", "scoring", "pretrained", "saved_model"),
+        "stored_weights",
+    },
+    "text_signatures": {"text", "saved_model", "explanations", "stored_weights"},
+    "bert_signatures": {
+        *("models", "text", "text_signatures", "saved_model", "explanations", "stored_weights"),
+    },
+    "explanations": {"models"},
     "server": {"versions"},
+    "exports": {"saved_model", "versions"},  # what is served, and what stands beside it
     "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
     "pretrained_encoder": {"models", "pretrained_bert", "run_folder", "text"},
     "attention_reader": {"layers", "models", "pretrained_bert", "run_folder", "text", "text_model"},
@@ -48,7 +56,12 @@ LONGEST_FILE = 350
 LONGEST_TEST = 400
 
 # Source files that have no test of their own name, and why.
-WITHOUT_TWIN = {"tfreps/__main__.py": "tests/test_main.py"}
+WITHOUT_TWIN = {
+    "tfreps/__main__.py": "tests/test_main.py",
+    # Run as plain files by the check.
+    "tfreps/exports/ask_c_api.py": "tests/exports/test_export_check.py",
+    "tfreps/exports/ask_tensorflow.py": "tests/exports/test_export_check.py",
+}
 
 
 def sources(*folders):

@@ -1,55 +1,14 @@
-"""Exports of taggers and classifiers: answers equal to the model's, in a process without tfreps."""
+"""Exports of taggers and classifiers answer as the model does."""
 
-import json
-import subprocess
-import sys
-
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import tiny_bert
-from tfreps.models import (
-    BiLSTMEncoder,
-    Classifier,
-    HMMTagger,
-    PieceEncoder,
-    SLSTMEncoder,
-    Tagger,
-    TextCNN,
-    TokenEmbedder,
-)
-from tfreps.text import TokenFeatures
-from tfreps.text.piece_features import PieceFeatures
+from tests.exported_models import make_bert, make_trained
 from tfreps.text.tags import spans
-from tfreps.text_model import TextModel
 from tfreps.text_signatures import export_text_model
 
-WORDS = ["Ada", "lives", "in", "London", "."]
-TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
-
-
-def make_trained(kind):
-    """Untrained models of every kind with weights large enough to decide something."""
-    keras.utils.set_random_seed(3)
-    features = TokenFeatures.from_sentences([WORDS], max_characters=12)
-    options = {"vocabulary_size": features.vocabulary_size, "embedding_dim": 6}
-    embedder = TokenEmbedder(**options, characters="cnn", max_characters=12)
-    model = {
-        "crf": lambda: Tagger(BiLSTMEncoder(embedder, 5), TAGS, "bio"),
-        "softmax": lambda: Tagger(SLSTMEncoder(embedder, 5, 2), TAGS, "bio", use_crf=False),
-        "plain": lambda: Tagger(embedder, ["NOUN", "VERB"]),
-        "hmm": lambda: HMMTagger(features.vocabulary_size, TAGS, "bio"),
-        "cnn": lambda: Classifier(TextCNN(embedder, 7), ["bad", "good", "so-so"], "pooled"),
-        "attention": lambda: Classifier(embedder, ["bad", "good"], "attention"),
-    }[kind]()
-    for weight in model.trainable_weights:
-        weight.assign(
-            2.0 * np.asarray(weight) + 0.1 * np.random.default_rng(1).normal(size=weight.shape)
-        )
-    return TextModel(model, features, tokens="words", max_length=4 if kind == "cnn" else None)
 
 
 def ask(folder, signature="default", **inputs):
@@ -107,22 +66,6 @@ def test_tokens_beyond_their_length_are_ignored(tmp_path):
         ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([4, 1]))
 
 
-def test_tensorflow_alone_can_serve_it(tmp_path):
-    trained = make_trained("crf")
-    export_text_model(trained, tmp_path / "1")
-    code = (
-        "import json, sys, tensorflow as tf\n"
-        "answer = tf.saved_model.load(sys.argv[1]).signatures['serving_default']\n"
-        "tags = answer(text=tf.constant([sys.argv[2]]))['tags'].numpy()\n"
-        "assert 'tfreps' not in sys.modules\n"
-        "print(json.dumps([tag.decode() for tag in tags[0]]))"
-    )
-    command = [sys.executable, "-I", "-c", code, str(tmp_path / "1"), TEXTS[0]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == trained.tag(trained.tokenize(TEXTS[:1]))[0].tags
-
-
 def asks_for_xla(folder):
     return b"_XlaMustCompile\x12\x02(\x01" in (folder / "saved_model.pb").read_bytes()
 
@@ -150,11 +93,7 @@ BERT_TEXTS = ["房间 Hotels 3", "", "房" * 50, "x"]
 
 @pytest.mark.parametrize("kind", ["pieces", "characters"])
 def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
-    words = ["房", "间", "hotels"]
-    tokenizer = tiny_bert.pieces(*words) if kind == "pieces" else tiny_bert.characters(*words)
-    bert = tiny_bert.make_encoder(tokenizer, pooler=False)
-    model = Classifier(bert, ["bad", "good"], "mean_max")
-    trained = TextModel(model, PieceFeatures(tokenizer), tokens="bert", max_length=24)
+    trained = make_bert(kind)
     export_text_model(trained, tmp_path / "1")
     answer = ask(tmp_path / "1", text=tf.constant(BERT_TEXTS))
     rows = trained.tokenize(BERT_TEXTS)
@@ -171,11 +110,7 @@ def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
 
 @pytest.mark.slow
 def test_taggers_on_a_bert_tag_words(tmp_path):
-    tokenizer = tiny_bert.pieces("房", "间", "hotels")
-    bert = tiny_bert.make_encoder(tokenizer, pooler=False)
-    words = PieceEncoder(bert, tokenizer.start_id, tokenizer.separator_id)
-    features = PieceFeatures(tokenizer, words=True)
-    trained = TextModel(Tagger(words, TAGS, "bio"), features, tokens="words", max_length=24)
+    trained = make_bert("words")
     export_text_model(trained, tmp_path / "1")
     texts = ["Hotels 房间!", ""]
     answer = ask(tmp_path / "1", text=tf.constant(texts))
@@ -186,3 +121,35 @@ def test_taggers_on_a_bert_tag_words(tmp_path):
     assert answer["sequence_len"].tolist() == [3, 0]
     with pytest.raises(tf.errors.InvalidArgumentError):
         ask(tmp_path / "1", text=tf.constant(["房 " * 30]))
+
+
+EXPLAINED = {
+    "hmm": ["marginals", "path_probabilities", "path_scores", "path_tags", "tag_names"],
+    "attention": ["token_weights"],
+    "characters": ["attention", "attention_tokens"],
+}
+
+
+@pytest.mark.parametrize("kind", EXPLAINED)
+def test_what_is_behind_an_answer(tmp_path, kind):
+    trained = make_bert(kind) if kind == "characters" else make_trained(kind)
+    names = export_text_model(trained, tmp_path / "1", explain=True)
+    assert names == ["default", "serving_default", "tokens", "explain"]
+    signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
+    plain, found = (signatures[n](text=tf.constant(TEXTS)) for n in ("default", "explain"))
+    assert sorted(set(found) - set(plain) - {"tokens"}) == EXPLAINED[kind]
+    for name, value in plain.items():
+        np.testing.assert_array_equal(value, found[name])
+    rows = trained.tokenize(TEXTS)
+    for row, words in enumerate(rows):
+        assert [t.decode() for t in found["tokens"].numpy()[row, : len(words)]] == words
+    if kind == "hmm":
+        first = found["path_tags"].numpy()[:, 0]
+        np.testing.assert_array_equal(first, found["tags"])
+        marginals = found["marginals"].numpy().sum(-1)
+        np.testing.assert_allclose(marginals, found["tokens"].numpy() != b"", atol=1e-5)
+    else:
+        weights = found["token_weights" if kind == "attention" else "attention"].numpy().sum(-1)
+        real = found["tokens"].numpy() != b""
+        real = real.any(1) if kind == "attention" else real[:, None, None]
+        np.testing.assert_allclose(weights, real * np.ones_like(weights), atol=1e-5)

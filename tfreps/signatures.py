@@ -83,12 +83,11 @@ class BiLMSignatures:
     Args:
         model, vocabulary, initial_state, explain: as in `export_bilm`.
         assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
-        weights: see `StoredWeights`.
 
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
 
-    def __init__(self, model, vocabulary, initial_state, assets, explain=False, weights="float32"):
+    def __init__(self, model, vocabulary, initial_state, assets, explain=False):
         bilm = model if isinstance(model, BiLM) else model.bilm
         if initial_state is None:
             initial_state = "warm" if bilm.initial_state == "warm" else "zero"
@@ -103,7 +102,7 @@ class BiLMSignatures:
         self.reader = TokenReader(bilm, vocabulary, assets)
         self.explains = explain
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
-        self.weights = StoredWeights(models, weights)
+        self.weights = StoredWeights(models)
         kind = "a language model" if self.pretrainer is not None else "a biLM"
         self.title = f"ELMo: {kind} of {model.count_params():,} parameters ({type(model).__name__})"
 

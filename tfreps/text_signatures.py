@@ -1,18 +1,53 @@
 """Signatures of taggers and classifiers: raw strings in, tags, spans and labels as strings out."""
 
+import os
+import tempfile
+
+import numpy as np
 import tensorflow as tf
 
-from tfreps.saved_model import save_whole
+from tfreps.explanations import explain_attention, explain_label, explain_tags
+from tfreps.saved_model import check_free, save_whole
+from tfreps.stored_weights import StoredWeights
 from tfreps.text.graph_spans import padded_spans
 from tfreps.text.tag_schemes import span_rules
 from tfreps.text.tokenizers import tokenize
 
+TEXT = tf.TensorSpec([None], tf.string, "text")
+TOKENS = tf.TensorSpec([None, None], tf.string, "tokens")
+LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
 
-def export_text_model(trained, folder):
-    """Writes a tagger or classifier as a SavedModel that takes raw strings.
 
-    The folder appears whole or not at all, and needs TensorFlow alone. Its signatures are
-    `default` (also called `serving_default`), for raw text, cut as in training, and `tokens`:
+def export_text_model(trained, folder, explain=False):
+    """Writes a tagger or classifier as a SavedModel with the signatures of `TextSignatures`.
+
+    The folder appears whole or not at all, and needs TensorFlow alone.
+
+    Args:
+        trained: `tfreps.text_model.TextModel`.
+        folder: path that does not exist yet, or an empty folder.
+        explain: bool. Whether there is a signature `explain`.
+
+    Returns:
+        The names of the signatures, a list of str.
+
+    Raises:
+        ValueError: the folder holds something, or the model reads stored vectors, which raw text
+            does not have.
+    """
+    check_free(folder)
+    with tempfile.TemporaryDirectory() as assets:
+        signatures = TextSignatures(trained, assets, explain)
+        functions = signatures.functions()
+        save_whole(signatures.module(), folder, functions)
+    return list(functions)
+
+
+class TextSignatures:
+    """The signatures of an exported tagger or classifier.
+
+    They are `default` (also called `serving_default`), for raw text, cut as in training, and
+    `tokens`:
 
         default     text str [N]
         tokens      tokens str [N, T], sequence_len int32 [N]; what is beyond is ignored
@@ -40,48 +75,102 @@ def export_text_model(trained, folder):
         probabilities     float32 [N, K]
         sequence_len      int32 [N], the tokens that were read
 
+    If asked for, `explain` takes `text` and answers with all of that, with the `tokens` that a
+    classifier read, and with what `tfreps.explanations` tells of such a model.
+
     Args:
         trained: `tfreps.text_model.TextModel`.
-        folder: path that does not exist yet, or an empty folder.
-
-    Returns:
-        The names of the signatures, a list of str.
+        assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+        explain: bool. Whether there is `explain`.
 
     Raises:
-        ValueError: the folder holds something, or the model reads stored vectors, which raw text
-            does not have.
+        ValueError: the model reads stored vectors, which raw text does not have.
     """
-    check_exportable(trained.model)
-    module = tf.Module()
-    module.weights = [variable.value for variable in trained.model.variables]
-    module.features = trained.features
-    answer = _tagged if trained.is_tagger else _classified_tokens
-    reads_pieces = trained.tokenizer is not None and not trained.is_tagger
-    longest = None if trained.tokenizer is not None else trained.max_length
 
-    def from_tokens(tokens, sequence_len):
-        tokens, sequence_len = _cut(tokens, sequence_len, longest)
-        if reads_pieces:
-            return from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
-        return answer(trained, tokens, sequence_len)
+    def __init__(self, trained, assets, explain=False):
+        check_exportable(trained.model)
+        self.trained, self.explains = trained, explain
+        self.model = trained.model
+        path = os.path.join(assets, "vocabulary.txt")
+        self.features = trained.features.with_vocabulary_file(path)
+        self.weights = StoredWeights([trained.model])
+        kind = "a tagger" if trained.is_tagger else "a classifier"
+        encoder = getattr(self.model, "encoder", None)
+        parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
+        size = self.model.count_params()
+        self.title = f"{kind} of {size:,} parameters ({' on '.join(parts)})"
+        # A classifier on a BERT reads pieces of texts, all others tokens.
+        self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
+        self.longest = None if trained.tokenizer is not None else trained.max_length
 
-    def from_text(text):
-        if reads_pieces:
-            return _classified(trained, trained.features.of_texts(text, trained.max_length))
-        tokens = tokenize(text, trained.tokens)  # [N, T]
-        return from_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
+    def functions(self):
+        """The traced functions by name, as `tf.saved_model.save` takes them."""
+        trace = self.weights.trace
+        default = trace(self.from_text, TEXT)
+        functions = {"default": default, "serving_default": default}
+        functions["tokens"] = trace(self.from_tokens, TOKENS, LENGTHS)
+        if self.explains:
+            functions["explain"] = trace(self.explain_text, TEXT)
+        return functions
 
-    text = tf.TensorSpec([None], tf.string, "text")
-    tokens = tf.TensorSpec([None, None], tf.string, "tokens")
-    lengths = tf.TensorSpec([None], tf.int32, "sequence_len")
-    default = tf.function(from_text, autograph=False).get_concrete_function(text)
-    functions = {
-        "default": default,
-        "serving_default": default,
-        "tokens": tf.function(from_tokens, autograph=False).get_concrete_function(tokens, lengths),
-    }
-    save_whole(module, folder, functions)
-    return list(functions)
+    def module(self):
+        """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
+        module = tf.Module()
+        module.weights = self.weights.tracked()
+        module.features = self.features
+        return module
+
+    def expected(self, texts):
+        """What `predict` of the model itself says: dict of some outputs of `default`."""
+        rows = self.trained.tokenize(texts)
+        if self.trained.is_tagger:
+            answers = self.trained.tag(rows)
+            tags, shares = [a.tags for a in answers], [a.confidences for a in answers]
+            tags = {"tokens": _padded(rows, ""), "tags": _padded(tags, "")}
+            return {**tags, "confidences": _padded(shares, 0.0)}
+        answers = self.trained.classify(rows)
+        shares = np.array([list(a.probabilities.values()) for a in answers], "float32")
+        return {"label": np.array([a.label for a in answers], object), "probabilities": shares}
+
+    def from_text(self, text):
+        """Signature `default`: str `[N]`."""
+        return self._answer(*self._read(text))
+
+    def from_tokens(self, tokens, sequence_len):
+        """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""
+        tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
+        if self.reads_pieces:
+            return self.from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
+        return self._answer(*self._of_tokens(tokens, sequence_len))
+
+    def explain_text(self, text):
+        """Signature `explain`: str `[N]`."""
+        features, tokens, sequence_len = self._read(text)
+        answer = {**self._answer(features, tokens, sequence_len), "tokens": tokens}
+        explain = explain_tags if self.trained.is_tagger else explain_label
+        answer |= explain(self.model, features)
+        strings = getattr(self.features, "strings", None)
+        return {**answer, **explain_attention(self.model, features, tokens, strings)}
+
+    def _read(self, text):
+        """Raw text `[N]` to what the model reads, its tokens `[N, T]` and their number."""
+        if self.reads_pieces:
+            features = self.features.of_texts(text, self.trained.max_length)
+            pieces = tf.where(features["mask"], self.features.strings(features["token_ids"]), "")
+            return features, pieces, _count(features["mask"])
+        tokens = tokenize(text, self.trained.tokens)  # [N, T]
+        return self._of_tokens(*cut_tokens(tokens, _count(tokens != ""), self.longest))
+
+    def _of_tokens(self, tokens, sequence_len):
+        features = self.features(tokens)
+        if self.trained.is_tagger:  # where an empty token counts
+            features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+        return features, tokens, sequence_len
+
+    def _answer(self, features, tokens, sequence_len):
+        if self.trained.is_tagger:
+            return _tagged(self.trained, features, tokens, sequence_len)
+        return {**_classified(self.trained, features), "sequence_len": sequence_len}
 
 
 def check_exportable(model):
@@ -94,8 +183,17 @@ def check_exportable(model):
         )
 
 
-def _cut(tokens, sequence_len, max_length):
-    """Tokens `[N, T]` with `""` beyond each sentence's length, and the lengths."""
+def cut_tokens(tokens, sequence_len, max_length):
+    """Tokens `[N, T]` with `""` beyond each sentence's length, and the lengths.
+
+    Args:
+        tokens: str `[N, T]`.
+        sequence_len: int32 `[N]`.
+        max_length: int. Where longer sentences are cut; None for nowhere.
+
+    Raises:
+        tf.errors.InvalidArgumentError: for lengths that do not fit the tokens.
+    """
     rows, longest = tf.unstack(tf.shape(tokens))
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
     fits &= tf.size(sequence_len) == rows
@@ -107,9 +205,7 @@ def _cut(tokens, sequence_len, max_length):
     return tokens, sequence_len
 
 
-def _tagged(trained, tokens, sequence_len):
-    features = trained.features(tokens)
-    features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+def _tagged(trained, features, tokens, sequence_len):
     found = trained.model.tag(features)
     names = tf.constant([*trained.names, ""])
     tags = tf.where(features["mask"], found["tags"], len(trained.names))
@@ -129,10 +225,6 @@ def _tagged(trained, tokens, sequence_len):
     return answer
 
 
-def _classified_tokens(trained, tokens, sequence_len):
-    return {**_classified(trained, trained.features(tokens)), "sequence_len": sequence_len}
-
-
 def _classified(trained, features):
     probabilities = trained.model(features)["probabilities"]  # [N, K]
     labels = tf.constant(trained.names)
@@ -141,5 +233,16 @@ def _classified(trained, features):
         "probability": tf.reduce_max(probabilities, axis=1),
         "labels": tf.repeat(labels[None], tf.shape(probabilities)[0], axis=0),
         "probabilities": probabilities,
-        "sequence_len": tf.reduce_sum(tf.cast(features["mask"], tf.int32), axis=1),
     }
+
+
+def _count(mask):
+    return tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+
+
+def _padded(rows, filler):
+    """Lists of different lengths as one array, of strings or of float32."""
+    longest = max(map(len, rows), default=0)
+    kind = object if filler == "" else "float32"
+    filled = [[*row, *[filler] * (longest - len(row))] for row in rows]
+    return np.array(filled, kind).reshape(len(rows), longest)

@@ -1,11 +1,15 @@
 """`tfreps export`: run folders and published files become SavedModels."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import tiny_bert
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tfreps.__main__ import main
+from tfreps.__main__ import import_program, main
+from tfreps.exports.export_check import CheckedExport
 from tfreps.versions import versions_of
 
 SENTENCES = ["the dog left", "", "her left hand , zebra"]
@@ -30,7 +34,7 @@ def test_a_run_folder(run, tmp_path, capsys):
     np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
     out = capsys.readouterr().out
     assert "default, serving_default, tokens, character_ids, initial_states, score" in out
-    assert f'tfreps predict {base} "' in out
+    assert f'tfreps predict {base} "' in out and f"{base}/README.md" in out
     assert versions_of(base) == [1]
 
 
@@ -69,6 +73,28 @@ def test_a_run_without_its_vocabulary(tmp_path, capsys):
     (tmp_path / "run" / "vocabulary.txt").unlink()
     assert main(["export", path, "--to", str(tmp_path)]) == 2
     assert "no vocabulary.txt" in capsys.readouterr().err and not (tmp_path / "1").exists()
+
+
+def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch):
+    """The check itself has tests of its own: here one way works, and one fails."""
+    ways = [CheckedExport("one way", 1e-6, None), CheckedExport("another", 0.0, "it fell")]
+    given = []
+    program = import_program("serving.export")
+    monkeypatch.setattr(program, "check_export", lambda *a: given.append(a) or ways)
+    run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog", "left"))
+    command = ["export", str(run), "--to", str(tmp_path / "out"), "--weights-as", "int8"]
+    assert main([*command, "--explain", "--check", "--check-python", "other"]) == 1
+    out = capsys.readouterr().out
+    assert "default, serving_default, tokens, explain.\nWeights as int8 change the answers" in out
+    assert "  ok      one way: largest difference 1.0e-06\n  FAILED  another: it fell\n" in out
+    folder, expected, python, precision = given[0]
+    assert (folder, python, precision) == (tmp_path / "out" / "1", "other", "float32")
+    assert set(expected["default"]) == {"sequence_output", "pooled_output", "sequence_len"}
+    assert "attention" in expected["explain"]
+    assert main(["predict", str(tmp_path / "out"), "the cat", "--full"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pieces"] == ["[CLS]", "the", "[UNK]", "[SEP]"]
+    assert found["shapes"]["sequence_output"] == [len(found["pieces"]), 16]
 
 
 @pytest.mark.parametrize(

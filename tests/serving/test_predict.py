@@ -65,6 +65,7 @@ def test_from_a_file_and_from_standard_input(exported, tmp_path, capsys, monkeyp
     assert len(expected) == 40 and len(expected[0]["default"]) == predict.FIRST
 
 
+@pytest.mark.slow
 def test_as_a_plain_file_without_tfreps(exported, tmp_path):
     plain = tmp_path / "predict.py"
     plain.write_text(pathlib.Path(predict.__file__).read_text())

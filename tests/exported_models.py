@@ -1,0 +1,120 @@
+"""A tiny model for every public class of tfreps.models, as `tfreps export` would open it."""
+
+import keras
+import numpy as np
+
+from tests import tiny_bert, tiny_run
+from tfreps.bert_signatures import BertSignatures
+from tfreps.models import (
+    BiLSTMEncoder,
+    Classifier,
+    Elmo,
+    HMMTagger,
+    PieceEncoder,
+    SLSTMEncoder,
+    Tagger,
+    TextCNN,
+    TokenEmbedder,
+    TransformerEncoder,
+    WindowEncoder,
+)
+from tfreps.signatures import BiLMSignatures
+from tfreps.text import TokenFeatures
+from tfreps.text.piece_features import PieceFeatures
+from tfreps.text_model import TextModel
+from tfreps.text_signatures import TextSignatures
+
+WORDS = ["Ada", "lives", "in", "London", "."]
+TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+LABELS = ["bad", "good", "so-so"]
+
+
+def features():
+    return TokenFeatures.from_sentences([WORDS], max_characters=12)
+
+
+def embedder(width=6):
+    size = features().vocabulary_size
+    return TokenEmbedder(size, width, characters="cnn", max_characters=12)
+
+
+def transformer():
+    return TransformerEncoder(embedder(), units=8, num_layers=2, num_heads=2)
+
+
+def make_model(kind):
+    """Taggers and classifiers that read tokens."""
+    size = features().vocabulary_size
+    return {
+        "crf": lambda: Tagger(BiLSTMEncoder(embedder(), 5), TAGS, "bio"),
+        "softmax": lambda: Tagger(SLSTMEncoder(embedder(), 5, 2), TAGS, "bio", use_crf=False),
+        "plain": lambda: Tagger(embedder(), ["NOUN", "VERB"]),
+        "window": lambda: Tagger(WindowEncoder(size, 5, num_buckets=64), TAGS, "bio"),
+        "hmm": lambda: HMMTagger(size, TAGS, "bio"),
+        "cnn": lambda: Classifier(TextCNN(embedder(), 7), LABELS, "pooled"),
+        "attention": lambda: Classifier(embedder(), LABELS[:2], "attention"),
+        "transformer": lambda: Classifier(transformer(), LABELS, "mean"),
+    }[kind]()
+
+
+def make_trained(kind):
+    """An untrained model whose weights are large enough to decide something."""
+    keras.utils.set_random_seed(3)
+    model = make_model(kind)
+    for weight in model.trainable_weights:
+        weight.assign(
+            2.0 * np.asarray(weight) + 0.1 * np.random.default_rng(1).normal(size=weight.shape)
+        )
+    return TextModel(model, features(), tokens="words", max_length=4 if kind == "cnn" else None)
+
+
+def make_bert(kind):
+    """A classifier ("characters", "pieces") or a tagger ("words") on a BERT."""
+    words = ["房", "间", "hotels", "the", "dog"]
+    cut = tiny_bert.characters(*words) if kind == "characters" else tiny_bert.pieces(*words)
+    bert = tiny_bert.make_encoder(cut, pooler=False)
+    if kind != "words":
+        model = Classifier(bert, ["bad", "good"], "mean_max")
+        return TextModel(model, PieceFeatures(cut), tokens="bert", max_length=24)
+    model = Tagger(PieceEncoder(bert, cut.start_id, cut.separator_id), TAGS, "bio")
+    return TextModel(model, PieceFeatures(cut, words=True), tokens="words", max_length=24)
+
+
+def of_text(trained):
+    return lambda **rest: TextSignatures(trained, **rest)
+
+
+def of_bilm(model):
+    return lambda **rest: BiLMSignatures(model, tiny_run.VOCABULARY, None, **rest)
+
+
+def of_bert(tokenizer, wrap=lambda encoder: encoder):
+    model = wrap(tiny_bert.make_encoder(tokenizer))
+    return lambda **rest: BertSignatures(model, tokenizer, **rest)
+
+
+def pretrainer(encoder):
+    from tfreps.models import BertPretrainer
+
+    return BertPretrainer(encoder)
+
+
+# Class -> a function without arguments to one from `assets` and `explain` to the signatures of a
+# model that is of this class, or stands on one.
+MAKERS = {
+    "BertEncoder": lambda: of_bert(tiny_bert.pieces("the", "dog", "naïve")),
+    "BertPretrainer": lambda: of_bert(tiny_bert.characters("the dog 你好"), pretrainer),
+    "BiLM": lambda: of_bilm(tiny_run.make_pretrainer().bilm),
+    "BiLMPretrainer": lambda: of_bilm(tiny_run.make_pretrainer()),
+    "BiLSTMEncoder": lambda: of_text(make_trained("crf")),
+    "Classifier": lambda: of_text(make_trained("attention")),
+    "Elmo": lambda: of_bilm(Elmo(tiny_run.make_pretrainer().bilm)),
+    "HMMTagger": lambda: of_text(make_trained("hmm")),
+    "PieceEncoder": lambda: of_text(make_bert("words")),
+    "SLSTMEncoder": lambda: of_text(make_trained("softmax")),
+    "Tagger": lambda: of_text(make_trained("plain")),
+    "TextCNN": lambda: of_text(make_trained("cnn")),
+    "TokenEmbedder": lambda: of_text(make_trained("plain")),
+    "TransformerEncoder": lambda: of_text(make_trained("transformer")),
+    "WindowEncoder": lambda: of_text(make_trained("window")),
+}

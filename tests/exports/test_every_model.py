@@ -1,0 +1,35 @@
+"""Every public model has an export, which others can ask and which says what the model says."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.catalogue import CATALOGUE
+from tests.exported_models import MAKERS
+from tfreps import models
+from tfreps.exports import SENTENCES, check_export, write_export
+
+
+def test_none_is_without_an_export():
+    assert sorted(MAKERS) == sorted(models.__all__)
+    known = {entry.cls for entry in CATALOGUE.values()}
+    catalogued = {name for name in models.__all__ if getattr(models, name) in known}
+    assert catalogued <= set(MAKERS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_check(tmp_path, name):
+    signatures = MAKERS[name]()(assets=str(tmp_path / "assets"), explain=True)
+    written = write_export(signatures, tmp_path / "model")
+    assert written.num_warm_up == 4
+    assert (written.folder / "assets" / "vocabulary.txt").is_file()
+    assert b"_XlaMustCompile\x12\x02(\x01" not in (written.folder / "saved_model.pb").read_bytes()
+    explain = written.functions["explain"](text=tf.constant(SENTENCES))
+    expected = {"default": signatures.expected(SENTENCES), "explain": explain}
+    for function in written.functions.values():
+        kinds = {output.dtype for output in function.structured_outputs.values()}
+        assert kinds <= {tf.float32, tf.int32, tf.string}
+    assert all(np.isfinite(v).all() for v in explain.values() if v.dtype == tf.float32)
+    errors = [way.error for way in check_export(written.folder, expected)]
+    assert errors == [None] * 3

@@ -1,0 +1,50 @@
+"""Exports of a BERT without a head answer as the encoder does."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny_bert
+from tfreps.bert_signatures import export_bert
+from tfreps.models import BertPretrainer
+
+TEXTS = ["the dog 房间", "", "dog " * 40]
+EXACT = {"rtol": 1e-5, "atol": 1e-5}
+
+
+@pytest.mark.parametrize("pooler", [True, False])
+def test_every_signature(tmp_path, pooler):
+    tokenizer = tiny_bert.pieces("the", "dog", "房")
+    encoder = tiny_bert.make_encoder(tokenizer, pooler=pooler)
+    model = BertPretrainer(encoder) if pooler else encoder
+    names = export_bert(model, tokenizer, tmp_path / "1", explain=pooler)
+    assert names == ["default", "serving_default", "tokens", *["explain"][:pooler]]
+    signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
+    found = signatures["default"](text=tf.constant(TEXTS))
+    rows = [
+        [2, *[tokenizer.vocabulary.index(piece) for piece in tokenizer.tokenize(text)][:22], 3]
+        for text in TEXTS
+    ]
+    assert found["sequence_len"].numpy().tolist() == [len(row) for row in rows] == [6, 2, 24]
+    for row, ids in enumerate(rows):
+        out = encoder(tf.constant([ids]))
+        n, vectors = len(ids), out["sequence_output"][0]
+        pieces = [piece.decode() for piece in found["tokens"].numpy()[row]]
+        assert pieces == [tokenizer.vocabulary[i] for i in ids] + [""] * (24 - n)
+        np.testing.assert_allclose(found["sequence_output"][row, :n], vectors, **EXACT)
+        assert not found["sequence_output"].numpy()[row, n:].any()
+        np.testing.assert_allclose(found["default"][row], np.mean(vectors, axis=0), **EXACT)
+        if pooler:
+            np.testing.assert_allclose(
+                found["pooled_output"][row], out["pooled_output"][0], **EXACT
+            )
+            explained = signatures["explain"](text=tf.constant(TEXTS[row : row + 1]))
+            attention = encoder.attention({"token_ids": tf.constant([ids])})
+            np.testing.assert_allclose(explained["attention"], attention, **EXACT)
+            np.testing.assert_array_equal(explained["attention_tokens"], explained["tokens"])
+    assert ("pooled_output" in found) == pooler
+    words = {"tokens": tf.constant([["the", "dog", "房间", "x"]])}
+    again = signatures["tokens"](**words, sequence_len=tf.constant([3]))
+    np.testing.assert_allclose(again["default"][0], found["default"][0], **EXACT)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
+        signatures["tokens"](**words, sequence_len=tf.constant([5]))

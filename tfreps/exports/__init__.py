@@ -1,0 +1,7 @@
+"""Exports: a model as a version in its folder, what stands beside it, and its check."""
+
+from tfreps.exports.export_check import SENTENCES, check_export
+from tfreps.exports.export_folder import write_export
+from tfreps.exports.weight_changes import weight_changes
+
+__all__ = ["SENTENCES", "check_export", "weight_changes", "write_export"]

@@ -1,0 +1,150 @@
+"""Asks a SavedModel through TensorFlow's C API alone, as C, C++, Go or Rust do; a plain file.
+
+    python -I ask_c_api.py JOB.json ANSWERS.json
+
+Nothing of TensorFlow's Python is imported: the shared library of the installed wheel is loaded.
+The job names the tensors, which the caller has read from saved_model.pb:
+
+    {"folder": ..., "texts": [...], "signatures": {"default": {"input": "serving_default_text:0",
+     "outputs": {"tags": "StatefulPartitionedCall:1"}}}}
+"""
+
+import ctypes
+import importlib.util
+import json
+import pathlib
+import sys
+
+STRING, STRING_SIZE = 7, 24  # TF_STRING; the bytes of a TF_TString
+READ_AS = {1: ctypes.c_float, 2: ctypes.c_double, 3: ctypes.c_int32, 9: ctypes.c_int64}
+READ_AS[10] = ctypes.c_bool
+RETURNS = {
+    "TF_NewStatus": ctypes.c_void_p,
+    "TF_Message": ctypes.c_char_p,
+    "TF_NewSessionOptions": ctypes.c_void_p,
+    "TF_NewGraph": ctypes.c_void_p,
+    "TF_LoadSessionFromSavedModel": ctypes.c_void_p,
+    "TF_GraphOperationByName": ctypes.c_void_p,
+    "TF_AllocateTensor": ctypes.c_void_p,
+    "TF_TensorData": ctypes.c_void_p,
+    "TF_Dim": ctypes.c_int64,
+    "TF_StringGetDataPointer": ctypes.c_void_p,
+    "TF_StringGetSize": ctypes.c_size_t,
+    "TF_Version": ctypes.c_char_p,
+}
+
+
+class Output(ctypes.Structure):
+    """TF_Output: a tensor of the graph."""
+
+    _fields_ = [("operation", ctypes.c_void_p), ("index", ctypes.c_int)]
+
+
+def main(job_path, answers_path):
+    job = json.loads(pathlib.Path(job_path).read_text(encoding="utf-8"))
+    library = load_library()
+    status = pointer(library.TF_NewStatus())
+    graph, session = load_model(library, job["folder"], status)
+    answers = {
+        name: ask(library, graph, session, signature, job["texts"], status)
+        for name, signature in job["signatures"].items()
+    }
+    version = library.TF_Version().decode()
+    found = {"version": version, "answers": answers}
+    pathlib.Path(answers_path).write_text(json.dumps(found), encoding="utf-8")
+    if "tensorflow" in sys.modules:
+        raise RuntimeError("TensorFlow's Python was imported, which this is to do without.")
+
+
+def load_library():
+    """The C API of the wheel that this Python has."""
+    found = importlib.util.find_spec("tensorflow")  # does not import it
+    if found is None:
+        raise OSError("TensorFlow is not installed for this Python.")
+    folder = pathlib.Path(found.submodule_search_locations[0])
+    ctypes.CDLL(str(next(folder.glob("libtensorflow_framework.*"))), ctypes.RTLD_GLOBAL)
+    library = ctypes.CDLL(str(next(folder.glob("libtensorflow_cc.*"))), ctypes.RTLD_GLOBAL)
+    for name, kind in RETURNS.items():
+        getattr(library, name).restype = kind
+    return library
+
+
+def load_model(library, folder, status):
+    graph = pointer(library.TF_NewGraph())
+    options = pointer(library.TF_NewSessionOptions())
+    tags = (ctypes.c_char_p * 1)(b"serve")
+    session = library.TF_LoadSessionFromSavedModel(
+        options, None, folder.encode(), tags, 1, graph, None, status
+    )
+    check(library, status)
+    return graph, pointer(session)
+
+
+def ask(library, graph, session, signature, texts, status):
+    """What one signature answers: dict of nested lists."""
+    names = list(signature["outputs"])
+    places = [place(library, graph, signature["outputs"][name]) for name in names]
+    given = (ctypes.c_void_p * 1)(string_tensor(library, texts).value)
+    taken = (ctypes.c_void_p * len(names))()
+    library.TF_SessionRun(
+        *(session, None, (Output * 1)(place(library, graph, signature["input"])), given, 1),
+        *((Output * len(names))(*places), taken, len(names)),
+        *(None, 0, None, status),
+    )
+    check(library, status)
+    return {name: read(library, pointer(tensor)) for name, tensor in zip(names, taken)}  # noqa: B905
+
+
+def place(library, graph, name):
+    operation, _, index = name.partition(":")
+    found = library.TF_GraphOperationByName(graph, operation.encode())
+    if not found:
+        raise RuntimeError(f"The graph has no operation {operation}.")
+    return Output(found, int(index or 0))
+
+
+def string_tensor(library, texts):
+    """A TF_Tensor of strings, shape `[N]`."""
+    shape = (ctypes.c_int64 * 1)(len(texts))
+    size = ctypes.c_size_t(STRING_SIZE * len(texts))
+    tensor = pointer(library.TF_AllocateTensor(STRING, shape, 1, size))
+    start = library.TF_TensorData(tensor)
+    for number, text in enumerate(texts):
+        one, data = pointer(start + number * STRING_SIZE), text.encode("utf-8")
+        library.TF_StringInit(one)
+        library.TF_StringCopy(one, data, ctypes.c_size_t(len(data)))
+    return tensor
+
+
+def read(library, tensor):
+    """A TF_Tensor as nested lists."""
+    shape = [library.TF_Dim(tensor, axis) for axis in range(library.TF_NumDims(tensor))]
+    count = 1
+    for size in shape:
+        count *= size
+    start, kind = library.TF_TensorData(tensor), library.TF_TensorType(tensor)
+    if kind == STRING:
+        values = [read_string(library, start + n * STRING_SIZE) for n in range(count)]
+    else:
+        values = list((READ_AS[kind] * count).from_address(start)) if count else []
+    return {"shape": shape, "values": values}
+
+
+def read_string(library, address):
+    data = library.TF_StringGetDataPointer(pointer(address))
+    size = library.TF_StringGetSize(pointer(address))
+    return ctypes.string_at(data, size).decode("utf-8", "replace")
+
+
+def pointer(address):
+    """Else ctypes would pass an int of 32 bits."""
+    return ctypes.c_void_p(address)
+
+
+def check(library, status):
+    if library.TF_GetCode(status):
+        raise RuntimeError(library.TF_Message(status).decode())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,38 @@
+"""Asks a SavedModel in a process that imports TensorFlow and nothing else; a plain file.
+
+    python -I ask_tensorflow.py JOB.json ANSWERS.json
+
+The job is that of ask_c_api.py; the names of tensors are not needed.
+"""
+
+import json
+import pathlib
+import sys
+
+import tensorflow as tf
+
+
+def main(job_path, answers_path):
+    job = json.loads(pathlib.Path(job_path).read_text(encoding="utf-8"))
+    signatures = tf.saved_model.load(job["folder"]).signatures
+    answers = {}
+    for name in job["signatures"]:
+        outputs = signatures[name](text=tf.constant(job["texts"], tf.string))
+        answers[name] = {key: plain(value.numpy()) for key, value in outputs.items()}
+    others = [name for name in sys.modules if name.split(".")[0] in ("tfreps", "tensorflow_text")]
+    if others:
+        raise RuntimeError(f"More was imported than TensorFlow: {others}")
+    found = {"version": tf.__version__, "answers": answers}
+    pathlib.Path(answers_path).write_text(json.dumps(found), encoding="utf-8")
+
+
+def plain(array):
+    """Shape and values; what is no UTF-8 of a string is replaced."""
+    values = array.reshape(-1).tolist()
+    if array.dtype == object:
+        values = [value.decode("utf-8", "replace") for value in values]
+    return {"shape": list(array.shape), "values": values}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,200 @@
+"""check_export: an export asked as others ask it, without tfreps, and compared with the model."""
+
+import ast
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+import numpy as np
+from tensorflow.core.protobuf import saved_model_pb2
+
+SENTENCES = [
+    "The dog sat on the mat .",
+    "",
+    "Ada Lovelace, born in London, wrote the first program.",
+    "naïve 你好 !",
+]
+# The same products in another order: threads, fused operations and what a CPU has differ from
+# process to process. In bfloat16 each product is rounded to 8 bits.
+TOLERANCES = {"float32": 1e-4, "bfloat16": 5e-2}
+HERE = pathlib.Path(__file__).parent
+SECONDS = 300
+
+
+class CheckedExport(NamedTuple):
+    """What one way of asking found: `way`, the largest difference, and the error or None."""
+
+    way: str
+    largest: float
+    error: str | None
+
+    def line(self) -> str:
+        """The sentence that `tfreps export --check` prints."""
+        if self.error:
+            return f"  FAILED  {self.way}: {self.error}"
+        return f"  ok      {self.way}: largest difference {self.largest:.1e}"
+
+
+def check_export(folder, expected, python=sys.executable, precision="float32"):
+    """Asks an export in three fresh processes, none of which imports tfreps.
+
+    Through TensorFlow's Python alone, through `saved_model_cli run`, and through the C API of the
+    TensorFlow wheel, which is what C++, Go, Java and Rust stand on.
+
+    Args:
+        folder: of the version.
+        expected: dict from the name of a signature that takes `text` to a dict of what the model
+            answers to `SENTENCES`; outputs that are not in it are not compared.
+        python: the interpreter, which may be one with another TensorFlow.
+        precision: `"float32"`, or `"bfloat16"` for a model that calculates in it.
+
+    Yields:
+        `CheckedExport` of each way.
+    """
+    allowed = TOLERANCES[precision]
+    for way, ask in (
+        ("a process with TensorFlow alone", _ask_script("ask_tensorflow.py")),
+        ("saved_model_cli run", ask_cli),
+        ("the C API of TensorFlow's library", _ask_script("ask_c_api.py")),
+    ):
+        with tempfile.TemporaryDirectory() as place:
+            try:
+                version, answers = ask(python, str(folder), list(expected), pathlib.Path(place))
+                largest = compare(answers, expected, allowed)
+                yield CheckedExport(f"{way} ({version})", largest, None)
+            except (OSError, ValueError, RuntimeError, subprocess.SubprocessError) as error:
+                yield CheckedExport(way, float("nan"), " ".join(str(error).split())[-600:])
+
+
+def compare(answers, expected, allowed):
+    """The largest difference of all numbers.
+
+    Raises:
+        ValueError: it is too large, or strings or shapes differ; naming the output.
+    """
+    largest = 0.0
+    for signature, outputs in expected.items():
+        for name, value in outputs.items():
+            where = f"{name} of the signature {signature}"
+            wanted = np.asarray(value)
+            if name not in answers[signature]:
+                raise ValueError(f"{where} is missing.")
+            found = answers[signature][name]
+            if found is None:  # this way cannot tell
+                continue
+            found = np.asarray(found, wanted.dtype)
+            if found.shape != wanted.shape:
+                raise ValueError(f"{where} has shape {found.shape}, expected {wanted.shape}.")
+            if wanted.dtype == object:
+                if (found != as_text(wanted)).any():
+                    raise ValueError(f"{where} is {found.tolist()}, expected {wanted.tolist()}.")
+                continue
+            scale = max(1.0, float(np.abs(wanted).max(initial=0)))
+            difference = float(np.abs(found - wanted).max(initial=0)) / scale
+            if not difference <= allowed:
+                raise ValueError(f"{where} differs by {difference:.2g} of {scale:.3g}.")
+            largest = max(largest, difference)
+    return largest
+
+
+def as_text(array):
+    """An array of bytes or str, as str."""
+    decode = np.vectorize(lambda x: x.decode() if isinstance(x, bytes) else x, otypes=[object])
+    return decode(array) if array.size else array
+
+
+def tensor_names(folder, signatures):
+    """The names of each signature's tensors, from saved_model.pb."""
+    model = saved_model_pb2.SavedModel()
+    model.ParseFromString((pathlib.Path(folder) / "saved_model.pb").read_bytes())
+    found = model.meta_graphs[0].signature_def
+    return {
+        name: {
+            "input": found[name].inputs["text"].name,
+            "outputs": {key: tensor.name for key, tensor in found[name].outputs.items()},
+        }
+        for name in signatures
+    }
+
+
+def _ask_script(script):
+    """A function that asks with one of the files beside this one."""
+
+    def ask(python, folder, signatures, place):
+        job = {"folder": os.path.abspath(folder), "texts": SENTENCES}
+        job["signatures"] = tensor_names(folder, signatures)
+        (place / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        files = [str(place / name) for name in ("job.json", "answers.json")]
+        run([python, "-I", str(HERE / script), *files], place)
+        found = json.loads((place / "answers.json").read_text(encoding="utf-8"))
+        answers = {
+            name: {key: shaped(**value) for key, value in outputs.items()}
+            for name, outputs in found["answers"].items()
+        }
+        return f"TensorFlow {found['version']}", answers
+
+    return ask
+
+
+def shaped(shape, values):
+    """Values in a row as an array; of strings, of dtype object."""
+    kind = object if values and isinstance(values[0], str) else None
+    return np.array(values, kind).reshape(shape)
+
+
+def ask_cli(python, folder, signatures, place):
+    """Asks with `saved_model_cli run`: numbers from its files, strings from what it prints."""
+    answers = {}
+    for name in signatures:
+        command = [python, "-m", "tensorflow.python.tools.saved_model_cli", "run", "--overwrite"]
+        command += ["--dir", os.path.abspath(folder), "--tag_set", "serve", "--signature_def", name]
+        command += ["--input_exprs", f"text={SENTENCES!r}", "--outdir", str(place)]
+        printed = run(command, place)
+        parts = re.split(r"^Result for output key (\w+):$", printed, flags=re.M)
+        answers[name] = dict(zip(parts[1::2], parts[2::2], strict=True))
+        for key, text in answers[name].items():
+            is_text = "b'" in text or 'b"' in text
+            text = text.rpartition("\nOutput ")[0]  # where it was saved
+            found = printed_strings(text) if is_text else load(place / f"{key}.npy")
+            answers[name][key] = found
+    return "as a program", answers
+
+
+def load(path):
+    """The array in a file; None if it holds pickled strings."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except ValueError:
+        return None
+
+
+def printed_strings(text):
+    """An array of bytes as NumPy prints it; None if it has left some out."""
+    if re.search(r"^ *\.\.\.|[\]'\"] \.\.\. ", text, re.M):
+        return None
+    literals = r"b'(?:[^'\\]|\\.)*'|b\"(?:[^\"\\]|\\.)*\""
+    parts = re.findall(rf"{literals}|\[|\]", text)
+    pairs = zip(parts, [*parts[1:], "]"], strict=True)
+    listed = [part if part == "[" or after == "]" else part + "," for part, after in pairs]
+    return as_text(np.array(ast.literal_eval("".join(listed)), object))
+
+
+def run(command, place):
+    """What a process writes to standard output.
+
+    Raises:
+        RuntimeError: it fails; with the end of what it says.
+    """
+    # Not the caller's: neither where it finds modules nor its settings of TensorFlow.
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "TF_", "KERAS"))}
+    options = {"capture_output": True, "text": True, "cwd": place, "timeout": SECONDS}
+    done = subprocess.run(command, env={**kept, **quiet}, **options)
+    if done.returncode:
+        raise RuntimeError(f"it ended with {done.returncode}: {done.stderr[-1500:]}")
+    return done.stdout

@@ -1,0 +1,57 @@
+"""write_export: a model as the next version in its folder, with all that stands beside it."""
+
+import pathlib
+from typing import NamedTuple
+
+from tfreps.exports.notes import model_name, write_notes
+from tfreps.exports.warm_up_file import write_warm_up
+from tfreps.saved_model import save_whole
+from tfreps.versions import next_version
+
+
+class WrittenExport(NamedTuple):
+    """A version that was written: its folder, its number, signatures, and warm-up requests.
+
+    `functions` is a dict from the name of a signature to its concrete function; `num_warm_up` is
+    None where the package tensorflow-serving-api was missing.
+    """
+
+    folder: pathlib.Path
+    version: int
+    functions: dict
+    num_warm_up: int | None
+
+
+def write_export(signatures, base):
+    """Writes the next version of a model.
+
+        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests
+        base/README.md          what it is, takes and gives, and how to ask it
+        base/models.config, base/batching.config    for TensorFlow Serving
+
+    All of it appears whole or not at all; the README tells of the newest version.
+
+    Args:
+        signatures: `BiLMSignatures`, `TextSignatures` or `BertSignatures`.
+        base: folder of the model, which may have versions already. Its name is the model's.
+
+    Returns:
+        `WrittenExport`.
+
+    Raises:
+        ValueError: `base` is a file, or what the signatures refuse.
+    """
+    base = pathlib.Path(base)
+    if base.is_file():
+        raise ValueError(f"Expected a folder to write to, but {base} is a file.")
+    functions = signatures.functions()
+    version = next_version(base)
+    asked = [n for n in ("default", "explain") if n in functions]
+    num_warm_up = []
+
+    def finish(folder):
+        num_warm_up.append(write_warm_up(folder, model_name(base), asked) if asked else 0)
+
+    save_whole(signatures.module(), base / str(version), functions, finish)
+    write_notes(base, version, signatures.title, functions)
+    return WrittenExport(base / str(version), version, functions, num_warm_up[0])

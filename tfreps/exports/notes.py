@@ -1,0 +1,147 @@
+"""write_notes: README.md, models.config and batching.config beside the versions of a model."""
+
+import json
+import os
+import pathlib
+
+from tfreps.exports.meanings import LETTERS, meaning
+
+SERVER = "tensorflow/serving:2.20.0"
+MAX_BATCH = 32
+
+MODELS = """\
+# Read by tensorflow_model_server --model_config_file, and by `tfreps serve`.
+model_config_list {{
+  config {{
+    name: {quoted}
+    base_path: {path}
+    model_platform: "tensorflow"
+    model_version_policy {{ latest {{ num_versions: 1 }} }}
+  }}
+}}
+"""
+BATCHING = f"""\
+# Read by tensorflow_model_server --enable_batching --batching_parameters_file.
+max_batch_size {{ value: {MAX_BATCH} }}
+batch_timeout_micros {{ value: 2000 }}
+max_enqueued_batches {{ value: 100 }}
+num_batch_threads {{ value: 2 }}
+"""
+README = """\
+# {name}
+
+{title}, written by `tfreps export` as a SavedModel that takes raw strings and needs TensorFlow
+alone. The folders named by numbers are versions; what follows describes version {version}.
+
+## Ask it
+
+From the folder above this one, for development:
+
+```bash
+tfreps serve {name}
+tfreps query {name} "The dog sat on the mat ."
+```
+
+In production, gRPC on port 8500 and REST on 8501:
+
+```bash
+docker run --rm -p 8500:8500 -p 8501:8501 -v "$PWD/{name}:/models/{name}:ro" {server} \\
+    --model_config_file=/models/{name}/models.config \\
+    --enable_batching --batching_parameters_file=/models/{name}/batching.config
+```
+
+(with `-e MODEL_NAME={name}` in place of the files there is no batching). Either server answers
+
+```bash
+curl -d '{{"instances": ["The dog sat on the mat ."]}}' \\
+    http://localhost:8501/v1/models/{name}:predict
+```
+
+and for another signature than `serving_default`
+
+```bash
+curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."]}}' \\
+    http://localhost:8501/v1/models/{name}:predict
+```
+
+## Signatures
+
+{letters}. Strings are UTF-8. No answer depends on a request before it.
+{signatures}
+"""
+IDS_ONLY = """\
+# {name}
+
+{title}, written by `tfreps export` as a SavedModel. It reads ids, not text. The folders named by
+numbers are versions; what follows describes version {version}.
+
+## Signatures
+
+{letters}.
+{signatures}
+"""
+
+
+def write_notes(base, version, title, functions):
+    """Writes the three files, each whole or not at all, in place of older ones.
+
+    Args:
+        base: folder with the versions; its name is the model's.
+        version: int, of which README.md tells.
+        title: str. What the model is.
+        functions: dict from the name of a signature to its concrete function.
+    """
+    base = pathlib.Path(base)
+    name = model_name(base)
+    signatures = "".join(_section(key, function) for key, function in functions.items())
+    form = README if "default" in functions else IDS_ONLY
+    other = "explain" if "explain" in functions else "default"
+    text = form.format(
+        **{"name": name, "version": version, "server": SERVER, "other": other},
+        **{"title": title[0].upper() + title[1:], "letters": LETTERS, "signatures": signatures},
+    )
+    quoted, path = (json.dumps(part, ensure_ascii=False) for part in (name, f"/models/{name}"))
+    files = {"README.md": text, "models.config": MODELS.format(quoted=quoted, path=path)}
+    for file, content in {**files, "batching.config": BATCHING}.items():
+        write_whole(base / file, content)
+
+
+def model_name(base) -> str:
+    """The name of a model: that of its folder."""
+    return pathlib.Path(base).absolute().name
+
+
+def write_whole(path, text):
+    """Writes a text file under a temporary name in the same folder, and renames it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _section(name, function):
+    """A table of what a signature takes and gives."""
+    if name == "serving_default":
+        return "\n### `serving_default`\n\nThe same as the one before it.\n"
+    rows = ["| | name | dtype | shape | |", "|---|---|---|---|---|"]
+    inputs = function.structured_input_signature[1]
+    for word, parts in ("takes", inputs), ("gives", function.structured_outputs):
+        for key in sorted(parts):
+            rows.append(f"| {word} | `{key}` | {_kind(parts[key])} | {_shape(key, parts[key])}")
+            rows[-1] += f" | {meaning(key)[1]} |"
+    return f"\n### `{name}`\n\n" + "\n".join(rows) + "\n"
+
+
+def _kind(spec):
+    return "str" if spec.dtype.name == "string" else spec.dtype.name
+
+
+def _shape(name, spec):
+    """Letters, and numbers where they are fixed: `[N, T, 128]`."""
+    letters = meaning(name)[0]
+    sizes = list(spec.shape) if spec.shape.rank is not None else [None] * len(letters)
+    if len(sizes) != len(letters):
+        raise ValueError(f"{name!r} has the shape {spec.shape}; expected axes {letters}.")
+    return f"[{', '.join(str(s or x) for s, x in zip(sizes, letters, strict=True))}]"
