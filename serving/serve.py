@@ -84,6 +84,7 @@ def make_parser():
     add("--timeout-seconds", type=float, default=60.0, help="of a request, then 504 (60)")
     add("--max-message-mb", type=int, default=2_047, help="of a gRPC request (2047)")
     add("--max-body-mb", type=int, default=128, help="of a REST request, then 413 (128)")
+    add("--max-text-mb", type=int, default=16, help="texts, each as long as the longest (16)")
     add("--grace-seconds", type=float, default=30.0, help="for accepted requests at the end (30)")
     return parser
 
@@ -116,6 +117,7 @@ def make_server(options):
             timeout_seconds=options.timeout_seconds,
             max_message_mb=options.max_message_mb,
             max_body_mb=options.max_body_mb,
+            max_text_mb=options.max_text_mb,
             tls_cert=options.tls_cert,
             tls_key=options.tls_key,
         ),
@@ -127,7 +129,8 @@ def check(options):
         raise ValueError("Give the base paths of models, or --model-config with all of them.")
     if bool(options.tls_cert) != bool(options.tls_key):
         raise ValueError("--tls-cert and --tls-key go together.")
-    for name in ("max_batch_size", "batch_threads", "max_queue", "max_message_mb", "max_body_mb"):
+    sizes = "max_batch_size", "batch_threads", "max_queue"
+    for name in (*sizes, "max_message_mb", "max_body_mb", "max_text_mb"):
         if getattr(options, name) < 1:
             raise ValueError(f"--{name.replace('_', '-')} must be at least 1.")
     for name in ("rest_port", "grpc_port"):

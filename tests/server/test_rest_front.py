@@ -76,6 +76,26 @@ def test_slow_bodies_get_408(patient):
     assert predict(patient) == (200, {"outputs": [3.0]})
 
 
+def test_too_many_bodies_at_the_same_time(models):
+    """Four of the largest size are read at once; more are told to come again."""
+    head = (
+        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+        b"Content-Length: 1000000\r\n\r\n" + b" " * 900_000
+    )
+    with serving(models / "half_plus_two", grpc_port=None, max_body_mb=1) as server:
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(connected(server)) for _ in range(5)]
+            for client in clients:
+                client.sendall(head)
+            answers = []
+            for client in clients:
+                client.settimeout(0.5)
+                with contextlib.suppress(TimeoutError):
+                    answers.append(client.recv(12))
+            assert set(answers) == {b"HTTP/1.1 503"} and len(answers) < 5
+        assert predict(server) == (200, {"outputs": [3.0]})
+
+
 @pytest.mark.parametrize("junk", [b"\0\xff\r\n\r\n", b"GET / HTTX/1.1\r\n\r\n", b"x" * 100_000])
 def test_junk_is_no_http(patient, junk):
     with connected(patient) as client:

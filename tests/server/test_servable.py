@@ -119,3 +119,22 @@ def test_a_saved_model_of_tensorflow_1(tmp_path):
         builder.save()
     answer = Servable(tmp_path / "1").run("", {"x": np.array([1, 2, 5], "float32")})
     assert answer["y"].tolist() == [2.5, 3.0, 4.5]
+
+
+def test_too_much_text(models):
+    """One long text among many: all are padded to its length."""
+    servable = Servable(models / "zoo" / "7", BatchOptions(), most_text=1_000)
+    for inputs in (texts("x" * 1_001), texts("x" * 600, "y"), texts(*["abc"] * 400)):
+        with pytest.raises(ServingError, match="more than the 1000 bytes") as caught:
+            servable.run("", inputs)
+        assert caught.value.code == "INVALID_ARGUMENT"
+    assert servable.run("", texts("x" * 1_000))["length"].tolist() == [1_000]
+
+
+def test_long_texts_are_asked_alone(zoo, monkeypatch):
+    asked = []
+    merged = zoo._merged["serving_default"]
+    record = lambda **inputs: (asked.append(1), merged(**inputs))[1]  # noqa: E731
+    monkeypatch.setitem(zoo._merged, "serving_default", record)
+    assert zoo.run("", texts("x" * 20_000))["length"].tolist() == [20_000] and not asked
+    assert zoo.run("", texts("x"))["length"].tolist() == [1] and asked

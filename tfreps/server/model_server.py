@@ -32,6 +32,7 @@ class ServerOptions:
         max_message_mb: size of a gRPC request, at most TensorFlow Serving's 2,047.
         max_body_mb: size of a REST request, then 413.
         max_elements: numbers or strings in an input.
+        max_text_mb: texts of a request, each counted as long as the longest.
         tls_cert, tls_key: PEM files; both interfaces use them.
     """
 
@@ -46,6 +47,7 @@ class ServerOptions:
     max_message_mb: int = 2_047
     max_body_mb: int = 128
     max_elements: int = 2**24
+    max_text_mb: int = 16
     tls_cert: str | None = None
     tls_key: str | None = None
 
@@ -72,7 +74,12 @@ class ModelServer:
         options = self._options = options or ServerOptions()
 
         def load(folder):
-            return Servable(folder, options.batching, most_elements=options.max_elements)
+            return Servable(
+                folder,
+                options.batching,
+                most_elements=options.max_elements,
+                most_text=options.max_text_mb * MEGABYTE,
+            )
 
         self._rest = self._grpc = None
         dispatcher = Dispatcher(options.max_queue, options.timeout_seconds)

@@ -1,6 +1,7 @@
 """RestApp: TensorFlow Serving's REST interface as an ASGI application."""
 
 import asyncio
+import contextlib
 import json
 import re
 import zlib
@@ -24,6 +25,7 @@ WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
 LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
 LARGEST = 2**63 - 1
+AT_ONCE = 4  # bodies of the largest size that may be in work at the same time
 
 
 class RestApp:
@@ -43,6 +45,7 @@ class RestApp:
     def __init__(self, core, max_body_bytes=2**27, routes=()):
         self._core = core
         self._most = max_body_bytes
+        self._held = 0  # bytes of all bodies in work
         self.asgi = Starlette(
             routes=[
                 *routes,
@@ -74,8 +77,9 @@ class RestApp:
             which = asked_for(match)
             if match["verb"].lower() != "predict":
                 raise ServingError("UNIMPLEMENTED", f"This server has no {match['verb']}: predict.")
-            body = await self._body(request)
-            return await self._work("predict", which, self._predict, which, body)
+            with self._place() as place:
+                body = await self._body(request, place)
+                return await self._work("predict", which, self._predict, which, body)
         if request.method == "GET" and (match := LOOK.fullmatch(path)):
             which = asked_for(match)
             if not which[0]:
@@ -95,14 +99,23 @@ class RestApp:
             except asyncio.TimeoutError:
                 raise too_late(dispatcher.seconds) from None
 
-    async def _body(self, request):
+    @contextlib.contextmanager
+    def _place(self):
+        """A list with the number of bytes of a request's body, which count while it is in work."""
+        place = [0]
+        try:
+            yield place
+        finally:
+            self._held -= place[0]
+
+    async def _body(self, request, place):
         """The body, in the time and of the size that are allowed."""
         length = request.headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._most:
             raise self._too_large()
         seconds = self._core.dispatcher.seconds
         try:
-            body = await asyncio.wait_for(self._read(request), seconds)
+            body = await asyncio.wait_for(self._read(request, place), seconds)
         except asyncio.TimeoutError:
             message = f"The request's body did not arrive within {seconds:g} seconds."
             raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
@@ -110,12 +123,15 @@ class RestApp:
             body = await asyncio.to_thread(self._unpack, body)
         return body
 
-    async def _read(self, request):
-        parts, size = [], 0
+    async def _read(self, request, place):
+        parts = []
         async for part in request.stream():
-            size += len(part)
-            if size > self._most:
+            place[0] += len(part)
+            self._held += len(part)
+            if place[0] > self._most:
                 raise self._too_large()
+            if self._held > AT_ONCE * self._most:
+                raise ServingError("UNAVAILABLE", "The server has too much to read: try again.")
             parts.append(part)
         return b"".join(parts)
 

@@ -18,6 +18,7 @@ from tfreps.server.warm_up import warm_up_requests
 
 DEFAULT = "serving_default"
 TAG = "serve"
+LONG = 2**14  # bytes of a text that is asked alone, lest the others be padded to its length
 
 
 class Servable:
@@ -32,6 +33,8 @@ class Servable:
         batching: a `BatchOptions`.
         direct_runs: how many requests outside batches run at the same time.
         most_elements: largest size of an input in a warm-up request.
+        most_text: bytes of texts in a request, where all are as long as the longest: that is what
+            models make of them, and where their memory goes.
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
@@ -41,8 +44,11 @@ class Servable:
         ValueError: the folder holds no SavedModel, or a broken one, or its warm-up requests fail.
     """
 
-    def __init__(self, folder, batching=None, direct_runs=None, most_elements=2**24):
+    def __init__(
+        self, folder, batching=None, direct_runs=None, most_elements=2**24, most_text=2**24
+    ):
         self.folder = os.fspath(folder)
+        self._most_text = most_text
         self._batching = batching or BatchOptions()
         self._slots = threading.BoundedSemaphore(direct_runs or max(os.cpu_count() or 1, 2))
         try:
@@ -100,13 +106,31 @@ class Servable:
         signature = self.signature(name)
         signature.check(inputs)
         wanted = signature.check_filter(outputs)
+        longest = self._check_texts(inputs)
         tensors = {key: tf.constant(value) for key, value in inputs.items()}
         for key in set(signature.inputs) - set(tensors):
             tensors[key] = tf.constant(signature.defaults[key])
-        answer = self._ask(signature.name, tensors, rows_of(inputs), seconds)
+        answer = self._ask(
+            signature.name, tensors, 0 if longest > LONG else rows_of(inputs), seconds
+        )
         return {key: as_array(key, answer[key]) for key in wanted}
 
+    def _check_texts(self, inputs):
+        """Bytes of the longest text; refuses what would not fit into memory once it is padded."""
+        longest = 0
+        for name, value in inputs.items():
+            if value.dtype == object and value.size:
+                longest = max(longest, *map(len, value.flat), 0)
+                if longest * value.size > self._most_text:
+                    raise ServingError(
+                        "INVALID_ARGUMENT",
+                        f"Input '{name}' has {value.size} texts of up to {longest} bytes: together "
+                        f"more than the {self._most_text} bytes that are allowed.",
+                    )
+        return longest
+
     def _ask(self, name, tensors, rows, seconds):
+        """The model's answer; in a batch, where `rows` is the number of rows."""
         merged = self._merged.get(name)
         if merged is not None and rows and rows <= self._batching.max_rows:
             try:
