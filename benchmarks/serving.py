@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from benchmarks.serving_load import grpc_client, median_ms, rest_client, run_clients
@@ -158,12 +159,10 @@ def resident_mb(pid):
 
 def rolling(export, options):
     """Failures while version after version takes over under load."""
-    import threading
-
     stopped, versions = threading.Event(), []
 
     def roll():
-        while not stopped.wait(options.seconds / 3):
+        while not stopped.wait(options.seconds):
             version = newest(export)
             hidden = export / f".{version.name}.new"
             shutil.copytree(version, hidden)
@@ -173,7 +172,7 @@ def rolling(export, options):
     with serving(export) as (_, ports):
         thread = threading.Thread(target=roll)
         thread.start()
-        load = run_clients(clients_of("gRPC", ports, options.text), 8, 2 * options.seconds)
+        load = run_clients(clients_of("gRPC", ports, options.text), 8, 5 * options.seconds)
         stopped.set()
         thread.join()
     print(
