@@ -1,23 +1,29 @@
 """Serves SavedModels over gRPC and REST as TensorFlow Serving does, for development and tests.
 
     tfreps serve exports/ner
-    tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0
+    tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0 --page
     curl -d '{"instances": ["Ada lived in London ."]}' localhost:8501/v1/models/ner:predict
 
 Every DIR is a model's base path: numbered versions as `tfreps export --to DIR` writes them, or any
 other SavedModels. The newest version serves; a newer one that appears is loaded, warmed up, and
-takes over; one that is broken is reported and leaves the serving one alone. Ends on Ctrl-C or
-SIGTERM, once what was accepted is answered.
+takes over; one that is broken is reported and leaves the serving one alone. --page adds a page to
+look at: tags and paths, labels, attention, surprise, and neighbours of words, of exports made with
+--explain. Ends on Ctrl-C or SIGTERM, once what was accepted is answered.
 """
 
 import argparse
 import gc
 import logging
 import os
+import pathlib
 import signal
 import sys
 import threading
 
+from tfreps.text_streams import read_texts
+
+PAGE = pathlib.Path(__file__).parent / "page"
+MOST_SENTENCES = 1_000
 NOTE = (
     "For development, tests and small installations: one Python process. Whatever speaks to it "
     "speaks to the container tensorflow/serving unchanged, which is the one for production."
@@ -76,6 +82,9 @@ def make_parser():
     add("--grpc-port", type=int, default=8500, help="0 for a free one (8500)")
     add("--tls-cert", metavar="FILE", help="PEM; with --tls-key, both ports speak TLS")
     add("--tls-key", metavar="FILE", help="PEM")
+    add = parser.add_argument_group("a page to look at, beside REST").add_argument
+    add("--page", action="store_true", help="type a sentence, see what every model says")
+    add("--sentences", metavar="FILE", help="among whose words it looks for neighbours (UTF-8)")
     add = parser.add_argument_group("batches and limits").add_argument
     add("--max-batch-size", type=int, default=64, help="sentences answered together; 1: none (64)")
     add("--batch-timeout-ms", type=float, default=0.0, help="that a batch waits for more (0)")
@@ -121,12 +130,32 @@ def make_server(options):
             tls_cert=options.tls_cert,
             tls_key=options.tls_key,
         ),
+        make_routes(options),
     )
+
+
+def make_routes(options):
+    """What the page adds to the REST port; None without it."""
+    if not options.page:
+        return None
+    from tfreps.server.page_routes import page_routes
+
+    sentences = []
+    if options.sentences:
+        sentences = next(read_texts(options.sentences, MOST_SENTENCES + 1), [])
+        if len(sentences) > MOST_SENTENCES:
+            raise ValueError(
+                f"{options.sentences} has more than {MOST_SENTENCES:,} lines, which is what the "
+                "page looks at: give a part of them."
+            )
+    return lambda core: page_routes(core, PAGE, sentences)
 
 
 def check(options):
     if bool(options.folders) == bool(options.model_config):
         raise ValueError("Give the base paths of models, or --model-config with all of them.")
+    if options.sentences and not options.page:
+        raise ValueError("--sentences are for the page: give --page too.")
     if bool(options.tls_cert) != bool(options.tls_key):
         raise ValueError("--tls-cert and --tls-key go together.")
     sizes = "max_batch_size", "batch_threads", "max_queue"
@@ -146,6 +175,8 @@ def report(server, options):
     host = f"[{options.host}]" if ":" in options.host else options.host
     name = next(iter(server.core.pool.models))
     tls = " --tls-ca FILE" if options.tls_cert else ""
+    if options.page:
+        print(f"Page: {scheme}://{host}:{server.rest_port}/page/")
     print(f"REST: {scheme}://{host}:{server.rest_port}/v1/models/{name}")
     print(f"gRPC: {host}:{server.grpc_port}")
     if reads_text(server, name):

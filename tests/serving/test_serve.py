@@ -14,6 +14,7 @@ import requests
 from serving import serve
 from tests.conftest import CHECKOUT
 from tests.server.small_models import save_half, save_zoo
+from tests.server.test_context_neighbours import save_models
 from tfreps.__main__ import main
 from tfreps.server.rest_client import RestClient
 
@@ -115,3 +116,28 @@ def test_all_versions_and_labels(tmp_path):
     with server:
         assert server.core.pool.models["half"].available == [1, 3]
         assert not serve.reads_text(server, "half")
+
+
+def test_a_page_among_whose_sentences_neighbours_are_looked_for(tmp_path):
+    (bilm, *_) = save_models(tmp_path / "models")
+    (tmp_path / "sentences.txt").write_text("ccc a\n\nbb\n")
+    flags = ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0"]
+    line = [str(bilm), "--page", "--sentences", str(tmp_path / "sentences.txt"), *flags]
+    options = serve.make_parser().parse_args(line)
+    with serve.make_server(options) as server:
+        address = f"http://127.0.0.1:{server.rest_port}"
+        assert "<textarea" in requests.get(address).text
+        asked = {"model": "bilm", "texts": ["bb a"], "text": 0, "token": 0}
+        found = requests.post(f"{address}/page/neighbours", json=asked).json()
+        assert [(w["token"], w["from"]) for w in found] == [
+            *(("bb", "sentence 3"), ("ccc", "sentence 1"), ("a", "text 1"), ("a", "sentence 1")),
+        ]
+    assert serve.make_routes(serve.make_parser().parse_args([str(bilm)])) is None
+
+
+def test_too_many_sentences(tmp_path, capsys):
+    (tmp_path / "many.txt").write_text("a b\n" * (serve.MOST_SENTENCES + 1))
+    line = ["serve", str(tmp_path), "--page", "--sentences", str(tmp_path / "many.txt")]
+    assert main(line) == 2 and "more than 1,000 lines" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path), "--sentences", "x"]) == 2
+    assert "--page too" in capsys.readouterr().err
