@@ -15,6 +15,9 @@ COMMENTS = {
     "Makefile": "install · demo · test · check · test-slow · bench · tree · wheel · clean",
     "pyproject.toml": "The build system and the settings of ruff and pytest",
     "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
+    "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
+    "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
+    "serving/page/": "The page of `tfreps serve --page`: what every model says of a sentence",
     "tests/": "A twin for every source file, and checks that walk over the whole tree",
     "benchmarks/": "Programs that measure: tokens per second, beside the speed of the machine",
 }
