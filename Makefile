@@ -11,7 +11,7 @@ TFREPS := $(BIN)/tfreps
 
 help:
 	@echo "make install     a virtual environment .venv with tfreps and its tools (the others call it)"
-	@echo "make demo        language model and tagger, trained, measured, exported; TEXT=path for your own text"
+	@echo "make demo        language model and tagger, trained, measured, exported, served; TEXT=path for your own text"
 	@echo "make test        the tests, in some minutes"
 	@echo "make check       lint, format, import rules, README tree"
 	@echo "make test-slow   the tests that take minutes"
@@ -30,7 +30,7 @@ $(STAMP): setup.py pyproject.toml
 	@touch $(STAMP)
 
 demo: install
-	rm -rf demo/run demo/export demo/tagger demo/tagger-export
+	rm -rf demo/run demo/tagger demo/exports
 	$(TFREPS) demo-corpus --output demo/corpus $(if $(TEXT),--text "$(TEXT)")
 	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --min-count 5
 	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
@@ -39,17 +39,19 @@ demo: install
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
 	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
-	$(TFREPS) export demo/run --to demo/export
-	$(TFREPS) predict demo/export "The function returns a list of names ."
+	$(TFREPS) export demo/run --to demo/exports/elmo --explain
+	$(TFREPS) predict demo/exports/elmo "The function returns a list of names ."
 	$(TFREPS) demo-tags --output demo/tags --max-sentences 6000
 	$(TFREPS) train-hmm --train demo/tags/train.conll --dev demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --run demo/hmm --overwrite
 	$(TFREPS) train-tagger --train demo/tags/train.conll --dev demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --tokens words --elmo demo/run --lowercase \
 	  --min-count 2 --embedding-dim 50 --units 64 --minutes 0.75 --run demo/tagger
-	$(TFREPS) export demo/tagger --to demo/tagger-export
-	$(TFREPS) predict demo/tagger-export "Call get_config before you pass the result to from_config."
+	$(TFREPS) export demo/tagger --to demo/exports/tagger --explain
+	$(TFREPS) serve demo/exports/tagger demo/exports/elmo --rest-port 0 --grpc-port 0 \
+	  --try "Call get_config before you pass the result to from_config."
 	@echo
+	@echo "Serve both, with a page:  $(TFREPS) serve demo/exports/* --page --sentences demo/corpus/test.txt"
 	@echo "Curves of both runs:  $(BIN)/tensorboard --logdir demo   (then open the address)"
 
 test: install

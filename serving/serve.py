@@ -41,7 +41,10 @@ def main(argv=None):
     gc.freeze()  # what is there now is never searched for garbage again
     server.start()
     report(server, options)
-    stopped.wait()
+    if options.sentence is not None:
+        try_out(server, options)
+    else:
+        stopped.wait()
     print("Stopping: accepted requests are answered first.", flush=True)
     if not server.stop(options.grace_seconds):
         print(f"Some requests took longer than {options.grace_seconds:g} seconds.", flush=True)
@@ -76,6 +79,10 @@ def make_parser():
     )  # fmt: skip
     add = models.add_argument
     add("--poll-seconds", type=float, default=1.0, help="between looks for versions; 0: never (1)")
+    add(
+        "--try", metavar="SENTENCE", dest="sentence",
+        help="ask the first model this over REST and over gRPC, print both answers, and end",
+    )  # fmt: skip
     add = parser.add_argument_group("addresses").add_argument
     add("--host", default="127.0.0.1", help="this machine alone by default; 0.0.0.0 for all")
     add("--rest-port", type=int, default=8501, help="0 for a free one (8501)")
@@ -84,7 +91,10 @@ def make_parser():
     add("--tls-key", metavar="FILE", help="PEM")
     add = parser.add_argument_group("a page to look at, beside REST").add_argument
     add("--page", action="store_true", help="type a sentence, see what every model says")
-    add("--sentences", metavar="FILE", help="among whose words it looks for neighbours (UTF-8)")
+    add(
+        "--sentences", metavar="FILE",
+        help=f"among whose words it looks for neighbours; the first {MOST_SENTENCES:,} lines",
+    )  # fmt: skip
     add = parser.add_argument_group("batches and limits").add_argument
     add("--max-batch-size", type=int, default=64, help="sentences answered together; 1: none (64)")
     add("--batch-timeout-ms", type=float, default=0.0, help="that a batch waits for more (0)")
@@ -142,12 +152,7 @@ def make_routes(options):
 
     sentences = []
     if options.sentences:
-        sentences = next(read_texts(options.sentences, MOST_SENTENCES + 1), [])
-        if len(sentences) > MOST_SENTENCES:
-            raise ValueError(
-                f"{options.sentences} has more than {MOST_SENTENCES:,} lines, which is what the "
-                "page looks at: give a part of them."
-            )
+        sentences = next(read_texts(options.sentences, MOST_SENTENCES), [])
     return lambda core: page_routes(core, PAGE, sentences)
 
 
@@ -182,6 +187,25 @@ def report(server, options):
     if reads_text(server, name):
         print(f'Try:  tfreps query {name} "A sentence ." --rest-port {server.rest_port}{tls}')
     print(NOTE, flush=True)
+
+
+def try_out(server, options):
+    """Asks the first model over both protocols, as any client does."""
+    from tfreps.server.answers import as_lines
+    from tfreps.server.grpc_client import GrpcClient
+    from tfreps.server.rest_client import RestClient
+
+    name = next(iter(server.core.pool.models))
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    scheme, ca = ("https", options.tls_cert) if options.tls_cert else ("http", None)
+    clients = {
+        "REST": RestClient(f"{scheme}://{host}:{server.rest_port}", ca=ca),
+        "gRPC": GrpcClient(f"{host}:{server.grpc_port}", ca=ca),
+    }
+    for protocol, client in clients.items():
+        (answer,) = client.ask(name, [options.sentence])
+        client.close()
+        print(f"{name} over {protocol}:", *as_lines(options.sentence, answer), sep="\n")
 
 
 def reads_text(server, name):

@@ -135,9 +135,16 @@ def test_a_page_among_whose_sentences_neighbours_are_looked_for(tmp_path):
     assert serve.make_routes(serve.make_parser().parse_args([str(bilm)])) is None
 
 
-def test_too_many_sentences(tmp_path, capsys):
-    (tmp_path / "many.txt").write_text("a b\n" * (serve.MOST_SENTENCES + 1))
-    line = ["serve", str(tmp_path), "--page", "--sentences", str(tmp_path / "many.txt")]
-    assert main(line) == 2 and "more than 1,000 lines" in capsys.readouterr().err
+def test_sentences_without_a_page(tmp_path, capsys):
     assert main(["serve", str(tmp_path), "--sentences", "x"]) == 2
     assert "--page too" in capsys.readouterr().err
+
+
+def test_tried_over_both_protocols(zoo, monkeypatch, capsys):
+    monkeypatch.setattr(serve, "stop_on_signals", lambda stopped: None)
+    line = [str(zoo), "--rest-port", "0", "--grpc-port", "0", "--try", "naïve text"]
+    assert serve.main(line) == 0
+    out = capsys.readouterr().out
+    for protocol in ("REST", "gRPC"):
+        asked = out.split(f"zoo over {protocol}:\n")[1].splitlines()[:3]
+        assert asked == ["naïve text", "  length: 11", "  upper: NAïVE TEXT"]
