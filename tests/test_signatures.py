@@ -76,7 +76,7 @@ def test_every_signature_answers_as_the_eager_model(exported, signatures):
         "serving_default": signatures["serving_default"](text=tf.constant(SENTENCES)),
         "tokens": signatures["tokens"](tokens=padded(), sequence_len=tf.constant(LENGTHS)),
         "character_ids": signatures["character_ids"](
-            character_ids=tf.constant(batch_to_ids(TOKENS))
+            character_ids=tf.constant(batch_to_ids(TOKENS)), sequence_len=tf.constant(LENGTHS)
         ),
     }
     for answer in answers.values():
@@ -124,10 +124,14 @@ def test_lengths_that_do_not_fit(signatures, lengths):
 def test_character_ids_that_do_not_fit(signatures):
     hole = batch_to_ids([["a", "b", "c"]])
     hole[0, 1] = 0
-    with pytest.raises(tf.errors.InvalidArgumentError, match="must come last"):
-        signatures["character_ids"](character_ids=tf.constant(hole))
+    ask = signatures["character_ids"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="within sequence_len has no ids"):
+        ask(character_ids=tf.constant(hole), sequence_len=tf.constant([3]))
+    assert ask(character_ids=tf.constant(hole), sequence_len=tf.constant([1]))["sequence_len"] == 1
     with pytest.raises(tf.errors.InvalidArgumentError, match="0..261"):
-        signatures["character_ids"](character_ids=tf.fill([1, 1, 50], 262))
+        ask(character_ids=tf.fill([1, 1, 50], 262), sequence_len=tf.constant([1]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
+        ask(character_ids=tf.constant(hole), sequence_len=tf.constant([4]))
 
 
 def lm_batch(tokens):
@@ -269,6 +273,11 @@ def test_a_model_of_token_ids(tmp_path):
     ids = tf.constant([[1, 3, 5, 7, 1, 8], [0] * 6, [3] + [0] * 5, [6, 5] + [0] * 4])
     expected = bilm(ids)["sequence_output"]
     answer = functions["default"](text=tf.constant(SENTENCES))
+    np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    padded_as_a_server_does = tf.where(ids == 0, ids[:, :1], ids)
+    answer = functions["token_ids"](
+        token_ids=padded_as_a_server_does, sequence_len=tf.constant(LENGTHS)
+    )
     np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
     assert list(BiLMSignatures(bilm, None, None, "").functions()) == [
         "token_ids",

@@ -10,7 +10,7 @@ from tfreps.saved_model import check_free, save_whole
 from tfreps.scoring import Scoring
 from tfreps.stored_weights import StoredWeights
 from tfreps.text.splitting import split_tokens
-from tfreps.token_reader import TokenReader
+from tfreps.token_reader import TokenReader, real_tokens
 
 
 def export_bilm(model, folder, vocabulary=None, initial_state=None, explain=False):
@@ -60,7 +60,7 @@ class BiLMSignatures:
 
         default         text str [N], split as str.split() does (also called serving_default)
         tokens          tokens str [N, T], sequence_len int32 [N]; what is beyond is ignored
-        character_ids   character_ids int32 [N, T, C], from tfreps.text, padding last
+        character_ids   character_ids int32 [N, T, C], from tfreps.text, sequence_len int32 [N]
                         (token_ids int32 [N, T] for a model that reads token ids)
 
     and answer, zero on padding,
@@ -108,7 +108,8 @@ class BiLMSignatures:
 
     def functions(self):
         """The traced functions by name, as `tf.saved_model.save` takes them."""
-        tokens = _spec("tokens", [None, None], tf.string), _spec("sequence_len", [None])
+        lengths = _spec("sequence_len", [None])
+        tokens = _spec("tokens", [None, None], tf.string), lengths
         ids = _spec("token_ids", [None, None])
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
@@ -117,7 +118,7 @@ class BiLMSignatures:
             functions["default"] = trace(self.embed_text, TEXT)
             functions["serving_default"] = functions["default"]
             functions["tokens"] = trace(self.embed_tokens, *tokens)
-        functions[ids.name] = trace(self.embed_ids, ids)
+        functions[ids.name] = trace(self.embed_ids, ids, lengths)
         functions.setdefault("serving_default", functions[ids.name])
         scoring = self.scoring()
         if scoring is not None:
@@ -174,12 +175,20 @@ class BiLMSignatures:
         """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""
         return self._outputs(self.reader.to_ids(tokens, sequence_len), sequence_len)
 
-    def embed_ids(self, ids):
-        """Signature `character_ids` or `token_ids`: int32 `[N, T, C]` or `[N, T]`."""
-        mask = tf.reduce_any(ids != 0, -1) if self.reader.reads_characters else ids != 0  # [N, T]
-        message = "padding (tokens whose ids are all 0) must come last in every row"
-        tf.debugging.Assert(tf.reduce_all(mask[:, :-1] | ~mask[:, 1:]), [message])
-        return self._outputs(ids, tf.reduce_sum(tf.cast(mask, tf.int32), axis=1))
+    def embed_ids(self, ids, sequence_len):
+        """Signature `character_ids` or `token_ids`: int32 `[N, T, C]` or `[N, T]`, and lengths.
+
+        Lengths, since TensorFlow Serving pads the sentences of a merged batch with whatever comes
+        first in them.
+        """
+        real = real_tokens(ids, sequence_len)
+        characters = self.reader.reads_characters
+        is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
+        message = "a token within sequence_len has no ids, which is how padding looks"
+        tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
+        return self._outputs(
+            tf.where(real[..., None] if characters else real, ids, 0), sequence_len
+        )
 
     def _outputs(self, ids, sequence_len):
         """The outputs that the docstring of the class lists."""

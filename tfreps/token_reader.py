@@ -34,12 +34,7 @@ class TokenReader:
 
     def to_ids(self, tokens, sequence_len):
         """What the biLM reads: ids of the first `sequence_len` tokens, 0 beyond."""
-        rows, longest = tf.unstack(tf.shape(tokens))
-        fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
-        fits &= tf.size(sequence_len) == rows
-        message = "sequence_len must have one value per row of tokens, none above its length"
-        tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
-        inside = tf.sequence_mask(sequence_len, longest)  # [N, T]
+        inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:
             return tf.where(inside, self.lookup(tokens) + 1, 0)
         size = self.bilm.max_characters
@@ -65,6 +60,16 @@ class TokenReader:
         """Vocabulary ids of tokens with their boundaries, int32 `[N, T+2]`."""
         ends = self.vocabulary.start_id, self.vocabulary.end_id
         return _surround(self.lookup(tokens), lengths, *ends)[0]
+
+
+def real_tokens(tokens, sequence_len):
+    """Which tokens `[N, T, ...]` are within their sentence's length: bool `[N, T]`."""
+    rows, longest = tf.unstack(tf.shape(tokens)[:2])
+    fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
+    fits &= tf.size(sequence_len) == rows
+    message = "sequence_len must have one value per row of tokens, none above its length"
+    tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
+    return tf.sequence_mask(sequence_len, longest)
 
 
 def _surround(ids, lengths, start, end):

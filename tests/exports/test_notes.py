@@ -58,7 +58,9 @@ def test_the_parameters_of_batching(tmp_path, functions):
     """Their message is in no wheel: every line is a known field with a value."""
     write_notes(tmp_path, 1, "a toy", functions)
     lines = (tmp_path / "batching.config").read_text().splitlines()
-    fields = dict(line.split(" { value: ") for line in lines if not line.startswith("#"))
+    *lines, last = [line for line in lines if not line.startswith("#")]
+    assert last == "pad_variable_length_inputs: true"
+    fields = dict(line.split(" { value: ") for line in lines)
     assert {name: int(value.removesuffix(" }")) for name, value in fields.items()} == {
         "max_batch_size": 32,
         "batch_timeout_micros": 2000,

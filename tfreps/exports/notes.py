@@ -26,6 +26,7 @@ max_batch_size {{ value: {MAX_BATCH} }}
 batch_timeout_micros {{ value: 2000 }}
 max_enqueued_batches {{ value: 100 }}
 num_batch_threads {{ value: 2 }}
+pad_variable_length_inputs: true
 """
 README = """\
 # {name}
