@@ -124,7 +124,7 @@ def make_parser():
         "--weights-as",
         choices=KINDS,
         default="float32",
-        help="how weights are stored; fewer bits are said to change answers by how much (float32)",
+        help="how weights are stored: smaller files, slower calls; tells what changes (float32)",
     )
     parser.add_argument(
         "--check",

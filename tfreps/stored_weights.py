@@ -16,8 +16,8 @@ class StoredWeights:
 
     Matrices and larger arrays are stored so; biases and the like stay float32. `int8` has a scale
     for each row of a table that is higher than wide (embeddings), else for each column (kernels).
-    They become float32 again in every call. The models themselves get the rounded weights, so
-    that what they say is what the export says.
+    They become float32 again in every call, which takes time. The models themselves get the
+    rounded weights, so that what they say is what the export says.
 
     Args:
         models: list of `keras.Model`.
