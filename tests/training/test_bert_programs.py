@@ -87,8 +87,8 @@ assert "tensorflow_text" not in sys.modules and "tfreps" not in sys.modules
 
 def served(run, folder, texts):
     """What an export answers in a process that has TensorFlow alone."""
-    assert main(["export", str(run), str(folder)]) == 0
-    command = [sys.executable, "-c", ASK, str(folder), json.dumps(texts)]
+    assert main(["export", str(run), "--to", str(folder)]) == 0
+    command = [sys.executable, "-c", ASK, str(folder / "1"), json.dumps(texts)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -97,8 +97,8 @@ def test_an_export_of_a_converted_run(run, tmp_path):
     )
     convert(*pair, "--vocabulary", tmp_path / "files/vocabulary.txt", "--to-run", tmp_path / "run")
     assert RunFolder.open(tmp_path / "run").vocabulary().tokens == VOCABULARY.tokens
-    assert main(["export", str(tmp_path / "run"), str(tmp_path / "export" / "1")]) == 0
-    assert main(["predict", str(tmp_path / "export" / "1"), "the dog left"]) == 0
+    assert main(["export", str(tmp_path / "run"), "--to", str(tmp_path / "export")]) == 0
+    assert main(["predict", str(tmp_path / "export"), "the dog left"]) == 0
 
 
 @pytest.fixture(scope="module")
