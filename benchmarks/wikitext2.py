@@ -23,7 +23,7 @@ from benchmarks.gemm import gemm
 TRAIN = (
     *("--filters", "[[1,32],[2,32],[3,64],[4,128],[5,256]]", "--num-highways", "1"),
     *("--units", "512", "--projection-dim", "128", "--dropout", "0.1", "--batch-size", "32"),
-    *("--unroll-steps", "20", "--num-sampled", "2048", "--epochs", "6"),
+    *("--unroll-steps", "20", "--num-sampled", "2048", "--epochs", "6", "--reset-probability", "0"),
 )
 MEASURE = ("--state", "carry", "--batch-size", "32", "--unroll-steps", "1")
 

@@ -113,6 +113,8 @@ def make_parser():
     add("--schedule", choices=["constant", "cosine"], default="constant", help="(constant)")
     add("--warmup-steps", type=int, default=0, help="of the cosine schedule (0)")
     add("--clip-norm", type=float, default=10.0, help="of the whole gradient; 0: none (10)")
+    help = "that a row starts a batch from the state of evaluation; 0: as bilm-tf (0.01)"
+    add("--reset-probability", type=float, default=0.01, help=help)
     add("--seed", type=int, default=0, help="of weights, shuffling, dropout, negatives (0)")
     add("--deterministic", action="store_true", help="same numbers in every run; slower on GPUs")
     add = parser.add_argument_group("figures").add_argument
@@ -154,6 +156,7 @@ def check(options):
         (positive, lambda value: 0 < value < math.inf, "positive and finite"),
         (("num_sampled", "warmup_steps"), lambda value: value >= 0, "0 or more"),
         (("clip_norm",), lambda value: 0 <= value < math.inf, "0 or more, and finite"),
+        (("reset_probability",), lambda value: 0 <= value <= 1, "in [0, 1]"),
         (("seed",), lambda value: 0 <= value < 2**31, "0 or more, and below 2^31"),
         (("filters",), _are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
     ):
@@ -226,6 +229,7 @@ def make_model(options, vocabulary):
         "batch_size": options.batch_size,
         "clip_norm": options.clip_norm or None,
         "seed": options.seed,
+        "reset_probability": options.reset_probability,
         "dtype": changes["dtype"],
         "name": "pretrainer",
     }
@@ -255,10 +259,8 @@ def make_data(options, model, vocabulary):
         "characters": "table" if bilm.vocabulary_size is None else None,
         "max_characters": bilm.max_characters,
     }
-    shape, order = (
-        (options.batch_size, options.unroll_steps),
-        {"shuffle": True, "seed": options.seed},
-    )
+    shape = options.batch_size, options.unroll_steps
+    order = {"shuffle": True, "seed": options.seed}
     batches = LMBatches(options.train, vocabulary, *shape, skip_blank=True, **order, **reading)
     counts = batches.count()
     print(

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.elmo_bilstm import flatten_states, unflatten_states
+from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_states
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
 
@@ -16,7 +16,9 @@ class BiLMPretrainer(keras.Model):
 
     which is bilm-tf's: the mean loss of both directions times the unroll steps. Training
     carries the LSTM state from batch to batch; evaluation starts each row from the biLM's
-    fixed state and takes the full softmax.
+    fixed state and takes the full softmax. A state that is carried on for ever may leave the
+    one that evaluation starts from out of all that training has seen (observed: perplexity 200
+    carried on, a million from zeros); `reset_probability` lets training see it now and then.
 
     Args:
         bilm: `BiLM`, with `initial_state` `"zero"` or `"warm"`.
@@ -25,7 +27,9 @@ class BiLMPretrainer(keras.Model):
         batch_size: int. Rows of the training batches, whose state is carried.
         clip_norm: float or None. Bound of the gradient's global norm.
         tied: bool. Whether the softmax kernel is the word embedding (token models only).
-        seed: int. Seed of negatives and dropout.
+        seed: int. Seed of negatives, dropout and resets.
+        reset_probability: float in [0, 1]. Of a row and direction starting a training batch from
+            the fixed state instead of its carried one; 0 is bilm-tf's training.
 
     Call arguments:
         batch: dict as from `tfreps.data.lm_batches`: `token_ids`, `next_token_id`, `mask`
@@ -39,7 +43,12 @@ class BiLMPretrainer(keras.Model):
         `nll` float32 `[G, B, T]` in nats, for the forward and the backward direction (padded
         positions hold numbers without meaning), and the last states.
 
-    Reference: Peters et al., 2018; bilm-tf, `training.py`.
+    Raises:
+        ValueError: if `reset_probability` is no probability, `tied` is given for a biLM of
+            characters, or the biLM carries its own states.
+
+    Reference: Peters et al., 2018; bilm-tf, `training.py`; resets: Melis et al., 2017, "On the
+    State of the Art of Evaluation in Neural Language Models" (0.01 there).
 
     Example:
     >>> from tfreps.models import BiLM
@@ -61,6 +70,7 @@ class BiLMPretrainer(keras.Model):
         clip_norm=10.0,
         tied=False,
         seed=0,
+        reset_probability=0.0,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)  # states stay float32
@@ -71,6 +81,8 @@ class BiLMPretrainer(keras.Model):
             )
         if bilm.initial_state == "carry":
             raise ValueError('A pretrainer carries states itself: give it a "zero" or "warm" BiLM.')
+        if not 0 <= reset_probability <= 1:
+            raise ValueError(f"`reset_probability` must lie in [0, 1]; got {reset_probability}.")
         # Options.
         self.bilm = bilm
         self.vocabulary_size = vocabulary_size
@@ -79,6 +91,7 @@ class BiLMPretrainer(keras.Model):
         self.clip_norm = clip_norm
         self.tied = tied
         self.seed = seed
+        self.reset_probability = reset_probability
         # Layers.
         self.softmax = SampledSoftmax(
             vocabulary_size, num_sampled, seed, tied, dtype=self.dtype_policy, name="softmax"
@@ -120,8 +133,9 @@ class BiLMPretrainer(keras.Model):
         return tf.reshape(nll, shape[:3]), tuple(states)
 
     def train_step(self, batch):
+        initial_state = self._some_reset(self.carried_state())
         with tf.GradientTape() as tape:
-            nll, states = self(batch, initial_state=self.carried_state(), training=True)
+            nll, states = self(batch, initial_state=initial_state, training=True)
             mask = self._of_directions(batch, "mask")  # [G, B, T]
             rows = tf.cast(tf.size(mask) / tf.shape(mask)[-1], "float32")  # G * B
             objective = tf.reduce_sum(tf.where(mask, nll, 0.0)) / rows
@@ -173,6 +187,7 @@ class BiLMPretrainer(keras.Model):
 
     def get_config(self):
         names = "vocabulary_size", "num_sampled", "batch_size", "clip_norm", "tied", "seed"
+        names = *names, "reset_probability"
         bilm = keras.saving.serialize_keras_object(self.bilm)
         options = {name: getattr(self, name) for name in names}
         return {**super().get_config(), "bilm": bilm, **options}
@@ -181,6 +196,18 @@ class BiLMPretrainer(keras.Model):
     def from_config(cls, config):
         bilm = keras.saving.deserialize_keras_object(config["bilm"])
         return cls(**{**config, "bilm": bilm})
+
+    def _some_reset(self, states):
+        """The states with the fixed one in rows drawn at random, each direction for itself."""
+        if not self.reset_probability:
+            return states
+        shape = len(states), self.batch_size, 1, 1
+        drawn = keras.random.uniform(shape, seed=self.seed_generator) < self.reset_probability
+        fixed = self.fixed_state(self.batch_size)
+        return tuple(
+            LSTMState(*(tf.where(reset, new, old) for new, old in zip(*pair, strict=True)))
+            for reset, *pair in zip(tf.unstack(drawn), fixed, states, strict=True)
+        )
 
     def _token_vectors(self, batch):
         """Token vectors of each direction, each distinct token encoded once."""
@@ -210,25 +237,17 @@ class BiLMPretrainer(keras.Model):
         return tf.stack([batch[key] for key in keys])
 
     def _add_table(self):
-        return self.add_weight(
-            name="character_table",
-            shape=(self.vocabulary_size, self.bilm.max_characters),
-            initializer="zeros",
-            dtype="int32",
-            trainable=False,
-            autocast=False,
-        )
+        shape = self.vocabulary_size, self.bilm.max_characters
+        return self._add_constant("character_table", shape, "int32")
 
     def _add_carried(self):
         widths = {"hidden": self.bilm.projection_dim, "cell": self.bilm.units}
+        rows = self.batch_size, self.bilm.num_layers
         return [
-            self.add_weight(
-                name=f"carried_{name}",
-                shape=(self.batch_size, self.bilm.num_layers, widths[name.split("_")[1]]),
-                initializer="zeros",
-                dtype="float32",
-                trainable=False,
-                autocast=False,
-            )
+            self._add_constant(f"carried_{name}", (*rows, widths[name.split("_")[1]]), "float32")
             for name in self.bilm.state_names
         ]
+
+    def _add_constant(self, name, shape, dtype):
+        kind = {"dtype": dtype, "initializer": "zeros", "trainable": False, "autocast": False}
+        return self.add_weight(name=name, shape=shape, **kind)
