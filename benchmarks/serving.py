@@ -57,16 +57,18 @@ def make_parser():
 
 def make_tagger(folder, units=64, num_tags=9):
     """The export of a small untrained tagger, version 1."""
+    from tfreps.exports import write_export
     from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
     from tfreps.text import TokenFeatures
     from tfreps.text_model import TextModel
-    from tfreps.text_signatures import export_text_model
+    from tfreps.text_signatures import TextSignatures
 
     features = TokenFeatures.from_sentences([TEXT.split()])
     embedder = TokenEmbedder(vocabulary_size=features.vocabulary_size, embedding_dim=100)
     tags = [f"TAG{number}" for number in range(num_tags)]
     model = Tagger(BiLSTMEncoder(embedder, units), tags)
-    export_text_model(TextModel(model, features, tokens="spaces"), folder / "1")
+    with tempfile.TemporaryDirectory() as assets:
+        write_export(TextSignatures(TextModel(model, features, tokens="spaces"), assets), folder)
 
 
 def in_process(export, text):

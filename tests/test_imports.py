@@ -30,12 +30,13 @@ MAY_IMPORT = {
     "token_reader": {"text"},
     "scoring": {"layers"},
     "signatures": {
-        *("models", "text", "token_reader", "scoring", "pretrained", "saved_model"),
-        "stored_weights",
+        *("models", "text", "token_reader", "scoring", "pretrained"),
+        *("string_signatures", "stored_weights"),
     },
-    "text_signatures": {"text", "saved_model", "explanations", "stored_weights"},
+    "string_signatures": {"saved_model"},
+    "text_signatures": {"text", "string_signatures", "explanations", "stored_weights"},
     "bert_signatures": {
-        *("models", "text", "text_signatures", "saved_model", "explanations", "stored_weights"),
+        *("models", "text", "string_signatures", "explanations", "stored_weights"),
     },
     "explanations": {"models"},
     "server": {"versions"},

@@ -1,16 +1,14 @@
 """Signatures of a BERT without a head: raw strings in, vectors of pieces and texts out."""
 
 import os
-import tempfile
 
 import tensorflow as tf
 
 from tfreps.explanations import explain_attention
 from tfreps.models import BertPretrainer
-from tfreps.saved_model import check_free, save_whole
 from tfreps.stored_weights import StoredWeights
+from tfreps.string_signatures import StringSignatures, cut_tokens, write_signatures
 from tfreps.text.piece_features import PieceFeatures
-from tfreps.text_signatures import LENGTHS, TEXT, TOKENS, cut_tokens
 
 
 def export_bert(model, tokenizer, folder, explain=False):
@@ -30,15 +28,10 @@ def export_bert(model, tokenizer, folder, explain=False):
     Raises:
         ValueError: the folder holds something.
     """
-    check_free(folder)
-    with tempfile.TemporaryDirectory() as assets:
-        signatures = BertSignatures(model, tokenizer, assets, explain)
-        functions = signatures.functions()
-        save_whole(signatures.module(), folder, functions)
-    return list(functions)
+    return write_signatures(lambda to: BertSignatures(model, tokenizer, to, explain), folder)
 
 
-class BertSignatures:
+class BertSignatures(StringSignatures):
     """The signatures of an exported BERT: strings in, dense float32 out.
 
         default     text str [N] (also called serving_default)
@@ -63,30 +56,16 @@ class BertSignatures:
 
     def __init__(self, model, tokenizer, assets, explain=False):
         self.encoder = model.encoder if isinstance(model, BertPretrainer) else model
-        path = os.path.join(assets, "vocabulary.txt")
-        self.features = PieceFeatures(tokenizer).with_vocabulary_file(path)
         learned = self.encoder.positions == "learned"
         self.max_length = self.encoder.max_positions if learned else None
-        self.explains = explain
-        self.weights = StoredWeights([self.encoder])
+        features = PieceFeatures(tokenizer)
         size = self.encoder.count_params()
-        self.title = f"a BERT of {size:,} parameters ({type(self.encoder).__name__})"
-
-    def functions(self):
-        """The traced functions by name, as `tf.saved_model.save` takes them."""
-        default = self.weights.trace(self.from_text, TEXT)
-        functions = {"default": default, "serving_default": default}
-        functions["tokens"] = self.weights.trace(self.from_tokens, TOKENS, LENGTHS)
-        if self.explains:
-            functions["explain"] = self.weights.trace(self.explain_text, TEXT)
-        return functions
-
-    def module(self):
-        """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
-        module = tf.Module()
-        module.weights = self.weights.tracked()
-        module.features = self.features
-        return module
+        super().__init__(
+            features.with_vocabulary_file(os.path.join(assets, "vocabulary.txt")),
+            StoredWeights([self.encoder]),
+            f"a BERT of {size:,} parameters ({type(self.encoder).__name__})",
+            explain,
+        )
 
     def expected(self, texts):
         """What `predict` of the model itself says: dict of some outputs of `default`."""

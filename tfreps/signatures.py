@@ -1,14 +1,12 @@
 """Signatures: a model becomes a SavedModel that takes strings and needs TensorFlow alone."""
 
-import tempfile
-
 import tensorflow as tf
 
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.pretrained import check_vocabulary
-from tfreps.saved_model import check_free, save_whole
 from tfreps.scoring import Scoring
 from tfreps.stored_weights import StoredWeights
+from tfreps.string_signatures import LENGTHS, TEXT, TOKENS, write_signatures
 from tfreps.text.splitting import split_tokens
 from tfreps.token_reader import TokenReader, real_tokens
 
@@ -45,12 +43,11 @@ def export_bilm(model, folder, vocabulary=None, initial_state=None, explain=Fals
     >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
     TensorShape([1, 4, 8])
     """
-    check_free(folder)
-    with tempfile.TemporaryDirectory() as assets:
-        signatures = BiLMSignatures(model, vocabulary, initial_state, assets, explain)
-        functions = signatures.functions()
-        save_whole(signatures.module(), folder, functions)
-    return list(functions)
+
+    def make(assets):
+        return BiLMSignatures(model, vocabulary, initial_state, assets, explain)
+
+    return write_signatures(make, folder)
 
 
 class BiLMSignatures:
@@ -108,8 +105,6 @@ class BiLMSignatures:
 
     def functions(self):
         """The traced functions by name, as `tf.saved_model.save` takes them."""
-        lengths = _spec("sequence_len", [None])
-        tokens = _spec("tokens", [None, None], tf.string), lengths
         ids = _spec("token_ids", [None, None])
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
@@ -117,8 +112,8 @@ class BiLMSignatures:
         if self.reader.reads_characters or self.reader.table is not None:
             functions["default"] = trace(self.embed_text, TEXT)
             functions["serving_default"] = functions["default"]
-            functions["tokens"] = trace(self.embed_tokens, *tokens)
-        functions[ids.name] = trace(self.embed_ids, ids, lengths)
+            functions["tokens"] = trace(self.embed_tokens, TOKENS, LENGTHS)
+        functions[ids.name] = trace(self.embed_ids, ids, LENGTHS)
         functions.setdefault("serving_default", functions[ids.name])
         scoring = self.scoring()
         if scoring is not None:
@@ -127,7 +122,7 @@ class BiLMSignatures:
                 for name, state in scoring.initial_states(1).items()
             }
             functions["initial_states"] = trace(scoring.initial_states, _spec("batch_size", []))
-            functions["score"] = trace(scoring.score, *tokens, **states)
+            functions["score"] = trace(scoring.score, TOKENS, LENGTHS, **states)
         if self.explains and "default" in functions:
             functions["explain"] = trace(self.explain_text, TEXT)
         return functions
@@ -218,6 +213,3 @@ class BiLMSignatures:
 
 def _spec(name, shape, dtype=tf.int32):
     return tf.TensorSpec(shape, dtype, name)
-
-
-TEXT = _spec("text", [None], tf.string)

@@ -17,7 +17,8 @@ class StoredWeights:
     Matrices and larger arrays are stored so; biases and the like stay float32. `int8` has a scale
     for each row of a table that is higher than wide (embeddings), else for each column (kernels).
     They become float32 again in every call, which takes time. The models themselves get the
-    rounded weights, so that what they say is what the export says.
+    rounded weights, so that what they say is what the export says. (`model.quantize("int8")` of
+    Keras rounds what enters a product too, and knows dense layers and embeddings only.)
 
     Args:
         models: list of `keras.Model`.

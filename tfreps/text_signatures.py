@@ -1,21 +1,16 @@
 """Signatures of taggers and classifiers: raw strings in, tags, spans and labels as strings out."""
 
 import os
-import tempfile
 
 import numpy as np
 import tensorflow as tf
 
 from tfreps.explanations import explain_attention, explain_label, explain_tags
-from tfreps.saved_model import check_free, save_whole
 from tfreps.stored_weights import StoredWeights
+from tfreps.string_signatures import StringSignatures, cut_tokens, write_signatures
 from tfreps.text.graph_spans import padded_spans
 from tfreps.text.tag_schemes import span_rules
 from tfreps.text.tokenizers import tokenize
-
-TEXT = tf.TensorSpec([None], tf.string, "text")
-TOKENS = tf.TensorSpec([None, None], tf.string, "tokens")
-LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
 
 
 def export_text_model(trained, folder, explain=False):
@@ -35,15 +30,10 @@ def export_text_model(trained, folder, explain=False):
         ValueError: the folder holds something, or the model reads stored vectors, which raw text
             does not have.
     """
-    check_free(folder)
-    with tempfile.TemporaryDirectory() as assets:
-        signatures = TextSignatures(trained, assets, explain)
-        functions = signatures.functions()
-        save_whole(signatures.module(), folder, functions)
-    return list(functions)
+    return write_signatures(lambda assets: TextSignatures(trained, assets, explain), folder)
 
 
-class TextSignatures:
+class TextSignatures(StringSignatures):
     """The signatures of an exported tagger or classifier.
 
     They are `default` (also called `serving_default`), for raw text, cut as in training, and
@@ -89,36 +79,20 @@ class TextSignatures:
 
     def __init__(self, trained, assets, explain=False):
         check_exportable(trained.model)
-        self.trained, self.explains = trained, explain
-        self.model = trained.model
-        path = os.path.join(assets, "vocabulary.txt")
-        self.features = trained.features.with_vocabulary_file(path)
-        self.weights = StoredWeights([trained.model])
+        self.trained, self.model = trained, trained.model
         kind = "a tagger" if trained.is_tagger else "a classifier"
         encoder = getattr(self.model, "encoder", None)
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
-        self.title = f"{kind} of {size:,} parameters ({' on '.join(parts)})"
+        super().__init__(
+            trained.features.with_vocabulary_file(os.path.join(assets, "vocabulary.txt")),
+            StoredWeights([self.model]),
+            f"{kind} of {size:,} parameters ({' on '.join(parts)})",
+            explain,
+        )
         # A classifier on a BERT reads pieces of texts, all others tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
-
-    def functions(self):
-        """The traced functions by name, as `tf.saved_model.save` takes them."""
-        trace = self.weights.trace
-        default = trace(self.from_text, TEXT)
-        functions = {"default": default, "serving_default": default}
-        functions["tokens"] = trace(self.from_tokens, TOKENS, LENGTHS)
-        if self.explains:
-            functions["explain"] = trace(self.explain_text, TEXT)
-        return functions
-
-    def module(self):
-        """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
-        module = tf.Module()
-        module.weights = self.weights.tracked()
-        module.features = self.features
-        return module
 
     def expected(self, texts):
         """What `predict` of the model itself says: dict of some outputs of `default`."""
@@ -181,28 +155,6 @@ def check_exportable(model):
             "The model reads vectors that `tfreps embed` stored, which a server does not have: "
             "train it with --elmo instead, which computes them."
         )
-
-
-def cut_tokens(tokens, sequence_len, max_length):
-    """Tokens `[N, T]` with `""` beyond each sentence's length, and the lengths.
-
-    Args:
-        tokens: str `[N, T]`.
-        sequence_len: int32 `[N]`.
-        max_length: int. Where longer sentences are cut; None for nowhere.
-
-    Raises:
-        tf.errors.InvalidArgumentError: for lengths that do not fit the tokens.
-    """
-    rows, longest = tf.unstack(tf.shape(tokens))
-    fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
-    fits &= tf.size(sequence_len) == rows
-    message = "sequence_len must have one value per row of tokens, none above its length"
-    tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
-    tokens = tokens[:, :max_length]
-    sequence_len = tf.minimum(sequence_len, tf.shape(tokens)[1])
-    tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
-    return tokens, sequence_len
 
 
 def _tagged(trained, features, tokens, sequence_len):

@@ -28,4 +28,5 @@ def test_trains_at_the_settings_that_bilm_tf_had():
         "--unroll-steps": "20",
         "--num-sampled": "2048",
         "--epochs": "6",
+        "--reset-probability": "0",  # it has none
     }
