@@ -18,6 +18,14 @@ every_class = pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.slow if "," in n else ()) for n in CATALOGUE],
 )
+# An export of a model holds its layers: alone they are left to the slow tests too.
+every_exported = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if hasattr(models, n) else pytest.mark.slow)
+        for n in CATALOGUE  # `Name, form` is the name of no model
+    ],
+)
 
 QUANTISED = keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding
 
@@ -129,20 +137,24 @@ def randomise(layer):
             weight.assign(0.3 * rng.normal(size=weight.shape))
 
 
-@every_class
+def compiled(entry, layer):
+    """One graph for any batch and length, of a list of tensors."""
+    names = list(entry.inputs)
+
+    @tf.function(input_signature=[*specs(entry).values()])
+    def call(*arguments):
+        return tf.nest.flatten(entry.call(layer, dict(zip(names, arguments, strict=True))))
+
+    return call
+
+
+@every_exported
 def test_exports_as_a_saved_model(name, tmp_path):
     entry = CATALOGUE[name]
     layer = entry.make()
     randomise(layer)
     module = tf.Module()
-    module.layer = layer
-    names = list(entry.inputs)
-
-    @tf.function(input_signature=[*specs(entry).values()])
-    def serve(*arguments):
-        return tf.nest.flatten(entry.call(layer, dict(zip(names, arguments, strict=True))))
-
-    module.serve = serve
+    module.layer, module.serve = layer, compiled(entry, layer)
     tf.saved_model.save(module, tmp_path)
     loaded = tf.saved_model.load(tmp_path)  # kept, for its variables live as long as it
     served = loaded.serve(*entry.arrays().values())
@@ -184,17 +196,13 @@ def flat_shapes(shapes):
 @every_class
 def test_unknown_batch_and_length_compile(name):
     entry = CATALOGUE[name]
-    layer, names = entry.make(), list(entry.inputs)
-
-    @tf.function(input_signature=[*specs(entry).values()])
-    def compiled(*arguments):
-        return entry.call(layer, dict(zip(names, arguments, strict=True)))
-
+    layer = entry.make()
+    function = compiled(entry, layer)
     for rows in (slice(0, 3), slice(1, 2), slice(0, 0)):
         arrays = {n: take(array, axes, "B", rows) for n, (array, axes) in entry.inputs.items()}
         expected = entry.call(layer, arrays)
-        assert_equal_outputs(compiled(*arrays.values()), expected, atol=1e-6)
-    assert len(compiled._list_all_concrete_functions_for_serialization()) == 1
+        assert_equal_outputs(function(*arrays.values()), expected, atol=1e-6)
+    assert len(function._list_all_concrete_functions_for_serialization()) == 1
 
 
 @every

@@ -16,8 +16,11 @@ def ask(folder, signature="default", **inputs):
     return {name: value.numpy() for name, value in outputs.items()}
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
-    "kind", ["crf", pytest.param("softmax", marks=pytest.mark.slow), "plain", "hmm"]
+    "kind", ["crf", *(pytest.param(kind, marks=SLOW) for kind in ("softmax", "plain", "hmm"))]
 )
 def test_taggers_answer_as_the_model_does(tmp_path, kind):
     trained = make_trained(kind)
@@ -91,7 +94,7 @@ def test_stored_vectors_cannot_be_served(tmp_path):
 BERT_TEXTS = ["房间 Hotels 3", "", "房" * 50, "x"]
 
 
-@pytest.mark.parametrize("kind", ["pieces", "characters"])
+@pytest.mark.parametrize("kind", ["pieces", pytest.param("characters", marks=SLOW)])
 def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
     trained = make_bert(kind)
     export_text_model(trained, tmp_path / "1")
@@ -130,7 +133,9 @@ EXPLAINED = {
 }
 
 
-@pytest.mark.parametrize("kind", EXPLAINED)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=SLOW if k != "hmm" else ()) for k in EXPLAINED]
+)
 def test_what_is_behind_an_answer(tmp_path, kind):
     trained = make_bert(kind) if kind == "characters" else make_trained(kind)
     names = export_text_model(trained, tmp_path / "1", explain=True)

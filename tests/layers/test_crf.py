@@ -125,7 +125,7 @@ def test_a_length_that_no_legal_sequence_has():
     np.testing.assert_allclose(tape.gradient(value, emissions), 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("jit_compile", ["auto", False])
+@pytest.mark.parametrize("jit_compile", [pytest.param("auto", marks=pytest.mark.slow), False])
 def test_weights_of_sentences_and_of_tokens(jit_compile):
     problem = Problem.random(MASKS)
     crf = random_crf(problem, jit_compile=jit_compile)

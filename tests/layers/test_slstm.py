@@ -183,13 +183,13 @@ def test_without_sentence_nodes_a_word_reads_a_window_per_step(steps, window, st
     np.testing.assert_array_equal(rows, distance <= reach)
 
 
-@pytest.mark.parametrize("start, at_once", [("learned", 3), ("zeros", 3), ("embedding", 1)])
+@pytest.mark.parametrize("start, at_once", [("learned", 3), ("embedding", 1)])
 def test_the_sentence_node_tells_every_word_of_every_other(start, at_once):
     """Words mix at step 2, nodes hold the sentence then, words read it at step 3.
 
     From embeddings the nodes' states are their mean at once: words read it at step 1.
     """
-    for steps in range(1, 5):
+    for steps in (1, 2, 3):
         rows, node = reached(make(initial_state=start, num_steps=steps, scale=0.4))
         assert rows.all() == (steps >= at_once), steps
         assert node.all() == (steps >= 2 or start == "embedding"), steps

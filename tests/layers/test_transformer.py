@@ -79,7 +79,11 @@ def test_gradients_are_finite_and_zero_on_padding(form):
             assert np.isfinite(array).all() and array.numpy().any() == mask.any()
 
 
-@every
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(form, marks=pytest.mark.slow if n % 3 else ()) for n, form in enumerate(FORMS)],
+    ids=lambda form: "-".join(map(str, form.values())),
+)
 def test_xla_gives_the_same_numbers_and_gradients(form):
     layer = make(**form)
 

@@ -126,7 +126,10 @@ CASES = {
 COMPILED = "clip active, sampled", "token ids, sampled, clip active"  # the others run eagerly
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.slow if c == COMPILED[0] else ()) for c in CASES],
+)
 def test_three_steps_are_those_of_tf1(tmp_path, case):
     kwargs, clip_active = CASES[case]
     options, model = make(tmp_path, **kwargs)

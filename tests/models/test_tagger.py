@@ -81,7 +81,7 @@ def test_predict_tells_tags_and_their_marginals(use_crf):
     np.testing.assert_allclose(out["confidences"][mask], expected[mask], atol=1e-5)
 
 
-@pytest.mark.parametrize("use_crf", [True, False])
+@pytest.mark.parametrize("use_crf", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_illegal_sequences_never_come_out(use_crf):
     wild = make(use_crf=use_crf, constrain="none")
     randomise(wild)
@@ -124,6 +124,7 @@ def test_the_loss_is_the_heads():
         np.testing.assert_allclose(found, (weight * nll).mean(), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_compiled_loss_is_the_same():
     ids, tags = sentences(8)
     losses = []

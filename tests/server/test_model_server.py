@@ -172,7 +172,8 @@ def test_a_request_that_takes_too_long(models):
         assert post(server, "zoo", '{"inputs": ["a"]}').status_code == 200
 
 
-def test_a_thousand_malformed_requests_and_slow_clients(half):
+@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_malformed_requests_and_slow_clients(half, times):
     """None of the requests of others fails meanwhile."""
     with serving(half, header_seconds=5.0) as server, Load(server, "half", 2) as load:
         with contextlib.ExitStack() as stack:
@@ -182,17 +183,17 @@ def test_a_thousand_malformed_requests_and_slow_clients(half):
                 client.sendall(b"POST /v1/models/half:predict HTTP/1.1\r\n")
             url = f"http://127.0.0.1:{server.rest_port}/v1/models/half:predict"
             with requests.Session() as session:
-                for number in range(800):
+                for number in range(160 * times):
                     body = MALFORMED[number % len(MALFORMED)]
                     assert session.post(url, data=body, timeout=20).status_code == 400
             with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
                 raw = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
-                for number in range(200):
+                for number in range(40 * times):
                     with pytest.raises(grpc.RpcError):
                         raw(b"\xff\xfe%d" % number, timeout=20)
             count = len(load.answers)
             wait_for(lambda: len(load.answers) > count + 10)
-    assert load.errors == [] and len(load.answers) > 50
+    assert load.errors == [] and len(load.answers) > 10
     assert all(answer == [2.0] for answer in load.answers)
 
 

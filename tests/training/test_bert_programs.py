@@ -155,6 +155,7 @@ def test_a_word_of_several_pieces_has_one_tag(pieces, tmp_path):
     assert [line.split("\t")[:2] for line in lines[:2]] == [["好差", "O"], ["房房房房", "X"]]
 
 
+@pytest.mark.slow
 def test_texts_that_are_too_long(characters, tmp_path, capsys):
     (tmp_path / "train").write_text("1\t好\n0\t差\n" * 5 + f"1\t{'好' * 30}\n")
     line = ["--train", tmp_path / "train", "--dev-share", "0", *flags(characters, "--epochs", "1")]

@@ -60,7 +60,11 @@ MIX = np.exp([0.1, 0.3, 0.5]) / np.exp([0.1, 0.3, 0.5]).sum() * 1.1
     [
         ([], lambda layers: layers),
         (["--layers", "top", "--cache", "0", "--batch-tokens", "12"], lambda layers: layers[-1]),
-        (["--layers", "average", "--cache", "2"], lambda layers: layers.mean(axis=0)),
+        pytest.param(
+            ["--layers", "average", "--cache", "2"],
+            lambda layers: layers.mean(axis=0),
+            marks=pytest.mark.slow,
+        ),
         (
             ["--layers", "mix", "--mix", "0.1,0.3,0.5", "--gamma", "1.1"],
             lambda layers: np.tensordot(MIX, layers, 1),

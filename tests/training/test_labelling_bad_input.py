@@ -83,9 +83,8 @@ def test_tags_and_tokens_of_different_number(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     "text",
     [
-        "Ada\tB-PER\nslept O\n\nRome B-LOC",  # tabs and blanks, no line end
-        "\ufeffAda B-PER\r\nslept O\r\n\r\nRome B-LOC\r\n",  # byte order mark, CRLF
-        "\n\n" + GOOD + "\n\n\n",
+        # byte order mark, CRLF, tabs and blanks, no line end, more blank lines
+        "\ufeff\n\nAda\tB-PER\r\nslept O\r\n\r\n\r\n\n\nRome B-LOC",
         "Ada B-PER\n",
     ],
 )

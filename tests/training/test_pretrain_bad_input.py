@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tests import tiny_run
 from tests.training.pretraining import flags
 from tfreps.__main__ import main
 
@@ -126,7 +127,9 @@ def test_options(corpus, tmp_path, capsys, more, message):
     assert not (tmp_path / "run").exists()
 
 
-def test_an_earlier_run_is_left_alone(trained, corpus, tmp_path, capsys):
+def test_an_earlier_run_is_left_alone(corpus, tmp_path, capsys):
+    trained = tmp_path / "run"
+    tiny_run.make_run(trained)
     before = {path: path.stat().st_mtime_ns for path in trained.rglob("*")}
     assert "already holds a run" in refused(capsys, flags(corpus, trained))
     line = flags(corpus, trained, "--overwrite")  # what is wrong is found before it is removed

@@ -116,6 +116,7 @@ def test_full_softmax_adam_and_cosine(corpus, tmp_path):
     assert RunFolder.open(run).load_model().num_sampled is None
 
 
+@pytest.mark.slow
 def test_words_tied(corpus, tmp_path):
     sizes = ["--units", "8", "--projection-dim", "4"]
     more = ["--word-input", "--tied"]
@@ -134,6 +135,7 @@ def test_one_direction(corpus, tmp_path):
     assert not bilm.bidirectional and not bilm.use_skip_connections
 
 
+@pytest.mark.slow
 def test_bfloat16_is_close_to_float32(corpus, tmp_path):
     options = {"sizes": [], "validation": False, "steps": 12}
     full = pretrain(corpus, tmp_path / "full", *LEAST, **options)

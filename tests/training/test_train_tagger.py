@@ -152,6 +152,7 @@ def largest_difference(bilm_weights):
     return max(np.abs(a - b).max() for a, b in zip(before, bilm_weights, strict=True))
 
 
+@pytest.mark.slow
 def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
     flags, vectors = few
     more = ["--frozen-embeddings", "--epochs", "2"]
