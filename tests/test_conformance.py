@@ -246,7 +246,9 @@ def test_one_by_one_is_together(name):
 
 
 @every_class
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize(
+    "policy", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)]
+)
 def test_low_precision_is_close_and_float32(name, policy):
     entry = CATALOGUE[name]
     exact, rough = entry.make(), entry.make(policy)

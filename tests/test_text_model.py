@@ -125,6 +125,7 @@ def test_a_classifier_on_a_bert_reads_pieces(tmp_path):
     assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]
 
 
+@pytest.mark.slow
 def test_a_tagger_on_a_bert_reads_words(tmp_path):
     trained = bert_run(tmp_path / "run", "tagger", tokens="words")
     sentences = trained.tokenize(["hotels 房间", "", "hotels"])

@@ -57,6 +57,7 @@ def test_classifiers_answer_as_the_model_does(tmp_path, kind):
     assert answer["sequence_len"].tolist() == ([4, 0, 4, 1] if kind == "cnn" else [6, 0, 5, 1])
 
 
+@pytest.mark.slow
 def test_tokens_beyond_their_length_are_ignored(tmp_path):
     trained = make_trained("crf")
     export_text_model(trained, tmp_path / "1")

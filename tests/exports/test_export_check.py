@@ -26,6 +26,7 @@ def test_all_three_ways(written):
     assert "the C API of TensorFlow's library (TensorFlow 2." in lines[2]
 
 
+@pytest.mark.slow
 def test_a_difference_is_found(written, monkeypatch):
     """By the quickest of the three; what they all have in common is `compare`."""
     only = export_check._ask_script("ask_c_api.py")

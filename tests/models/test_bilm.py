@@ -85,7 +85,13 @@ def test_equals_the_loops(tmp_path, case):
     assert (bites["cell"] > 20) == clips and (bites["hidden"] > 20) == (clips and projects)
 
 
-@pytest.mark.parametrize("case", ["2 layers", "no LSTM projection", "token ids"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "2 layers",
+        *(pytest.param(c, marks=pytest.mark.slow) for c in ("no LSTM projection", "token ids")),
+    ],
+)
 def test_carry_goes_on_row_by_row(tmp_path, case):
     """Batches of 4, 2, 3 and 4 rows: each row reads on, and rows without a sentence wait."""
     lstm, characters = CASES[case]

@@ -176,6 +176,7 @@ def test_batches_of_any_length():
     np.testing.assert_allclose(found["confidences"], whole["confidences"][order], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_exports_what_tags_raw_features(tmp_path):
     model = make()
     randomise(model, 1.0)
@@ -194,6 +195,7 @@ def test_exports_what_tags_raw_features(tmp_path):
     np.testing.assert_allclose(served["confidences"], expected["confidences"], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_softmax_never_learns_transitions():
     model = make(use_crf=False)
     model.trainable = False

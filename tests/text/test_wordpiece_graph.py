@@ -57,6 +57,7 @@ def test_any_texts(lowercase, texts):
     assert tokenizer(strings).to_list() == expected
 
 
+@pytest.mark.slow
 def test_in_a_dataset_and_as_a_saved_model(tmp_path):
     tokenizer = TOKENIZERS[True]
     texts = ["Ab 两!", "", "aÉ\u200d"]

@@ -87,6 +87,7 @@ def test_there_and_back(run, text, tmp_path, capsys):
     assert f"tfreps pretrain-elmo --init {back}" in err
 
 
+@pytest.mark.slow
 def test_an_export_of_a_converted_run(run, tmp_path):
     convert(run[0], "--to-bilm-tf", tmp_path / "files")
     pair = (

@@ -80,6 +80,7 @@ def test_most_different_and_mean_cosine():
     assert neighbours.mean_cosine(vectors) == pytest.approx(np.mean(pairs))
 
 
+@pytest.mark.slow
 def test_a_word_that_occurs_once(run, small_corpus, capsys):
     out = tfreps(capsys, run[0], "--text", small_corpus / "train-01.txt", "--word", "rain")
     assert "(2)" in out

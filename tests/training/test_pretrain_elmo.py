@@ -160,6 +160,7 @@ def test_float16_resumes_with_its_loss_scale(corpus, tmp_path):
     assert scale >= 2**8 and np.log2(scale) % 1 == 0
 
 
+@pytest.mark.slow
 def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
     run = tmp_path / "run"
     options = {"sizes": [], "steps": 10}
@@ -199,6 +200,7 @@ def test_overwrite(corpus, tmp_path):
     assert not (run / "logs" / "history.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_text_with_carriage_returns(corpus, tmp_path, capsys):
     text = (corpus / "train-00.txt").read_bytes() + (corpus / "train-01.txt").read_bytes()
     (tmp_path / "dos.txt").write_bytes(text.replace(b"\n", b"\r\n"))

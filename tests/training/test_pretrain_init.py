@@ -19,6 +19,7 @@ STILL = ["--learning-rate", "1e-9", "--dropout", "0"]  # what was learned stays 
 SMALL = ["<S>", "</S>", "<UNK>", *"the . river in a and was bank he of".split()]
 
 
+@pytest.mark.slow
 def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
     """Softmax and all: the validation perplexity is that of before."""
     more = ["--init", trained, *STILL]

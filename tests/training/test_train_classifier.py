@@ -81,6 +81,7 @@ def test_a_transformer_learns_it_in_more_and_smaller_steps(labelled, tmp_path):
     assert accuracy(tmp_path / "run") >= 0.95
 
 
+@pytest.mark.slow
 def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
     """All texts read alike; only the vectors, found by their numbers, tell the labels."""
     flags = []

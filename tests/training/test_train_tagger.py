@@ -206,6 +206,7 @@ def test_vectors_that_were_stored_before(tmp_path):
     assert main(["tag", str(run), str(tmp_path / "raw.txt")]) == 2
 
 
+@pytest.mark.slow
 def test_parts_of_speech_from_json_lines(tmp_path):
     """Tags without a scheme, of which every word has its own."""
     tags = {"dogs": "NOUN", "cats": "NOUN", "see": "VERB", "hear": "VERB", "old": "ADJ"}
