@@ -161,6 +161,7 @@ def test_exports_as_a_saved_model(name, tmp_path):
     assert_equal_outputs(served, entry.call(layer, entry.arrays()), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_bilm_exports_itself(tmp_path):
     """Keras's own export. It has no place for the list in the output of Elmo."""
     entry = CATALOGUE["BiLM, tokens"]

@@ -29,7 +29,7 @@ def one_by_one(bilm):
     ]
 
 
-@pytest.mark.parametrize("state", ["zero", "warm"])
+@pytest.mark.parametrize("state", ["zero", pytest.param("warm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "budget, kept",
     [

@@ -155,7 +155,11 @@ def value_and_gradients(crf, problem, tags, sample_weight=None):
     return [loss, *tape.gradient(loss, [emissions, *[w.value for w in crf.trainable_variables]])]
 
 
-@pytest.mark.parametrize("allowed", [None, BIO], ids=["free", "constrained"])
+@pytest.mark.parametrize(
+    "allowed",
+    [pytest.param(None, marks=pytest.mark.slow), BIO],
+    ids=["free", "constrained"],
+)
 def test_eager_graph_and_xla_agree(allowed):
     problem = Problem.random(MASKS)
     tags = np.where([[1, 1, 0, 0]], 1, 2)

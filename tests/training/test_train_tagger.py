@@ -237,6 +237,7 @@ def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
     assert f"from line 1 of {tmp_path / 'train'}" in out and "--constrain decode" in out
 
 
+@pytest.mark.slow
 def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     before = results(tagger)
     train_tagger(tagged, tagger, *labelling.TAGGER, "--resume")
