@@ -113,8 +113,7 @@ def make_parser():
     add("--schedule", choices=["constant", "cosine"], default="constant", help="(constant)")
     add("--warmup-steps", type=int, default=0, help="of the cosine schedule (0)")
     add("--clip-norm", type=float, default=10.0, help="of the whole gradient; 0: none (10)")
-    help = "that a row starts a batch from the state of evaluation; 0: as bilm-tf (0.01)"
-    add("--reset-probability", type=float, default=0.01, help=help)
+    add("--reset-probability", type=float, default=0.01, help="of carried states; 0: never (0.01)")
     add("--seed", type=int, default=0, help="of weights, shuffling, dropout, negatives (0)")
     add("--deterministic", action="store_true", help="same numbers in every run; slower on GPUs")
     add = parser.add_argument_group("figures").add_argument

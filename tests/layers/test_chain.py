@@ -42,7 +42,7 @@ PROBLEMS = {
 }
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 # XLA compiles for each number of tags anew.
-one_way_or_all = pytest.mark.parametrize(
+every_problem_and_way = pytest.mark.parametrize(
     "name, how",
     [
         pytest.param(name, how, marks=pytest.mark.slow if (how == "XLA" and n) else ())
@@ -56,7 +56,7 @@ def rows(problem):
     return range(len(problem.mask))
 
 
-@one_way_or_all
+@every_problem_and_way
 def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
     problem = PROBLEMS[name]()
     expected = [problem.log_normalizer(row) for row in rows(problem)]
@@ -65,7 +65,7 @@ def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
     np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
 
 
-@one_way_or_all
+@every_problem_and_way
 def test_marginals_are_those_of_all_paths(name, how):
     problem = PROBLEMS[name]()
     got = called(chain.marginals, how)(*problem).numpy()

@@ -183,7 +183,10 @@ def test_without_sentence_nodes_a_word_reads_a_window_per_step(steps, window, st
     np.testing.assert_array_equal(rows, distance <= reach)
 
 
-@pytest.mark.parametrize("start, at_once", [("learned", 3), ("embedding", 1)])
+@pytest.mark.parametrize(
+    "start, at_once",
+    [("learned", 3), pytest.param("zeros", 3, marks=pytest.mark.slow), ("embedding", 1)],
+)
 def test_the_sentence_node_tells_every_word_of_every_other(start, at_once):
     """Words mix at step 2, nodes hold the sentence then, words read it at step 3.
 

@@ -22,7 +22,13 @@ FORMS = [
         ("pre", "relu", False, 1e-12),
     ]
 ]
-every = pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(map(str, form.values())))
+
+
+def name_of(form):
+    return "-".join(map(str, form.values()))
+
+
+every = pytest.mark.parametrize("form", FORMS, ids=name_of)
 
 
 def make(dtype=None, **options):
@@ -82,7 +88,7 @@ def test_gradients_are_finite_and_zero_on_padding(form):
 @pytest.mark.parametrize(
     "form",
     [pytest.param(form, marks=pytest.mark.slow if n % 3 else ()) for n, form in enumerate(FORMS)],
-    ids=lambda form: "-".join(map(str, form.values())),
+    ids=name_of,
 )
 def test_xla_gives_the_same_numbers_and_gradients(form):
     layer = make(**form)

@@ -16,9 +16,8 @@ class BiLMPretrainer(keras.Model):
 
     which is bilm-tf's: the mean loss of both directions times the unroll steps. Training
     carries the LSTM state from batch to batch; evaluation starts each row from the biLM's
-    fixed state and takes the full softmax. A state that is carried on for ever may leave the
-    one that evaluation starts from out of all that training has seen (observed: perplexity 200
-    carried on, a million from zeros); `reset_probability` lets training see it now and then.
+    fixed state and takes the full softmax. Where states are carried on for ever, training may
+    drift away from that one, and forget it; with `reset_probability` it sees it now and then.
 
     Args:
         bilm: `BiLM`, with `initial_state` `"zero"` or `"warm"`.
