@@ -11,6 +11,7 @@ run folder `score`, the language model itself (see `tfreps.signatures.BiLMSignat
 weights that read words need --vocabulary FILE. Signatures of a BERT, of taggers and of
 classifiers: `default` (raw text) and `tokens` (see `tfreps.bert_signatures`,
 `tfreps.text_signatures`). --explain adds `explain`: k best paths, marginals, attention, surprise.
+--wordpiece has TensorFlow Text, which TensorFlow Serving has too, cut a BERT's texts.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import tensorflow as tf
 
 from tfreps import text_model
 from tfreps.bert_signatures import BertSignatures
-from tfreps.exports import SENTENCES, check_export, weight_changes, write_export
+from tfreps.exports import SENTENCES, check_export, text_ops, weight_changes, write_export
 from tfreps.pretrained import load_bilm
 from tfreps.pretrained_bert import load_pretrainer
 from tfreps.run_folder import RunFolder, parse_options
@@ -43,12 +44,15 @@ def main(argv=None):
 def open_model(options):
     """A function from `assets` and `explain` to the signatures of the model that is meant."""
     program = RunFolder.open(options.model).program if options.model else None
+    core_ops = not options.wordpiece
     if program in text_model.PROGRAMS:
         trained = text_model.TextModel.open(options.model)
-        return lambda **rest: TextSignatures(trained, **rest)
+        return lambda **rest: TextSignatures(trained, core_ops=core_ops, **rest)
     if program == "pretrain-bert":
         bert = load_pretrainer(options.model)
-        return lambda **rest: BertSignatures(bert.model, bert.tokenizer, **rest)
+        return lambda **rest: BertSignatures(bert.model, bert.tokenizer, core_ops=core_ops, **rest)
+    if options.wordpiece:
+        raise ValueError("--wordpiece is for models on a BERT; a biLM reads whole tokens.")
     found = load_bilm(
         options.model, options.options, options.weights, options.state, options.vocabulary
     )
@@ -85,7 +89,8 @@ def check(options, written, signatures):
     if "explain" in written.functions:
         expected["explain"] = written.functions["explain"](text=tf.constant(SENTENCES))
     python, failed = options.check_python or sys.executable, 0
-    for way in check_export(written.folder, expected, python, signatures.weights.precision):
+    precision, needs_text = signatures.weights.precision, bool(text_ops(written.functions))
+    for way in check_export(written.folder, expected, python, precision, needs_text):
         print(way.line(), flush=True)
         failed += way.error is not None
     return min(failed, 1)
@@ -119,6 +124,12 @@ def make_parser():
     )
     parser.add_argument(
         "--explain", action="store_true", help="a signature more, with what is behind the answers"
+    )
+    parser.add_argument(
+        "--wordpiece",
+        action="store_true",
+        help="a BERT's pieces by an operation of TensorFlow Text: quicker, but no longer "
+        "TensorFlow alone; the README beside the export names it",
     )
     parser.add_argument(
         "--weights-as",

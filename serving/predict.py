@@ -14,6 +14,7 @@ standard input, one a line (UTF-8 without a byte order mark).
 import argparse
 import codecs
 import contextlib
+import importlib
 import itertools
 import json
 import logging
@@ -106,7 +107,7 @@ def load_signature(folder, name):
         tf.config.list_physical_devices()
     try:
         with quiet_absl():
-            signatures = tf.saved_model.load(folder).signatures
+            signatures = load(tf, folder).signatures
     except Exception as error:  # torn protobufs, missing files and more have their own
         raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
     if name not in signatures:
@@ -126,6 +127,22 @@ def load_signature(folder, name):
             "sequence_len."
         )
     return signature
+
+
+def load(tf, folder):
+    """A SavedModel; with tensorflow-text, if it has operations that TensorFlow does not know."""
+    try:
+        return tf.saved_model.load(folder)
+    except RuntimeError as error:
+        if "Op type not registered" not in str(error):
+            raise
+        try:
+            importlib.import_module("tensorflow_text")  # registers them
+        except ImportError as missing:
+            raise ValueError(
+                f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text"
+            ) from error
+    return tf.saved_model.load(folder)
 
 
 @contextlib.contextmanager

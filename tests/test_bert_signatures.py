@@ -5,8 +5,9 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
-from tfreps.bert_signatures import export_bert
+from tfreps.bert_signatures import BertSignatures, export_bert
 from tfreps.models import BertPretrainer
+from tfreps.string_signatures import write_signatures
 
 TEXTS = ["the dog 房间", "", "dog " * 40]
 EXACT = {"rtol": 1e-5, "atol": 1e-5}
@@ -48,3 +49,19 @@ def test_every_signature(tmp_path, pooler):
     np.testing.assert_allclose(again["default"][0], found["default"][0], **EXACT)
     with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
         signatures["tokens"](**words, sequence_len=tf.constant([5]))
+
+
+def test_with_an_operation_of_tensorflow_text(tmp_path):
+    pytest.importorskip("tensorflow_text")
+    tokenizer = tiny_bert.pieces("the", "dog", "房")
+    encoder = tiny_bert.make_encoder(tokenizer)
+    answers = []
+    for core_ops in True, False:
+        signatures = BertSignatures(encoder, tokenizer, str(tmp_path), core_ops=core_ops)
+        write_signatures(lambda _, made=signatures: made, tmp_path / str(core_ops))
+        saved = (tmp_path / str(core_ops) / "saved_model.pb").read_bytes()
+        assert (b"FastWordpiece" in saved) != core_ops
+        loaded = tf.saved_model.load(str(tmp_path / str(core_ops))).signatures["default"]
+        answers.append(loaded(text=tf.constant(TEXTS)))
+    for name, expected in answers[0].items():
+        np.testing.assert_array_equal(answers[1][name], expected)

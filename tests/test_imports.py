@@ -33,7 +33,7 @@ MAY_IMPORT = {
         *("models", "text", "token_reader", "scoring", "pretrained"),
         *("string_signatures", "stored_weights"),
     },
-    "string_signatures": {"saved_model"},
+    "string_signatures": {"saved_model", "text"},
     "text_signatures": {"text", "string_signatures", "explanations", "stored_weights"},
     "bert_signatures": {
         *("models", "text", "string_signatures", "explanations", "stored_weights"),

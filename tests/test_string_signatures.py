@@ -6,7 +6,14 @@ import pytest
 import tensorflow as tf
 
 from tfreps.stored_weights import StoredWeights
-from tfreps.string_signatures import StringSignatures, cut_tokens, write_signatures
+from tfreps.string_signatures import (
+    StringSignatures,
+    cut_tokens,
+    with_vocabulary,
+    write_signatures,
+)
+from tfreps.text.token_features import TokenFeatures
+from tfreps.text.vocabulary import Vocabulary
 
 ROWS = tf.constant([["a", "b", "c"], ["d", "e", ""]])
 
@@ -60,3 +67,13 @@ def test_cut_tokens():
 def test_lengths_that_do_not_fit(lengths):
     with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row of tokens"):
         cut_tokens(ROWS, tf.constant(lengths), None)
+
+
+def test_the_vocabulary_as_an_asset(tmp_path):
+    features = TokenFeatures(Vocabulary(["<S>", "</S>", "<UNK>", "a"]))
+    with pytest.raises(ValueError, match="reads whole tokens, which are in no need of WordPiece"):
+        with_vocabulary(features, tmp_path, core_ops=False)
+    found = with_vocabulary(features, tmp_path)
+    assert (tmp_path / "vocabulary.txt").read_text() == "<S>\n</S>\n<UNK>\na\n"
+    expected = features(ROWS)["token_ids"].numpy().tolist()
+    assert found(ROWS)["token_ids"].numpy().tolist() == expected

@@ -1,13 +1,16 @@
 """Signatures of a BERT without a head: raw strings in, vectors of pieces and texts out."""
 
-import os
-
 import tensorflow as tf
 
 from tfreps.explanations import explain_attention
 from tfreps.models import BertPretrainer
 from tfreps.stored_weights import StoredWeights
-from tfreps.string_signatures import StringSignatures, cut_tokens, write_signatures
+from tfreps.string_signatures import (
+    StringSignatures,
+    cut_tokens,
+    with_vocabulary,
+    write_signatures,
+)
 from tfreps.text.piece_features import PieceFeatures
 
 
@@ -52,16 +55,21 @@ class BertSignatures(StringSignatures):
     Args:
         model, tokenizer, explain: as in `export_bert`.
         assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+        core_ops: bool. Whether the export is to need TensorFlow alone; else tensorflow-text's
+            operation cuts words into pieces, which is faster.
+
+    Raises:
+        ValueError: tensorflow-text is to be used, and is missing or cannot cut such texts.
     """
 
-    def __init__(self, model, tokenizer, assets, explain=False):
+    def __init__(self, model, tokenizer, assets, explain=False, core_ops=True):
         self.encoder = model.encoder if isinstance(model, BertPretrainer) else model
         learned = self.encoder.positions == "learned"
         self.max_length = self.encoder.max_positions if learned else None
         features = PieceFeatures(tokenizer)
         size = self.encoder.count_params()
         super().__init__(
-            features.with_vocabulary_file(os.path.join(assets, "vocabulary.txt")),
+            with_vocabulary(features, assets, core_ops),
             StoredWeights([self.encoder]),
             f"a BERT of {size:,} parameters ({type(self.encoder).__name__})",
             explain,

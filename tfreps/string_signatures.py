@@ -1,10 +1,12 @@
 """What exported models that read raw text have in common: their inputs, functions and module."""
 
+import os
 import tempfile
 
 import tensorflow as tf
 
 from tfreps.saved_model import check_free, save_whole
+from tfreps.text.piece_features import PieceFeatures
 
 TEXT = tf.TensorSpec([None], tf.string, "text")
 TOKENS = tf.TensorSpec([None, None], tf.string, "tokens")
@@ -69,6 +71,25 @@ class StringSignatures:
         module.weights = self.weights.tracked()
         module.features = self.features
         return module
+
+
+def with_vocabulary(features, assets, core_ops=True):
+    """Features whose vocabulary becomes an asset of the SavedModel.
+
+    Args:
+        features: `TokenFeatures` or `PieceFeatures`.
+        assets: folder to which the vocabulary is written.
+        core_ops: bool. False for a BERT's pieces by tensorflow-text's operation.
+
+    Raises:
+        ValueError: tensorflow-text is to be used, and is missing or cannot cut such texts.
+    """
+    path = os.path.join(assets, "vocabulary.txt")
+    if core_ops:
+        return features.with_vocabulary_file(path)
+    if not isinstance(features, PieceFeatures):
+        raise ValueError("This model reads whole tokens, which are in no need of WordPiece.")
+    return features.with_vocabulary_file(path, core_ops=False)
 
 
 def cut_tokens(tokens, sequence_len, max_length):

@@ -1,13 +1,16 @@
 """Signatures of taggers and classifiers: raw strings in, tags, spans and labels as strings out."""
 
-import os
-
 import numpy as np
 import tensorflow as tf
 
 from tfreps.explanations import explain_attention, explain_label, explain_tags
 from tfreps.stored_weights import StoredWeights
-from tfreps.string_signatures import StringSignatures, cut_tokens, write_signatures
+from tfreps.string_signatures import (
+    StringSignatures,
+    cut_tokens,
+    with_vocabulary,
+    write_signatures,
+)
 from tfreps.text.graph_spans import padded_spans
 from tfreps.text.tag_schemes import span_rules
 from tfreps.text.tokenizers import tokenize
@@ -72,12 +75,15 @@ class TextSignatures(StringSignatures):
         trained: `tfreps.text_model.TextModel`.
         assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
         explain: bool. Whether there is `explain`.
+        core_ops: bool. Whether the export is to need TensorFlow alone; else tensorflow-text's
+            operation cuts a BERT's words into pieces, which is faster.
 
     Raises:
-        ValueError: the model reads stored vectors, which raw text does not have.
+        ValueError: the model reads stored vectors, which raw text does not have; tensorflow-text
+            is to be used, and is missing or cannot cut such texts.
     """
 
-    def __init__(self, trained, assets, explain=False):
+    def __init__(self, trained, assets, explain=False, core_ops=True):
         check_exportable(trained.model)
         self.trained, self.model = trained, trained.model
         kind = "a tagger" if trained.is_tagger else "a classifier"
@@ -85,7 +91,7 @@ class TextSignatures(StringSignatures):
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
         super().__init__(
-            trained.features.with_vocabulary_file(os.path.join(assets, "vocabulary.txt")),
+            with_vocabulary(trained.features, assets, core_ops),
             StoredWeights([self.model]),
             f"{kind} of {size:,} parameters ({' on '.join(parts)})",
             explain,

@@ -5,7 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+from tests import tiny_bert
 from tests.exports.tiny_signatures import TinySignatures
+from tfreps.bert_signatures import BertSignatures
 from tfreps.exports import SENTENCES, check_export, export_check, write_export
 from tfreps.exports.export_check import compare, printed_strings
 
@@ -27,11 +29,27 @@ def test_all_three_ways(written):
 
 
 @pytest.mark.slow
+def test_an_export_with_operations_of_tensorflow_text(tmp_path):
+    pytest.importorskip("tensorflow_text")
+    tokenizer = tiny_bert.pieces("the", "dog", "wrote")
+    encoder = tiny_bert.make_encoder(tokenizer)
+    made = BertSignatures(encoder, tokenizer, str(tmp_path), core_ops=False)
+    folder = write_export(made, tmp_path / "bert").folder
+    expected = {"default": made.expected(SENTENCES)}
+    found = list(check_export(folder, expected, needs_text=True))
+    assert [each.error for each in found] == [None] * 3
+    assert all(each.largest < 1e-6 for each in found)
+    assert "a process with TensorFlow and TensorFlow Text (TensorFlow 2." in found[0].line()
+    for each in check_export(folder, expected):
+        assert "FastWordpieceTokenizeWithOffsets" in each.error
+
+
+@pytest.mark.slow
 def test_a_difference_is_found(written, monkeypatch):
     """By the quickest of the three; what they all have in common is `compare`."""
-    only = export_check._ask_script("ask_c_api.py")
-    monkeypatch.setattr(export_check, "_ask_script", lambda name: only)
-    monkeypatch.setattr(export_check, "ask_cli", only)
+    only = export_check._ask_script("ask_c_api.py", False)
+    monkeypatch.setattr(export_check, "_ask_script", lambda *_: only)
+    monkeypatch.setattr(export_check, "ask_cli", lambda _, *job: only(*job))
     expected = {"default": TinySignatures(error=0.01).expected(SENTENCES)}
     (each, *_) = check_export(written.folder, expected)
     assert "confidences of the signature default differs by 0.0" in each.error

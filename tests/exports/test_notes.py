@@ -1,9 +1,10 @@
 """What stands beside the versions of a model."""
 
 import pytest
+import tensorflow as tf
 
 from tests.exports.tiny_signatures import TinySignatures
-from tfreps.exports.notes import write_notes
+from tfreps.exports.notes import text_ops, write_notes
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     write_notes(base, 3, "a toy", functions)
     text = (base / "README.md").read_text()
     assert text.startswith("# toy\n\nA toy, written by") and "describes version 3" in text
+    assert "It needs TensorFlow\nalone." in text and text_ops(functions) == []
     for line in (
         "| takes | `text` | str | [N] | sentences or texts, raw, UTF-8 |",
         "| gives | `tags` | str | [N, T] | the best legal sequence of tags,",
@@ -67,3 +69,20 @@ def test_the_parameters_of_batching(tmp_path, functions):
         "max_enqueued_batches": 100,
         "num_batch_threads": 2,
     }
+
+
+def test_operations_of_tensorflow_text_are_named(tmp_path):
+    text = pytest.importorskip("tensorflow_text")
+    tokenizer = text.FastWordpieceTokenizer(["a", "[UNK]"], token_out_type=tf.int32)
+
+    @tf.function
+    def inner(text):
+        return tokenizer.tokenize(text).to_tensor()
+
+    spec = tf.TensorSpec([None], tf.string, "text")
+    default = tf.function(lambda text: {"token_ids": inner(text)}).get_concrete_function(text=spec)
+    functions = {**TinySignatures().functions(), "default": default}
+    assert text_ops(functions) == ["FastWordpieceTokenizeWithOffsets"]
+    write_notes(tmp_path, 1, "a toy", functions)
+    notes = (tmp_path / "README.md").read_text()
+    assert "TensorFlow\nand these operations of TensorFlow Text: `FastWordpieceTokenizeW" in notes

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
+from tfreps.server import servable
 from tfreps.server.batching import BatchOptions
 from tfreps.server.servable import Servable
 from tfreps.server.serving_error import ServingError, as_serving_error
@@ -138,3 +139,32 @@ def test_long_texts_are_asked_alone(zoo, monkeypatch):
     monkeypatch.setitem(zoo._merged, "serving_default", record)
     assert zoo.run("", texts("x" * 20_000))["length"].tolist() == [20_000] and not asked
     assert zoo.run("", texts("x"))["length"].tolist() == [1] and asked
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
+    """tensorflow-text is imported for them, if it is there; other errors stay as they are."""
+    calls, imported = [], []
+
+    def load(folder, **_):
+        calls.append(folder)
+        if not imported:
+            raise RuntimeError("Op type not registered 'FastX' in binary")
+        return "a model"
+
+    def import_module(name):
+        if not there:
+            raise ImportError(f"No module named {name!r}")
+        imported.append(name)
+
+    monkeypatch.setattr(tf.saved_model, "load", load)
+    monkeypatch.setattr(servable.importlib, "import_module", import_module)
+    if there:
+        assert servable.load("folder") == "a model"
+        assert imported == ["tensorflow_text"] and calls == ["folder"] * 2
+    else:
+        with pytest.raises(ValueError, match="No module.*pip install tensorflow-text"):
+            servable.load("folder")
+    monkeypatch.setattr(tf.saved_model, "load", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        servable.load("folder")

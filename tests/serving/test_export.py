@@ -87,7 +87,8 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     out = capsys.readouterr().out
     assert "default, serving_default, tokens, explain.\nWeights as int8 change the answers" in out
     assert "  ok      one way: largest difference 1.0e-06\n  FAILED  another: it fell\n" in out
-    folder, expected, python, precision = given[0]
+    folder, expected, python, precision, needs_text = given[0]
+    assert not needs_text
     assert (folder, python, precision) == (tmp_path / "out" / "1", "other", "float32")
     assert set(expected["default"]) == {"sequence_output", "pooled_output", "sequence_len"}
     assert "attention" in expected["explain"]
@@ -97,9 +98,26 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     assert found["shapes"]["sequence_output"] == [len(found["pieces"]), 16]
 
 
+def test_pieces_by_tensorflow_text(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("tensorflow_text")
+    program, given = import_program("serving.export"), []
+    monkeypatch.setattr(program, "check_export", lambda *a: given.append(a) or [])
+    run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog"))
+    command = ["export", str(run), "--to", str(tmp_path / "out"), "--check"]
+    for more in [], ["--wordpiece"]:
+        assert main([*command, *more]) == 0
+    assert [needs_text for *_, needs_text in given] == [False, True]
+    notes = (tmp_path / "out" / "README.md").read_text()
+    assert "FastWordpieceTokenizeWithOffsets" in notes
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "out"), "the cat", "--full"]) == 0
+    assert json.loads(capsys.readouterr().out)["pieces"] == ["[CLS]", "the", "[UNK]", "[SEP]"]
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
+        (["RUN", "--to", "OUT", "--wordpiece"], "is for models on a BERT; a biLM reads whole"),
         (["no/such/run", "--to", "OUT"], "not a folder"),
         (["--to", "OUT"], "either a run folder, or both"),
         (["RUN", "--to", "OUT", "--options", "options.json"], "either a run folder, or both"),

@@ -105,3 +105,32 @@ def test_what_cannot_be(exported, tmp_path, capsys):
         captured = capsys.readouterr()
         assert message in captured.err and len(captured.err.splitlines()) == 1, captured.err
         assert not captured.out
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
+    """tensorflow-text is imported for them, if it is there; other errors stay as they are."""
+    calls, imported = [], []
+
+    def load(folder, **_):
+        calls.append(folder)
+        if not imported:
+            raise RuntimeError("Op type not registered 'FastX' in binary")
+        return "a model"
+
+    def import_module(name):
+        if not there:
+            raise ImportError(f"No module named {name!r}")
+        imported.append(name)
+
+    monkeypatch.setattr(tf.saved_model, "load", load)
+    monkeypatch.setattr(predict.importlib, "import_module", import_module)
+    if there:
+        assert predict.load(tf, "folder") == "a model"
+        assert imported == ["tensorflow_text"] and calls == ["folder"] * 2
+    else:
+        with pytest.raises(ValueError, match="No module.*pip install tensorflow-text"):
+            predict.load(tf, "folder")
+    monkeypatch.setattr(tf.saved_model, "load", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        predict.load(tf, "folder")

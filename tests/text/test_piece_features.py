@@ -50,6 +50,28 @@ def test_texts_are_as_their_pieces(tokenizer, longest):
         assert tokenizer.piece_ids(row) == ids
 
 
+@pytest.mark.parametrize("words", [False, True])
+def test_with_an_operation_of_tensorflow_text(tmp_path, words):
+    pytest.importorskip("tensorflow_text")
+    features = PieceFeatures(PIECES, words)
+    fast = features.with_vocabulary_file(tmp_path / "v.txt", core_ops=False)
+    assert fast.graph.table is None and (tmp_path / "v.txt").read_text().startswith("[UNK]\n")
+    calls = [lambda f: f.of_texts(tf.constant(TEXTS)), lambda f: f(tf.constant([TEXTS]))]
+    for call in calls:
+        expected, found = call(features), call(fast)
+        for name in expected:
+            assert found[name].numpy().tolist() == expected[name].numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    "tokenizer", [CHARACTERS, WordPieceTokenizer(PIECES.vocabulary, split_chinese=False)]
+)
+def test_what_tensorflow_text_cannot_cut(tmp_path, tokenizer):
+    with pytest.raises(ValueError, match="needs WordPiece with Chinese characters apart"):
+        PieceFeatures(tokenizer).with_vocabulary_file(tmp_path / "v.txt", core_ops=False)
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_too_long_is_refused_if_asked_for():
     with pytest.raises(ValueError, match="Text 3 .* 5 pieces, and there is room for 4 .*'aaaa x'"):
         piece_texts(TEXTS, PIECES, 6, "refuse")

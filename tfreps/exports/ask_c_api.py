@@ -5,8 +5,10 @@
 Nothing of TensorFlow's Python is imported: the shared library of the installed wheel is loaded.
 The job names the tensors, which the caller has read from saved_model.pb:
 
-    {"folder": ..., "texts": [...], "signatures": {"default": {"input": "serving_default_text:0",
-     "outputs": {"tags": "StatefulPartitionedCall:1"}}}}
+    {"folder": ..., "texts": [...], "needs_text": false, "signatures": {"default": {
+     "input": "serving_default_text:0", "outputs": {"tags": "StatefulPartitionedCall:1"}}}}
+
+`needs_text` is whether the operations of tensorflow-text are loaded too, from its wheel.
 """
 
 import ctypes
@@ -20,6 +22,7 @@ READ_AS = {1: ctypes.c_float, 2: ctypes.c_double, 3: ctypes.c_int32, 9: ctypes.c
 READ_AS[10] = ctypes.c_bool
 RETURNS = {
     "TF_NewStatus": ctypes.c_void_p,
+    "TF_LoadLibrary": ctypes.c_void_p,
     "TF_Message": ctypes.c_char_p,
     "TF_NewSessionOptions": ctypes.c_void_p,
     "TF_NewGraph": ctypes.c_void_p,
@@ -44,6 +47,9 @@ def main(job_path, answers_path):
     job = json.loads(pathlib.Path(job_path).read_text(encoding="utf-8"))
     library = load_library()
     status = pointer(library.TF_NewStatus())
+    for path in text_libraries() if job["needs_text"] else ():
+        library.TF_LoadLibrary(str(path).encode(), status)
+        check(library, status)
     graph, session = load_model(library, job["folder"], status)
     answers = {
         name: ask(library, graph, session, signature, job["texts"], status)
@@ -58,15 +64,25 @@ def main(job_path, answers_path):
 
 def load_library():
     """The C API of the wheel that this Python has."""
-    found = importlib.util.find_spec("tensorflow")  # does not import it
-    if found is None:
-        raise OSError("TensorFlow is not installed for this Python.")
-    folder = pathlib.Path(found.submodule_search_locations[0])
+    folder = package("tensorflow")
     ctypes.CDLL(str(next(folder.glob("libtensorflow_framework.*"))), ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(str(next(folder.glob("libtensorflow_cc.*"))), ctypes.RTLD_GLOBAL)
     for name, kind in RETURNS.items():
         getattr(library, name).restype = kind
     return library
+
+
+def text_libraries():
+    """The files with the operations of tensorflow-text."""
+    return sorted((package("tensorflow_text") / "python" / "ops").glob("_*.so"))
+
+
+def package(name):
+    """The folder of an installed package, which is not imported."""
+    found = importlib.util.find_spec(name)
+    if found is None:
+        raise OSError(f"{name} is not installed for this Python.")
+    return pathlib.Path(found.submodule_search_locations[0])
 
 
 def load_model(library, folder, status):

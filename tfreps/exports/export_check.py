@@ -1,6 +1,7 @@
 """check_export: an export asked as others ask it, without tfreps, and compared with the model."""
 
 import ast
+import functools
 import json
 import os
 import pathlib
@@ -24,6 +25,8 @@ SENTENCES = [
 TOLERANCES = {"float32": 1e-4, "bfloat16": 5e-2}
 HERE = pathlib.Path(__file__).parent
 SECONDS = 300
+CLI = "tensorflow.python.tools.saved_model_cli"
+CLI_WITH_TEXT = f"import runpy, tensorflow_text; runpy.run_module('{CLI}', run_name='__main__')"
 
 
 class CheckedExport(NamedTuple):
@@ -40,7 +43,7 @@ class CheckedExport(NamedTuple):
         return f"  ok      {self.way}: largest difference {self.largest:.1e}"
 
 
-def check_export(folder, expected, python=sys.executable, precision="float32"):
+def check_export(folder, expected, python=sys.executable, precision="float32", needs_text=False):
     """Asks an export in three fresh processes, none of which imports tfreps.
 
     Through TensorFlow's Python alone, through `saved_model_cli run`, and through the C API of the
@@ -52,15 +55,16 @@ def check_export(folder, expected, python=sys.executable, precision="float32"):
             answers to `SENTENCES`; outputs that are not in it are not compared.
         python: the interpreter, which may be one with another TensorFlow.
         precision: `"float32"`, or `"bfloat16"` for a model that calculates in it.
+        needs_text: bool. Whether the model needs operations of tensorflow-text.
 
     Yields:
         `CheckedExport` of each way.
     """
-    allowed = TOLERANCES[precision]
+    allowed, also = TOLERANCES[precision], "and TensorFlow Text" if needs_text else "alone"
     for way, ask in (
-        ("a process with TensorFlow alone", _ask_script("ask_tensorflow.py")),
-        ("saved_model_cli run", ask_cli),
-        ("the C API of TensorFlow's library", _ask_script("ask_c_api.py")),
+        (f"a process with TensorFlow {also}", _ask_script("ask_tensorflow.py", needs_text)),
+        ("saved_model_cli run", functools.partial(ask_cli, needs_text)),
+        ("the C API of TensorFlow's library", _ask_script("ask_c_api.py", needs_text)),
     ):
         with tempfile.TemporaryDirectory() as place:
             try:
@@ -122,11 +126,11 @@ def tensor_names(folder, signatures):
     }
 
 
-def _ask_script(script):
+def _ask_script(script, needs_text):
     """A function that asks with one of the files beside this one."""
 
     def ask(python, folder, signatures, place):
-        job = {"folder": os.path.abspath(folder), "texts": SENTENCES}
+        job = {"folder": os.path.abspath(folder), "texts": SENTENCES, "needs_text": needs_text}
         job["signatures"] = tensor_names(folder, signatures)
         (place / "job.json").write_text(json.dumps(job), encoding="utf-8")
         files = [str(place / name) for name in ("job.json", "answers.json")]
@@ -147,11 +151,12 @@ def shaped(shape, values):
     return np.array(values, kind).reshape(shape)
 
 
-def ask_cli(python, folder, signatures, place):
+def ask_cli(needs_text, python, folder, signatures, place):
     """Asks with `saved_model_cli run`: numbers from its files, strings from what it prints."""
     answers = {}
     for name in signatures:
-        command = [python, "-m", "tensorflow.python.tools.saved_model_cli", "run", "--overwrite"]
+        command = [python, "-m", CLI] if not needs_text else [python, "-c", CLI_WITH_TEXT]
+        command += ["run", "--overwrite"]
         command += ["--dir", os.path.abspath(folder), "--tag_set", "serve", "--signature_def", name]
         command += ["--input_exprs", f"text={SENTENCES!r}", "--outdir", str(place)]
         printed = run(command, place)

@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 
+import tensorflow as tf
+
 from tfreps.exports.meanings import LETTERS, meaning
 
 SERVER = "tensorflow/serving:2.20.0"
@@ -31,8 +33,8 @@ pad_variable_length_inputs: true
 README = """\
 # {name}
 
-{title}, written by `tfreps export` as a SavedModel that takes raw strings and needs TensorFlow
-alone. The folders named by numbers are versions; what follows describes version {version}.
+{title}, written by `tfreps export` as a SavedModel that takes raw strings. It needs TensorFlow
+{needs}. The folders named by numbers are versions; what follows describes version {version}.
 
 ## Ask it
 
@@ -70,6 +72,10 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 {letters}. Strings are UTF-8. No answer depends on a request before it.
 {signatures}
 """
+ALONE = "alone"
+AND_TEXT = """\
+and these operations of TensorFlow Text: {ops}. TensorFlow Serving has them, and so has `tfreps
+serve` where tensorflow-text is installed; in Python, `import tensorflow_text` before loading it"""
 IDS_ONLY = """\
 # {name}
 
@@ -96,15 +102,28 @@ def write_notes(base, version, title, functions):
     name = model_name(base)
     signatures = "".join(_section(key, function) for key, function in functions.items())
     form = README if "default" in functions else IDS_ONLY
+    ops = ", ".join(f"`{op}`" for op in text_ops(functions))
     other = "explain" if "explain" in functions else "default"
     text = form.format(
         **{"name": name, "version": version, "server": SERVER, "other": other},
+        needs=AND_TEXT.format(ops=ops) if ops else ALONE,
         **{"title": title[0].upper() + title[1:], "letters": LETTERS, "signatures": signatures},
     )
     quoted, path = (json.dumps(part, ensure_ascii=False) for part in (name, f"/models/{name}"))
     files = {"README.md": text, "models.config": MODELS.format(quoted=quoted, path=path)}
     for file, content in {**files, "batching.config": BATCHING}.items():
         write_whole(base / file, content)
+
+
+def text_ops(functions) -> list[str]:
+    """The operations in traced functions that are not TensorFlow's own, but TensorFlow Text's."""
+    found = set()
+    for function in functions.values():
+        graph = function.graph.as_graph_def()
+        found |= {node.op for node in graph.node}
+        found |= {node.op for part in graph.library.function for node in part.node_def}
+        found -= {part.signature.name for part in graph.library.function}
+    return sorted(op for op in found if not hasattr(tf.raw_ops, op))
 
 
 def model_name(base) -> str:

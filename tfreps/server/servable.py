@@ -1,6 +1,7 @@
 """Servable: one loaded version of a model, checked, warmed up and asked by many threads at once."""
 
 import contextlib
+import importlib
 import logging
 import os
 import pathlib
@@ -54,7 +55,7 @@ class Servable:
         try:
             self.definitions = read_definitions(self.folder)
             with quiet_absl():
-                self._loaded = tf.saved_model.load(self.folder, tags=[TAG])
+                self._loaded = load(self.folder)
         except Exception as error:  # torn protobufs, missing files and more have their own
             reason = " ".join(str(error).split())[:500]
             raise ValueError(f"{self.folder} cannot be loaded as a SavedModel: {reason}") from error
@@ -158,6 +159,22 @@ class Servable:
                 raise ValueError(
                     f"{self.folder}: its warm-up request {number} fails: {error}"
                 ) from error
+
+
+def load(folder):
+    """A SavedModel; with tensorflow-text, if it has operations that TensorFlow does not know."""
+    try:
+        return tf.saved_model.load(folder, tags=[TAG])
+    except RuntimeError as error:
+        if "Op type not registered" not in str(error):
+            raise
+        try:
+            importlib.import_module("tensorflow_text")  # registers them
+        except ImportError as missing:
+            raise ValueError(
+                f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text"
+            ) from error
+    return tf.saved_model.load(folder, tags=[TAG])
 
 
 def as_array(name, value):

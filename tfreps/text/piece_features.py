@@ -64,13 +64,28 @@ class PieceFeatures(tf.Module):
         """Pieces of the vocabulary: ids are below it."""
         return len(self.tokenizer.vocabulary)
 
-    def with_vocabulary_file(self, path):
-        """The same with tables that a SavedModel keeps as a file; see `lookup_table`."""
+    def with_vocabulary_file(self, path, core_ops=True):
+        """The same with tables that a SavedModel keeps as a file; see `lookup_table`.
+
+        Args:
+            path: of the file.
+            core_ops: bool. False for an operation of tensorflow-text in the place of a table.
+
+        Raises:
+            ValueError: tensorflow-text is to be used, and is missing or cannot cut such pieces.
+        """
         copy = PieceFeatures(self.tokenizer, self.words)
-        copy.graph = self.tokenizer.make_graph(core_ops=True)
-        for part in copy, copy.graph:
-            default = self.tokenizer.unknown_id if part is copy else part.default_id
-            part.table = PieceTable(self.tokenizer.vocabulary, default, path)
+        copy.graph = self.tokenizer.make_graph(core_ops)
+        by_table = copy.graph.table is not None
+        if by_table and not core_ops:
+            raise ValueError(
+                "tensorflow-text cuts no texts like this model's: it needs WordPiece with "
+                "Chinese characters apart. Core operations can: leave it to them."
+            )
+        vocabulary, unknown = self.tokenizer.vocabulary, self.tokenizer.unknown_id
+        copy.table = PieceTable(vocabulary, unknown, path)
+        if by_table:
+            copy.graph.table = PieceTable(vocabulary, copy.graph.default_id, path)
         return copy
 
     def strings(self, piece_ids):
