@@ -156,7 +156,7 @@ def main(argv=None):
     options = make_parser().parse_args(argv)
     results = {}
     for name, (command, seeds) in TABLES[options.table].items():
-        if options.only in name:
+        if is_wanted(name, options):
             seeds = range(min(seeds, options.seeds))
             results[name] = [train_all(options, name, command, seed) for seed in seeds]
             print(table_row(name, results[name], options.table), flush=True)
@@ -170,10 +170,18 @@ def make_parser():
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("--data", required=True, help="folder with the data sets")
     parser.add_argument("--runs", required=True, help="folder for the run folders")
-    parser.add_argument("--only", default="", metavar="PART", help="rows whose name holds this")
+    parser.add_argument(
+        "--only", default="", metavar="PART", help="the row of this name, or those that hold it"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="at most (3)")
     parser.add_argument("--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN")
     return parser
+
+
+def is_wanted(name, options):
+    """Whether a row is asked for: by its whole name, or else by a part of it."""
+    by_name = options.only in TABLES[options.table]
+    return name == options.only if by_name else options.only in name
 
 
 def train_all(options, name, command, seed):

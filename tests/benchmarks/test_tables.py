@@ -41,6 +41,8 @@ def test_rows_are_trained_once_and_averaged(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == line
     assert tables.main(command) == 0 and len(calls) == 12
     assert capsys.readouterr().out.splitlines()[-1] == line
+    assert tables.main([*command[:-1], "S-LSTM"]) == 0  # a whole name is that row alone
+    assert len(calls) == 15 and "S-LSTM+CRF" not in capsys.readouterr().out
 
 
 def test_domains_are_averaged_within_a_seed(tmp_path, monkeypatch, capsys):
