@@ -15,7 +15,8 @@ Adam, 20 of 128 tokens masked, without the second task. Fine-tuning trains a cla
 labels on the first 3 blocks, with texts as long as those of hotel_reviews: ours in the batches of
 `tfreps train-classifier`, a peer's in batches of 32 as they come, padded to their longest; padding
 does not count as tokens. Cutting is into the pieces of WordPiece, inside tf.data, of the standard
-library's help topics; its peer is tensorflow-text's FastBertTokenizer in the same process.
+library's help topics, again and again; as they are, or with accents in every sixth line; its peer
+is tensorflow-text's FastBertTokenizer in the same process.
 """
 
 import json
@@ -42,7 +43,8 @@ ROWS = {
     "mlm-32x128-bfloat16": ("train", "articles", 32, "mixed_bfloat16", None),
     "reviews-float32": ("tune", "articles", 160, "float32", (3, "faster")),
     "reviews-bfloat16": ("tune", "articles", 160, "mixed_bfloat16", None),
-    "wordpiece": ("cut", "base", 4000, "float32", (1, "tensorflow_text")),
+    "wordpiece": ("cut", "base", 80000, "float32", (1, "tensorflow_text")),
+    "wordpiece-accents": ("cut", "base", 80000, "float32", None),
 }
 
 
@@ -55,7 +57,8 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
     task, shape, texts, precision, goal = ROWS[name]
     result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
     if task == "cut":
-        call, tokens, peer_call = make_cut(SHAPES[shape]["vocabulary_size"], texts)
+        size, accents = SHAPES[shape]["vocabulary_size"], name.endswith("accents")
+        call, tokens, peer_call = make_cut(size, texts, accents)
         both = [(seconds(call), seconds(peer_call)) for _ in range(repeats + 2)][2:]
         return with_figures(result, tokens, *zip(*both, strict=True), "tensorflow_text")
     make = {"encode": make_encode, "train": make_train, "tune": make_tune}[task]
@@ -141,16 +144,17 @@ def make_tune(shape, texts, precision):
     return train, batches.num_tokens
 
 
-def make_cut(size, texts):
+def make_cut(size, texts, accents):
     """A call that cuts texts with our WordPiece, how many pieces, and a call of tensorflow-text."""
     import collections
+    import itertools
 
     import tensorflow as tf
     import tensorflow_text
 
     from tfreps.text.bert_tokens import WordPieceTokenizer
 
-    lines = [line.strip() for line in prose() if line.strip()][:texts]
+    lines = [line.strip() for line in prose() if line.strip()]
     words = collections.Counter(word for line in lines for word in line.lower().split())
     characters = sorted({c for line in lines for c in line.lower() if not c.isspace()})
     pieces = [*WordPieceTokenizer.SPECIAL_TOKENS, *characters, *(f"##{c}" for c in characters)]
@@ -160,8 +164,12 @@ def make_cut(size, texts):
         ours.vocabulary, lower_case_nfd_strip_accents=True, token_out_type=tf.int32
     )
 
+    if accents:
+        lines = [s if n % 6 else s.replace("e", "é") for n, s in enumerate(lines)]
+
     def reader(cut):
-        dataset = tf.data.Dataset.from_tensor_slices(lines).batch(64).map(cut)
+        again = list(itertools.islice(itertools.cycle(lines), texts))
+        dataset = tf.data.Dataset.from_tensor_slices(again).batch(64).map(cut)
         return lambda: [ids.flat_values.shape[0] for ids in dataset]
 
     call = reader(ours.graph(core_ops=False))
