@@ -15,6 +15,7 @@ classifiers: `default` (raw text) and `tokens` (see `tfreps.bert_signatures`,
 """
 
 import argparse
+import functools
 import sys
 import tempfile
 
@@ -36,9 +37,9 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as assets:
         signatures = open_model(options)(assets=assets, explain=options.explain)
         changes = weight_changes(signatures, options.weights_as)
-        written = write_export(signatures, options.to)
-        say(options, written, changes)
-        return check(options, written, signatures) if options.check else 0
+        checked = functools.partial(check, options, signatures) if options.check else None
+        say(options, write_export(signatures, options.to, checked), changes)
+    return 0
 
 
 def open_model(options):
@@ -80,20 +81,21 @@ def say(options, written, changes):
         print(f"Next, what it takes and gives: {options.to}/README.md")
 
 
-def check(options, written, signatures):
-    """Asks the export as others do; 0 if all is well, else 1."""
-    if "default" not in written.functions:
+def check(options, signatures, folder, functions):
+    """Asks the export as others do, before it appears; what fails keeps it from that."""
+    if "default" not in functions:
         raise ValueError("--check asks with text, and this export reads token ids alone.")
     print(f"Asked {len(SENTENCES)} sentences, as the model itself answers them:", flush=True)
     expected = {"default": signatures.expected(SENTENCES)}
-    if "explain" in written.functions:
-        expected["explain"] = written.functions["explain"](text=tf.constant(SENTENCES))
+    if "explain" in functions:
+        expected["explain"] = functions["explain"](text=tf.constant(SENTENCES))
     python, failed = options.check_python or sys.executable, 0
-    precision, needs_text = signatures.weights.precision, bool(text_ops(written.functions))
-    for way in check_export(written.folder, expected, python, precision, needs_text):
+    precision, needs_text = signatures.weights.precision, bool(text_ops(functions))
+    for way in check_export(folder, expected, python, precision, needs_text):
         print(way.line(), flush=True)
         failed += way.error is not None
-    return min(failed, 1)
+    if failed:
+        raise ValueError(f"{failed} of the checks failed: {options.to} got no new version.")
 
 
 def make_parser():

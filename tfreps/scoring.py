@@ -4,11 +4,14 @@ import tensorflow as tf
 
 from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, reverse_tokens
 
+MOST_SENTENCES = 4096  # whose states are asked for at once
+
 
 class Scoring:
     """The signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
 
-        initial_states  batch_size int32 [] -> the states to begin with (zeros, or warm ones)
+        initial_states  batch_size int32 [], at most 4,096 -> the states to begin with (zeros, or
+                        warm ones)
         score           tokens str [N, T], sequence_len int32 [N], forward_hidden [N, L, P],
                         forward_cell [N, L, U], backward_hidden, backward_cell -> nll,
                         forward_nll, backward_nll float32 [N], sums in nats; token_count int32
@@ -32,6 +35,8 @@ class Scoring:
 
     def initial_states(self, batch_size):
         """Signature `initial_states`: the states of sentences that have read nothing."""
+        fits = (batch_size >= 0) & (batch_size <= MOST_SENTENCES)
+        tf.debugging.Assert(fits, [f"batch_size must lie in 0..{MOST_SENTENCES}", batch_size])
         states = flatten_states(self.bilm.fixed_state(batch_size))
         return dict(zip(self.bilm.state_names, states, strict=True))
 

@@ -8,7 +8,8 @@ const form = document.getElementById("form");
 const text = document.getElementById("text");
 const status = document.getElementById("status");
 const answers = document.getElementById("answers");
-const typed = []; // texts so far, among whose words neighbours are looked for
+const MOST_TEXTS = 200; // that the server takes
+const typed = []; // the last texts, among whose words neighbours are looked for
 let known = [];
 let asked = 0;
 
@@ -38,6 +39,7 @@ async function ask(event) {
   const chosen = known.filter((model) => form.querySelector(
     `input[value="${CSS.escape(model.name)}"]`).checked);
   if (!typed.includes(sentence)) typed.push(sentence);
+  if (typed.length > MOST_TEXTS) typed.shift();
   status.textContent = chosen.length ? "Asking ..." : "Choose a model.";
   const cards = await Promise.all(chosen.map((model) => card(model, sentence)));
   if (number !== asked) return; // a later question has been asked meanwhile

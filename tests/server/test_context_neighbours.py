@@ -1,5 +1,8 @@
 """Neighbours of a word: by hand-made vectors whose cosines are computed word by word."""
 
+import contextlib
+import copy
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -118,3 +121,21 @@ def test_what_cannot_be(neighbours, asked, code):
     with pytest.raises(ServingError) as error:
         neighbours.find(*asked)
     assert error.value.code == code
+
+
+def test_another_model_under_the_same_version_is_asked_again(server, monkeypatch):
+    """As after a version was taken back and its number given again."""
+    neighbours, asked = ContextNeighbours(server.core, SENTENCES), []
+    run = server.core.run
+    monkeypatch.setattr(
+        server.core, "run", lambda *a: asked.append(a[3]["text"].tolist()) or run(*a)
+    )
+    neighbours.find("bilm", ["x"], 0, 0)
+    with server.core.pool.lease("bilm") as (number, servable):
+        other = copy.copy(servable)
+    monkeypatch.setattr(
+        server.core.pool, "lease", lambda *_: contextlib.nullcontext((number, other))
+    )
+    neighbours.find("bilm", ["x"], 0, 0)
+    sentences = [text.encode() for text in SENTENCES]
+    assert asked == [[b"x"], sentences, [b"x"], sentences]

@@ -15,6 +15,7 @@ from tensorflow_serving.apis import (
 )
 
 from tests.server.small_models import predict_request
+from tfreps.server import grpc_services
 
 CODE = grpc.StatusCode
 
@@ -156,3 +157,12 @@ def test_the_clients_own_deadline(stub):
     with pytest.raises(grpc.RpcError) as caught:
         stub.Predict(request, timeout=0.05)
     assert caught.value.code() == CODE.DEADLINE_EXCEEDED
+
+
+def test_inputs_of_no_signature_take_no_memory(stub, monkeypatch):
+    monkeypatch.setattr(grpc_services, "to_array", lambda *_: pytest.fail("was read"))
+    inputs = {f"x{n}": np.zeros([1], "float32") for n in range(20)}
+    code, details = refused(stub.Predict, predict_request("half_plus_two", inputs))
+    assert code == CODE.INVALID_ARGUMENT and "input size does not match signature: 20!=1" in details
+    code, _ = refused(stub.Predict, predict_request("half_plus_two", inputs, "none"))
+    assert code == CODE.FAILED_PRECONDITION

@@ -10,7 +10,11 @@ import grpc
 import numpy as np
 import pytest
 import requests
-from tensorflow_serving.apis import prediction_service_pb2_grpc
+from tensorflow_serving.apis import (
+    get_model_status_pb2,
+    model_service_pb2_grpc,
+    prediction_service_pb2_grpc,
+)
 
 from tests.server.small_models import (
     at_the_same_time,
@@ -151,6 +155,14 @@ def test_a_full_queue(models):
                 with pytest.raises(grpc.RpcError) as caught:
                     stub.Predict(request, timeout=20)
                 assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+                status = get_model_status_pb2.GetModelStatusRequest()
+                status.model_spec.name = "zoo"
+                service = model_service_pb2_grpc.ModelServiceStub(channel)
+                assert service.GetModelStatus(status, timeout=20).model_version_status
+            assert server.core.dispatcher.accepted == 3  # probes are answered all the same
+            url = f"http://127.0.0.1:{server.rest_port}/v1/models/zoo"
+            for path in "", "/metadata":
+                assert requests.get(url + path, timeout=20).status_code == 200
         codes = sorted(answer.status_code for answer in found)
         assert codes.count(200) >= 3 and codes.count(200) + codes.count(503) == 8
         assert 503 in codes and post(server, "zoo", '{"inputs": ["a"]}').status_code == 200
@@ -204,3 +216,22 @@ def test_nothing_to_serve(tmp_path):
     (tmp_path / "empty" / "1").mkdir()
     with pytest.raises(ValueError, match="empty: no version can be served. .*saved_model.pb"):
         serving(tmp_path / "empty").start()
+
+
+def test_a_version_that_loads_for_long_does_not_hold_up_the_end(half):
+    server = serving(half, poll_seconds=0.01)
+    server.start()
+    model, loading, go_on = server.core.pool.models["half"], threading.Event(), threading.Event()
+
+    def load(folder):
+        loading.set()
+        go_on.wait(60)
+        raise ValueError("too late")
+
+    model._load = load
+    save_half(half / "2")
+    assert loading.wait(20)
+    begin = time.monotonic()
+    assert server.stop(2.0)
+    assert time.monotonic() - begin < 10
+    go_on.set()

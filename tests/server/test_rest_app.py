@@ -191,6 +191,9 @@ def test_packed_bodies(rest):
     bomb = gzip.compress(b'{"inputs": [' + b" " * 2**24)
     assert len(bomb) < 2**20 and ask(rest, "half_plus_two", bomb, **packed)[0] == 413
     assert ask(rest, "half_plus_two", b"no gzip", **packed)[0] == 400
+    assert "without its end" in ask(rest, "half_plus_two", body[:-9], **packed)[1]["error"]
+    parts = gzip.compress(b'{"inputs": ') + gzip.compress(b"[2.0]}")
+    assert ask(rest, "half_plus_two", parts, **packed) == (200, {"outputs": [3.0]})
 
 
 def test_bodies_in_chunks(rest):

@@ -1,7 +1,9 @@
 """The HTTP port: slow clients, broken ones, more routes."""
 
 import contextlib
+import gzip
 import socket
+import threading
 import time
 
 import pytest
@@ -10,6 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from tests.server.small_models import serving
+
+LARGE = 30_000_000  # bytes, more than any buffer of the network takes
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +25,8 @@ def patient(models):
         header_seconds=1.0,
         timeout_seconds=0.5,
         make_routes=lambda core: [
-            Route("/page", lambda request: PlainTextResponse("".join(core.pool.models)))
+            Route("/page", lambda request: PlainTextResponse("".join(core.pool.models))),
+            Route("/large", lambda request: PlainTextResponse("x" * LARGE)),
         ],
     )
     with server:
@@ -94,6 +99,75 @@ def test_too_many_bodies_at_the_same_time(models):
                     answers.append(client.recv(12))
             assert set(answers) == {b"HTTP/1.1 503"} and len(answers) < 5
         assert predict(server) == (200, {"outputs": [3.0]})
+
+
+def test_too_much_in_packed_bodies(models):
+    """What counts is their size when they are unpacked."""
+    packed = gzip.compress(b'{"inputs": [2.0]}' + b" " * 900_000)
+    head = (
+        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+        b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    )
+    with serving(models / "half_plus_two", grpc_port=None, max_body_mb=1) as server:
+        waiting, go_on = threading.Semaphore(0), threading.Event()
+        submit = server.core.dispatcher.submit
+
+        server.core.dispatcher.submit = lambda *given: submit(wait_first, *given)
+
+        def wait_first(work, *given):
+            waiting.release()
+            go_on.wait(20)
+            return work(*given)
+
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(connected(server)) for _ in range(4)]
+            for client in clients:
+                client.sendall(head + packed)
+            for _ in clients:
+                assert waiting.acquire(timeout=20)
+            late = stack.enter_context(connected(server))
+            late.sendall(head + packed)
+            assert late.recv(12) == b"HTTP/1.1 503"
+            go_on.set()
+            assert [client.recv(12) for client in clients] == [b"HTTP/1.1 200"] * 4
+        server.core.dispatcher.submit = submit
+        assert predict(server) == (200, {"outputs": [3.0]})
+
+
+def test_a_client_that_takes_nothing_of_its_answer_is_let_go(patient):
+    with connected(patient) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        until = time.monotonic() + 10
+        held = patient._rest._server.server_state.connections
+        while any(c.transport.get_write_buffer_size() for c in held) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert time.monotonic() < until
+    assert predict(patient) == (200, {"outputs": [3.0]})
+
+
+def test_a_client_that_takes_its_answer_slowly_gets_it(patient):
+    with connected(patient) as client:
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        size, begin = 0, time.monotonic()
+        while part := client.recv(2**20):
+            size += len(part)
+            if time.monotonic() - begin < 2.5:
+                time.sleep(0.1)
+        assert size > LARGE
+
+
+def test_a_body_that_never_ends_after_its_answer(patient):
+    with connected(patient) as client:
+        client.sendall(
+            b"POST /v1/models/nonsense HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"
+        )
+        assert client.recv(1000).startswith(b"HTTP/1.1 400")
+        client.sendall(b"x")
+        client.settimeout(10)
+        with contextlib.suppress(ConnectionResetError):
+            while client.recv(1000):
+                pass
 
 
 @pytest.mark.parametrize("junk", [b"\0\xff\r\n\r\n", b"GET / HTTX/1.1\r\n\r\n", b"x" * 100_000])

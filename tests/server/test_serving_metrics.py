@@ -26,3 +26,5 @@ def test_the_page_has_tensorflow_servings_names(line):
     page = metrics.page().decode()
     assert line in page.splitlines()
     assert "_created" not in page and "_total" not in page
+    metrics.record("user_created", "Predict", "REST", "OK", 0.001)
+    assert 'request_count{model_name="user_created",status="OK"} 1.0' in metrics.page().decode()

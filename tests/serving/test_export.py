@@ -83,13 +83,19 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     monkeypatch.setattr(program, "check_export", lambda *a: given.append(a) or ways)
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog", "left"))
     command = ["export", str(run), "--to", str(tmp_path / "out"), "--weights-as", "int8"]
-    assert main([*command, "--explain", "--check", "--check-python", "other"]) == 1
+    asked = [*command, "--explain", "--check", "--check-python", "other"]
+    assert main(asked) == 2
+    said = capsys.readouterr()
+    assert "  ok      one way: largest difference 1.0e-06\n  FAILED  another: it fell\n" in said.out
+    assert "1 of the checks failed" in said.err and "got no new version" in said.err
+    assert not list((tmp_path / "out").iterdir())
+    folder, expected, python, precision, needs_text = given[0]
+    assert not needs_text and folder.parent == tmp_path / "out" and folder.name.startswith(".1.")
+    assert (python, precision) == ("other", "float32")
+    ways.pop()
+    assert main(asked) == 0
     out = capsys.readouterr().out
     assert "default, serving_default, tokens, explain.\nWeights as int8 change the answers" in out
-    assert "  ok      one way: largest difference 1.0e-06\n  FAILED  another: it fell\n" in out
-    folder, expected, python, precision, needs_text = given[0]
-    assert not needs_text
-    assert (folder, python, precision) == (tmp_path / "out" / "1", "other", "float32")
     assert set(expected["default"]) == {"sequence_output", "pooled_output", "sequence_len"}
     assert "attention" in expected["explain"]
     assert main(["predict", str(tmp_path / "out"), "the cat", "--full"]) == 0

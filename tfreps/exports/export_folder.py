@@ -22,7 +22,7 @@ class WrittenExport(NamedTuple):
     num_warm_up: int | None
 
 
-def write_export(signatures, base):
+def write_export(signatures, base, check=None):
     """Writes the next version of a model.
 
         base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests
@@ -34,6 +34,8 @@ def write_export(signatures, base):
     Args:
         signatures: `BiLMSignatures`, `TextSignatures` or `BertSignatures`.
         base: folder of the model, which may have versions already. Its name is the model's.
+        check: function of the folder under its temporary name and the dict of functions, which
+            raises what keeps the version from appearing; or None.
 
     Returns:
         `WrittenExport`.
@@ -51,6 +53,8 @@ def write_export(signatures, base):
 
     def finish(folder):
         num_warm_up.append(write_warm_up(folder, model_name(base), asked) if asked else 0)
+        if check is not None:
+            check(folder, functions)
 
     save_whole(signatures.module(), base / str(version), functions, finish)
     write_notes(base, version, signatures.title, functions)

@@ -12,7 +12,8 @@ SERVER = "tensorflow/serving:2.20.0"
 MAX_BATCH = 32
 
 MODELS = """\
-# Read by tensorflow_model_server --model_config_file, and by `tfreps serve`.
+# Read by tensorflow_model_server --model_config_file in its container, and by `tfreps serve
+# --model-config` with the base_path of this machine.
 model_config_list {{
   config {{
     name: {quoted}

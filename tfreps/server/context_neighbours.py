@@ -1,6 +1,7 @@
 """ContextNeighbours: words that a biLM sees alike in their contexts, among sentences and texts."""
 
 import threading
+import weakref
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class ContextNeighbours:
         self._core = core
         self._sentences = list(sentences)
         self._lock = threading.Lock()
-        self._kept = {}  # model -> (version, words, vectors)
+        self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
         """The words most like one of the texts' words, the likest first.
@@ -49,9 +50,9 @@ class ContextNeighbours:
         if not 0 <= text < len(texts) <= MOST_TEXTS:
             message = f"Expected at most {MOST_TEXTS} texts, and one of them; got {len(texts)}."
             raise ServingError("INVALID_ARGUMENT", message)
-        with self._core.pool.lease(model) as (version, servable):
+        with self._core.pool.lease(model) as (_, servable):
             own, vectors = self._embed(model, servable, texts, "text")
-            words, others = self._of_sentences(model, version, servable)
+            words, others = self._of_sentences(model, servable)
         here = [place for place, word in enumerate(own) if word["where"] == (text, token)]
         if not here:
             raise ServingError("INVALID_ARGUMENT", f"Text {text} has no token {token}.")
@@ -62,11 +63,11 @@ class ContextNeighbours:
         best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
         return [shown(words[place], similarity[place]) for place in best]
 
-    def _of_sentences(self, model, version, servable):
+    def _of_sentences(self, model, servable):
         with self._lock:
-            if model not in self._kept or self._kept[model][0] != version:
+            if model not in self._kept or self._kept[model][0]() is not servable:
                 found = self._embed(model, servable, self._sentences, "sentence")
-                self._kept[model] = (version, *found)
+                self._kept[model] = (weakref.ref(servable), *found)
             return self._kept[model][1:]
 
     def _embed(self, model, servable, texts, kind):

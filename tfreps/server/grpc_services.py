@@ -31,11 +31,12 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
     def GetModelMetadata(self, request, context):  # noqa: N802
         """The signatures of a version."""
-        return answer(self._core, "GetModelMetadata", self._metadata, request, context)
+        return look(self._core, "GetModelMetadata", self._metadata, request, context)
 
     def _predict(self, request):
         core, spec = self._core, request.model_spec
         with core.pool.lease(*asked_for(request)) as (number, servable):
+            servable.signature(spec.signature_name).check_names(request.inputs)  # before memory
             inputs = {key: to_array(v, core.most_elements) for key, v in request.inputs.items()}
             outputs = core.run(
                 spec.name, servable, spec.signature_name, inputs, request.output_filter
@@ -73,7 +74,7 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
     def GetModelStatus(self, request, context):  # noqa: N802
         """The state of the versions of a model."""
-        return answer(self._core, "GetModelStatus", self._status, request, context)
+        return look(self._core, "GetModelStatus", self._status, request, context)
 
     def _status(self, request):
         return self._core.status_message(*asked_for(request))
@@ -84,6 +85,15 @@ def answer(core, api, work, request, context):
     try:
         with core.recorded(request.model_spec.name, api, "GRPC"):
             return core.dispatcher.answer(work, request, seconds=context.time_remaining())
+    except ServingError as error:
+        context.abort(CODES[error.code], error.message)
+
+
+def look(core, api, work, request, context):
+    """What `work` tells at once: probes ask for it, however many requests are in work."""
+    try:
+        with core.recorded(request.model_spec.name, api, "GRPC"):
+            return work(request)
     except ServingError as error:
         context.abort(CODES[error.code], error.message)
 

@@ -58,11 +58,15 @@ class ModelPool:
         self._thread = threading.Thread(target=poll, name="tfreps-versions", daemon=True)
         self._thread.start()
 
-    def stop(self):
-        """Ends the polling; what is loaded stays."""
+    def ask_to_stop(self):
+        """Has the polling end; what is loaded stays."""
         self._stop.set()
+
+    def stop(self, seconds=None):
+        """As `ask_to_stop`, and returns when it has ended, or after so many seconds."""
+        self.ask_to_stop()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(seconds if seconds is None else max(seconds, 0))
 
     @property
     def ready(self):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import time
 
 import grpc
 
@@ -132,11 +133,13 @@ class ModelServer:
         Returns:
             whether all were.
         """
-        self.core.pool.stop()
+        until = time.monotonic() + seconds
+        self.core.pool.ask_to_stop()
         if self._rest:
             self._rest.ask_to_stop(seconds)
         for front in filter(None, (self._grpc, self._rest)):
             front.stop(seconds)
+        self.core.pool.stop(until - time.monotonic())  # a version may be loading: not waited for
         whole = self.core.dispatcher.drain(0)
         self.core.dispatcher.close()
         return whole

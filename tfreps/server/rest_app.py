@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import re
+import threading
 import zlib
 from urllib.parse import unquote
 
@@ -26,6 +27,7 @@ ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress
 LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
 LARGEST = 2**63 - 1
 AT_ONCE = 4  # bodies of the largest size that may be in work at the same time
+PART = 2**20  # bytes that are unpacked before they are counted
 
 
 class RestApp:
@@ -45,7 +47,8 @@ class RestApp:
     def __init__(self, core, max_body_bytes=2**27, routes=()):
         self._core = core
         self._most = max_body_bytes
-        self._held = 0  # bytes of all bodies in work
+        self._held = 0  # bytes of all bodies in work, packed and unpacked
+        self._counting = threading.Lock()
         self.asgi = Starlette(
             routes=[
                 *routes,
@@ -79,20 +82,23 @@ class RestApp:
                 raise ServingError("UNIMPLEMENTED", f"This server has no {match['verb']}: predict.")
             with self._place() as place:
                 body = await self._body(request, place)
-                return await self._work("predict", which, self._predict, which, body)
+                return await self._work(which, self._predict, which, body)
         if request.method == "GET" and (match := LOOK.fullmatch(path)):
             which = asked_for(match)
             if not which[0]:
                 raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
+            # Probes ask for these: they are answered however many requests are in work.
+            kind, look = "GetModelStatus", self._status
             if match["part"]:
-                return await self._work("GetModelMetadata", which, self._metadata, which)
-            return await self._work("GetModelStatus", which, self._status, which)
+                kind, look = "GetModelMetadata", self._metadata
+            with self._core.recorded(which[0], kind, "REST"):
+                return reply(await asyncio.to_thread(look, which))
         raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
 
-    async def _work(self, api, which, work, *arguments):
+    async def _work(self, which, work, *arguments):
         """The answer of `work`, which runs in a thread, in the time that there is."""
         dispatcher = self._core.dispatcher
-        with self._core.recorded(which[0], api, "REST"):
+        with self._core.recorded(which[0], "predict", "REST"):
             future = asyncio.wrap_future(dispatcher.submit(work, *arguments))
             try:
                 return reply(await asyncio.wait_for(future, dispatcher.seconds))
@@ -106,7 +112,8 @@ class RestApp:
         try:
             yield place
         finally:
-            self._held -= place[0]
+            with self._counting:
+                self._held -= place[0]
 
     async def _body(self, request, place):
         """The body, in the time and of the size that are allowed."""
@@ -120,30 +127,44 @@ class RestApp:
             message = f"The request's body did not arrive within {seconds:g} seconds."
             raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
         if request.headers.get("content-encoding", "").lower() == "gzip":
-            body = await asyncio.to_thread(self._unpack, body)
+            body = await asyncio.to_thread(self._unpack, body, place)
         return body
 
     async def _read(self, request, place):
         parts = []
         async for part in request.stream():
-            place[0] += len(part)
-            self._held += len(part)
-            if place[0] > self._most:
+            if place[0] + len(part) > self._most:
                 raise self._too_large()
-            if self._held > AT_ONCE * self._most:
-                raise ServingError("UNAVAILABLE", "The server has too much to read: try again.")
+            self._count(len(part), place)
             parts.append(part)
         return b"".join(parts)
 
-    def _unpack(self, body):
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            unpacked = unpacker.decompress(body, self._most)
-        except zlib.error:
-            raise ServingError("INVALID_ARGUMENT", "The body is no gzip data.") from None
-        if unpacker.unconsumed_tail:
-            raise self._too_large()
-        return unpacked
+    def _unpack(self, body, place):
+        """What gzip made the body of, counted while it grows."""
+        unpacker, parts, size = zlib.decompressobj(wbits=31), [], 0
+        while not unpacker.eof:
+            try:
+                part = unpacker.decompress(body, PART)
+            except zlib.error:
+                raise ServingError("INVALID_ARGUMENT", "The body is no gzip data.") from None
+            body, size = unpacker.unconsumed_tail, size + len(part)
+            if size > self._most:
+                raise self._too_large()
+            if not part and not body and not unpacker.eof:
+                raise ServingError("INVALID_ARGUMENT", "The body is gzip data without its end.")
+            self._count(len(part), place)
+            parts.append(part)
+            if unpacker.eof and unpacker.unused_data:  # files that were put one behind the other
+                body, unpacker = unpacker.unused_data, zlib.decompressobj(wbits=31)
+        return b"".join(parts)
+
+    def _count(self, size, place):
+        """Counts bytes of a body in work, unless all of them together get too many."""
+        with self._counting:
+            if self._held + size > AT_ONCE * self._most:
+                raise ServingError("UNAVAILABLE", "The server has too much to read: try again.")
+            self._held += size
+            place[0] += size
 
     def _too_large(self):
         message = f"The request is larger than {self._most} bytes."

@@ -85,7 +85,11 @@ class RestFront:
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, with an end to its patience with requests that never get complete."""
+    """uvicorn's HTTP/1.1, with an end to its patience with slow clients.
+
+    A connection ends when a request does not get complete in time, or when nothing of an answer
+    is taken for as long; so that neither takes place and memory for ever.
+    """
 
     seconds = 10.0
     _timer = None
@@ -99,6 +103,11 @@ class PatientProtocol(H11Protocol):
         """More of a request has come."""
         super().data_received(data)
         self._expect_request()
+
+    def on_response_complete(self):
+        """An answer is written: into the transport's buffer, which the client has to empty."""
+        super().on_response_complete()
+        self._watch_buffer()
 
     def connection_lost(self, exc):
         """The client has gone."""
@@ -115,11 +124,29 @@ class PatientProtocol(H11Protocol):
         done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
         self.loop.call_later(GOODBYE, self.transport.abort if done else self._leave_when_done)
 
+    def _watch_buffer(self):
+        size = self.transport.get_write_buffer_size()
+
+        def look():
+            if self.transport.get_write_buffer_size() >= size:
+                self.transport.abort()
+            else:
+                self._watch_buffer()
+
+        if size:
+            self.loop.call_later(self.seconds, look)
+
     def _expect_request(self):
-        if self.conn.their_state is not h11.IDLE:
+        # A body that still comes when its answer has been sent is awaited as a request is.
+        is_awaited = self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE
+        if not is_awaited:
             self._forget()  # the head of a request is there: now it is the application's
         elif self._timer is None:
-            self._timer = self.loop.call_later(self.seconds, self.transport.close)
+            self._timer = self.loop.call_later(self.seconds, self._give_up)
+
+    def _give_up(self):
+        self.transport.close()
+        self._watch_buffer()
 
     def _forget(self):
         if self._timer is not None:

@@ -19,6 +19,7 @@ from tfreps.server.warm_up import warm_up_requests
 
 DEFAULT = "serving_default"
 TAG = "serve"
+LEAST = 64  # bytes that any text counts for
 LONG = 2**14  # bytes of a text that is asked alone, lest the others be padded to its length
 
 
@@ -34,8 +35,8 @@ class Servable:
         batching: a `BatchOptions`.
         direct_runs: how many requests outside batches run at the same time.
         most_elements: largest size of an input in a warm-up request.
-        most_text: bytes of texts in a request, where all are as long as the longest: that is what
-            models make of them, and where their memory goes.
+        most_text: bytes of texts in a request, where all are as long as the longest, and that is
+            64 at least: that is what models make of them, and where their memory goes.
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
@@ -122,7 +123,7 @@ class Servable:
         for name, value in inputs.items():
             if value.dtype == object and value.size:
                 longest = max(longest, *map(len, value.flat), 0)
-                if longest * value.size > self._most_text:
+                if max(longest, LEAST) * value.size > self._most_text:
                     raise ServingError(
                         "INVALID_ARGUMENT",
                         f"Input '{name}' has {value.size} texts of up to {longest} bytes: together "

@@ -68,4 +68,4 @@ class ServingMetrics:
         """
         text = prometheus_client.generate_latest(self._registry)
         lines = text.replace(f"{COUNT}_total".encode(), COUNT.encode()).splitlines(keepends=True)
-        return b"".join(line for line in lines if b"_created" not in line)
+        return b"".join(line for line in lines if b"_created" not in line.partition(b"{")[0])

@@ -1,5 +1,6 @@
 """TensorProto to NumPy and back, as TensorFlow Serving's clients write and read them."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -27,8 +28,9 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
     """The values of a message, checked before memory is taken for them.
 
     Args:
-        proto: with `tensor_content` or with the field for its dtype, whose last value stands for
-            all that are missing, as in TensorFlow.
+        proto: with `tensor_content` or with the field for its dtype. As in TensorFlow, its last
+            value stands for all that are missing, zeros and empty strings for no value at all,
+            and values too many are left out.
         most_elements: the largest size accepted.
 
     Returns:
@@ -36,7 +38,7 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
 
     Raises:
         ServingError: INVALID_ARGUMENT: no dtype, negative or unknown sizes, too many elements,
-            more or fewer values than the shape says.
+            content of another size than the shape says.
 
     Example:
     >>> to_array(tf.make_tensor_proto([[1.0, 2.0]]), 10)
@@ -54,14 +56,21 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
             raise TypeError
     except (TypeError, KeyError):
         raise invalid(f"its dtype {proto.dtype} is none that a request can have") from None
-    if dtype == tf.string and not proto.tensor_content:
-        return strings(proto.string_val, shape, size)
-    if not proto.tensor_content and not values_fit(len(values_of(proto, dtype)), size):
-        raise invalid(f"it has {len(values_of(proto, dtype))} values for {size} elements")
+    if not proto.tensor_content and 0 < len(values_of(proto, dtype)) <= size:
+        if dtype == tf.string:
+            return strings(proto.string_val, shape, size)
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            return tf.make_ndarray(proto)
+    return parsed(proto, dtype)
+
+
+def parsed(proto, dtype):
+    """What TensorFlow itself reads in a message, be it in the oddest form."""
     try:
-        return tf.make_ndarray(proto)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise invalid(" ".join(str(error).split())) from None
+        found = tf.io.parse_tensor(proto.SerializeToString(), dtype).numpy()
+    except (tf.errors.OpError, ValueError) as error:
+        raise invalid(" ".join(str(error).split())[:300]) from None
+    return np.asarray(found, object if dtype == tf.string else None)
 
 
 # What requests are made of. (Resources, variants and quantised numbers are not.)
@@ -87,17 +96,11 @@ def values_of(proto, dtype):
     return getattr(proto, FIELDS[dtype.name])
 
 
-def values_fit(count, size):
-    return count == size or 0 < count < size
-
-
 def strings(values, shape, size):
     """Array of `bytes`, the last one repeated where there are fewer than elements."""
-    if not values_fit(len(values), size):
-        raise invalid(f"it has {len(values)} values for {size} elements")
     array = np.empty([size], object)
     array[: len(values)] = list(values)
-    array[len(values) :] = values[-1] if len(values) < size else b""
+    array[len(values) :] = values[-1]
     return array.reshape(shape)
 
 
