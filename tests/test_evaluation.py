@@ -66,7 +66,8 @@ DATA = texts(("bad", "Ada"), ("good", "saw"), ("good", "Rome Rome"), ("good", "s
 
 def test_classifier(classifier):
     tokens = classifier.tokenize([text.text for text in DATA])
-    results = evaluate_classifier(classifier, tokens, DATA)
+    assert "threshold" not in evaluate_classifier(classifier, tokens, DATA)
+    results = evaluate_classifier(classifier, tokens, DATA, "best")
     assert results["texts"] == 4 and results["accuracy"] == 0.75
     assert results["confusion"] == [[1, 0], [1, 2]]
     # Probabilities of "good": Ada .12, saw .27, Rome .88, slept .73: all above the bad text.

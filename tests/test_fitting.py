@@ -106,11 +106,31 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, ste
 def test_minutes_end_a_run_that_can_go_on(tmp_path):
     run = make_run(tmp_path)
     _, _, result = fit(run, minutes=1e-9)
-    assert result["steps"] == 1
+    assert result["steps"] == 1 and len(run.saved) == 1  # there is none that is better
     model, _, result = fit(run, resume=True)
     whole, _, expected = fit(make_run(tmp_path / "whole"))
     assert result["steps"] == expected["steps"] == 18
     np.testing.assert_array_equal(model.layers[-1].kernel, whole.layers[-1].kernel)
+
+
+def test_an_epoch_in_several_parts_is_judged_once(tmp_path):
+    """However often it was interrupted: by figures, lines and the wait for a better figure."""
+    whole = make_run(tmp_path / "whole")
+    _, _, expected = fit(whole, still(), epochs=3, patience=3)
+    run = make_run(tmp_path / "parts")
+    for step in range(1, 5):
+        assert fit(run, still(), epochs=3, patience=3, minutes=1e-9, resume=True)[2] == {
+            "steps": step
+        }
+    assert not (tmp_path / "parts" / "history.jsonl").exists()
+    assert fit(run, still(), epochs=3, patience=3, resume=True)[2] == expected
+    assert expected["waited"] == 2 and lines(tmp_path / "parts") == lines(tmp_path / "whole")
+
+
+def still():
+    model = make_model()
+    model.optimizer.learning_rate = 0.0
+    return model
 
 
 def test_only_a_run_whose_rate_stays_may_get_more_epochs():

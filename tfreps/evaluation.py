@@ -50,15 +50,15 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         tokens: lists of str, those of each text.
         texts: list of `tfreps.data.LabelledText`, with the labels.
         threshold: float. From which probability on the second of two labels is the answer, for
-            `at_threshold`; None for the one that is best on these very texts, which is what to
-            do on dev data alone.
+            `at_threshold`; "best" for the one with the best F1 on these very texts, which is for
+            dev data; None for no `at_threshold`.
         **options: of `SequenceBatches`.
 
     Returns:
         dict, ready for JSON: `texts`, `accuracy`, `labels`, `macro`, `weighted` as in
         `reports.classification_report`; `confusion`, a row for each label in the data. With two
-        labels, the second being the positive one, also `auc`, `threshold`, and `at_threshold`,
-        the scores of the positive label there.
+        labels, the second being the positive one, also `auc`, and with a threshold `threshold`
+        and `at_threshold`, the scores of the positive label there.
 
     Raises:
         ValueError: for a label that the model does not have, with file and line.
@@ -74,10 +74,11 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         positive = [label == name for label in labels]
         scores = [answer.probabilities[name] for answer in answers]
         results["auc"] = reports.auc(positive, scores)
-        if threshold is None:
+        if threshold == "best":
             threshold = reports.best_threshold(positive, scores)[0]
-        results["threshold"] = threshold
-        results["at_threshold"] = reports.scores_at(positive, scores, threshold)
+        if threshold is not None:
+            results["threshold"] = threshold
+            results["at_threshold"] = reports.scores_at(positive, scores, threshold)
     return results
 
 

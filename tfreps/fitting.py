@@ -4,7 +4,14 @@ import keras
 import tensorflow as tf
 
 from tfreps import optimization
-from tfreps.callbacks import BestModel, Checkpoints, EpochLog, RateCuts, WeightAverages
+from tfreps.callbacks import (
+    BestModel,
+    Checkpoints,
+    EpochLog,
+    OutOfTime,
+    RateCuts,
+    WeightAverages,
+)
 from tfreps.program_options import Option
 
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
@@ -119,7 +126,8 @@ def fit_epochs(
         epochs: int. Passes over the data at most.
         figure: str. The metric by which a model is better, as `"f1"`, measured on `validation`.
         patience: int or None. Training ends after so many epochs without a better figure.
-        minutes: float or None. Training ends after this time.
+        minutes: float or None. Training ends after this time, within an epoch too. What it has
+            learned in that epoch is kept for resuming; in the first one it is the model as well.
         checkpoint_every: int. Steps between checkpoints; there is one after each epoch too.
         resume: bool. Whether to go on from the newest checkpoint in the folder.
         larger_is_better: bool. Of `figure`.
@@ -151,16 +159,23 @@ def fit_epochs(
     stopped = keeper.has_waited_enough()
     while epoch < epochs and not stopped:
         place.update(epoch=epoch, first_step=checkpoints.step - batch)
-        model.fit(
-            batches.dataset(epoch, batch),
-            steps_per_epoch=batches.num_batches(epoch) - batch,
-            initial_epoch=epoch,
-            epochs=epoch + 1,
-            validation_data=validation.dataset() if validation else None,
-            callbacks=[log, keeper, *more, checkpoints],
-            shuffle=False,
-            verbose=0,
-        )
+        log.first_batch = batch
+        try:
+            model.fit(
+                batches.dataset(epoch, batch),
+                steps_per_epoch=batches.num_batches(epoch) - batch,
+                initial_epoch=epoch,
+                epochs=epoch + 1,
+                validation_data=validation.dataset() if validation else None,
+                callbacks=[log, keeper, *more, checkpoints],
+                shuffle=False,
+                verbose=0,
+            )
+        except OutOfTime:
+            log.say(f"Time is over in epoch {epoch + 1} of {epochs}: --resume goes on.", final=True)
+            if epoch == 0:  # there is no better one
+                save(model)
+            break
         stopped, epoch, batch = model.stop_training, epoch + 1, 0
     return {**best, "steps": checkpoints.step}
 

@@ -14,8 +14,8 @@ from typing import BinaryIO
 def read_texts(path: str | os.PathLike, at_once: int) -> Iterator[list[str]]:
     """The lines of a file in blocks; those of standard input for `"-"`.
 
-    Lines that are typed, or come through a pipe, are not waited for: where `"-"` is a terminal,
-    each is a block of its own.
+    Lines that are typed are answered one by one: where `"-"` is a terminal, each is a block of
+    its own.
 
     Args:
         path: the file, unpacked by gzip if it is called `*.gz`; or `"-"`.

@@ -13,6 +13,7 @@ import json
 
 from tfreps.data import read_tagged
 from tfreps.program_options import parse_options
+from tfreps.run_folder import RunFolder
 from tfreps.text import tags
 from tfreps.text_model import TextModel
 from tfreps.text_streams import read_texts, written_whole
@@ -23,6 +24,8 @@ SENTENCES_AT_ONCE = 1024
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    if options.input != "conll" and (options.token_column or options.encoding):
+        raise ValueError("--token-column and --encoding are for --input conll.")
     trained = TextModel.open(options.run)
     if not trained.is_tagger:
         raise ValueError(f"{options.run} holds a classifier: ask it with tfreps classify.")
@@ -39,10 +42,12 @@ def make_parser():
     parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("run", help="run folder of train-tagger or train-hmm")
-    add("text", nargs="?", default="-", help="file, .gz too; without it, what comes on stdin")
+    add("text", nargs="?", default="-", help="file, .gz too; without it, lines from stdin")
     add("--output", help="file to write, whole or not at all (stdout)")
     kinds = ["text", "conll"]
     add("--input", choices=kinds, default="text", help="a sentence a line, or a token (text)")
+    add("--token-column", type=int, metavar="N", help="of --input conll (the run's)")
+    add("--encoding", help="of --input conll (the run's)")
     kinds = ["conll", "json"]
     add("--format", choices=kinds, default="conll", help="columns, or JSON lines (conll)")
     return parser
@@ -51,12 +56,24 @@ def make_parser():
 def blocks(options, trained):
     """The tokens of some sentences at a time."""
     if options.input == "conll":
-        sentences = [s.tokens for s in read_tagged(options.text, tag_column=None)]
+        sentences = read_columns(options)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             yield sentences[start : start + SENTENCES_AT_ONCE]
         return
     for texts in read_texts(options.text, SENTENCES_AT_ONCE):
         yield trained.tokenize(texts)
+
+
+def read_columns(options):
+    """The tokens of the sentences in a file of columns, read as the run's data were."""
+    if options.text == "-":
+        raise ValueError("--input conll reads a file: give its name behind the run.")
+    kept, reading = RunFolder.open(options.run).options, {}
+    for name in ("token_column", "encoding"):
+        given = getattr(options, name)
+        if given is not None or name in kept:
+            reading[name] = kept.get(name) if given is None else given
+    return [s.tokens for s in read_tagged(options.text, tag_column=None, **reading)]
 
 
 def as_columns(tokens, answer, scheme):

@@ -238,12 +238,12 @@ def make_model(options, features, label_set, elmo, stored, bert):
 
 def measure(trained, data):
     """Figures of the dev and the test texts; the threshold is the one that is best on dev."""
-    measured, threshold = {}, None
+    measured, threshold = {}, "best"
     for part in ("dev", "test"):
         if part in data:
             texts, tokens, stored = data[part].texts, data[part].tokens, data[part].stored
-            measured[part] = evaluate_classifier(trained, tokens, texts, threshold, **stored)
-            threshold = measured[part].get("threshold")
+            given = threshold if part == "dev" else measured.get("dev", {}).get("threshold")
+            measured[part] = evaluate_classifier(trained, tokens, texts, given, **stored)
     return measured
 
 

@@ -68,3 +68,11 @@ def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, capsys):
     fit(make_model(), 5, [checkpoints_in(tmp_path, every=2)])
     assert kept(tmp_path) == [2, 5]
     assert "warning: no checkpoint at step 4: [Errno 28] No space" in capsys.readouterr().err
+
+
+def test_a_model_that_has_diverged_is_not_saved(tmp_path):
+    model = make_model()
+    model.line.kernel.assign([[np.nan], [1.0]])
+    with pytest.raises(ValueError, match="has diverged: at step 2 .*new run with a lower --learn"):
+        fit(model, 5, [checkpoints_in(tmp_path, every=2)])
+    assert load_latest_checkpoint(tmp_path) is None

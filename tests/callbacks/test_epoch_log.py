@@ -1,12 +1,14 @@
 """Figures and progress of a tagger or classifier, on a tiny model."""
 
 import json
+import sys
 import types
 
 import pytest
 
 from tests.callbacks.line import checkpoints_in, fit, make_model
-from tfreps.callbacks import EpochLog, epoch_log
+from tfreps.callbacks import EpochLog, OutOfTime, epoch_log
+from tfreps.checkpoint import load_latest_checkpoint
 
 
 def train(folder, epochs=2, **options):
@@ -77,6 +79,33 @@ def test_pace_counts_tokens_of_the_epochs_left(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err.rstrip().endswith("2 tokens/s | 0:40 left")  # 80 tokens left
 
 
-def test_minutes(tmp_path):
-    model, log = train(tmp_path, minutes=1e-9)
-    assert model.stop_training and log.batches == 1
+def test_minutes_end_within_an_epoch_by_a_checkpoint(tmp_path):
+    with pytest.raises(OutOfTime):
+        train(tmp_path, minutes=1e-9)
+    step, _, state = load_latest_checkpoint(tmp_path / "checkpoints")
+    assert step == 1 and state["in_epoch"]
+
+
+def test_minutes_end_an_epoch_that_is_over_as_any_other(tmp_path):
+    checkpoints = checkpoints_in(tmp_path / "checkpoints")
+    log = EpochLog(tmp_path, checkpoints, 2, tokens_per_epoch=40, minutes=1e-9)
+    model = make_model()
+    fit(model, 1, [log, checkpoints], epochs=2)
+    assert model.stop_training and checkpoints.step == 1
+    assert not load_latest_checkpoint(tmp_path / "checkpoints")[2]["in_epoch"]
+
+
+def test_an_epoch_that_goes_on_where_it_was_left(tmp_path, monkeypatch, capsys):
+    """Three of its four batches, of 10 tokens and 5 seconds each, were done before."""
+    now = [0.0]
+    monkeypatch.setattr(epoch_log, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    log = EpochLog(tmp_path, types.SimpleNamespace(step=3), 2, tokens_per_epoch=40)
+    log.set_model(make_model())
+    log.set_params({"steps": 1})
+    log.first_batch = 3
+    log.on_epoch_begin(0)
+    now[0] += 5.0
+    log.on_train_batch_end(0, {"loss": 1.0})
+    assert log.rate == 2.0
+    assert "batch 4 of 4 | loss 1.0000 | 2 tokens/s | 0:20 left" in capsys.readouterr().err

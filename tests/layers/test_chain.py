@@ -226,6 +226,18 @@ def test_no_path_at_all(space, monkeypatch):
     assert chain.viterbi(zeros, mask, *scores)[1].numpy().tolist() == [-np.inf, 1.0, 0.0]
 
 
+@pytest.mark.parametrize("space", ["fast", "log"])
+def test_a_token_that_may_have_no_tag(space, monkeypatch):
+    if space == "log":
+        monkeypatch.setattr(chain_gradient, "SMALLEST", 2.0)
+    emissions = tf.constant([[[-np.inf, -np.inf], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]])
+    mask, scores = tf.ones([2, 2], "bool"), (tf.zeros([2, 2]), tf.zeros(2), tf.zeros(2))
+    total = chain.log_normalizer(emissions, mask, *scores)
+    np.testing.assert_allclose(total, [-np.inf, np.log(4)], rtol=1e-6)
+    expected = [np.zeros([2, 2]), np.full([2, 2], 0.5)]
+    np.testing.assert_allclose(chain.marginals(emissions, mask, *scores), expected, rtol=1e-6)
+
+
 def test_no_position_and_no_sentence():
     scores = tf.zeros([3, 3]), tf.zeros(3), tf.zeros(3)
     for batch, length in ((2, 0), (0, 2), (0, 0)):

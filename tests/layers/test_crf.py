@@ -224,9 +224,26 @@ def test_initial_scores_and_l2_are_of_scores():
     np.testing.assert_allclose(crf.transitions, [[-2.0, -2.0]] * 2)
     np.testing.assert_allclose(crf.end_scores, [1.0, 1.0])
     np.testing.assert_allclose(sum(crf.losses), 0.1 * (0.5 + 16.0 + 2.0), rtol=1e-6)
+    with tf.GradientTape() as tape:
+        penalty = sum(crf.losses)
+    # As the gradient of the loss: that of the scores, neither times 8 nor divided by it.
+    np.testing.assert_allclose(
+        tape.gradient(penalty, crf.transition_weights), np.full([2, 2], 2 * 0.1 * -2.0), rtol=1e-6
+    )
     copy = CRF.from_config(crf.get_config())
     copy.build((None, None, 2))
     np.testing.assert_allclose(copy.start_scores, crf.start_scores)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("weights", [None, np.ones([1]), np.ones([1, 3])])
+@pytest.mark.parametrize("tag", [-1, 2])
+def test_a_tag_that_does_not_exist_gives_nan(tag, weights, jit_compile):
+    crf = CRF(2, jit_compile=jit_compile)
+    tags, mask = np.array([[0, tag, 1]]), np.array([[True, True, True]])
+    assert np.isnan(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights))
+    mask[0, 1] = False
+    assert float(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights)) == pytest.approx(np.log(4))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -47,3 +47,11 @@ def test_one_label_alone(label):
     metric = AreaUnderCurve()
     metric.update_state([label, label], [0.3, 0.7])
     assert float(metric.result()) == 0.5
+
+
+def test_scores_that_are_no_numbers_are_left_out():
+    metric = AreaUnderCurve()
+    metric.update_state([1, 0, 1, 0], [1.0, 2.0, np.nan, np.inf])
+    assert float(metric.result()) == 0.0  # the one pair of each text of 0 with the first
+    metric.update_state([0], [-np.inf])
+    assert float(metric.result()) == pytest.approx(1 / 3)

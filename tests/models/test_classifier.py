@@ -123,3 +123,23 @@ def test_label_ids_out_of_range():
 def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):
         Classifier(embedder(), **{"labels": LABELS, **options})
+
+
+def test_training_shows_the_mean_loss_of_texts():
+    """Batches of 2 and 1 texts, weighted as `SequenceBatches` weighs them; nothing is learnt."""
+    model = Classifier(embedder(), LABELS, dropout=0.0)
+    model.compile(keras.optimizers.SGD(0.0))
+    y = np.array([0, 1, 1], "int32")
+    parts = [(IDS[:2], y[:2], 4 / 3), (IDS[2:], y[2:], 2 / 3)]
+    batches = [({"token_ids": x}, y, np.full(len(x), w, "float32")) for x, y, w in parts]
+    spec = (
+        {"token_ids": tf.TensorSpec([None, 3], "int32")},
+        *(tf.TensorSpec([None], kind) for kind in ("int32", "float32")),
+    )
+    data = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=spec)
+    data = data.apply(tf.data.experimental.assert_cardinality(2))
+    shown = model.fit(data, verbose=0).history["loss"][0]
+    expected = model.evaluate({"token_ids": IDS}, y, verbose=0, return_dict=True)["loss"]
+    assert shown == pytest.approx(expected, rel=1e-5)
+    nll = -np.log(model({"token_ids": IDS})["probabilities"].numpy()[np.arange(3), y])
+    assert expected == pytest.approx(nll.mean(), rel=1e-5)

@@ -241,3 +241,25 @@ def test_an_encoder_without_a_width():
 def test_an_empty_data_set():
     with pytest.raises(ValueError, match="the data set is empty"):
         make().predict(tagged(8).take(0))
+
+
+def test_training_shows_the_mean_loss_of_sentences():
+    """Batches of 3 and 1 sentences, weighted as by `SequenceBatches`; nothing is learnt."""
+    model = make()
+    randomise(model, 0.3)
+    model.compile(keras.optimizers.SGD(0.0))
+    ids, tags = sentences(4)
+    parts = [(ids[:3], tags[:3], 1.5), (ids[3:], tags[3:], 0.5)]
+    batches = [({"token_ids": x}, y, np.full(len(x), w, "float32")) for x, y, w in parts]
+    spec = (
+        {"token_ids": tf.TensorSpec([None, None], "int32")},
+        *(
+            tf.TensorSpec(shape, kind)
+            for shape, kind in [([None, None], "int32"), ([None], "float32")]
+        ),
+    )
+    data = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=spec)
+    data = data.apply(tf.data.experimental.assert_cardinality(2))
+    shown = model.fit(data, verbose=0).history["loss"][0]
+    expected = model.evaluate({"token_ids": ids}, tags, verbose=0, return_dict=True)["loss"]
+    assert shown == pytest.approx(expected, rel=1e-5)

@@ -50,6 +50,18 @@ def test_columns_in(run, tmp_path):
     assert ask("tag", run, tmp_path / "b.conll", "--input", "conll") == expected(rows)
 
 
+def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
+    run = known_models.tagger_run(tmp_path / "run", token_column=1, encoding="latin-1").path
+    (tmp_path / "a.conll").write_bytes("1 Ada\n2 Zürich\n".encode("latin-1"))
+    lines = ask("tag", run, tmp_path / "a.conll", "--input", "conll").splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["Ada", "Zürich", ""]
+    (tmp_path / "b.conll").write_text("Zürich\n", encoding="utf-8")
+    more = "--input", "conll", "--token-column", 0, "--encoding", "utf-8"
+    assert ask("tag", run, tmp_path / "b.conll", *more).startswith("Zürich\t")
+    assert "give its name behind the run" in refused(capsys, "tag", run, "--input", "conll")
+    assert "are for --input conll" in refused(capsys, "tag", run, "--token-column", 1)
+
+
 def test_json_lines_out(run):
     lines = [
         json.loads(line)

@@ -1,10 +1,18 @@
 """Callbacks of a training run: figures, a progress line, checkpoints, rates, averages."""
 
 from tfreps.callbacks.best_model import BestModel
-from tfreps.callbacks.checkpoints import Checkpoints
+from tfreps.callbacks.checkpoints import Checkpoints, OutOfTime
 from tfreps.callbacks.epoch_log import EpochLog
 from tfreps.callbacks.rate_cuts import RateCuts
 from tfreps.callbacks.training_log import TrainingLog
 from tfreps.callbacks.weight_averages import WeightAverages
 
-__all__ = ["BestModel", "Checkpoints", "EpochLog", "RateCuts", "TrainingLog", "WeightAverages"]
+__all__ = [
+    "BestModel",
+    "Checkpoints",
+    "EpochLog",
+    "OutOfTime",
+    "RateCuts",
+    "TrainingLog",
+    "WeightAverages",
+]

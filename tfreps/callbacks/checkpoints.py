@@ -4,7 +4,12 @@ import sys
 
 import keras
 
+from tfreps.callbacks.figure_log import check_finite
 from tfreps.checkpoint import load_latest_checkpoint, save_checkpoint
+
+
+class OutOfTime(Exception):
+    """Ends `fit` within an epoch, when a checkpoint of that moment has been saved."""
 
 
 class Checkpoints(keras.callbacks.Callback):
@@ -23,13 +28,17 @@ class Checkpoints(keras.callbacks.Callback):
 
     Attributes:
         step: int. Steps done since the very beginning of the run.
+        out_of_time: bool. Set to have the next batch save a checkpoint and raise `OutOfTime`.
+
+    Raises, from `fit`:
+        ValueError: the loss is no number any more; nothing of that is saved.
     """
 
     def __init__(self, folder, position, every=1000, extra=None):
         super().__init__()
         self.folder, self.position, self.every = folder, position, every
         self.extra = {} if extra is None else extra
-        self.step, self.metrics_to_restore = 0, None
+        self.step, self.metrics_to_restore, self.out_of_time = 0, None, False
 
     def restore(self, model):
         """Restores the newest checkpoint into a compiled model.
@@ -85,8 +94,11 @@ class Checkpoints(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
         is_last = batch + 1 == self.params["steps"]  # then the end of the epoch saves
-        if self.step % self.every == 0 and not is_last:
+        if (self.step % self.every == 0 or self.out_of_time) and not is_last:
+            check_finite({name: float(value) for name, value in (logs or {}).items()}, self.step)
             self.save(in_epoch=True)
+        if self.out_of_time:
+            raise OutOfTime
 
     def on_epoch_end(self, epoch, logs=None):
         self.save(in_epoch=False)

@@ -19,9 +19,12 @@ class EpochLog(FigureLog):
         checkpoints: `Checkpoints`, for the number of the step; put it behind this one.
         epochs: int. Where the run ends.
         tokens_per_epoch: int. Real tokens of an epoch.
-        minutes: float or None. Training stops after this time.
+        minutes: float or None. Training stops after this time: within an epoch by `OutOfTime`.
         every: int or None. Steps between points within an epoch, each of what the metrics say of
             the epoch so far.
+
+    Attributes:
+        first_batch: int. Batches of this epoch that were done before `fit` was called.
     """
 
     def __init__(self, folder, checkpoints, epochs, tokens_per_epoch, minutes=None, every=None):
@@ -30,7 +33,7 @@ class EpochLog(FigureLog):
         self.every = every
         self.begin, self.said = time.monotonic(), 0.0
         self.seconds, self.batches, self.rate = 0.0, 0, 0.0
-        self.is_new = True
+        self.is_new, self.first_batch = True, 0
 
     def on_train_begin(self, logs=None):
         if self.is_new:
@@ -45,16 +48,20 @@ class EpochLog(FigureLog):
         now = time.monotonic()
         self.seconds = max(now - self.epoch_begin, 1e-9)
         self.rate = self._tokens(self.batches) / self.seconds
-        if self.minutes and now - self.begin > 60 * self.minutes:
-            self.model.stop_training = True
         step, is_last = self.checkpoints.step + 1, batch + 1 == self.params["steps"]
+        if self.minutes and now - self.begin > 60 * self.minutes:
+            if is_last:
+                self.model.stop_training = True
+            else:
+                self.checkpoints.out_of_time = True
         if self.every and step % self.every == 0 and not is_last:
             self._write_train(step, logs)
         if now - self.said > SECONDS_BETWEEN_LINES:
             self.said = now
             self.say(
-                f"epoch {self.epoch + 1} of {self.epochs} | batch {self.batches} of "
-                f"{self.params['steps']} | {_shown(logs)} | {self._pace()}",
+                f"epoch {self.epoch + 1} of {self.epochs} | batch "
+                f"{self.first_batch + self.batches} of {self.first_batch + self.params['steps']} "
+                f"| {_shown(logs)} | {self._pace()}",
                 progress=True,
             )
 
@@ -82,10 +89,11 @@ class EpochLog(FigureLog):
         return train
 
     def _tokens(self, batches):
-        return self.tokens_per_epoch * batches / self.params["steps"]
+        return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self):
-        left = (self.epochs - self.epoch) * self.tokens_per_epoch - self._tokens(self.batches)
+        done = self._tokens(self.first_batch + self.batches)
+        left = (self.epochs - self.epoch) * self.tokens_per_epoch - done
         seconds = left / max(self.rate, 1e-9)
         if self.minutes:
             seconds = min(seconds, 60 * self.minutes - (time.monotonic() - self.begin))

@@ -74,7 +74,7 @@ def check_finite(logs, step, figures=("loss", "perplexity")):
         if name.endswith(figures) and not name.startswith("val_") and not math.isfinite(value):
             raise ValueError(
                 f"Training has diverged: at step {step} the {name.replace('_', ' ')} is {value}. "
-                "Lower --learning-rate; --resume goes on from the last checkpoint."
+                "Begin a new run with a lower --learning-rate."
             )
 
 

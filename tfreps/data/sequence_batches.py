@@ -35,6 +35,7 @@ class SequenceBatches:
       B_b rows and N sentences, the mean of the batches' losses is then that of the sentences:
       `1/M sum_b 1/B_b sum_i (B_b M/N) loss_i = 1/N sum_i loss_i`. Unshuffled batches, which
       are for evaluation, have the weight 1: there Keras itself weighs batches by their rows.
+      (In training it does so too, and shows too high a `loss`; `SentenceLoss` does not.)
       `sentence_weights` are multiplied in.
 
     Args:

@@ -31,10 +31,10 @@ def log_normalizer(emissions, mask, transitions, start, end):
         )
 
         def in_log_space(d_value):
-            flow = chain.before_the_first() * tf.where(is_possible(value), d_value, 0.0)[:, None]
-            return expected_counts(chain, *suffixes, flow)
+            return expected_counts(chain, *suffixes, chain.before_the_first() * d_value[:, None])
 
         def gradient(d_value):
+            d_value = tf.where(is_possible(value) | (value != value), d_value, 0.0)
             d_scores, d_steps, d_ends = tf.cond(
                 fast["exact"],
                 lambda: _fast_gradient(chain, fast, d_value),

@@ -124,7 +124,7 @@ class CRF(keras.layers.Layer):
             name=name,
             shape=(self.num_tags,) * rank,
             initializer=lambda shape, dtype: initializer(shape, dtype) / rate,
-            regularizer=keras.regularizers.L2(self.l2 * rate**2) if self.l2 else None,
+            regularizer=ScorePenalty(self.l2, rate) if self.l2 else None,
             autocast=False,
         )
 
@@ -303,6 +303,19 @@ class CRF(keras.layers.Layer):
         if self._compiles(asked, is_loss):
             return crf_loss.compiled(function, self.num_tags)
         return function
+
+
+class ScorePenalty(keras.regularizers.Regularizer):
+    """`l2 * sum of squared scores`, whose gradient arrives as the loss's does; see `_times`."""
+
+    def __init__(self, l2, rate):
+        self.l2, self.rate = l2, rate
+
+    def __call__(self, weights):
+        return self.l2 * tf.reduce_sum(tf.square(_times(weights, self.rate)))
+
+    def get_config(self):
+        return {"l2": self.l2, "rate": self.rate}
 
 
 def _times(weights, rate):

@@ -29,10 +29,17 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
 
 
 def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
-    """Log probability of each tag given those before it, `[B, T]`, at least -ILLEGAL_COST."""
+    """Log probability of each tag given those before it, `[B, T]`, at least -ILLEGAL_COST.
+
+    NaN at all tokens of a sentence with a tag outside of 0 to K - 1.
+    """
     del gold_scores
+    largest = emissions.shape[-1] - 1
+    valid = tf.reduce_all(~mask | ((tags >= 0) & (tags <= largest)), -1, keepdims=True)  # [B, 1]
+    tags = tf.clip_by_value(tags, 0, largest)
     value = chain.token_log_probabilities(emissions, tags, mask, *scores)
-    return tf.where(value < -ILLEGAL_COST, -ILLEGAL_COST, value)
+    value = tf.where(value < -ILLEGAL_COST, -ILLEGAL_COST, value)
+    return tf.where(valid, value, float("nan"))
 
 
 def partial_log_likelihood(emissions, allowed_tags, mask, scores):

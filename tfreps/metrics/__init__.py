@@ -1,9 +1,17 @@
-"""Metrics that Keras lacks: perplexity, spans, AUC, and scores of tags under a mask."""
+"""Metrics that Keras lacks: of language models, spans, labels, tags under a mask, their loss."""
 
 from tfreps.metrics.area_under_curve import AreaUnderCurve
 from tfreps.metrics.perplexity import Perplexity
+from tfreps.metrics.sentence_loss import SentenceLoss
 from tfreps.metrics.span_f1 import SpanF1
 from tfreps.metrics.token_accuracy import TokenAccuracy
 from tfreps.metrics.weighted_token_f1 import WeightedTokenF1
 
-__all__ = ["AreaUnderCurve", "Perplexity", "SpanF1", "TokenAccuracy", "WeightedTokenF1"]
+__all__ = [
+    "AreaUnderCurve",
+    "Perplexity",
+    "SentenceLoss",
+    "SpanF1",
+    "TokenAccuracy",
+    "WeightedTokenF1",
+]

@@ -18,7 +18,8 @@ class AreaUnderCurve(keras.metrics.Metric):
 
     Update arguments:
         y_true: integer, shape `[B]`. 0 or 1.
-        y_pred: float, shape `[B]`. Scores without bounds, as the difference of two logits.
+        y_pred: float, shape `[B]`. Scores without bounds, as the difference of two logits; NaN
+            is left out.
         sample_weight: float, shape `[B]`; None for 1. Texts of weight 0 are left out, all others
             count alike.
 
@@ -40,11 +41,13 @@ class AreaUnderCurve(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         labels = tf.cast(tf.reshape(y_true, [-1]), "int32")
-        scores = tf.clip_by_value(tf.cast(tf.reshape(y_pred, [-1]), "float32"), -_LARGEST, _LARGEST)
+        scores = tf.cast(tf.reshape(y_pred, [-1]), "float32")
+        is_number = scores == scores
+        scores = tf.clip_by_value(tf.where(is_number, scores, 0.0), -_LARGEST, _LARGEST)
         bins = tf.cast((scores / _LARGEST + 1.0) / 2.0 * (_BINS - 1) + 0.5, "int32")
-        seen = tf.ones_like(labels, "int64")
+        seen = tf.cast(is_number, "int64")
         if sample_weight is not None:
-            seen = tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
+            seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
         places = tf.stack([labels, bins], axis=1)  # [B, 2]
         self.counts.assign_add(tf.scatter_nd(places, seen, tf.constant([2, _BINS])))
 

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.pooling import METHODS, Pooling
 from tfreps.layers.products import product
-from tfreps.metrics import AreaUnderCurve
+from tfreps.metrics import AreaUnderCurve, SentenceLoss
 
 POOLINGS = *METHODS, "pooled"
 PARTS = "encoder", "window"
@@ -103,6 +103,7 @@ class Classifier(keras.Model):
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.built = True
         # Metrics.
+        self.sentence_loss = SentenceLoss()
         self.accuracy = keras.metrics.Mean(name="accuracy")
         self.auc = AreaUnderCurve(name="auc") if len(self.labels) == 2 else None
 
@@ -140,7 +141,9 @@ class Classifier(keras.Model):
             nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
         if self.class_weights is not None:
             nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
-        return tf.reduce_mean(nll) + sum(tf.cast(term, "float32") for term in self.losses)
+        loss, penalty = tf.reduce_mean(nll), sum(tf.cast(term, "float32") for term in self.losses)
+        self.sentence_loss.update_state(loss, tf.size(y), sample_weight, penalty)
+        return loss + penalty
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         right = tf.equal(_likeliest(y_pred), tf.cast(tf.reshape(y, [-1]), "int32"))
@@ -150,7 +153,9 @@ class Classifier(keras.Model):
         if self.auc is not None:
             scores = y_pred["logits"][:, 1] - y_pred["logits"][:, 0]
             self.auc.update_state(y, scores, sample_weight=sample_weight)
-        return super().compute_metrics(x, y, y_pred, sample_weight)
+        results = super().compute_metrics(x, y, y_pred, sample_weight)
+        results["loss"] = results.pop(self.sentence_loss.name)
+        return results
 
     def predict_step(self, data):
         outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])

@@ -88,11 +88,6 @@ class HMMCounts:
             np.bincount(tags[stops[lengths > 0] - 1], minlength=num_tags),
         )
 
-    @property
-    def hapaxes(self):
-        """Tags of the tokens that were seen once, float64 `[K]`."""
-        return self.emissions[self.emissions.sum(1) == 1].sum(0)
-
     def with_unknown(self, unknown_id):
         """A copy in which tokens seen once count as unknown too."""
         emissions = self.emissions.copy()

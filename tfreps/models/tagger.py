@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tfreps.layers.crf import CRF
 from tfreps.layers.products import product
-from tfreps.metrics import SpanF1, TokenAccuracy
+from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps.text.tags import allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
@@ -115,6 +115,7 @@ class Tagger(keras.Model):
         self.crf.build((None, None, len(self.tags)))
         self.built = True
         # Metrics.
+        self.sentence_loss = SentenceLoss()
         self.test_metrics = [TokenAccuracy(name="accuracy")]
         if scheme is not None:
             self.test_metrics.append(SpanF1(self.tags, scheme, name="span_f1"))
@@ -181,12 +182,15 @@ class Tagger(keras.Model):
             loss = self.crf.loss(emissions, y, mask, sample_weight)
         else:
             loss = _cross_entropy(emissions, y, mask, sample_weight)
-        return loss + sum(tf.cast(term, "float32") for term in self.losses)
+        penalty = sum(tf.cast(term, "float32") for term in self.losses)
+        self.sentence_loss.update_state(loss, tf.shape(y)[0], sample_weight, penalty)
+        return loss + penalty
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         results = super().compute_metrics(x, y, y_pred, sample_weight)
         for metric in self.test_metrics:  # `test_step` adds them: training does not decode
             results.pop(metric.name)
+        results["loss"] = results.pop(self.sentence_loss.name)
         return results
 
     def test_step(self, data):
