@@ -91,8 +91,9 @@ function wordsNearby(model, text, { tokens, sequence_len: length }, typed) {
   const found = element("div", { role: "status" },
     element("p", { className: "faint" }, "Choose a word."));
   const buttons = words.map((word, place) => {
-    const button = element("button", { type: "button" }, word);
+    const button = element("button", { type: "button", ariaPressed: false }, word);
     button.addEventListener("click", async () => {
+      for (const other of buttons) other.firstChild.ariaPressed = other.firstChild === button;
       try {
         const near = await neighbours(model, typed, typed.indexOf(text), place);
         found.replaceChildren(near.length ? nearTable(near)

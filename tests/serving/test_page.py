@@ -187,6 +187,7 @@ def test_surprise_and_neighbours(server, open_page):
     assert similarities == sorted(similarities, reverse=True)
     sources = {row[2] for row in rows}
     assert sources & {"text 1", "text 2"} and sources & {"sentence 1", "sentence 2"}
+    assert page.locator("button[aria-pressed=true]").all_inner_texts() == ["dog"]
     screenshot(page, "neighbours")
 
 
