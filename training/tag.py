@@ -24,7 +24,7 @@ SENTENCES_AT_ONCE = 1024
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    if options.input != "conll" and (options.token_column or options.encoding):
+    if options.input != "conll" and (options.token_column, options.encoding) != (None, None):
         raise ValueError("--token-column and --encoding are for --input conll.")
     trained = TextModel.open(options.run)
     if not trained.is_tagger:

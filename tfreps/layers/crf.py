@@ -124,9 +124,14 @@ class CRF(keras.layers.Layer):
             name=name,
             shape=(self.num_tags,) * rank,
             initializer=lambda shape, dtype: initializer(shape, dtype) / rate,
-            regularizer=ScorePenalty(self.l2, rate) if self.l2 else None,
+            regularizer=self._penalty if self.l2 else None,
             autocast=False,
         )
+
+    def _penalty(self, weights):
+        """`l2 * sum of squared scores`, whose gradient arrives as that of the loss does."""
+        scores = _times(weights, self.transition_learning_rate)
+        return self.l2 * tf.reduce_sum(tf.square(scores))
 
     @property
     def start_scores(self):
@@ -303,19 +308,6 @@ class CRF(keras.layers.Layer):
         if self._compiles(asked, is_loss):
             return crf_loss.compiled(function, self.num_tags)
         return function
-
-
-class ScorePenalty(keras.regularizers.Regularizer):
-    """`l2 * sum of squared scores`, whose gradient arrives as the loss's does; see `_times`."""
-
-    def __init__(self, l2, rate):
-        self.l2, self.rate = l2, rate
-
-    def __call__(self, weights):
-        return self.l2 * tf.reduce_sum(tf.square(_times(weights, self.rate)))
-
-    def get_config(self):
-        return {"l2": self.l2, "rate": self.rate}
 
 
 def _times(weights, rate):

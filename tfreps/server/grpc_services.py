@@ -27,11 +27,16 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
     def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
         """The answer of a signature to one request, of all outputs or those in `output_filter`."""
-        return answer(self._core, "Predict", self._predict, request, context)
+
+        def work(request):  # in the time that the server and the client allow
+            seconds = context.time_remaining()
+            return self._core.dispatcher.answer(self._predict, request, seconds=seconds)
+
+        return answer(self._core, "Predict", work, request, context)
 
     def GetModelMetadata(self, request, context):  # noqa: N802
-        """The signatures of a version."""
-        return look(self._core, "GetModelMetadata", self._metadata, request, context)
+        """The signatures of a version; at once, however many requests are in work."""
+        return answer(self._core, "GetModelMetadata", self._metadata, request, context)
 
     def _predict(self, request):
         core, spec = self._core, request.model_spec
@@ -73,24 +78,15 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
         self._core = core
 
     def GetModelStatus(self, request, context):  # noqa: N802
-        """The state of the versions of a model."""
-        return look(self._core, "GetModelStatus", self._status, request, context)
+        """The state of the versions of a model; at once, since probes ask for it."""
+        return answer(self._core, "GetModelStatus", self._status, request, context)
 
     def _status(self, request):
         return self._core.status_message(*asked_for(request))
 
 
 def answer(core, api, work, request, context):
-    """What `work` makes of the request, in the time that the server and the client allow."""
-    try:
-        with core.recorded(request.model_spec.name, api, "GRPC"):
-            return core.dispatcher.answer(work, request, seconds=context.time_remaining())
-    except ServingError as error:
-        context.abort(CODES[error.code], error.message)
-
-
-def look(core, api, work, request, context):
-    """What `work` tells at once: probes ask for it, however many requests are in work."""
+    """What `work` makes of the request; what it raises becomes the status of the call."""
     try:
         with core.recorded(request.model_spec.name, api, "GRPC"):
             return work(request)

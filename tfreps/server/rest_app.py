@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import gzip
+import io
 import json
 import re
 import threading
@@ -141,21 +143,19 @@ class RestApp:
 
     def _unpack(self, body, place):
         """What gzip made the body of, counted while it grows."""
-        unpacker, parts, size = zlib.decompressobj(wbits=31), [], 0
-        while not unpacker.eof:
-            try:
-                part = unpacker.decompress(body, PART)
-            except zlib.error:
-                raise ServingError("INVALID_ARGUMENT", "The body is no gzip data.") from None
-            body, size = unpacker.unconsumed_tail, size + len(part)
-            if size > self._most:
-                raise self._too_large()
-            if not part and not body and not unpacker.eof:
-                raise ServingError("INVALID_ARGUMENT", "The body is gzip data without its end.")
-            self._count(len(part), place)
-            parts.append(part)
-            if unpacker.eof and unpacker.unused_data:  # files that were put one behind the other
-                body, unpacker = unpacker.unused_data, zlib.decompressobj(wbits=31)
+        parts, size, file = [], 0, gzip.GzipFile(fileobj=io.BytesIO(body))
+        try:
+            while part := file.read(PART):
+                size += len(part)
+                if size > self._most:
+                    raise self._too_large()
+                self._count(len(part), place)
+                parts.append(part)
+        except EOFError:
+            message = "The body is gzip data without its end."
+            raise ServingError("INVALID_ARGUMENT", message) from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise ServingError("INVALID_ARGUMENT", "The body is no gzip data.") from None
         return b"".join(parts)
 
     def _count(self, size, place):

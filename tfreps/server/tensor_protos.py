@@ -56,11 +56,11 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
             raise TypeError
     except (TypeError, KeyError):
         raise invalid(f"its dtype {proto.dtype} is none that a request can have") from None
-    if not proto.tensor_content and 0 < len(values_of(proto, dtype)) <= size:
-        if dtype == tf.string:
-            return strings(proto.string_val, shape, size)
+    if dtype != tf.string:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             return tf.make_ndarray(proto)
+    elif 0 < len(proto.string_val) <= size and not proto.tensor_content:
+        return strings(proto.string_val, shape, size)
     return parsed(proto, dtype)
 
 
@@ -82,18 +82,6 @@ SUPPORTED = {
     "complex64",
     "complex128",
 }
-
-
-def values_of(proto, dtype):
-    """The repeated field that holds values of this dtype."""
-    if dtype in (tf.float16, tf.bfloat16):
-        return proto.half_val
-    if dtype in (tf.complex64, tf.complex128):
-        pairs = proto.scomplex_val if dtype == tf.complex64 else proto.dcomplex_val
-        return range(len(pairs) // 2)
-    if dtype.name in PACKED:
-        return proto.float_val if dtype == tf.float32 else proto.double_val
-    return getattr(proto, FIELDS[dtype.name])
 
 
 def strings(values, shape, size):
