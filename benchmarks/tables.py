@@ -68,7 +68,7 @@ TABLES = {
         "BiLSTM": (NER + "--encoder bilstm --softmax", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
         "BiLSTM+CRF, window features": (
-            NER + "--encoder bilstm --window-features --decay 0.93 --patience 8 --epochs 40 "
+            NER + "--encoder bilstm --window-features --min-count 2 --decay 0.93 --epochs 20 "
             "--average 0.99",
             3,
         ),
