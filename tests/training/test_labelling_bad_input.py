@@ -59,14 +59,8 @@ def test_tagged_text(files, tmp_path, capsys, part, case):
 
 @pytest.mark.parametrize("part", ["--dev", "--test"])
 def test_a_new_tag(files, tmp_path, capsys, part):
-    flags = [
-        "--train",
-        files("a", GOOD),
-        part,
-        files("b", GOOD + "\nMax B-ORG\n"),
-        "--scheme",
-        "bio",
-    ]
+    held_out = files("b", GOOD + "\nMax B-ORG\n")
+    flags = ["--train", files("a", GOOD), part, held_out, "--scheme", "bio"]
     err = refuse(capsys, tmp_path, "train-tagger", *flags)
     assert f"{tmp_path / 'b'}, line 6, token 1: the tag 'B-ORG' is none of the 3" in err
 
@@ -256,14 +250,8 @@ VECTORS = {
 @pytest.mark.parametrize("case", VECTORS)
 def test_word_vectors(files, tmp_path, capsys, case):
     text, message = VECTORS[case]
-    flags = [
-        "--train",
-        files("a", GOOD),
-        "--scheme",
-        "bio",
-        "--vectors",
-        files("vectors.txt", text),
-    ]
+    flags = ["--train", files("a", GOOD), "--scheme", "bio"]
+    flags += ["--vectors", files("vectors.txt", text)]
     assert message in refuse(capsys, tmp_path, "train-tagger", *flags)
 
 
