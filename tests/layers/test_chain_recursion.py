@@ -1,10 +1,12 @@
 """The recursion itself: its ways of adding, its order, what it does where the mask is False."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.layers.chain_paths_oracle import MASKS, Problem
 from tfreps.layers.chain_recursion import (
+    BLOCK,
     FORBIDDEN,
     Chain,
     is_possible,
@@ -15,16 +17,24 @@ from tfreps.layers.chain_recursion import (
 )
 
 
-def test_recur_goes_both_ways():
+@pytest.mark.parametrize("length", [BLOCK, 3 * BLOCK])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_recur_is_a_loop_over_all_positions(length, reverse):
     def step(state, x):
-        return (10 * state[0] + x,), (state[0],)
+        after = (3 * state[0] + x) % 1000
+        return (after,), (state[0], after)
 
-    x = tf.constant([[1], [2], [3]])
-    outputs = [tf.TensorSpec([None], "int32")]
-    (last,), (seen,) = recur(step, (tf.constant([0]),), [x], outputs)
-    assert last.numpy().tolist() == [123] and seen.numpy().tolist() == [[0], [1], [12]]
-    (last,), (seen,) = recur(step, (tf.constant([0]),), [x], outputs, reverse=True)
-    assert last.numpy().tolist() == [321] and seen.numpy().tolist() == [[32], [3], [0]]
+    numbers = np.arange(1, length + 1)
+    state, before, after = 7, {}, {}
+    for t in range(length)[::-1] if reverse else range(length):
+        before[t], state = state, (3 * state + numbers[t]) % 1000
+        after[t] = state
+    spec = tf.TensorSpec([None], "int32")
+    inputs = [tf.constant(numbers[:, None], "int32")]
+    (last,), seen = recur(step, (tf.constant([7]),), inputs, [spec, spec], reverse)
+    assert last.numpy().tolist() == [state]
+    for values, expected in zip(seen, (before, after), strict=True):
+        assert values.numpy().tolist() == [[expected[t]] for t in range(length)]
 
 
 def test_one_recursion_gives_sums_and_maxima():
@@ -35,7 +45,8 @@ def test_one_recursion_gives_sums_and_maxima():
         (tf.reduce_max, lambda row: problem.best(row)[0][1]),
     ):
         suffixes, scales, total = suffix_scores(chain, plus)
-        assert suffixes.shape == (5, len(MASKS), 4) and scales.shape == (4, len(MASKS), 1)
+        shapes = (BLOCK + 1, len(MASKS), 4), (BLOCK, len(MASKS), 1)
+        assert (suffixes.shape, scales.shape) == shapes
         rows = [expected(row) for row in range(len(MASKS))]
         np.testing.assert_allclose(total, rows, rtol=1e-6, atol=1e-6)
 
@@ -48,10 +59,11 @@ def test_suffixes_stay_small_however_long_the_sentence():
     assert tf.reduce_max(tf.abs(suffixes[:, :, :-1])) < 100.0 < 3e4 < total[0]
 
 
-def test_a_chain_has_one_state_more_and_one_position_at_least():
+def test_a_chain_has_one_state_more_and_whole_blocks():
     problem = Problem.random([[1, 0]])
     chain = Chain.of(*(tf.constant(x) for x in problem))
-    assert chain.scores.shape == (2, 1, 4) and chain.num_states == 4
+    assert chain.scores.shape == (BLOCK, 1, 4) and chain.num_states == 4
+    np.testing.assert_array_equal(chain.mask[:, 0, 0], [True] + (BLOCK - 1) * [False])
     lowest = np.float32(FORBIDDEN)
     np.testing.assert_array_equal(chain.scores[0, 0], [*problem.emissions[0, 0], lowest])
     np.testing.assert_array_equal(chain.scores[1, 0], [0.0, 0.0, 0.0, lowest])  # NaN before
@@ -60,7 +72,14 @@ def test_a_chain_has_one_state_more_and_one_position_at_least():
     np.testing.assert_array_equal(chain.steps[:, 3], lowest)
     np.testing.assert_array_equal(chain.before_the_first(), [[0.0, 0.0, 0.0, 1.0]])
     empty = Chain.of(tf.zeros([1, 0, 3]), tf.zeros([1, 0], "bool"), *map(tf.constant, problem[2:]))
-    assert empty.scores.shape == (1, 1, 4) and not empty.mask.numpy().any()
+    assert empty.scores.shape == (BLOCK, 1, 4) and not empty.mask.numpy().any()
+    for length, positions in (1, BLOCK), (BLOCK, BLOCK), (BLOCK + 1, 2 * BLOCK):
+        inputs = tf.zeros([2, length, 3]), tf.ones([2, length], "bool")
+        chain = Chain.of(*inputs, *map(tf.constant, problem[2:]))
+        assert chain.scores.shape == (positions, 2, 4) and chain.mask.shape == (positions, 2, 1)
+        assert tf.reduce_sum(tf.cast(chain.mask, "int32")) == 2 * length
+    unread = Chain.of(*map(tf.constant, problem), readable=tf.zeros([1, 2], "bool"))
+    assert not unread.scores[0, 0, :3].numpy().any() and unread.mask[0, 0, 0]
 
 
 def test_log_sum_exp_of_impossible_scores_is_impossible():

@@ -135,8 +135,7 @@ def viterbi(emissions, mask, transitions, start, end):
     (array([[1, 0]], dtype=int32), array([2.], dtype=float32))
     """
     emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
-    finite, emissions = _without_nan(emissions, mask)
-    chain = Chain.of(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
+    finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, best = chain_paths.best_path(chain)
     tags = tf.where(mask, tf.transpose(tags)[:, : tf.shape(mask)[1]], 0)
     score = _score_along(tags, best, emissions, mask, scores)
@@ -163,8 +162,7 @@ def k_best(emissions, mask, transitions, start, end, k):
     if k < 1:
         raise ValueError(f"`k`, the number of paths, must be at least 1, got {k}.")
     emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
-    finite, emissions = _without_nan(emissions, mask)
-    chain = Chain.of(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
+    finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, scores = chain_paths.k_best_paths(chain, k)
     possible = is_possible(scores)  # [B, k]
     tags = tf.transpose(tags, [1, 2, 0])[..., : tf.shape(mask)[1]]  # [B, k, T]
@@ -195,7 +193,8 @@ def _checked(emissions, mask, transitions, start, end):
     return emissions, mask, *(tf.cast(x, "float32") for x in (transitions, start, end))
 
 
-def _without_nan(emissions, mask):
-    """Which sentences have no NaN and no +inf at a real token; the others' emissions become 0."""
-    fine = tf.reduce_all(~mask[..., None] | (emissions < float("inf")), [1, 2])  # [B]
-    return fine, tf.where(fine[:, None, None], emissions, 0.0)
+def _to_decode(emissions, mask, *scores):
+    """Which sentences have no NaN and no +inf at a real token; and chains, of 0 for the others."""
+    fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
+    fine = tf.reduce_all(~mask | fine, -1)  # [B]
+    return fine, Chain.of(emissions, mask, *scores, readable=mask & fine[:, None])

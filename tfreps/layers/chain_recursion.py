@@ -7,6 +7,8 @@ import tensorflow as tf
 # What stands for "impossible". Finite, so that differences of it are no NaN; scores below half
 # of it count as impossible. It swallows scores of ordinary size when it is added to them.
 FORBIDDEN = -1e30
+# Positions that one turn of a loop takes: with more of them graphs grow and gain little.
+BLOCK = 8
 
 
 class Chain(NamedTuple):
@@ -14,7 +16,7 @@ class Chain(NamedTuple):
 
     The last of the `S = K + 1` states is the one before the first tag, so that start scores are
     a row of transitions. A chain stays in its state where the mask is False: left padding,
-    holes, right padding and empty sentences are no special cases.
+    holes, right padding and empty sentences are no special cases. `T` is a multiple of BLOCK.
 
     Args:
         scores: float32, shape `[T, B, S]`; FORBIDDEN for the state before the first tag.
@@ -29,10 +31,15 @@ class Chain(NamedTuple):
     ends: Any
 
     @classmethod
-    def of(cls, emissions, mask, transitions, start, end):
-        """From `[B, T, K]`, `[B, T]`, `[K, K]`, `[K]` and `[K]`; at least one position."""
-        emissions = tf.where(mask[..., None], emissions, 0.0)
-        missing = tf.maximum(1 - tf.shape(emissions)[1], 0)
+    def of(cls, emissions, mask, transitions, start, end, readable=None):
+        """From `[B, T, K]`, `[B, T]`, `[K, K]`, `[K]` and `[K]`; one block or more.
+
+        Emissions outside of `readable`, bool `[B, T]`, by default the mask, count as 0.
+        """
+        readable = mask if readable is None else readable
+        emissions = tf.where(readable[..., None], emissions, 0.0)
+        length = tf.shape(emissions)[1]
+        missing = tf.maximum(-length % BLOCK, BLOCK - length)  # 0 to BLOCK
         scores = tf.pad(
             tf.transpose(emissions, [1, 0, 2]),
             [[0, missing], [0, 0], [0, 1]],
@@ -57,33 +64,43 @@ class Chain(NamedTuple):
 def recur(step, state, inputs, outputs, reverse=False):
     """Runs `state, outputs = step(state, *values of inputs at t)` over all positions `t`.
 
+    A plain graph spends more time on the loop than on a step, so that each turn of the loop takes
+    BLOCK positions, of whose multiples chains are.
+
     Args:
         step: function; `state` and `outputs` are tuples of tensors.
         state: tuple of tensors, the first state.
-        inputs: list of tensors with positions first.
+        inputs: list of tensors with positions first, a multiple of BLOCK.
         outputs: list of `tf.TensorSpec`, what `step` puts out.
         reverse: bool. Whether to begin at the last position.
 
     Returns:
         The last state, and the outputs with positions first, as they were given.
     """
-    num_steps = tf.shape(inputs[0])[0]
+    inputs = [_in_blocks(array) for array in inputs]  # [T / BLOCK, BLOCK, ...]
+    num_blocks = tf.shape(inputs[0])[0]
     arrays = tuple(
-        tf.TensorArray(spec.dtype, num_steps, element_shape=spec.shape) for spec in outputs
+        tf.TensorArray(spec.dtype, num_blocks, element_shape=[BLOCK, *spec.shape])
+        for spec in outputs
     )
+    order = range(BLOCK)[::-1] if reverse else range(BLOCK)
 
-    def body(t, state, arrays):
-        state, values = step(state, *(tf.gather(array, t) for array in inputs))
-        arrays = tuple(a.write(t, value) for a, value in zip(arrays, values, strict=True))
-        return t - 1 if reverse else t + 1, state, arrays
+    def body(block, state, arrays):
+        values = [tf.unstack(tf.gather(array, block)) for array in inputs]
+        rows = [None] * BLOCK
+        for t in order:
+            state, rows[t] = step(state, *(value[t] for value in values))
+        rows = zip(*rows, strict=True)
+        arrays = tuple(a.write(block, tf.stack(r)) for a, r in zip(arrays, rows, strict=True))
+        return block - 1 if reverse else block + 1, state, arrays
 
     _, state, arrays = tf.while_loop(
-        lambda t, *_: t >= 0 if reverse else t < num_steps,
+        lambda block, *_: block >= 0 if reverse else block < num_blocks,
         body,
-        (num_steps - 1 if reverse else 0, state, arrays),
-        maximum_iterations=num_steps,
+        (num_blocks - 1 if reverse else 0, state, arrays),
+        maximum_iterations=num_blocks,
     )
-    return state, tuple(array.stack() for array in arrays)
+    return state, tuple(array.concat() for array in arrays)
 
 
 def suffix_scores(chain, plus):
@@ -163,4 +180,10 @@ def is_possible(score):
 
 def _bounded(x):
     """Not below FORBIDDEN; NaN stays NaN."""
-    return tf.where(x < FORBIDDEN, FORBIDDEN, x)
+    return tf.maximum(x, FORBIDDEN)
+
+
+def _in_blocks(x):
+    """`[T, ...]` as `[T / BLOCK, BLOCK, ...]`."""
+    length, *others = tf.unstack(tf.shape(x))
+    return tf.reshape(x, [length // BLOCK, BLOCK, *others])
