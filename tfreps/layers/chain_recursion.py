@@ -8,7 +8,7 @@ import tensorflow as tf
 # of it count as impossible. It swallows scores of ordinary size when it is added to them.
 FORBIDDEN = -1e30
 # Positions that one turn of a loop takes: with more of them graphs grow and gain little.
-BLOCK = 8
+BLOCK = 4
 
 
 class Chain(NamedTuple):
@@ -99,6 +99,7 @@ def recur(step, state, inputs, outputs, reverse=False):
         body,
         (num_blocks - 1 if reverse else 0, state, arrays),
         maximum_iterations=num_blocks,
+        parallel_iterations=1,  # there is nothing to run ahead
     )
     return state, tuple(array.concat() for array in arrays)
 
