@@ -1,15 +1,17 @@
-"""Prepares what benchmarks.tables pre-trains on: texts, static vectors, a biLM and its vectors.
+"""Prepares what benchmarks.tables pre-trains on: texts, word vectors, a biLM, its vectors, BERTs.
 
     python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \
         --peer-python peers/bin/python
     python -m benchmarks.pretraining hotel_reviews ... the same, from the texts of the training set
+    python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
-From the unlabelled reviews of fdu_mtl: words and punctuation apart, in lower case; word2vec by
-gensim (benchmarks/peers.txt); `tfreps pretrain-elmo`; and `tfreps embed` of the labelled reviews,
-cut at 256 tokens. From the training texts of hotel_reviews: characters, word2vec of them, and
-`tfreps pretrain-bert` by the recipe of the articles, without second sentences. Everything is
-written to RUNS/TABLE-inputs; what is there already is left as it is, and a model that was killed
-goes on.
+Word vectors are word2vec's, by gensim (benchmarks/peers.txt). From the unlabelled reviews of
+fdu_mtl, words and punctuation apart, in lower case, also a biLM by `tfreps pretrain-elmo`, and
+`tfreps embed` of the labelled reviews, cut at 256 tokens. From them, and from the training texts of
+hotel_reviews and resume_ner, a BERT by `tfreps pretrain-bert`, without second sentences. It reads
+short texts first: on long ones it predicts by frequency alone for a long time, before it finds out
+which places are neighbours. Everything is written to RUNS/TABLE-inputs; what is there already is
+left as it is, and a model that was killed goes on.
 """
 
 import argparse
@@ -20,72 +22,81 @@ import subprocess
 import sys
 
 from benchmarks.domains import DOMAINS, encoding_of, train_files
-from tfreps.data import read_labelled
+from benchmarks.trainings import train_once
+from tfreps.data import read_labelled, read_tagged
 from tfreps.text.tokenizers import tokenize_texts
 
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4
+# Table: its BERT, and of each of its trainings: tokens of a text, tokens of a batch, passes.
+BERTS = {
+    "fdu_mtl": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)]),
+    "hotel_reviews": ("--config bert_articles", [(32, 1024, 6), (300, 4096, 2)]),
+    "resume_ner": ("--preset bert_mini", [(32, 1024, 30), (128, 2048, 10)]),
+}
 
 
 def main(argv=None):
     options = make_parser().parse_args(argv)
     folder = pathlib.Path(options.runs, f"{options.table}-inputs")
     folder.mkdir(parents=True, exist_ok=True)
-    if options.table == "hotel_reviews":
-        hotel_text(options.data, folder)
-        word_vectors(folder, options.peer_python)
-        bert(folder)
-        return 0
-    review_texts(options.data, folder)
-    word_vectors(folder, options.peer_python, "--dim", "200", "--epochs", "15")
-    language_model(folder, options.epochs)
-    for domain in DOMAINS:
-        for part in PARTS:
-            path = pathlib.Path(options.data, "fdu_mtl", f"{domain}.task.{part}")
-            contextual_vectors(folder, path, f"{domain}.{part}", encoding_of(domain))
-    for part, path in all_domains(options.data, folder).items():
-        contextual_vectors(folder, path, f"all.{part}", "utf-8")
+    for name, prepare in STEPS[options.table].items():
+        if options.only in (name, None) or name == "texts":
+            prepare(options, folder)
     return 0
 
 
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pretraining", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"])
+    parser.add_argument("table", choices=STEPS)
     parser.add_argument("--data", required=True, help="folder with the data sets")
     parser.add_argument("--runs", required=True, help="folder for the run folders")
-    parser.add_argument("--peer-python", required=True, help="Python that has benchmarks/peers.txt")
+    parser.add_argument("--only", choices=["vectors", "elmo", "bert"], help="one of them (all)")
+    parser.add_argument("--peer-python", help="for vectors: Python that has benchmarks/peers.txt")
     parser.add_argument(
         "--epochs", type=float, default=EPOCHS, help=f"of the language model ({EPOCHS})"
     )
     return parser
 
 
-def review_texts(data, folder):
-    """train.txt and validation.txt, the hundredth part: all unlabelled reviews, mixed."""
+def review_texts(options, folder):
+    """train.txt and validation.txt, the hundredth part: all unlabelled reviews, mixed; bert.txt."""
     if (folder / "train.txt").exists():
         return
     reviews = []
-    for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
+    for path in sorted(pathlib.Path(options.data, "fdu_mtl").glob("*.task.unlabel")):
         encoding = encoding_of(path.name.split(".")[0])
         lines = path.read_bytes().decode(encoding).lower().split("\n")
         reviews += [" ".join(tokens) for tokens in tokenize_texts(lines, "words") if tokens]
     random.Random(0).shuffle(reviews)
     cut = len(reviews) // 100
     write_lines(folder / "validation.txt", reviews[:cut])
+    write_lines(folder / "bert.txt", documents(reviews[cut:]))
     write_lines(folder / "train.txt", reviews[cut:])
 
 
-def hotel_text(data, folder):
+def hotel_texts(options, folder):
     """train.txt: the characters of the training texts; bert.txt: each of them a document."""
-    examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "json")
-    texts = [" ".join(example.text.split()) for example in examples]
-    if not (folder / "train.txt").exists():
-        tokens = tokenize_texts([example.text for example in examples], "characters")
-        write_lines(folder / "train.txt", [" ".join(own) for own in tokens])
-    if not (folder / "bert.txt").exists():
-        write_lines(folder / "bert.txt", [line for text in texts for line in (text, "")])
+    if (folder / "train.txt").exists():
+        return
+    examples = read_labelled(f"{options.data}/hotel_reviews/train_sentiment.txt", "json")
+    texts = [example.text for example in examples]
+    write_lines(folder / "bert.txt", documents(" ".join(text.split()) for text in texts))
+    tokens = tokenize_texts(texts, "characters")
+    write_lines(folder / "train.txt", [" ".join(own) for own in tokens])
+
+
+def resume_texts(options, folder):
+    """bert.txt: each training sentence a document, its characters apart, as the tagger has them."""
+    sentences = read_tagged(f"{options.data}/resume_ner/train.char.bmes")
+    write_lines(folder / "bert.txt", documents(" ".join(s.tokens) for s in sentences))
+
+
+def documents(texts):
+    """Lines with a blank one after each."""
+    return [line for text in texts for line in (text, "")]
 
 
 def write_lines(path, lines):
@@ -93,35 +104,52 @@ def write_lines(path, lines):
     os.replace(path.with_suffix(".tmp"), path)
 
 
-def word_vectors(folder, python, *flags):
+def vectors(options, folder):
     """vectors.txt: word2vec of train.txt."""
-    if not (folder / "vectors.txt").exists():
-        run(python, str(WORD2VEC), str(folder / "train.txt"), str(folder / "vectors.txt"), *flags)
+    if (folder / "vectors.txt").exists():
+        return
+    if not options.peer_python:
+        raise SystemExit("Word vectors need --peer-python; or take --only elmo, --only bert.")
+    more = ("--dim", "200", "--epochs", "15") if options.table == "fdu_mtl" else ()
+    files = str(folder / "train.txt"), str(folder / "vectors.txt")
+    run(options.peer_python, str(WORD2VEC), *files, *more)
+
+
+def elmo(options, folder):
+    """A biLM in the sizes of the small published one, and its vectors of all labelled reviews."""
+    language_model(folder, options.epochs)
+    for domain in DOMAINS:
+        for part in PARTS:
+            path = pathlib.Path(options.data, "fdu_mtl", f"{domain}.task.{part}")
+            contextual_vectors(folder, path, f"{domain}.{part}", encoding_of(domain))
+    for part, path in all_domains(options.data, folder).items():
+        contextual_vectors(folder, path, f"all.{part}", "utf-8")
 
 
 def language_model(folder, epochs):
-    """elmo: a biLM in the sizes of the small published one."""
     vocabulary = folder / "vocabulary.txt"
     if not vocabulary.exists():
         tfreps("build-vocabulary", folder / "train.txt", "--output", vocabulary, "--min-count", 3)
-    if not (folder / "elmo" / "model.keras").exists():
-        tfreps(
-            *("pretrain-elmo", "--preset", "elmo_small", "--train", folder / "train.txt"),
-            *("--validation", folder / "validation.txt", "--vocabulary", vocabulary),
-            *("--num-sampled", 2048, "--precision", "bfloat16", "--epochs", epochs),
-            *("--run", folder / "elmo", "--resume"),
-        )
+    train(
+        *("pretrain-elmo", "--preset", "elmo_small", "--train", folder / "train.txt"),
+        *("--validation", folder / "validation.txt", "--vocabulary", vocabulary),
+        *("--num-sampled", 2048, "--precision", "bfloat16", "--epochs", epochs),
+        run=folder / "elmo",
+    )
 
 
-def bert(folder):
-    """bert: in the sizes of the articles, with less dropout, for 20 passes and not for a week."""
-    if not (folder / "bert" / "model.keras").exists():
-        tfreps(
-            *("pretrain-bert", "--config", "bert_articles", "--train", folder / "bert.txt"),
-            *("--no-next-sentence", "--max-length", 300, "--dropout", 0.1),
-            *("--attention-dropout", 0.1, "--epochs", 20, "--precision", "bfloat16"),
-            *("--run", folder / "bert", "--resume"),
+def bert(options, folder):
+    """bert-32, from nothing and on short texts; and bert, which goes on from there."""
+    sizes, phases = BERTS[options.table]
+    start = sizes.split()
+    for (length, batch, epochs), name in zip(phases, ("bert-32", "bert"), strict=True):
+        train(
+            *("pretrain-bert", *start, "--train", folder / "bert.txt", "--no-next-sentence"),
+            *("--max-length", length, "--batch-tokens", batch, "--epochs", epochs),
+            *("--dropout", 0.0, "--attention-dropout", 0.0, "--precision", "bfloat16"),
+            run=folder / name,
         )
+        start = ["--init", folder / name]
 
 
 def all_domains(data, folder):
@@ -148,6 +176,11 @@ def contextual_vectors(folder, path, name, encoding):
     tfreps("embed", folder / "elmo", text, "--output", output, "--dtype", "float16", "--resume")
 
 
+def train(*words, run):
+    """One run of a program that pre-trains, if it is not finished."""
+    train_once(run, [*map(str, words), "--run", str(run), "--resume"], last="steps")
+
+
 def tfreps(*words):
     run(sys.executable, "-m", "tfreps", *map(str, words))
 
@@ -156,6 +189,12 @@ def run(*command):
     print(" ".join(command), flush=True)
     subprocess.run(command, check=True)
 
+
+STEPS = {
+    "fdu_mtl": {"texts": review_texts, "vectors": vectors, "elmo": elmo, "bert": bert},
+    "hotel_reviews": {"texts": hotel_texts, "vectors": vectors, "bert": bert},
+    "resume_ner": {"texts": resume_texts, "bert": bert},
+}
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -43,6 +43,13 @@ HOTEL_BERT = (
     "--precision bfloat16 --seed {seed} --run {run} --resume "
 )
 WHOLE = "--num-layers 6 --cut-share 0 "
+BERT = (
+    "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
+    "--precision bfloat16 "
+)
+BERT_REVIEWS = REVIEWS.replace("--lowercase ", "") + BERT  # whose tokens are in lower case
+SCRATCH = "--bert-from-scratch "
+POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
 SLOW = "--embedding-learning-rate 3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
@@ -74,6 +81,9 @@ TABLES = {
         ),
         "S-LSTM": (NER + "--encoder slstm --units 300 --softmax", 3),
         "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
+        "BERT+CRF, from scratch": (NER + BERT + SCRATCH, 1),
+        "BERT+CRF": (NER + BERT, 3),
+        "BERT+CRF, window features": (NER + BERT + WINDOW, 3),
     },
     "fdu_mtl": {
         "TextCNN": (REVIEWS + CNN, 3),
@@ -89,6 +99,9 @@ TABLES = {
             REVIEWS + OWN + SLOW + SLSTM + ATTENTION + WINDOW,
             1,
         ),
+        "BERT, from scratch": (BERT_REVIEWS + POOLED + SCRATCH, 1),
+        "BERT": (BERT_REVIEWS + POOLED, 1),
+        "BERT, window features": (BERT_REVIEWS + POOLED + WINDOW, 1),
         "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words " + CNN, 1),
         "TextCNN, own vectors, ELMo frozen, window features": (
             REVIEWS + OWN + ELMO + CNN + WINDOW,
@@ -128,7 +141,7 @@ TABLES = {
         "S-LSTM": (HOTEL + SLSTM, 1),
         "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
         "BERT, 6 blocks, from scratch": (
-            HOTEL_BERT + WHOLE + "--pooling first --bert-from-scratch",
+            HOTEL_BERT + WHOLE + "--pooling first " + SCRATCH,
             1,
         ),
         "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),

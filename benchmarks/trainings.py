@@ -17,15 +17,16 @@ def run_folder(runs, table, name):
     return pathlib.Path(runs, table, folder)
 
 
-def train_once(run, words):
+def train_once(run, words, last="test"):
     """results.json of a run; trains first, or trains on, unless it is finished.
 
     Args:
         run: path of the run folder; what the program says goes to `RUN.log`.
         words: the `tfreps` command, which has `--run RUN` and `--resume` in it.
+        last: str, what is in results.json at the end alone.
     """
     finished = pathlib.Path(run, "results.json")
-    if not finished.exists() or "test" not in json.loads(finished.read_text()):
+    if not finished.exists() or last not in json.loads(finished.read_text()):
         run.parent.mkdir(parents=True, exist_ok=True)
         print("tfreps " + " ".join(words), flush=True)
         with open(f"{run}.log", "a", encoding="utf-8") as log:
