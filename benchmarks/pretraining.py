@@ -41,16 +41,19 @@ def main(argv=None):
     options = make_parser().parse_args(argv)
     folder = pathlib.Path(options.runs, f"{options.table}-inputs")
     folder.mkdir(parents=True, exist_ok=True)
-    for name, prepare in STEPS[options.table].items():
-        if options.only in (name, None) or name == "texts":
-            prepare(options, folder)
+    write_texts, models = TABLES[options.table]
+    if not (folder / "bert.txt").exists():
+        write_texts(options.data, folder)
+    for make in models:
+        if options.only in (make.__name__, None):
+            make(options, folder)
     return 0
 
 
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pretraining", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("table", choices=STEPS)
+    parser.add_argument("table", choices=TABLES)
     parser.add_argument("--data", required=True, help="folder with the data sets")
     parser.add_argument("--runs", required=True, help="folder for the run folders")
     parser.add_argument("--only", choices=["vectors", "elmo", "bert"], help="one of them (all)")
@@ -61,36 +64,32 @@ def make_parser():
     return parser
 
 
-def review_texts(options, folder):
+def review_texts(data, folder):
     """train.txt and validation.txt, the hundredth part: all unlabelled reviews, mixed; bert.txt."""
-    if (folder / "train.txt").exists():
-        return
     reviews = []
-    for path in sorted(pathlib.Path(options.data, "fdu_mtl").glob("*.task.unlabel")):
+    for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
         encoding = encoding_of(path.name.split(".")[0])
         lines = path.read_bytes().decode(encoding).lower().split("\n")
         reviews += [" ".join(tokens) for tokens in tokenize_texts(lines, "words") if tokens]
     random.Random(0).shuffle(reviews)
     cut = len(reviews) // 100
     write_lines(folder / "validation.txt", reviews[:cut])
-    write_lines(folder / "bert.txt", documents(reviews[cut:]))
     write_lines(folder / "train.txt", reviews[cut:])
+    write_lines(folder / "bert.txt", documents(reviews[cut:]))
 
 
-def hotel_texts(options, folder):
+def hotel_texts(data, folder):
     """train.txt: the characters of the training texts; bert.txt: each of them a document."""
-    if (folder / "train.txt").exists():
-        return
-    examples = read_labelled(f"{options.data}/hotel_reviews/train_sentiment.txt", "json")
+    examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "json")
     texts = [example.text for example in examples]
-    write_lines(folder / "bert.txt", documents(" ".join(text.split()) for text in texts))
     tokens = tokenize_texts(texts, "characters")
     write_lines(folder / "train.txt", [" ".join(own) for own in tokens])
+    write_lines(folder / "bert.txt", documents(" ".join(text.split()) for text in texts))
 
 
-def resume_texts(options, folder):
+def resume_texts(data, folder):
     """bert.txt: each training sentence a document, its characters apart, as the tagger has them."""
-    sentences = read_tagged(f"{options.data}/resume_ner/train.char.bmes")
+    sentences = read_tagged(f"{data}/resume_ner/train.char.bmes")
     write_lines(folder / "bert.txt", documents(" ".join(s.tokens) for s in sentences))
 
 
@@ -134,7 +133,7 @@ def language_model(folder, epochs):
         *("pretrain-elmo", "--preset", "elmo_small", "--train", folder / "train.txt"),
         *("--validation", folder / "validation.txt", "--vocabulary", vocabulary),
         *("--num-sampled", 2048, "--precision", "bfloat16", "--epochs", epochs),
-        run=folder / "elmo",
+        folder=folder / "elmo",
     )
 
 
@@ -147,7 +146,7 @@ def bert(options, folder):
             *("pretrain-bert", *start, "--train", folder / "bert.txt", "--no-next-sentence"),
             *("--max-length", length, "--batch-tokens", batch, "--epochs", epochs),
             *("--dropout", 0.0, "--attention-dropout", 0.0, "--precision", "bfloat16"),
-            run=folder / name,
+            folder=folder / name,
         )
         start = ["--init", folder / name]
 
@@ -176,9 +175,9 @@ def contextual_vectors(folder, path, name, encoding):
     tfreps("embed", folder / "elmo", text, "--output", output, "--dtype", "float16", "--resume")
 
 
-def train(*words, run):
+def train(*words, folder):
     """One run of a program that pre-trains, if it is not finished."""
-    train_once(run, [*map(str, words), "--run", str(run), "--resume"], last="steps")
+    train_once(folder, [*map(str, words), "--run", str(folder), "--resume"], last="steps")
 
 
 def tfreps(*words):
@@ -190,10 +189,11 @@ def run(*command):
     subprocess.run(command, check=True)
 
 
-STEPS = {
-    "fdu_mtl": {"texts": review_texts, "vectors": vectors, "elmo": elmo, "bert": bert},
-    "hotel_reviews": {"texts": hotel_texts, "vectors": vectors, "bert": bert},
-    "resume_ner": {"texts": resume_texts, "bert": bert},
+# Table: what writes its texts, bert.txt as the last, and what is made of them.
+TABLES = {
+    "fdu_mtl": (review_texts, [vectors, elmo, bert]),
+    "hotel_reviews": (hotel_texts, [vectors, bert]),
+    "resume_ner": (resume_texts, [bert]),
 }
 
 if __name__ == "__main__":

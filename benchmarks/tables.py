@@ -6,7 +6,7 @@
 Each training is a `tfreps` command in a run folder of its own, printed before it starts. A row that
 was finished before is read from its results.json, and one that was killed goes on where it stood:
 run the same command again. Figures of fdu_mtl are means over its domains; fdu_mtl_together is one
-training on all sixteen. Rows with vectors of our own or ELMo need what benchmarks.pretraining
+training on all sixteen. Rows with vectors of our own, ELMo or BERT need what benchmarks.pretraining
 writes.
 """
 
@@ -31,9 +31,9 @@ HOTEL = (
     "--test {data}/hotel_reviews/test_sentiment.txt --format json --tokens characters "
     "--max-length 400 --seed {seed} --run {run} --resume "
 )
-REVIEWS = (
+FDU_MTL = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
-    "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
+    "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --max-length 256 "
     "--seed {seed} --run {run} --resume --patience 3 --best-by auc --average 0.99 "
 )
 HOTEL_BERT = (
@@ -42,12 +42,13 @@ HOTEL_BERT = (
     "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 12 "
     "--precision bfloat16 --seed {seed} --run {run} --resume "
 )
+REVIEWS = FDU_MTL + "--lowercase "
 WHOLE = "--num-layers 6 --cut-share 0 "
 BERT = (
     "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
     "--precision bfloat16 "
 )
-BERT_REVIEWS = REVIEWS.replace("--lowercase ", "") + BERT  # whose tokens are in lower case
+BERT_REVIEWS = FDU_MTL + BERT
 SCRATCH = "--bert-from-scratch "
 POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "

@@ -1,6 +1,5 @@
 """Texts for the pre-training of the tables, what is trained on them, and that it is done once."""
 
-import argparse
 import json
 import pathlib
 
@@ -17,7 +16,7 @@ def test_reviews_are_cut_mixed_and_a_hundredth_held_out(tmp_path):
     lines = [f"It's the {number}th, really!" for number in range(150)]
     (folder / "baby.task.unlabel").write_text("\n".join(lines[:120]) + "\n\n", encoding="utf-8")
     (folder / "MR.task.unlabel").write_bytes("\n".join([*lines[120:], "Café"]).encode("latin-1"))
-    pretraining.review_texts(argparse.Namespace(data=tmp_path), output)
+    pretraining.review_texts(tmp_path, output)
     train, held_out = (
         (output / f"{part}.txt").read_text(encoding="utf-8").split("\n")[:-1]
         for part in ("train", "validation")
@@ -40,12 +39,12 @@ def data_sets(folder):
     (folder / "fdu_mtl/baby.task.unlabel").write_text("good\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize("table", pretraining.STEPS)
+@pytest.mark.parametrize("table", pretraining.TABLES)
 def test_what_is_there_stays(table, tmp_path, monkeypatch):
     data_sets(tmp_path)
     inputs = tmp_path / f"{table}-inputs"
     domains = *pretraining.DOMAINS, "all"
-    names = ["train.txt", "vectors.txt", "vocabulary.txt"]
+    names = ["train.txt", "bert.txt", "vectors.txt", "vocabulary.txt"]
     names += [f"{d}.{part}.{e}" for d in domains for part in PARTS for e in ("hdf5", "tsv")]
     names += [f"{model}/results.json" for model in ("elmo", "bert-32", "bert")]
     for name in names:
@@ -55,7 +54,7 @@ def test_what_is_there_stays(table, tmp_path, monkeypatch):
     monkeypatch.setattr(pretraining.subprocess, "run", lambda command, **_: calls.append(command))
     flags = ["--data", str(tmp_path), "--runs", str(tmp_path), "--peer-python", "python"]
     assert pretraining.main([table, *flags]) == 0
-    assert calls == []
+    assert calls == [] and (inputs / "bert.txt").read_text() == '{"steps": 3}\n'
     (inputs / "bert" / "results.json").write_text('{"training": {}}')  # killed in mid-run
     monkeypatch.setattr(trainings.subprocess, "run", fake_training(calls))
     assert pretraining.main([table, *flags]) == 0
@@ -87,7 +86,6 @@ def test_berts_read_short_texts_first(table, tmp_path, monkeypatch):
     assert {command[command.index("--train") + 1] for command in calls} == {
         str(folder / "bert.txt")
     }
-    assert (folder / "bert.txt").read_text(encoding="utf-8").count("\n\n") >= 1
 
 
 def test_word_vectors_need_an_environment(tmp_path):
@@ -112,9 +110,8 @@ def test_all_domains_in_one_file(tmp_path):
 
 def test_texts_as_documents_for_bert(tmp_path):
     data_sets(tmp_path)
-    options = argparse.Namespace(data=tmp_path)
-    pretraining.hotel_texts(options, tmp_path)
+    pretraining.hotel_texts(tmp_path, tmp_path)
     assert (tmp_path / "bert.txt").read_text(encoding="utf-8") == "房间 好。 很好\n\n差\n\n"
     assert (tmp_path / "train.txt").read_text(encoding="utf-8") == "房 间 好 。 很 好\n差\n"
-    pretraining.resume_texts(options, tmp_path)
+    pretraining.resume_texts(tmp_path, tmp_path)
     assert (tmp_path / "bert.txt").read_text(encoding="utf-8") == "高 勇\n\nP 8\n\n"

@@ -33,4 +33,5 @@ def test_a_ratio_is_of_medians(small, monkeypatch, capsys):
 
 def test_the_rows_of_the_issue_are_there():
     sizes = {name: row[1:4] for name, row in taggers.ROWS.items() if row[0] in ("loss", "viterbi")}
+    assert sizes.pop("viterbi-1x4x2") == (1, 4, 2)
     assert len(sizes) == 6 and set(sizes.values()) == {(32, 50, 9), (32, 100, 29)}

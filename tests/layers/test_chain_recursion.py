@@ -82,6 +82,18 @@ def test_a_chain_has_one_state_more_and_whole_blocks():
     assert not unread.scores[0, 0, :3].numpy().any() and unread.mask[0, 0, 0]
 
 
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_nothing_is_below_the_impossible_and_nan_stays(jit_compile):
+    lowest = np.float32(FORBIDDEN)
+    rows = tf.constant([[-np.inf, -3e38], [np.nan, 5.0]])
+    run = tf.function(Chain.of, jit_compile=jit_compile)
+    chain = run(rows[None], tf.ones([1, 2], "bool"), rows, rows[0], rows[1])
+    expected = np.array([[lowest, lowest], [np.nan, 5.0]])
+    np.testing.assert_array_equal(chain.scores[:2, 0, :2], expected)
+    np.testing.assert_array_equal(chain.steps[:, :2], [*expected, expected[0]])
+    np.testing.assert_array_equal(chain.ends[:2], expected[1])
+
+
 def test_log_sum_exp_of_impossible_scores_is_impossible():
     x = tf.constant([[1.0, FORBIDDEN], [2.0, FORBIDDEN]])
     total = log_sum_exp(x, 0)
