@@ -32,7 +32,7 @@ EPOCHS = 4
 # Table: its BERT, and of each of its trainings: tokens of a text, tokens of a batch, passes.
 BERTS = {
     "fdu_mtl": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)]),
-    "hotel_reviews": ("--config bert_articles", [(32, 1024, 6), (300, 4096, 2)]),
+    "hotel_reviews": ("--config bert_articles --warmup-steps 500", [(32, 1024, 6), (300, 4096, 2)]),
     "resume_ner": ("--preset bert_mini", [(32, 1024, 30), (128, 2048, 10)]),
 }
 

@@ -39,7 +39,7 @@ FDU_MTL = (
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
     "--test {data}/hotel_reviews/test_sentiment.txt --format json --config bert_articles "
-    "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 12 "
+    "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 8 "
     "--precision bfloat16 --seed {seed} --run {run} --resume "
 )
 REVIEWS = FDU_MTL + "--lowercase "
@@ -60,6 +60,7 @@ SLSTM = "--encoder slstm --units 150 --num-steps 3 --precision bfloat16 "
 CNN = "--encoder cnn "
 WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
 WINDOW = "--window-features "
+TRIPLES = WINDOW + "--window-ngrams 3 --l2 0 --learning-rate 1e-3 --bert-learning-rate 1e-4 "
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
@@ -142,14 +143,14 @@ TABLES = {
         "S-LSTM": (HOTEL + SLSTM, 1),
         "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
         "BERT, 6 blocks, from scratch": (
-            HOTEL_BERT + WHOLE + "--pooling first " + SCRATCH,
+            HOTEL_BERT + WHOLE + "--pooling first --epochs 12 " + SCRATCH,
             1,
         ),
         "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
         "+ 3 blocks of 6": (HOTEL_BERT + "--cut-share 0", 1),
         "+ cut texts: the recipe of the articles": (HOTEL_BERT, 3),
-        "the recipe, window features": (HOTEL_BERT + WINDOW, 3),
+        "the recipe without l2, window features to triples": (HOTEL_BERT + TRIPLES, 3),
     },
 }
 # Table: heading of a column -> where its figure stands in results.json.

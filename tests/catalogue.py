@@ -280,6 +280,7 @@ CATALOGUE = {
             "units": 4,
             "unigram_offsets": [-1, 0, 1],
             "bigram_offsets": [-1, 0],
+            "trigram_offsets": [-1],
             "num_buckets": 50,
         },
         {"features": ({"token_ids": WORDS}, "BT")},

@@ -102,7 +102,9 @@ def test_taggers_are_not_offered_a_cnn():
 def test_a_window_beside_the_encoder_only_when_asked_for():
     assert encoders.make_window(options(), features(), 4) is None
     window = encoders.make_window(options(window_features=True), features(), 4)
-    assert (window.units, window.vocabulary_size) == (4, 7)
+    assert (window.units, window.vocabulary_size, window.trigram_offsets) == (4, 7, ())
+    longer = encoders.make_window(options(window_features=True, window_ngrams=3), features(), 4)
+    assert longer.trigram_offsets == (-1,)
     with pytest.raises(ValueError, match="--window-features is what --encoder window has"):
         encoders.make_window(options(window_features=True, encoder="window"), features(), 4)
 

@@ -51,6 +51,9 @@ OPTIONS = {
     "window_features": Option(
         bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder window is"
     ),
+    "window_ngrams": Option(
+        int, 2, "tokens of the longest features of a window: 2, or 3 (2)", at_least=2, below=4
+    ),
     "dropout": Option(
         float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
     ),
@@ -102,7 +105,7 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
     8
     """
     if options.encoder == "window":
-        return WindowEncoder(features.vocabulary_size, units, name="encoder")
+        return _window(options, features, units, "encoder")
     if options.encoder == "bert":
         ends = bert.tokenizer.start_id, bert.tokenizer.separator_id
         return PieceEncoder(bert.encoder, *ends, name="words") if features.words else bert.encoder
@@ -154,4 +157,9 @@ def make_window(options, features, units):
         return None
     if options.encoder == "window":
         raise ValueError("--window-features is what --encoder window has already: leave it out.")
-    return WindowEncoder(features.vocabulary_size, units, name="window")
+    return _window(options, features, units, "window")
+
+
+def _window(options, features, units, name):
+    triples = (-1,) if options.window_ngrams > 2 else ()
+    return WindowEncoder(features.vocabulary_size, units, trigram_offsets=triples, name=name)

@@ -41,15 +41,40 @@ def test_equal_pairs_have_equal_vectors_and_others_do_not():
     np.testing.assert_array_equal(y[0, 1], y[1, 0])  # 2, 1
 
 
-def test_pairs_are_spread_over_the_buckets():
+def test_equal_triples_have_equal_vectors_and_others_do_not():
+    encoder = make(unigram_offsets=[], bigram_offsets=[], trigram_offsets=[-1])
+    ids = np.array([[1, 2, 3, 1, 2, 3, 2], [2, 3, 2, 0, 0, 0, 0]], "int32")
+    y = encoder({"token_ids": ids})["sequence_output"].numpy()
+    np.testing.assert_array_equal(y[0, 1], y[0, 4])  # 1, 2, 3
+    np.testing.assert_array_equal(y[0, 5], y[1, 1])  # 2, 3, 2
+    np.testing.assert_array_equal(y[0, 6], y[1, 2])  # 3, 2, end
+    different = [y[0, 0], y[0, 1], y[0, 2], y[0, 3], y[0, 5], y[0, 6], y[1, 0]]
+    assert len({tuple(vector) for vector in different}) == 7
+
+
+def test_tokens_pairs_and_triples_are_added():
+    encoder = make(trigram_offsets=[-1, 0])
+    parts = []
+    for kind in "unigrams", "bigrams", "trigrams":
+        none = {"unigram_offsets": [], "bigram_offsets": []}
+        offsets = {f"{kind[:-1]}_offsets": getattr(encoder, f"{kind[:-1]}_offsets")}
+        part = WindowEncoder(VOCABULARY_SIZE, 3, **{**none, **offsets})
+        part.weights[0].assign(getattr(encoder, kind))
+        parts.append(part({"token_ids": IDS})["sequence_output"])
+    out = encoder({"token_ids": IDS})["sequence_output"]
+    np.testing.assert_allclose(out, sum(parts), atol=1e-5)  # order of additions
+
+
+@pytest.mark.parametrize("length, buckets", [(2, 2**18), (3, 2**20)])
+def test_pairs_and_triples_are_spread_over_the_buckets(length, buckets):
     encoder = WindowEncoder(2000, 1)
     rng = np.random.default_rng(0)
-    pairs = np.unique(rng.integers(1, 2001, [50_000, 2]), axis=0).astype("int32")
-    buckets = encoder._pair(tf.constant(pairs), tf.ones(pairs.shape, "bool"), 0)[:, 0].numpy()
-    assert 0 <= buckets.min() and buckets.max() < 2**18
-    n, size = len(pairs), 2**18
-    expected = size * (1 - (1 - 1 / size) ** n)  # of perfectly random hashing
-    assert len(np.unique(buckets)) > 0.97 * expected
+    grams = np.unique(rng.integers(1, 2001, [50_000, length]), axis=0).astype("int32")
+    mask = tf.ones(grams.shape, "bool")
+    found = encoder._bucket(tf.constant(grams), mask, 0, length, buckets)[:, 0].numpy()
+    assert 0 <= found.min() and found.max() < buckets
+    expected = buckets * (1 - (1 - 1 / buckets) ** len(grams))  # of perfectly random hashing
+    assert len(np.unique(found)) > 0.97 * expected
 
 
 def test_is_a_linear_crf_that_learns(tmp_path):

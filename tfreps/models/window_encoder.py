@@ -1,4 +1,4 @@
-"""WindowEncoder: the features of a linear CRF, tokens and pairs of tokens in a window."""
+"""WindowEncoder: the features of a linear CRF, tokens, pairs and triples in a window."""
 
 import keras
 import tensorflow as tf
@@ -12,19 +12,22 @@ class WindowEncoder(keras.Model):
     """Sums one trained vector for each feature of a token's neighbourhood.
 
         y_t = sum_o unigram_o[id(t+o)] + sum_o bigram_o[id(t+o), id(t+o+1)]
+              + sum_o trigram_o[id(t+o), id(t+o+1), id(t+o+2)]
 
     With `units` the number of tags and `Tagger(..., use_projection=False)` it is the linear
     CRF of CRFsuite; `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)` are its usual
     features w, w-1, w+1, w-1:w, w:w+1. Beyond the ends of a text stand two ids of their
     own, as CRFsuite's `<start>` and `<end>`. Pairs are hashed into `num_buckets` rows of each
-    offset, so that two may share a row: 1 in 6 of 50,000 pairs in the default 2 ** 18.
+    offset, so that two may share a row: 1 in 6 of 50,000 pairs in the default 2 ** 18. Triples,
+    of which a text has three times as many different ones, have four times as many rows.
 
     Args:
         vocabulary_size: int. Tokens of the vocabulary.
         units: int. Width of the sum.
         unigram_offsets: list of int. Places of single tokens; 0 is the token itself.
         bigram_offsets: list of int. Places of the first token of a pair.
-        num_buckets: int. Rows of each offset's table of pairs.
+        trigram_offsets: list of int. Places of the first token of a triple.
+        num_buckets: int. Rows of each offset's table of pairs, and a quarter of those of triples.
 
     Call arguments:
         features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and
@@ -52,6 +55,7 @@ class WindowEncoder(keras.Model):
         units,
         unigram_offsets=(-2, -1, 0, 1, 2),
         bigram_offsets=(-1, 0),
+        trigram_offsets=(),
         num_buckets=2**18,
         **kwargs,
     ):
@@ -61,13 +65,16 @@ class WindowEncoder(keras.Model):
                 "`vocabulary_size`, `units` and `num_buckets` must be at least 1; "
                 f"got {vocabulary_size}, {units} and {num_buckets}."
             )
-        if not [*unigram_offsets, *bigram_offsets]:
-            raise ValueError("Give one at least of `unigram_offsets` and `bigram_offsets`.")
+        if not [*unigram_offsets, *bigram_offsets, *trigram_offsets]:
+            raise ValueError(
+                "Give one at least of `unigram_offsets`, `bigram_offsets` and `trigram_offsets`."
+            )
         # Options.
         self.vocabulary_size = vocabulary_size
         self.units = units
         self.unigram_offsets = unigram_offsets
         self.bigram_offsets = bigram_offsets
+        self.trigram_offsets = trigram_offsets
         self.num_buckets = num_buckets
         # Layers. Zeros, as a linear model starts: there is no symmetry to break.
         self.start_id, self.end_id = vocabulary_size + 1, vocabulary_size + 2
@@ -76,6 +83,8 @@ class WindowEncoder(keras.Model):
             self.unigrams = self._add("unigrams", len(unigram_offsets) * self.num_ids)
         if bigram_offsets:
             self.bigrams = self._add("bigrams", len(bigram_offsets) * num_buckets)
+        if trigram_offsets:
+            self.trigrams = self._add("trigrams", len(trigram_offsets) * 4 * num_buckets)
         self.output_dim = units
         self.supports_jit = False  # tf.unique has no static shape
         self.built = True
@@ -91,16 +100,17 @@ class WindowEncoder(keras.Model):
             ]
             y += self._sum(self.unigrams, rows)
         if self.bigram_offsets:
-            rows = [
-                number * self.num_buckets + self._pair(ids, mask, offset)
-                for number, offset in enumerate(self.bigram_offsets)
-            ]
+            rows = self._hashed(ids, mask, self.bigram_offsets, 2, self.num_buckets)
             y += self._sum(self.bigrams, rows)
+        if self.trigram_offsets:
+            rows = self._hashed(ids, mask, self.trigram_offsets, 3, 4 * self.num_buckets)
+            y += self._sum(self.trigrams, rows)
         y = tf.where(mask[..., None], y, 0.0)  # [B, T, units]
         return {"sequence_output": y, "mask": mask}
 
     def get_config(self):
-        names = "vocabulary_size", "units", "unigram_offsets", "bigram_offsets", "num_buckets"
+        offsets = "unigram_offsets", "bigram_offsets", "trigram_offsets"
+        names = "vocabulary_size", "units", *offsets, "num_buckets"
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _at(self, ids, mask, offset):
@@ -115,12 +125,21 @@ class WindowEncoder(keras.Model):
         around = tf.pad(before, [[0, 0], [0, far]], constant_values=self.end_id)
         return around[:, far + offset : far + offset + steps]
 
-    def _pair(self, ids, mask, offset):
-        """The bucket of the pair at `t + offset` and the place behind: int32 `[B, T]`."""
-        first, second = (tf.cast(self._at(ids, mask, o), "int64") for o in (offset, offset + 1))
-        key = (first * self.num_ids + second) % (2**31 - 1)
+    def _hashed(self, ids, mask, offsets, length, num_buckets):
+        """Rows of the sequences of `length` tokens from each offset on, each int32 `[B, T]`."""
+        return [
+            number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)
+            for number, offset in enumerate(offsets)
+        ]
+
+    def _bucket(self, ids, mask, offset, length, num_buckets):
+        """The bucket of the `length` tokens from `t + offset` on: int32 `[B, T]`."""
+        key = tf.cast(self._at(ids, mask, offset), "int64")
+        for step in range(1, length):
+            following = tf.cast(self._at(ids, mask, offset + step), "int64")
+            key = (key * self.num_ids + following) % (2**31 - 1)
         mixed = key * 1327217885 % 2**31  # Knuth's multiplication, by the golden section
-        return tf.cast(mixed * self.num_buckets // 2**31, "int32")
+        return tf.cast(mixed * num_buckets // 2**31, "int32")
 
     def _sum(self, table, rows):
         return tf.reduce_sum(table_rows(table, tf.stack(rows, axis=-1)), axis=2)  # [B, T, units]
