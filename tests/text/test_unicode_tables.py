@@ -50,7 +50,5 @@ def test_one_class_in_two_kinds_of_regular_expressions():
     assert python == [c in inside for c in texts]
 
 
-def test_without():
-    for code in (0, 3, 4, 5, 6, 7, 9, 12):
-        left = unicode_tables.without(((4, 6), (9, 9)), code)
-        assert members(left) == members(((4, 6), (9, 9))) - {chr(code)}
+def test_characters():
+    assert unicode_tables.characters(((97, 99), (0x4E24, 0x4E24))) == ["a", "b", "c", "两"]

@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from tfreps.text.character_changes import CharacterChanges, valid_utf8
+from tfreps.text.character_changes import CharacterChanges
 from tfreps.text.character_tokens import NUMBER, NUMBER_PATTERN, token_pattern
 from tfreps.text.piece_table import PieceTable
-from tfreps.text.unicode_tables import re2_class, white_space
+from tfreps.text.unicode_tables import re2_class, replacements, white_space
 
 _END = "\0"  # of a token; texts have lost theirs
 
@@ -28,14 +28,13 @@ class CharacterGraph(tf.Module):
         self.numbers = tokenizer.numbers
         self.token = "(" + token_pattern(tokenizer, r"[^\x00]") + ")"
         self.gaps = None if tokenizer.keep_white_space else f"[{re2_class(white_space())}]"
-        self.changes = CharacterChanges(tokenizer.lowercase, strip_accents=False)
+        new = replacements(tokenizer.lowercase, strip_accents=False)
+        self.changes = CharacterChanges(new, ((0, 0),), tokenizer.lowercase)
         self.default_id = tokenizer.unknown_id  # what the table says of other tokens
         self.table = PieceTable(tokenizer.vocabulary, self.default_id)
 
     def __call__(self, strings):
-        texts = tf.convert_to_tensor(strings, tf.string)
-        texts = tf.strings.regex_replace(valid_utf8(texts), r"\x00", "")
-        texts = self.changes(texts)
+        texts = self.changes(tf.convert_to_tensor(strings, tf.string))
         if self.gaps is not None:
             texts = tf.strings.regex_replace(texts, self.gaps, _END)
         texts = tf.strings.regex_replace(texts, self.token, "\\1" + _END)

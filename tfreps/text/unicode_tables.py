@@ -63,11 +63,9 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     return found
 
 
-def without(ranges: Ranges, code: int) -> Ranges:
-    """Ranges that a code point is left out of."""
-    parts = [(first, min(last, code - 1)) for first, last in ranges if first < code]
-    parts += [(max(first, code + 1), last) for first, last in ranges if last > code]
-    return tuple(sorted(parts))
+def characters(ranges: Ranges) -> list[str]:
+    """The characters in ranges, in their order."""
+    return [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
 
 def python_class(ranges: Ranges) -> str:

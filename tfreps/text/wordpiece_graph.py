@@ -2,14 +2,17 @@
 
 import tensorflow as tf
 
-from tfreps.text.character_changes import (
-    SURROGATES,
-    CharacterChanges,
-    some_changed,
-    valid_utf8,
-)
+from tfreps.text.character_changes import CharacterChanges
 from tfreps.text.piece_table import PieceTable
-from tfreps.text.unicode_tables import CHINESE, controls, punctuation, re2_class, spaces, without
+from tfreps.text.unicode_tables import (
+    CHINESE,
+    characters,
+    controls,
+    punctuation,
+    re2_class,
+    replacements,
+    spaces,
+)
 
 CONTINUATION = "##"
 
@@ -38,14 +41,11 @@ class WordPieceGraph(tf.Module):
         super().__init__(name="word_pieces")
         self.max_characters = tokenizer.max_characters_per_word
         self.longest_piece = min(tokenizer.longest_piece, self.max_characters)
-        self.changes = CharacterChanges(tokenizer.lowercase, tokenizer.strips_accents)
+        new = replacements(tokenizer.lowercase, tokenizer.strips_accents)
+        gaps = {gap: " " for gap in characters(spaces()) if gap != " "}
+        self.changes = CharacterChanges({**new, **gaps}, controls(), tokenizer.lowercase)
         apart = punctuation() + (CHINESE if tokenizer.split_chinese else ())
-        gaps = without(spaces(), ord(" "))
-        worked_on = (*controls(), *gaps, *self.changes.ranges, *SURROGATES)
-        self.controls = f"[{re2_class(controls())}]"
         self.apart = f"([{re2_class(apart)}])"
-        self.spaces = f"[{re2_class(gaps)}]"
-        self.fine = f"[^{re2_class(worked_on)}]*"
         self.unknown_id = tokenizer.unknown_id
         self.table = self.fast = None
         with tf.init_scope():
@@ -55,7 +55,7 @@ class WordPieceGraph(tf.Module):
                 self.fast = _fast_tokenizer(tokenizer)
 
     def __call__(self, strings):
-        texts = self.normalize(tf.convert_to_tensor(strings, tf.string))  # [B]
+        texts = self.changes(tf.convert_to_tensor(strings, tf.string))  # [B]
         if self.fast is not None:
             return tf.cast(self.fast.tokenize(texts), tf.int32)
         texts = tf.strings.regex_replace(texts, self.apart, r" \1 ")
@@ -63,16 +63,6 @@ class WordPieceGraph(tf.Module):
         distinct, place = tf.unique(words.flat_values)
         pieces = tf.gather(self._pieces(distinct), place)  # [words, (pieces)]
         return words.with_flat_values(pieces).merge_dims(1, 2)
-
-    def normalize(self, texts):
-        """Texts `[B]` with nothing but text and blanks, case and accents as asked for."""
-        special = ~tf.strings.regex_full_match(texts, self.fine)
-        texts = some_changed(texts, special, self._normalize_special)
-        return tf.strings.lower(texts) if self.changes.lowercase else texts
-
-    def _normalize_special(self, texts):
-        texts = tf.strings.regex_replace(valid_utf8(texts), self.controls, "")
-        return self.changes(tf.strings.regex_replace(texts, self.spaces, " "))
 
     def _pieces(self, words):
         """Ids of the pieces of distinct words: `[W]` -> ragged int32 `[W, (pieces)]`."""
@@ -126,7 +116,7 @@ def _fast_tokenizer(tokenizer):
             f"This needs tensorflow-text, which cannot be imported here ({error}). Install it "
             "(pip install tensorflow-text), or ask for core operations: core_ops=True."
         ) from error
-    # The rest of FastBertTokenizer is another normalisation, which `normalize` leaves no work.
+    # The rest of FastBertTokenizer is another normalisation, which `changes` leaves no work.
     return tensorflow_text.FastWordpieceTokenizer(
         vocab=tokenizer.vocabulary,
         suffix_indicator=CONTINUATION,
