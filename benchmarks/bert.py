@@ -184,14 +184,13 @@ def prose():
 
 
 def print_table(results):
-    print("\n| row | tokens/s | transformers | ratio | KerasHub | ratio | to reach |")
-    print("|---|---|---|---|---|---|---|")
+    print("\n| row | tokens/s | transformers | KerasHub | TensorFlow Text | to reach |")
+    print("|---|---|---|---|---|---|")
     for r in results:
         cells = [f"{r['tokens_per_second']:,.0f}"]
-        for peer in ("transformers", "keras_hub"):
+        for peer in ("transformers", "keras_hub", "tensorflow_text"):
             known = peer in r["peers"]
-            cells.append(f"{r['peers'][peer]:,.0f}" if known else "-")
-            cells.append(f"{r['ratios'][peer]:.2f}" if known else "-")
+            cells.append(f"{r['peers'][peer]:,.0f} ({r['ratios'][peer]:.2f} x)" if known else "-")
         goal = "{} x {}".format(*r["to_reach"]) if r["to_reach"] else "-"
         print(f"| {r['row']} | {' | '.join(cells)} | {goal} |")
 

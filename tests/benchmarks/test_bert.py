@@ -53,5 +53,5 @@ def test_ratios_are_of_medians(small, monkeypatch, capsys):
         ["PYTHON", "-m", "benchmarks.peer_keras_hub", "encode", json.dumps(TINY), "2"]
     ]
     bert.print_table([result])
-    line = "| base-8x128-float32 | 512 | - | - | 256 | 2.00 | 1.15 x keras_hub |"
+    line = "| base-8x128-float32 | 512 | - | 256 (2.00 x) | - | 1.15 x keras_hub |"
     assert capsys.readouterr().out.splitlines()[-1] == line
