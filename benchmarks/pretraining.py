@@ -29,11 +29,17 @@ from tfreps.text.tokenizers import tokenize_texts
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4
-# Table: its BERT, and of each of its trainings: tokens of a text, tokens of a batch, passes.
+# Table: its BERTs, and of each of their trainings: tokens of a text, tokens of a batch, passes.
 BERTS = {
-    "fdu_mtl": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)]),
-    "hotel_reviews": ("--config bert_articles --warmup-steps 500", [(32, 1024, 6), (300, 4096, 2)]),
-    "resume_ner": ("--preset bert_mini", [(32, 1024, 30), (128, 2048, 10)]),
+    "fdu_mtl": {"bert": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
+    "hotel_reviews": {
+        "bert": ("--config bert_articles --warmup-steps 500", [(32, 1024, 6), (300, 4096, 2)]),
+        "bert3": (
+            "--config bert_articles --num-layers 3 --warmup-steps 500",
+            [(32, 1024, 20), (300, 4096, 4)],
+        ),
+    },
+    "resume_ner": {"bert": ("--preset bert_mini", [(32, 1024, 30), (128, 2048, 10)])},
 }
 
 
@@ -138,17 +144,17 @@ def language_model(folder, epochs):
 
 
 def bert(options, folder):
-    """bert-32, from nothing and on short texts; and bert, which goes on from there."""
-    sizes, phases = BERTS[options.table]
-    start = sizes.split()
-    for (length, batch, epochs), name in zip(phases, ("bert-32", "bert"), strict=True):
-        train(
-            *("pretrain-bert", *start, "--train", folder / "bert.txt", "--no-next-sentence"),
-            *("--max-length", length, "--batch-tokens", batch, "--epochs", epochs),
-            *("--dropout", 0.0, "--attention-dropout", 0.0, "--precision", "bfloat16"),
-            folder=folder / name,
-        )
-        start = ["--init", folder / name]
+    """Of each BERT NAME-32, from nothing and on short texts; and NAME, which goes on from there."""
+    for model, (sizes, phases) in BERTS[options.table].items():
+        start = sizes.split()
+        for (length, batch, epochs), name in zip(phases, (f"{model}-32", model), strict=True):
+            train(
+                *("pretrain-bert", *start, "--train", folder / "bert.txt", "--no-next-sentence"),
+                *("--max-length", length, "--batch-tokens", batch, "--epochs", epochs),
+                *("--dropout", 0.0, "--attention-dropout", 0.0, "--precision", "bfloat16"),
+                folder=folder / name,
+            )
+            start = ["--init", folder / name]
 
 
 def all_domains(data, folder):

@@ -39,6 +39,9 @@ def data_sets(folder):
     (folder / "fdu_mtl/baby.task.unlabel").write_text("good\n", encoding="utf-8")
 
 
+BERTS = "bert-32", "bert", "bert3-32", "bert3"
+
+
 @pytest.mark.parametrize("table", pretraining.TABLES)
 def test_what_is_there_stays(table, tmp_path, monkeypatch):
     data_sets(tmp_path)
@@ -46,7 +49,7 @@ def test_what_is_there_stays(table, tmp_path, monkeypatch):
     domains = *pretraining.DOMAINS, "all"
     names = ["train.txt", "bert.txt", "vectors.txt", "vocabulary.txt"]
     names += [f"{d}.{part}.{e}" for d in domains for part in PARTS for e in ("hdf5", "tsv")]
-    names += [f"{model}/results.json" for model in ("elmo", "bert-32", "bert")]
+    names += [f"{model}/results.json" for model in ("elmo", *BERTS)]
     for name in names:
         (inputs / name).parent.mkdir(exist_ok=True, parents=True)
         (inputs / name).write_text('{"steps": 3}\n')
@@ -78,11 +81,13 @@ def test_berts_read_short_texts_first(table, tmp_path, monkeypatch):
     monkeypatch.setattr(trainings.subprocess, "run", fake_training(calls))
     flags = ["--only", "bert", "--data", str(tmp_path), "--runs", str(tmp_path)]
     assert pretraining.main([table, *flags]) == 0
-    short, long = calls
     folder = tmp_path / f"{table}-inputs"
-    assert short[short.index("--max-length") + 1] == "32" and "--init" not in short
-    assert long[long.index("--init") + 1] == str(folder / "bert-32")
-    assert int(long[long.index("--max-length") + 1]) > 32
+    for short, long in zip(calls[::2], calls[1::2], strict=True):
+        assert short[short.index("--max-length") + 1] == "32" and "--init" not in short
+        assert long[long.index("--init") + 1] == short[short.index("--run") + 1]
+        assert int(long[long.index("--max-length") + 1]) > 32
+    names = [pathlib.Path(command[command.index("--run") + 1]).name for command in calls]
+    assert names == list(BERTS[: len(names)])
     assert {command[command.index("--train") + 1] for command in calls} == {
         str(folder / "bert.txt")
     }
