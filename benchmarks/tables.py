@@ -49,6 +49,7 @@ BERT = (
     "--precision bfloat16 "
 )
 BERT_REVIEWS = FDU_MTL + BERT
+BERT3 = "--bert {inputs}/bert3 "
 SCRATCH = "--bert-from-scratch "
 POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
@@ -60,7 +61,9 @@ SLSTM = "--encoder slstm --units 150 --num-steps 3 --precision bfloat16 "
 CNN = "--encoder cnn "
 WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
 WINDOW = "--window-features "
-TRIPLES = WINDOW + "--window-ngrams 3 --l2 0 --learning-rate 1e-3 --bert-learning-rate 1e-4 "
+NGRAMS = (
+    "--ngrams 3 --l2 0 --learning-rate 1e-3 --bert-learning-rate 2e-5 --average 0.99 --epochs 12 "
+)
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
@@ -150,7 +153,8 @@ TABLES = {
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
         "+ 3 blocks of 6": (HOTEL_BERT + "--cut-share 0", 1),
         "+ cut texts: the recipe of the articles": (HOTEL_BERT, 3),
-        "the recipe without l2, window features to triples": (HOTEL_BERT + TRIPLES, 3),
+        "the recipe, BERT of 3 blocks": (HOTEL_BERT + BERT3, 1),
+        "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
     },
 }
 # Table: heading of a column -> where its figure stands in results.json.

@@ -94,7 +94,7 @@ def test_without_words_elmo_or_stored_vectors_are_read():
 
 def test_taggers_are_not_offered_a_cnn():
     offered = encoders.OPTIONS_OF_TAGGERS
-    assert set(encoders.OPTIONS) - set(offered) == {"filters", "widths"}
+    assert set(encoders.OPTIONS) - set(offered) == {"filters", "widths", "ngrams"}
     names = ["embeddings", "bilstm", "slstm", "transformer", "window", "bert"]
     assert offered["encoder"].choices == names
 
@@ -102,11 +102,19 @@ def test_taggers_are_not_offered_a_cnn():
 def test_a_window_beside_the_encoder_only_when_asked_for():
     assert encoders.make_window(options(), features(), 4) is None
     window = encoders.make_window(options(window_features=True), features(), 4)
-    assert (window.units, window.vocabulary_size, window.trigram_offsets) == (4, 7, ())
-    longer = encoders.make_window(options(window_features=True, window_ngrams=3), features(), 4)
-    assert longer.trigram_offsets == (-1,)
+    assert (window.units, window.vocabulary_size) == (4, 7)
     with pytest.raises(ValueError, match="--window-features is what --encoder window has"):
         encoders.make_window(options(window_features=True, encoder="window"), features(), 4)
+
+
+@pytest.mark.parametrize("ngrams, tables", [(1, 1), (2, 2), (3, 3)])
+def test_ngrams_are_those_of_the_text_each_once(ngrams, tables):
+    window = encoders.make_window(options(ngrams=ngrams), features(), 4)
+    every = window.unigram_offsets, window.bigram_offsets, window.trigram_offsets
+    assert every == ((0,),) * ngrams + ((),) * (3 - ngrams) and len(window.weights) == tables
+    for more in ({"window_features": True}, {"encoder": "window"}):
+        with pytest.raises(ValueError, match="two linear models: choose one"):
+            encoders.make_window(options(ngrams=ngrams, **more), features(), 4)
 
 
 def test_a_bert_reads_pieces_or_the_pieces_of_words():

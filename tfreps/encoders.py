@@ -51,8 +51,9 @@ OPTIONS = {
     "window_features": Option(
         bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder window is"
     ),
-    "window_ngrams": Option(
-        int, 2, "tokens of the longest features of a window: 2, or 3 (2)", at_least=2, below=4
+    "ngrams": Option(
+        int, None, "a linear model of the text's sequences of up to N tokens, 3 at most, beside "
+        "the encoder (none)", at_least=1, below=4,
     ),
     "dropout": Option(
         float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
@@ -70,8 +71,10 @@ OPTIONS = {
     ),
 }  # fmt: skip
 
-# What the cnn says at a token is about the tokens behind it alone: nothing to tag by.
-OPTIONS_OF_TAGGERS = {k: v for k, v in OPTIONS.items() if k not in ("filters", "widths")}
+# What the cnn says at a token is about the tokens behind it alone, and n-grams are those of a whole
+# text: nothing to tag by.
+_OF_TEXTS = "filters", "widths", "ngrams"
+OPTIONS_OF_TAGGERS = {name: option for name, option in OPTIONS.items() if name not in _OF_TEXTS}
 OPTIONS_OF_TAGGERS["encoder"] = OPTIONS["encoder"]._replace(
     choices=[name for name in NAMES if name != "cnn"]
 )
@@ -105,7 +108,7 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
     8
     """
     if options.encoder == "window":
-        return _window(options, features, units, "encoder")
+        return WindowEncoder(features.vocabulary_size, units, name="encoder")
     if options.encoder == "bert":
         ends = bert.tokenizer.start_id, bert.tokenizer.separator_id
         return PieceEncoder(bert.encoder, *ends, name="words") if features.words else bert.encoder
@@ -142,7 +145,7 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
 
 
 def make_window(options, features, units):
-    """The linear model beside an encoder, None unless `window_features` asks for it.
+    """The linear model beside an encoder, None unless `window_features` or `ngrams` ask for it.
 
     Args:
         options, features, units: as of `make_encoder`.
@@ -151,15 +154,18 @@ def make_window(options, features, units):
         `WindowEncoder`, the `window` of a `Tagger` or `Classifier`; or None.
 
     Raises:
-        ValueError: the encoder is a window itself.
+        ValueError: more than one such model is asked for.
     """
-    if not options.window_features:
-        return None
-    if options.encoder == "window":
+    ngrams = getattr(options, "ngrams", None)  # which taggers have not
+    if options.window_features and options.encoder == "window":
         raise ValueError("--window-features is what --encoder window has already: leave it out.")
-    return _window(options, features, units, "window")
-
-
-def _window(options, features, units, name):
-    triples = (-1,) if options.window_ngrams > 2 else ()
-    return WindowEncoder(features.vocabulary_size, units, trigram_offsets=triples, name=name)
+    if ngrams and (options.window_features or options.encoder == "window"):
+        raise ValueError("--ngrams and the features of a window are two linear models: choose one.")
+    if ngrams:
+        names = ("unigram_offsets", "bigram_offsets", "trigram_offsets")
+        # In a sum over the text a second offset would be the same n-grams again.
+        offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
+        return WindowEncoder(features.vocabulary_size, units, **offsets, name="window")
+    if options.window_features:
+        return WindowEncoder(features.vocabulary_size, units, name="window")
+    return None
