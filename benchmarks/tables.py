@@ -62,7 +62,8 @@ CNN = "--encoder cnn "
 WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
 WINDOW = "--window-features "
 NGRAMS = (
-    "--ngrams 3 --l2 0 --learning-rate 1e-3 --bert-learning-rate 2e-5 --average 0.99 --epochs 12 "
+    "--ngrams 3 --linear-learning-rate 5e-3 --l2 0 --learning-rate 1e-3 "
+    "--bert-learning-rate 2e-5 --average 0.99 --epochs 12 "
 )
 ATTENTION = "--pooling attention "
 TOGETHER = (

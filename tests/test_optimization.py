@@ -94,10 +94,12 @@ def named(*paths):
     return types.SimpleNamespace(trainable_variables=weights)
 
 
-def test_word_vectors_and_a_fine_tuned_bilm_have_learning_rates_of_their_own():
+def test_word_vectors_a_fine_tuned_bilm_and_a_linear_model_have_learning_rates_of_their_own():
     bilm = "token_encoder/characters", "bilstm/forward/kernel_0", "bilstm/backward/bias_1"
-    model = named("embedder/word_embeddings", *bilm, "mix_0/gamma", "bilstm_0/forward_kernel")
-    optimizer = make_optimizer(options(embedding_learning_rate=0.5), model, 10)
+    linear, rest = ["window/unigrams", "window/trigrams"], ["mix_0/gamma", "bilstm_0/kernel"]
+    model = named("embedder/word_embeddings", *bilm, *rest, *linear)
+    rates = {"embedding_learning_rate": 0.5, "linear_learning_rate": 0.25}
+    optimizer = make_optimizer(options(**rates), model, 10)
     split = [[model.trainable_variables[i].path for i in part] for part in optimizer._split(
         model.trainable_variables
     )]  # fmt: skip
@@ -105,7 +107,8 @@ def test_word_vectors_and_a_fine_tuned_bilm_have_learning_rates_of_their_own():
     assert dict(zip(rates, split, strict=True)) == {
         0.5: ["embedder/word_embeddings"],
         0.0001: list(bilm),
-        0.001: ["mix_0/gamma", "bilstm_0/forward_kernel"],
+        0.25: linear,
+        0.001: rest,
     }
     assert type(make_optimizer(options(), named("embedder/word_embeddings"), 1)) is (
         keras.optimizers.Adam

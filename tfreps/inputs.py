@@ -61,12 +61,14 @@ def check(options):
     elmo = options.elmo or options.elmo_options or options.elmo_weights
     has_words = options.encoder not in ("window", "bert") and not options.no_words
     trained = has_words and not options.frozen_embeddings
+    linear = options.window_features or getattr(options, "ngrams", None)
     rest = options.characters or elmo or options.train_vectors
     rules = [
         ("no_words", rest, "leaves nothing: give --characters, --elmo or --train-vectors too"),
         ("vectors", not options.no_words, "brings word vectors: leave --no-words out"),
         ("frozen_embeddings", options.vectors, "freezes word vectors of a file: give --vectors"),
         ("embedding_learning_rate", trained, "is for word vectors, and none are trained"),
+        ("linear_learning_rate", linear, "is for a linear model beside the encoder, and none is"),
         ("elmo", not (options.elmo_options or options.elmo_weights), "names one biLM already"),
         ("elmo_options", options.elmo_weights, "needs --elmo-weights too"),
         ("elmo_weights", options.elmo_options, "needs --elmo-options too"),

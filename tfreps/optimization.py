@@ -31,6 +31,9 @@ OPTIONS = {
         float, None, "of the word vectors (--learning-rate)", above=0
     ),
     "elmo_learning_rate": Option(float, 1e-4, "of a biLM under --fine-tune-elmo (0.0001)", above=0),
+    "linear_learning_rate": Option(
+        float, None, "of the linear model beside an encoder (--learning-rate)", above=0
+    ),
     "bert_learning_rate": Option(float, None, "of a BERT's last block (--learning-rate)", above=0),
     "layer_decay": Option(
         float, None, "factor on it from each block of a BERT to the one before (1)", above=0
@@ -94,6 +97,7 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
     rates = {
         "word_embeddings": options.embedding_learning_rate,
         "token_encoder/|bilstm/(forward|backward)/": options.elmo_learning_rate,
+        r"\bwindow/": options.linear_learning_rate,
     }
     paths = [weight.path for weight in model.trainable_variables]
     rates |= _bert_rates(options, paths)
