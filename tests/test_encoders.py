@@ -103,7 +103,7 @@ def test_a_window_beside_the_encoder_only_when_asked_for():
     assert encoders.make_window(options(), features(), 4) is None
     window = encoders.make_window(options(window_features=True), features(), 4)
     assert (window.units, window.vocabulary_size) == (4, 7)
-    with pytest.raises(ValueError, match="--window-features is what --encoder window has"):
+    with pytest.raises(ValueError, match="--encoder window and --window-features are linear"):
         encoders.make_window(options(window_features=True, encoder="window"), features(), 4)
 
 
@@ -113,7 +113,7 @@ def test_ngrams_are_those_of_the_text_each_once(ngrams, tables):
     every = window.unigram_offsets, window.bigram_offsets, window.trigram_offsets
     assert every == ((0,),) * ngrams + ((),) * (3 - ngrams) and len(window.weights) == tables
     for more in ({"window_features": True}, {"encoder": "window"}):
-        with pytest.raises(ValueError, match="two linear models: choose one"):
+        with pytest.raises(ValueError, match="and --ngrams are linear models of the same"):
             encoders.make_window(options(ngrams=ngrams, **more), features(), 4)
 
 

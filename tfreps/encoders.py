@@ -157,12 +157,13 @@ def make_window(options, features, units):
         ValueError: more than one such model is asked for.
     """
     ngrams = getattr(options, "ngrams", None)  # which taggers have not
-    if options.window_features and options.encoder == "window":
-        raise ValueError("--window-features is what --encoder window has already: leave it out.")
-    if ngrams and (options.window_features or options.encoder == "window"):
-        raise ValueError("--ngrams and the features of a window are two linear models: choose one.")
+    kinds = options.encoder == "window", options.window_features, ngrams
+    flags = "--encoder window", "--window-features", "--ngrams"
+    chosen = [flag for flag, is_chosen in zip(flags, kinds, strict=True) if is_chosen]
+    if len(chosen) > 1:
+        raise ValueError(f"{' and '.join(chosen)} are linear models of the same: choose one.")
     if ngrams:
-        names = ("unigram_offsets", "bigram_offsets", "trigram_offsets")
+        names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
         # In a sum over the text a second offset would be the same n-grams again.
         offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
         return WindowEncoder(features.vocabulary_size, units, **offsets, name="window")

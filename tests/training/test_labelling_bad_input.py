@@ -155,7 +155,10 @@ BOTH = [
     ("--elmo-weights a.hdf5", "--elmo-weights needs --elmo-options too"),
     ("--vectors absent.txt", "absent.txt"),
     ("--encoder window --characters cnn", "--characters goes unseen"),
-    ("--encoder window --window-features", "--window-features is what --encoder window has"),
+    (
+        "--encoder window --window-features",
+        "--encoder window and --window-features are linear models",
+    ),
     ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors needs --test-vectors too"),
     ("--train-vectors absent.hdf5", "Cannot read the vectors absent.hdf5"),
     ("--config absent.json", "Cannot read absent.json"),

@@ -18,8 +18,7 @@ class CharacterChanges(tf.Module):
     Args:
         replacements: dict from a character to what it becomes: any text, that of others too.
         dropped: ranges of characters that become nothing, as first and last code point.
-        lowercase: bool. Whether A to Z become a to z at last; where they stand in
-            `replacements`, it is left to that.
+        lowercase: bool. Whether A to Z become a to z at last, whatever `replacements` says.
 
     Call arguments:
         texts: str tensor, shape `[N]`.
