@@ -86,6 +86,13 @@ class SelfAttention(Quantizable, keras.layers.Layer):
         if mask is not None:
             mask = tf.cast(mask, "bool")
             x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+        y, probabilities = self.attend(x, mask, training, return_attention)
+        if mask is not None:
+            y = tf.where(mask[..., None], y, 0.0)
+        return (y, probabilities) if return_attention else y
+
+    def attend(self, x, mask, training=False, return_attention=False):
+        """What `call` returns, as `(y, a or None)`: of float32 without NaN, anything on padding."""
         query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
         query *= (x.shape[-1] // self.num_heads) ** -0.5
         scores = tf.cast(tf.matmul(query, key, transpose_b=True), "float32")  # [B, H, T, T]
@@ -97,10 +104,8 @@ class SelfAttention(Quantizable, keras.layers.Layer):
         y = tf.transpose(tf.matmul(dropped, value), [0, 2, 1, 3])  # [B, T, H, d]
         y = tf.cast(dense_of_tokens(self.combine, tf.reshape(y, tf.shape(x))), "float32")
         y = tf.ensure_shape(y, x.shape)
-        if mask is not None:
-            y = tf.where(mask[..., None], y, 0.0)
         if not return_attention:
-            return y
+            return y, None
         if mask is not None:
             pairs = mask[:, None, :, None] & mask[:, None, None, :]  # [B, 1, T, T]
             probabilities = tf.where(pairs, probabilities, 0.0)

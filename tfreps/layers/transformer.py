@@ -4,12 +4,12 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.attention import SelfAttention, attention_spec, kernel_initializer
-from tfreps.layers.products import dense_of_tokens
 from tfreps.layers.quantizable import Quantizable
 
 NORMALIZATIONS = "post", "pre"
+# The exact gelu in the form that TensorFlow's graphs compute together with the product before it.
 ACTIVATIONS = {
-    "gelu": lambda x: tf.nn.gelu(x, approximate=False),
+    "gelu": lambda x: 0.5 * x * (1.0 + tf.math.erf(x * 0.5**0.5)),
     "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
     "relu": tf.nn.relu,
 }
@@ -129,8 +129,7 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
             x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
         first = self.normalization == "pre"
         y = self.attention_norm(x) if first else x
-        y = self.attention(y, mask=mask, training=training, return_attention=return_attention)
-        y, probabilities = y if return_attention else (y, None)
+        y, probabilities = self.attention.attend(y, mask, training, return_attention)
         x += self.drop(y, training=training)
         x = x if first else self.attention_norm(x)
         y = self._feed_forward(self.feed_forward_norm(x) if first else x)
@@ -150,9 +149,10 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
         return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
 
     def _feed_forward(self, x):
-        y = tf.cast(dense_of_tokens(self.expand, x), "float32")  # [B, T, intermediate_dim]
-        y = dense_of_tokens(self.contract, ACTIVATIONS[self.activation](y))
-        return tf.cast(y, "float32")  # [B, T, D]
+        """Of all tokens as one matrix, with nothing between a product and its activation."""
+        y = self.expand(tf.reshape(x, [-1, x.shape[-1]]))  # [B*T, intermediate_dim]
+        y = self.contract(ACTIVATIONS[self.activation](tf.cast(y, "float32")))  # [B*T, D]
+        return tf.reshape(tf.cast(y, "float32"), tf.shape(x))
 
 
 OPTIONS = (
