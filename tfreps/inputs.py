@@ -81,6 +81,9 @@ def check(options):
         rules.insert(0, (name, False, "goes unseen: --encoder bert brings words and tokens along"))
     if options.encoder == "bert" and not options.bert:
         raise ValueError("--bert is missing: the run folder or checkpoint of the --encoder bert.")
+    rules.append(
+        ("freeze_blocks", not options.bert_from_scratch, "would keep weights that are random")
+    )
     for name in OF_BERT:
         rules.append((name, options.encoder == "bert", "is about a BERT: give --encoder bert"))
     for part in ("train", "dev", "test"):

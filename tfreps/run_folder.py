@@ -166,7 +166,8 @@ class RunFolder:
         if wanted and head["program"] not in wanted:
             raise ValueError(
                 f"{path} is a run of `tfreps {head['program']}`; expected one of "
-                + " or ".join(f"`tfreps {name}`." for name in wanted)
+                + " or ".join(f"`tfreps {name}`" for name in wanted)
+                + "."
             )
         return cls(path, head["program"], head["options"])
 

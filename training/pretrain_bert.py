@@ -122,6 +122,11 @@ def main(argv=None):
     if options.validation:
         batches["validation"] = make_batches(options, model, tokenizer, "validation")
     steps = options.epochs * batches["train"].num_batches()  # with pairs, a few more or fewer
+    if options.accumulate > steps:
+        raise ValueError(
+            f"--accumulate {options.accumulate} makes no update at all: there are {steps:,} "
+            "batches."
+        )
     model.compile(make_optimizer(options, steps), jit_compile=False)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)

@@ -165,6 +165,11 @@ def read_all(options, bert):
         labels = [text.label for text in data["train"].texts]
         places = stratified_split(labels, options.dev_share, options.seed, single="keep")
         data["train"], data["dev"] = (take(data["train"], part) for part in places)
+        if not (data["train"].texts and data["dev"].texts):
+            raise ValueError(
+                f"--dev-share {options.dev_share} of {len(labels)} texts leaves none to train or "
+                "to measure on: give more texts, or --dev, or --dev-share 0."
+            )
     return {part: texts for part, texts in data.items() if texts is not None}
 
 

@@ -77,6 +77,7 @@ def test_activations(theirs, ours):
         ({"layer_norm_eps": 0}, "`layer_norm_eps` should be a positive number; got 0"),
         ({"hidden_dropout_prob": 1.0}, "`hidden_dropout_prob` should be a number from 0 to below"),
         ({"pad_token_id": -1}, "`pad_token_id` should be an id or null; got -1"),
+        ({"pad_token_id": 9}, "`pad_token_id` must be below `vocab_size`; got 9 and 9"),
     ],
 )
 def test_what_is_refused_by_name(change, message):

@@ -63,6 +63,28 @@ def test_what_a_checkpoint_says(tmp_path):
     assert plain.lowercase and plain.strips_accents and plain.split_chinese
 
 
+@pytest.mark.parametrize(
+    "said, message",
+    [
+        ({"tokenizer_class": "BertJapaneseTokenizer"}, "cuts text in another way than BERT"),
+        ({"cls_token": "<s>"}, "'cls_token' must be '.CLS.', as BERT's; got '<s>'"),
+        ({"unk_token": {"content": "<unk>"}}, "'unk_token' must be '.UNK.'"),
+    ],
+)
+def test_the_tokeniser_of_another_model(tmp_path, said, message):
+    with pytest.raises(ValueError, match=message):
+        checkpoint_tokenizer(folder(tmp_path / "a", **said))
+
+
+def test_specials_as_transformers_writes_them(tmp_path):
+    said = {
+        "tokenizer_class": "BertTokenizerFast",
+        "mask_token": {"content": "[MASK]"},
+        "pad_token": "[PAD]",
+    }
+    assert checkpoint_tokenizer(folder(tmp_path / "a", **said)).vocabulary == LOWER
+
+
 def test_where_nothing_is_said_capital_letters_tell(tmp_path):
     assert checkpoint_tokenizer(folder(tmp_path / "lower")).lowercase
     assert not checkpoint_tokenizer(folder(tmp_path / "cased", [*LOWER, "##B"])).lowercase

@@ -180,6 +180,10 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
         (["--encoder", "bert", "--bert", "x", "--tokens", "words"], "--tokens goes unseen"),
         (["--encoder", "bert", "--bert", "x", "--lowercase"], "--lowercase goes unseen"),
         (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "3 cannot be frozen"),
+        (
+            ["--encoder", "bert", "--bert", "x", "--bert-from-scratch", "--freeze-blocks", "1"],
+            "--freeze-blocks would keep weights that are random",
+        ),
         (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "has 2 blocks; got 3"),
         (["--encoder", "bert", "--bert", "RUN", "--max-length", "2"], "leave room beside 2 sp"),
     ],

@@ -116,6 +116,7 @@ def refused(capsys, line, run, *more):
         (["--format", "records"], "train.txt, line 1: expected one JSON object"),
         (["--init", "/nowhere"], "--init brings its own preset, tokens, vocabulary"),
         (["--seed", str(2**31)], "`seed` must be below 2^31"),
+        (["--accumulate", "100000"], "--accumulate 100000 makes no update at all: there are"),
         (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
         (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),
     ],

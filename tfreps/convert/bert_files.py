@@ -12,6 +12,8 @@ EXPECTED = (
     "(bert_config.json and bert_model.ckpt.index), or a model of the articles as .safetensors"
 )
 
+PICKLES = b"\x80", b"P"  # how a pickle begins, and a ZIP archive, PyTorch's newer way
+
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     """A checkpoint of Google, Hugging Face or the articles, as what is there tells.
@@ -34,8 +36,10 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     elif Path(f"{path}.index").is_file() or path.suffix == ".index":
         checkpoint = google_bert.open_checkpoint(path)
         check_vocabulary(path.parent / "vocab.txt", checkpoint)
-    elif path.is_file():
+    elif path.is_file() and _first_byte(path) in PICKLES:
         raise ValueError(conversion([path], f"{path}.safetensors"))
+    elif path.is_file():
+        raise ValueError(f"{path} is no checkpoint of BERT. {EXPECTED}.")
     else:
         raise ValueError(f"{path}: there is no such file or folder. {EXPECTED}.")
     return checkpoint
@@ -73,3 +77,8 @@ def _folder(path: Path) -> Checkpoint:
         )
     found = ", ".join(sorted(file.name for file in path.iterdir())) or "nothing"
     raise ValueError(f"{path}: found {found}. {EXPECTED}.")
+
+
+def _first_byte(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(1)

@@ -132,6 +132,11 @@ def encoder_options(config: Mapping, source: str) -> dict:
     options = {key.ours: _value(config, key, source) for key in KEYS}
     options["activation"] = ACTIVATIONS[options["activation"]]
     options["padding_id"] = options["padding_id"] or 0
+    if options["padding_id"] >= options["vocabulary_size"]:
+        raise ValueError(
+            f"{source}: `pad_token_id` must be below `vocab_size`; got {options['padding_id']} "
+            f"and {options['vocabulary_size']}."
+        )
     if options["units"] % options["num_heads"]:
         raise ValueError(
             f"{source}: `num_attention_heads` must divide `hidden_size`; got "

@@ -30,6 +30,19 @@ _NAMES = {
     "tokenize_chinese_chars": ("split_chinese", bool),
     "handle_chinese_chars": ("split_chinese", bool),
 }
+# Tokenisers of transformers that are BERT's, and those whose files have to tell.
+_CLASSES = {
+    f"{name}Tokenizer{ending}"
+    for name in ("Bert", "DistilBert", "Electra")
+    for ending in ("", "Fast")
+} | {None, "PreTrainedTokenizerFast", "TokenizersBackend"}
+_SPECIALS = dict(
+    zip(
+        ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
+        WordPieceTokenizer.SPECIAL_TOKENS,
+        strict=True,
+    )
+)
 
 
 def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
@@ -127,8 +140,18 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
 
 
 def _options(config: dict, path: pathlib.Path) -> dict:
-    """Options of `WordPieceTokenizer` among others."""
-    found = {}
+    """Options of `WordPieceTokenizer` among others; refuses those of another tokeniser."""
+    found, kind = {}, config.get("tokenizer_class")
+    if kind not in _CLASSES:
+        raise ValueError(
+            f"{path}: 'tokenizer_class' is {kind!r}, which cuts text in another way than BERT's "
+            "WordPiece; tfreps has no such tokeniser."
+        )
+    for name, expected in _SPECIALS.items():
+        given = config.get(name, expected)
+        given = given.get("content") if isinstance(given, dict) else given
+        if given not in (expected, None):
+            raise ValueError(f"{path}: {name!r} must be {expected!r}, as BERT's; got {given!r}.")
     for theirs, (ours, kind) in _NAMES.items():
         if theirs in config:
             if not isinstance(config[theirs], kind):
