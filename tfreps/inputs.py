@@ -74,6 +74,7 @@ def check(options):
         ("elmo_weights", options.elmo_options, "needs --elmo-options too"),
         ("elmo_top", elmo, "is about a biLM: give --elmo"),
         ("fine_tune_elmo", elmo, "trains a biLM: give --elmo"),
+        ("freeze_blocks", not options.bert_from_scratch, "would keep weights that are random"),
     ]
     for name in WITHOUT_WINDOW if options.encoder == "window" else ():
         rules.insert(0, (name, False, "goes unseen: --encoder window reads words alone"))
@@ -81,9 +82,6 @@ def check(options):
         rules.insert(0, (name, False, "goes unseen: --encoder bert brings words and tokens along"))
     if options.encoder == "bert" and not options.bert:
         raise ValueError("--bert is missing: the run folder or checkpoint of the --encoder bert.")
-    rules.append(
-        ("freeze_blocks", not options.bert_from_scratch, "would keep weights that are random")
-    )
     for name in OF_BERT:
         rules.append((name, options.encoder == "bert", "is about a BERT: give --encoder bert"))
     for part in ("train", "dev", "test"):

@@ -122,11 +122,6 @@ def main(argv=None):
     if options.validation:
         batches["validation"] = make_batches(options, model, tokenizer, "validation")
     steps = options.epochs * batches["train"].num_batches()  # with pairs, a few more or fewer
-    if options.accumulate > steps:
-        raise ValueError(
-            f"--accumulate {options.accumulate} makes no update at all: there are {steps:,} "
-            "batches."
-        )
     model.compile(make_optimizer(options, steps), jit_compile=False)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
@@ -255,6 +250,11 @@ def say_text(part, documents, batches):
 
 def make_optimizer(options, total_steps):
     """AdamW or Lamb as in BERT; steps are batches, also where some make up an update."""
+    if options.accumulate > total_steps:
+        raise ValueError(
+            f"--accumulate {options.accumulate} makes no update at all: there are "
+            f"{total_steps:,} batches."
+        )
     warmup = total_steps // 10 if options.warmup_steps is None else options.warmup_steps
     end = total_steps if options.schedule == "linear" else None
     optimizer = OPTIMIZERS[options.optimizer](

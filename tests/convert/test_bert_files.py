@@ -80,13 +80,14 @@ def test_folders_that_are_no_checkpoint(tmp_path, make, message):
 
 
 def test_a_file_of_something_else(tmp_path):
-    (tmp_path / "vocab.txt").write_text("[PAD]\n")
+    (tmp_path / "vocab.txt").write_text("Park\n")
     with pytest.raises(ValueError, match="vocab.txt is no checkpoint of BERT. Expected a folder"):
         BertEncoder.from_pretrained(tmp_path / "vocab.txt")
 
 
-def test_a_pickle_by_its_own_name(tmp_path):
-    (tmp_path / "bert.model.epoch.3").write_bytes(b"\x80\x02")
+@pytest.mark.parametrize("start", [b"\x80\x02", b"PK\x03\x04"])
+def test_a_pickle_by_its_own_name(tmp_path, start):
+    (tmp_path / "bert.model.epoch.3").write_bytes(start)
     with pytest.raises(ValueError) as error:
         BertEncoder.from_pretrained(tmp_path / "bert.model.epoch.3")
     command = str(error.value).splitlines()[-1]

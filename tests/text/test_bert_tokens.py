@@ -67,6 +67,7 @@ def test_what_a_checkpoint_says(tmp_path):
     "said, message",
     [
         ({"tokenizer_class": "BertJapaneseTokenizer"}, "cuts text in another way than BERT"),
+        ({"tokenizer_class": ["BertTokenizer"]}, "'tokenizer_class' is ..BertTokenizer"),
         ({"cls_token": "<s>"}, "'cls_token' must be '.CLS.', as BERT's; got '<s>'"),
         ({"unk_token": {"content": "<unk>"}}, "'unk_token' must be '.UNK.'"),
     ],

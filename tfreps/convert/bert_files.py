@@ -12,7 +12,7 @@ EXPECTED = (
     "(bert_config.json and bert_model.ckpt.index), or a model of the articles as .safetensors"
 )
 
-PICKLES = b"\x80", b"P"  # how a pickle begins, and a ZIP archive, PyTorch's newer way
+PICKLES = b"\x80", b"PK\x03\x04"  # how a pickle begins, and a ZIP archive, PyTorch's newer way
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
@@ -36,7 +36,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     elif Path(f"{path}.index").is_file() or path.suffix == ".index":
         checkpoint = google_bert.open_checkpoint(path)
         check_vocabulary(path.parent / "vocab.txt", checkpoint)
-    elif path.is_file() and _first_byte(path) in PICKLES:
+    elif path.is_file() and _start(path).startswith(PICKLES):
         raise ValueError(conversion([path], f"{path}.safetensors"))
     elif path.is_file():
         raise ValueError(f"{path} is no checkpoint of BERT. {EXPECTED}.")
@@ -79,6 +79,6 @@ def _folder(path: Path) -> Checkpoint:
     raise ValueError(f"{path}: found {found}. {EXPECTED}.")
 
 
-def _first_byte(path: Path) -> bytes:
+def _start(path: Path) -> bytes:
     with open(path, "rb") as file:
-        return file.read(1)
+        return file.read(4)

@@ -92,7 +92,16 @@ class SelfAttention(Quantizable, keras.layers.Layer):
         return (y, probabilities) if return_attention else y
 
     def attend(self, x, mask, training=False, return_attention=False):
-        """What `call` returns, as `(y, a or None)`: of float32 without NaN, anything on padding."""
+        """As a call, but it clears padding neither before nor after: for a layer that does.
+
+        Args:
+            x: float32, shape `[B, T, D]`, finite, on padding too.
+            mask, training, return_attention: as in a call.
+
+        Returns:
+            `(y, a)`, as of a call; whatever on the padding of `y`, and None for `a` where it is
+            not wanted.
+        """
         query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
         query *= (x.shape[-1] // self.num_heads) ** -0.5
         scores = tf.cast(tf.matmul(query, key, transpose_b=True), "float32")  # [B, H, T, T]

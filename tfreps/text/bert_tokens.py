@@ -31,11 +31,11 @@ _NAMES = {
     "handle_chinese_chars": ("split_chinese", bool),
 }
 # Tokenisers of transformers that are BERT's, and those whose files have to tell.
-_CLASSES = {
-    f"{name}Tokenizer{ending}"
-    for name in ("Bert", "DistilBert", "Electra")
-    for ending in ("", "Fast")
-} | {None, "PreTrainedTokenizerFast", "TokenizersBackend"}
+_CLASSES = (
+    *("BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer", "DistilBertTokenizerFast"),
+    *("ElectraTokenizer", "ElectraTokenizerFast", "PreTrainedTokenizerFast"),
+    *("TokenizersBackend", None),
+)
 _SPECIALS = dict(
     zip(
         ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
