@@ -41,8 +41,8 @@ ROWS = {
     "articles-8x128-bfloat16": ("encode", "articles", 8, "mixed_bfloat16", None),
     "mlm-32x128-float32": ("train", "articles", 32, "float32", (1.5, "faster")),
     "mlm-32x128-bfloat16": ("train", "articles", 32, "mixed_bfloat16", None),
-    "reviews-float32": ("tune", "articles", 160, "float32", (3, "faster")),
-    "reviews-bfloat16": ("tune", "articles", 160, "mixed_bfloat16", None),
+    "reviews-float32": ("tune", "articles", 96, "float32", (3, "faster")),
+    "reviews-bfloat16": ("tune", "articles", 96, "mixed_bfloat16", None),
     "wordpiece": ("cut", "base", 80000, "float32", (1, "tensorflow_text")),
     "wordpiece-accents": ("cut", "base", 80000, "float32", None),
 }

@@ -26,7 +26,7 @@ def in_turns(call, repeats, peer_command=None):
         for _ in range(5):
             call()
         ours, theirs = [], []
-        for _ in range(TURNS):
+        for _ in range(min(TURNS, repeats)):
             number = max(repeats // TURNS, 1)
             ours += [seconds(call) for _ in range(number)]
             theirs += peer(number) if peer else []

@@ -55,6 +55,34 @@ def test_options_arrive():
     assert {name: getattr(encoder, name) for name in given} == given
 
 
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"encoder": "cnn", "units": 9}, "--units goes unseen: --encoder cnn does not read it, bu"),
+        ({"encoder": "bert", "filters": 5}, "--filters goes unseen: --encoder bert .*, but cnn."),
+        ({"encoder": "slstm", "num_layers": 2}, "--num-layers goes unseen"),
+        ({"encoder": "window", "embedding_dim": 9}, "--embedding-dim goes unseen"),
+        ({"encoder": "bilstm", "widths": [2]}, "--widths goes unseen"),
+    ],
+)
+def test_options_that_an_encoder_does_not_read(given, message):
+    given = {"units": 200, "embedding_dim": 100, **given}  # the defaults
+    with pytest.raises(ValueError, match=message):
+        encoders.check(options(**given))
+
+
+def test_options_that_an_encoder_reads():
+    defaults = {"units": 200, "embedding_dim": 100}
+    for encoder in encoders.NAMES:
+        encoders.check(options(**{**defaults, "encoder": encoder}))
+    encoders.check(options(**{**defaults, "encoder": "cnn", "filters": 9, "widths": [2]}))
+    encoders.check(options(**{**defaults, "encoder": "bert", "num_layers": 2}))
+    assert set(encoders.READERS) < set(encoders.OPTIONS)
+    assert {name for names in encoders.READERS.values() for name in names} == set(
+        encoders.NAMES
+    ) - {"window"}
+
+
 def test_heads_that_do_not_divide_the_units():
     with pytest.raises(ValueError, match="divide `units`; got 3 heads for 8 units"):
         make_encoder(options(encoder="transformer", num_heads=3), features())

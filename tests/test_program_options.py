@@ -46,6 +46,50 @@ def test_flags_beat_the_file_which_beats_defaults(tmp_path):
     assert parse(tmp_path, config, "--train", "d").train == ["d"]
 
 
+def parse_resumed(*flags, **options):
+    parser = make_parser()
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--epochs", type=int)
+    return parse_options(parser, list(flags), **options)
+
+
+def test_a_run_that_goes_on_knows_its_options(tmp_path):
+    kept = {"run": "elsewhere", "resume": False, "batch_size": 8, "rate": 0.5, "tie": True}
+    kept |= {"minutes": 3.0, "gone_since": 1, "train": ["b"], "filters": [[1, 2]], "steps": 9}
+    (tmp_path / "options.json").write_text(json.dumps({"options": kept}))
+    line = ["--run", str(tmp_path), "--rate", "0.1"]
+    options = parse_resumed(*line, "--resume")
+    assert (options.rate, options.batch_size, options.tie) == (0.1, 8, True)
+    assert (options.train, options.filters, options.steps) == (["b"], [[1, 2]], 9)
+    assert (options.run, options.resume, options.minutes) == (str(tmp_path), True, None)
+    assert parse_resumed(*line).batch_size == 32
+    either = {"either": ("steps", "epochs")}
+    assert parse_resumed(*line, "--resume", **either).steps == 9
+    assert parse_resumed(*line, "--resume", "--epochs=2", **either).steps is None
+    (tmp_path / "config.json").write_text('{"batch_size": 16, "resume": true}')
+    options = parse_resumed(*line, "--config", str(tmp_path / "config.json"))
+    assert (options.batch_size, options.tie) == (16, True)
+
+
+@pytest.mark.parametrize("head", ["[]", "{}", '{"options": 3}', None])
+def test_what_is_no_run_has_no_options(tmp_path, head):
+    if head is not None:
+        (tmp_path / "options.json").write_text(head)
+    if head == "[]":
+        with pytest.raises(ValueError, match="options.json: expected a JSON object"):
+            parse_resumed("--run", str(tmp_path), "--resume")
+    else:
+        assert parse_resumed("--run", str(tmp_path), "--resume").batch_size == 32
+
+
+def test_a_damaged_option_of_a_run_is_named(tmp_path):
+    (tmp_path / "options.json").write_text('{"options": {"batch_size": "8"}}')
+    with pytest.raises(ValueError, match="options.json: option 'batch_size': expected int, got st"):
+        parse_resumed("--run", str(tmp_path), "--resume")
+
+
 def test_without_a_file():
     options = parse_options(make_parser(), ["--run", "r"])
     assert options.batch_size == 32 and not hasattr(options, "config")

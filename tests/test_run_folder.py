@@ -203,7 +203,7 @@ def test_a_run_goes_on_with_its_own_options(begun):
     assert begin(overwrite=True) is None and begun.options_path.exists()
     assert begin(resume=True).options == begun.options
     assert begin(resume=True, epochs=9, run="elsewhere").options["epochs"] == 3
-    with pytest.raises(ValueError, match="begun with other options: seed, units. Resume with"):
+    with pytest.raises(ValueError, match="begun with other options: seed, units. Leave them out"):
         begin(resume=True, units=9, seed=1)
     with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected one of"):
         RunFolder.begin(begun.path, "train-classifier", asked(resume=True))

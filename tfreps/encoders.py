@@ -71,6 +71,20 @@ OPTIONS = {
     ),
 }  # fmt: skip
 
+# Option -> the encoders that read it; what is not here, all do.
+READERS = {
+    "units": ("bilstm", "slstm", "transformer"),
+    "num_layers": ("bilstm", "transformer", "bert"),
+    "num_heads": ("transformer",),
+    "num_steps": ("slstm",),
+    "window": ("slstm",),
+    "num_sentence_nodes": ("slstm",),
+    "boundary": ("slstm",),
+    "filters": ("cnn",),
+    "widths": ("cnn",),
+    "embedding_dim": ("embeddings", "bilstm", "slstm", "transformer", "cnn"),
+}
+
 # What the cnn says at a token is about the tokens behind it alone, and n-grams are those of a whole
 # text: nothing to tag by.
 _OF_TEXTS = "filters", "widths", "ngrams"
@@ -78,6 +92,24 @@ OPTIONS_OF_TAGGERS = {name: option for name, option in OPTIONS.items() if name n
 OPTIONS_OF_TAGGERS["encoder"] = OPTIONS["encoder"]._replace(
     choices=[name for name in NAMES if name != "cnn"]
 )
+
+
+def check(options):
+    """Refuses options that the encoder does not read.
+
+    Args:
+        options: namespace with what `OPTIONS`, or `OPTIONS_OF_TAGGERS`, names.
+
+    Raises:
+        ValueError: names the flag, and the encoders that read it.
+    """
+    for name, readers in READERS.items():
+        value, default = getattr(options, name, None), OPTIONS[name].default
+        if value not in (None, default) and options.encoder not in readers:
+            raise ValueError(
+                f"--{name.replace('_', '-')} goes unseen: --encoder {options.encoder} does not "
+                f"read it, but {', '.join(readers)}."
+            )
 
 
 def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), units=1, bert=None):

@@ -20,11 +20,14 @@ def evaluate_tagger(trained, sentences, **options):
         the scores of each tag; `confusion`, a row for each tag in the data.
 
     Raises:
-        ValueError: for a tag that the model does not have, with file and line.
+        ValueError: for a tag that the model does not have, or a sentence that is too long for
+            it, with file and line.
     """
     check_names(trained.names, sentences)
     true = [sentence.tags for sentence in sentences]
-    pred = [answer.tags for answer in trained.tag([s.tokens for s in sentences], **options)]
+    places = [f"{sentence.file}, line {sentence.line}" for sentence in sentences]
+    answers = trained.tag([sentence.tokens for sentence in sentences], places, **options)
+    pred = [answer.tags for answer in answers]
     flat_true, flat_pred = (list(itertools.chain.from_iterable(part)) for part in (true, pred))
     tokens = reports.classification_report(flat_true, flat_pred)
     results = {

@@ -42,12 +42,6 @@ OF_BERT = "bert", "bert_dropout", "freeze_blocks", "bert_learning_rate", "layer_
 OF_BERT += ("bert_from_scratch",)
 
 
-def settle(options):
-    """Fills in what is left open because it depends on another option."""
-    if options.num_layers is None and options.encoder != "bert":
-        options.num_layers = 1
-
-
 def check(options):
     """Finds options that make no sense together, before anything is read.
 
@@ -137,7 +131,19 @@ def read_bert(options, pooler=False):
     if options.bert_from_scratch:
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_blocks(bert.encoder, options.freeze_blocks or 0)
+    say_bert(options.bert, bert)
     return bert
+
+
+def say_bert(source, bert):
+    """Tells what was read, and rows of its table that no token has, as where it is rounded up."""
+    encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
+    spare = encoder.vocabulary_size - size
+    rows = f" (its table has {spare:,} rows that no token of the vocabulary reads)" if spare else ""
+    print(
+        f"BERT: {encoder.num_layers} blocks of {encoder.units} units from {source}, {size:,} "
+        f"tokens{rows}."
+    )
 
 
 def cut_texts(options, texts, bert=None):
@@ -187,11 +193,11 @@ def check_sentences(data, bert):
     Raises:
         ValueError: with file and line.
     """
-    for sentence in itertools.chain(*data.values()) if bert is not None else ():
-        try:
-            check_room([sentence.tokens], bert.tokenizer, max_length(bert.encoder))
-        except ValueError as error:
-            raise ValueError(f"{sentence.file}, line {sentence.line}: {error}") from None
+    if bert is not None:
+        sentences = list(itertools.chain(*data.values()))
+        places = [f"{s.file}, line {s.line}" for s in sentences]
+        tokens = [s.tokens for s in sentences]
+        check_room(tokens, bert.tokenizer, max_length(bert.encoder), places)
 
 
 def make_features(options, sentences, elmo=None, bert=None, words=True):

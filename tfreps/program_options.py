@@ -5,7 +5,11 @@ import json
 import math
 import os
 import pathlib
+import sys
 from typing import Any, NamedTuple
+
+
+OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run that goes on
 
 
 class Option(NamedTuple):
@@ -93,14 +97,23 @@ def check_options(options, *tables: dict[str, Option]) -> None:
                 _check_number(flag, number, option)
 
 
-def parse_options(parser, argv: list[str] | None = None, recipes: pathlib.Path | None = None):
+def parse_options(
+    parser,
+    argv: list[str] | None = None,
+    recipes: pathlib.Path | None = None,
+    either: tuple[str, ...] = (),
+):
     """The options of a program: flags beat `--config FILE.json`, which beats defaults.
+
+    With `--resume` what neither of both gives is as in the run that is to go on, the one in the
+    folder `--run`; but for `--minutes`, which is about one sitting.
 
     Args:
         parser: the program's `argparse.ArgumentParser`; gains the flag `--config`. Flags have
             to be written in full.
         argv: what follows the program's name; None for that of the process.
         recipes: folder of JSON files that `--config` knows by name; None for none.
+        either: names of options of which one goes alone: with one given, the run's are forgotten.
 
     Returns:
         The namespace of options, without `config`.
@@ -116,20 +129,27 @@ def parse_options(parser, argv: list[str] | None = None, recipes: pathlib.Path |
     >>> parse_options(parser, ["--steps", "3"])
     Namespace(steps=3)
     """
-    parser.allow_abbrev = False
+    parser.allow_abbrev, argv = False, sys.argv[1:] if argv is None else argv
     known = {path.stem: path for path in sorted(recipes.glob("*.json"))} if recipes else {}
     about = f"options from a JSON object{_recipe_names(known)}; flags beat it"
     first = type(parser)(prog=parser.prog, add_help=False, allow_abbrev=False)
+    flags = {a.dest: a for a in parser._actions if a.option_strings and a.dest != "help"}
     for each in (first, parser):
         each.add_argument("--config", metavar="FILE.json", help=about)
-    path = first.parse_known_args(argv)[0].config
-    if path is not None:
-        flags = {a.dest: a for a in parser._actions if a.option_strings}
-        path = str(known.get(path, path))
-        given = read_config(path, {k: a for k, a in flags.items() if k not in ("help", "config")})
-        for dest in given:
-            flags[dest].required = False
-        parser.set_defaults(**given)
+    if {"run", "resume"} <= set(flags):
+        first.add_argument("--run")
+        first.add_argument("--resume", action="store_true")
+    now, given = vars(first.parse_known_args(argv)[0]), {}
+    if now["config"] is not None:
+        given = read_config(str(known.get(now["config"], now["config"])), flags)
+    run, resume = (now.get(name) or given.get(name) for name in ("run", "resume"))
+    if resume and run:
+        earlier = earlier_options(pathlib.Path(run, "options.json"), flags)
+        is_given = {name for name in either if name in given or f"--{name}" in _flags_of(argv)}
+        given = {**{k: v for k, v in earlier.items() if not (is_given and k in either)}, **given}
+    for dest in given:
+        flags[dest].required = False
+    parser.set_defaults(**given)
     options = parser.parse_intermixed_args(argv)
     del options.config
     return options
@@ -137,6 +157,20 @@ def parse_options(parser, argv: list[str] | None = None, recipes: pathlib.Path |
 
 def _recipe_names(recipes: dict) -> str:
     return f", or a recipe: {', '.join(recipes)}" if recipes else ""
+
+
+def _flags_of(argv: list[str]) -> set[str]:
+    """The flags among the words of a command."""
+    return {word.split("=")[0] for word in argv if word.startswith("--")}
+
+
+def earlier_options(path: pathlib.Path, flags: dict) -> dict:
+    """The options of the run that options.json is of, as far as the program has them as flags."""
+    options = read_json(path).get("options") if path.is_file() else None
+    if not isinstance(options, dict):
+        return {}  # no run, or a damaged one: whoever opens it says so
+    names = [name for name in options if name in flags and name not in OF_A_COMMAND]
+    return {name: checked(str(path), name, options[name], flags[name]) for name in names}
 
 
 def read_config(path: str, flags: dict) -> dict:

@@ -114,8 +114,8 @@ class RunFolder:
         changed = [name for name in fixed if before.get(name) != now[name]]
         if changed:
             raise ValueError(
-                f"{path} was begun with other options: {', '.join(changed)}. Resume with the "
-                "options of before, or begin a new run in another folder."
+                f"{path} was begun with other options: {', '.join(changed)}. Leave them out, for "
+                "--resume knows those of before, or begin a new run in another folder."
             )
         return run
 

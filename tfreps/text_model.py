@@ -95,11 +95,17 @@ class TextModel:
         options = {"max_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.features, **options)
 
-    def tag(self, sentences: Sequence[Sequence[str]], **options) -> list[TaggedTokens]:
+    def tag(
+        self,
+        sentences: Sequence[Sequence[str]],
+        places: Sequence[str] | None = None,
+        **options,
+    ) -> list[TaggedTokens]:
         """Tags sentences.
 
         Args:
             sentences: lists of tokens; may be empty.
+            places: list of str. How an error calls each sentence; by default by its number.
             **options: of `SequenceBatches`, such as `vectors`.
 
         Returns:
@@ -109,7 +115,7 @@ class TextModel:
             ValueError: a sentence has more pieces than a BERT has positions for.
         """
         if self.tokenizer is not None:
-            check_room(sentences, self.tokenizer, self.max_length)
+            check_room(sentences, self.tokenizer, self.max_length, places)
             options = {"max_length": None, **options}
         answers = []
         for tags, confidences, mask in self._rows(sentences, OUTPUTS_OF_TAGGERS, options):

@@ -5,8 +5,8 @@
 
 Text is one sentence a line with blank lines between documents, or records of two sentences
 (--format records). Without --vocabulary, --tokens characters counts those of the training text.
-Killed? The same command with --resume goes on where the last checkpoint stands. To go on from a
-run or a published checkpoint: --init FOLDER.
+Killed? tfreps pretrain-bert --run runs/bert --resume goes on where the last checkpoint stands. To
+go on from a run or a published checkpoint: --init FOLDER.
 """
 
 import argparse
@@ -109,6 +109,8 @@ MAY_CHANGE = {"minutes", "checkpoint_every"}
 def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
+    if options.format != "records" and options.fields != list(RECORD_FIELDS):
+        raise ValueError("--fields is for --format records: lines have none.")
     may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
     defaults = default_values(*TABLES.values())
     run = RunFolder.begin(options.run, PROGRAM, vars(options), may_change, defaults)
@@ -121,7 +123,7 @@ def main(argv=None):
     batches = {"train": make_batches(options, model, tokenizer, "train")}
     if options.validation:
         batches["validation"] = make_batches(options, model, tokenizer, "validation")
-    steps = options.epochs * batches["train"].num_batches()  # with pairs, a few more or fewer
+    steps = sum(map(batches["train"].num_batches, range(options.epochs)))
     model.compile(make_optimizer(options, steps), jit_compile=False)
 
     run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)

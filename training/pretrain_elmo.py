@@ -4,8 +4,8 @@
     tfreps pretrain-elmo --preset elmo_small --train 'corpus/train*.txt' \
         --validation corpus/validation.txt --vocabulary vocabulary.txt --run runs/elmo
 
-Killed? The same command with --resume goes on where the last checkpoint stands. On a laptop:
---preset elmo_tiny --minutes 3.
+Killed? tfreps pretrain-elmo --run runs/elmo --resume goes on where the last checkpoint stands. On a
+laptop: --preset elmo_tiny --minutes 3.
 """
 
 import argparse
@@ -39,7 +39,7 @@ SAMPLE_BATCHES = 40  # of training sentences of all lengths, whose full-softmax 
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    options = parse_options(make_parser(), argv, either=("epochs", "steps"))
     check(options)
     # Keras says so of every data set whose length it does not know.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
@@ -197,8 +197,8 @@ def earlier_run(options):
     changed = sorted(n for n in now if run.options.get(n) != now[n] and n not in free)
     if changed:
         raise ValueError(
-            f"{options.run} was begun with other options: {', '.join(changed)}. Resume with "
-            "the options of before, or begin a new run with --init."
+            f"{options.run} was begun with other options: {', '.join(changed)}. Leave them out, "
+            "for --resume knows those of before, or begin a new run with --init."
         )
     return run
 

@@ -31,8 +31,8 @@ def main(argv=None):
         raise ValueError(f"{options.run} holds a classifier: ask it with tfreps classify.")
     write = {"conll": as_columns, "json": as_json_line}[options.format]
     with written_whole(options.output) as file:
-        for sentences in blocks(options, trained):
-            answers = trained.tag(sentences)
+        for places, sentences in blocks(options, trained):
+            answers = trained.tag(sentences, places)
             for tokens, answer in zip(sentences, answers, strict=True):
                 file.write(write(tokens, answer, trained.scheme))
     return 0
@@ -54,18 +54,22 @@ def make_parser():
 
 
 def blocks(options, trained):
-    """The tokens of some sentences at a time."""
+    """Where some sentences at a time stand, and their tokens."""
     if options.input == "conll":
         sentences = read_columns(options)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
-            yield sentences[start : start + SENTENCES_AT_ONCE]
+            block = sentences[start : start + SENTENCES_AT_ONCE]
+            yield [f"{s.file}, line {s.line}" for s in block], [s.tokens for s in block]
         return
+    name, line = "standard input" if options.text == "-" else options.text, 1
     for texts in read_texts(options.text, SENTENCES_AT_ONCE):
-        yield trained.tokenize(texts)
+        places = [f"{name}, line {number}" for number in range(line, line + len(texts))]
+        yield places, trained.tokenize(texts)
+        line += len(texts)
 
 
 def read_columns(options):
-    """The tokens of the sentences in a file of columns, read as the run's data were."""
+    """The sentences in a file of columns, read as the run's data were."""
     if options.text == "-":
         raise ValueError("--input conll reads a file: give its name behind the run.")
     kept, reading = RunFolder.open(options.run).options, {}
@@ -73,7 +77,7 @@ def read_columns(options):
         given = getattr(options, name)
         if given is not None or name in kept:
             reading[name] = kept.get(name) if given is None else given
-    return [s.tokens for s in read_tagged(options.text, tag_column=None, **reading)]
+    return read_tagged(options.text, tag_column=None, **reading)
 
 
 def as_columns(tokens, answer, scheme):

@@ -5,9 +5,9 @@
     tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 \
         --pooling mean_max --learning-rate 1e-4 --run runs/reviews
 
-Without --dev a tenth of the training texts is held out, label by label. Killed? The same command
-with --resume goes on where the last checkpoint stands. Then: tfreps evaluate, tfreps classify,
-tfreps export.
+Without --dev a tenth of the training texts is held out, label by label. Killed? tfreps
+train-classifier --run runs/reviews --resume goes on where the last checkpoint stands. Then: tfreps
+evaluate, tfreps classify, tfreps export.
 """
 
 import argparse
@@ -99,6 +99,7 @@ def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
     inputs.check(options)
+    encoders.check(options)
     optimization.check(options)
     settle(options)
     defaults = default_values(*TABLES.values())
@@ -113,8 +114,7 @@ def main(argv=None):
     label_set = TagSet.from_sequences([labels], source="--train", word="label")
     for part in data.values():
         check_names(label_set.names, part.texts)
-    if options.best_by == "auc" and len(label_set) != 2:
-        raise ValueError(f"--best-by auc is for two labels; the texts have {len(label_set)}.")
+    check_best_by(options, label_set, data)
     print(describe_classes(labels))
     elmo = inputs.read_elmo(options)
     features = inputs.make_features(options, data["train"].tokens, elmo, bert, words=False)
@@ -147,15 +147,28 @@ def make_parser():
     return parser
 
 
+def check_best_by(options, label_set, data):
+    """Refuses an area under the curve of other than two labels."""
+    if options.best_by != "auc":
+        return
+    if len(label_set) != 2:
+        raise ValueError(f"--best-by auc is for two labels; the texts have {len(label_set)}.")
+    of_dev = {text.label for text in data["dev"].texts} if "dev" in data else set()
+    if len(of_dev) == 1:
+        raise ValueError(
+            f"--best-by auc needs texts of both labels to measure on; those held out are all "
+            f"{of_dev.pop()!r}."
+        )
+
+
 def settle(options):
     """Fills in how texts are cut, which depends on the encoder."""
-    inputs.settle(options)
     if options.encoder == "bert" and options.tokens is not None:
         raise ValueError("--tokens goes unseen: --encoder bert brings its own along.")
     if options.cut_share and options.train_vectors:
         raise ValueError("--cut-share cuts texts, and --train-vectors are of whole ones.")
-    if options.tokens is None:
-        options.tokens = "bert" if options.encoder == "bert" else "words"
+    if options.tokens is None and options.encoder != "bert":
+        options.tokens = "words"
 
 
 def read_all(options, bert):

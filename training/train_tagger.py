@@ -5,8 +5,9 @@
     tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \
         --bert bert-base-chinese --layer-decay 0.9 --learning-rate 5e-5 --run runs/ner
 
-Named entities in any scheme, or with --scheme none parts of speech. Killed? The same command with
---resume goes on where the last checkpoint stands. Then: tfreps evaluate, tfreps tag, tfreps export.
+Named entities in any scheme, or with --scheme none parts of speech. Killed? tfreps train-tagger
+--run runs/ner --resume goes on where the last checkpoint stands. Then: tfreps evaluate, tfreps tag,
+tfreps export.
 """
 
 import argparse
@@ -65,8 +66,10 @@ def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
     inputs.check(options)
+    encoders.check(options)
     optimization.check(options)
-    inputs.settle(options)
+    if options.softmax and options.transition_learning_rate != 1.0:
+        raise ValueError("--transition-learning-rate is for a CRF: leave --softmax out.")
     scheme = None if options.scheme == "none" else options.scheme
     defaults = default_values(*TABLES.values())
     run = RunFolder.begin(

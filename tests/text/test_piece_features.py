@@ -83,5 +83,7 @@ def test_room_for_sentences_of_words():
     sentences = [["a", "runs"], ["a" * 99, "\u200b"]]
     check_room(sentences, PIECES, 19)
     check_room(sentences, PIECES, None)
-    with pytest.raises(ValueError, match="Sentence 1 .* has 17 pieces, .* for 16 beside"):
+    with pytest.raises(ValueError, match=r"Sentence 1 .*: expected at most 16 .* got 17: 'a"):
         check_room(sentences, PIECES, 18)
+    with pytest.raises(ValueError, match="^b, line 3: expected at most 16 pieces"):
+        check_room(sentences, PIECES, 18, ["b, line 1", "b, line 3"])

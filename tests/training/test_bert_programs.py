@@ -124,9 +124,15 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
 @pytest.mark.slow
 def test_a_tagger_on_word_pieces(tagger, tmp_path, capsys):
     check_tagger(tagger, tmp_path / "export")
-    (tmp_path / "text").write_text("房 " * 30)
+    (tmp_path / "text").write_text("房\n" + "房 " * 30)
     error = refused(capsys, "tag", tagger, tmp_path / "text")
-    assert "Sentence 0 (counted from 0) has 30 pieces, and the model has positions for 22" in error
+    assert "text, line 2: expected at most 22 pieces, for which the model has pos" in error
+    (tmp_path / "long.conll").write_text("房\n\n" + "房\n" * 30)
+    error = refused(capsys, "tag", tagger, tmp_path / "long.conll", "--input", "conll")
+    assert "long.conll, line 3: expected at most 22 pieces" in error
+    (tmp_path / "long.conll").write_text("房 O\n\n" + "房 O\n" * 30)
+    error = refused(capsys, "evaluate", tagger, "--data", tmp_path / "long.conll")
+    assert "long.conll, line 3: expected at most 22 pieces" in error
 
 
 @pytest.mark.slow
@@ -167,7 +173,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
     (tmp_path / "tagged").write_text("房 O\n" * 30)
     line = ["--train", tmp_path / "tagged", "--scheme", "none", "--run", tmp_path / "third"]
     error = refused(capsys, "train-tagger", *line, *flags(characters))
-    assert "tagged, line 1: Sentence 0 (counted from 0) has 30 pieces" in error
+    assert "tagged, line 1: expected at most 22 pieces, for which the model has pos" in error
 
 
 @pytest.mark.parametrize(
@@ -202,5 +208,5 @@ def test_a_stopped_run_goes_on(characters, files, tmp_path):
     line += ["--layer-decay", "0.5"]
     two = train("train-classifier", line, tmp_path / "two", "--epochs", "2")
     one = train("train-classifier", line, tmp_path / "one", "--epochs", "1")
-    train("train-classifier", line, one, "--epochs", "2", "--resume")
+    train("train-classifier", ["--epochs", "2"], one, "--resume")  # the rest it knows
     assert results(one)["test"] == results(two)["test"]

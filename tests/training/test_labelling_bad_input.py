@@ -118,6 +118,12 @@ def test_labelled_texts(files, tmp_path, capsys, part, case):
     assert message in refuse(capsys, tmp_path, "train-classifier", *flags)
 
 
+def test_an_area_under_the_curve_needs_both_labels(files, tmp_path, capsys):
+    flags = ["--train", files("a", TEXTS), "--dev", files("b", "good\tfine\ngood\tx\n")]
+    err = refuse(capsys, tmp_path, "train-classifier", *flags, "--best-by", "auc")
+    assert "needs texts of both labels to measure on; those held out are all 'good'" in err
+
+
 def test_one_text_is_too_few_to_hold_some_out(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-classifier", "--train", files("a", "good\tx\n"))
     assert "A split needs at least two examples; got 1" in err
@@ -173,12 +179,14 @@ TAGGERS = [
     ("--token-column 5", "line 1: expected a token in column 5"),
     ("--token-column 1", "line 1: expected a token in column 1 and a tag in another"),
     ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),
+    ("--transition-learning-rate 5 --softmax", "is for a CRF: leave --softmax out"),
 ]
 CLASSIFIERS = [
     ("--dev-share 1", "--dev-share must be at least 0 and below 1"),
     ("--dev-share -0.1", "--dev-share must be at least 0"),
     ("--max-length 0", "--max-length must be at least 1"),
     ("--hidden-units 0", "--hidden-units must be at least 1"),
+    ("--encoder cnn --units 9", "--units goes unseen: --encoder cnn does not read it"),
     ("--encoder cnn --filters 0", "--filters must be at least 1"),
     ("--encoder cnn --widths 2 0", "--widths must be at least 1"),
     ("--encoder embeddings --pooling pooled", "must tell its width in `pooled_dim`"),

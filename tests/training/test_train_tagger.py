@@ -242,6 +242,8 @@ def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     before = results(tagger)
     train_tagger(tagged, tagger, *labelling.TAGGER, "--resume")
     assert results(tagger) == before  # there was nothing left to do
+    assert main(["train-tagger", "--run", str(tagger), "--resume"]) == 0
+    assert results(tagger) == before  # nor without the options of before
     line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labelling.FAST]
     assert main([*line, *labelling.TAGGER, "--resume", "--units", "13", "--run", str(tagger)]) == 2
     assert "begun with other options: units." in capsys.readouterr().err

@@ -164,7 +164,10 @@ def piece_texts(
 
 
 def check_room(
-    sentences: Sequence[Sequence[str]], tokenizer: PieceTokenizer, max_length: int | None
+    sentences: Sequence[Sequence[str]],
+    tokenizer: PieceTokenizer,
+    max_length: int | None,
+    places: Sequence[str] | None = None,
 ) -> None:
     """Refuses sentences of words with more pieces than a BERT has positions for.
 
@@ -172,17 +175,20 @@ def check_room(
         sentences: lists of words.
         tokenizer: what cuts the words.
         max_length: int. The most pieces of a sentence, start and separator included; or None.
+        places: list of str. How to call each sentence, such as `"a.txt, line 3"`; by default
+            by its number.
 
     Raises:
-        ValueError: for the first such sentence, with its number.
+        ValueError: for the first such sentence, with its place.
     """
     room = tokenizer.room(max_length)
     for number, sentence in enumerate(sentences if room is not None else ()):
         sizes = (len(tokenizer.tokenize(word)) for word in sentence)
         size = sum(min(max(n, 1), MAX_PIECES) for n in sizes)
         if size > room:
+            place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(
-                f"Sentence {number} (counted from 0) has {size} pieces, and the model has "
-                f"positions for {room} beside the special ones: {' '.join(sentence)[:60]!r}. "
-                "Cut it into shorter ones."
+                f"{place}: expected at most {room} pieces, for which the model has positions "
+                f"beside the special ones; got {size}: {' '.join(sentence)[:60]!r}. Cut the "
+                "sentence into shorter ones."
             )
