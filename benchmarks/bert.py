@@ -102,10 +102,11 @@ def make_train(shape, texts, precision):
     import numpy as np
 
     from tfreps.models import BertEncoder, BertPretrainer
+    from tfreps.optimizers import FusedAdam
 
     keras.config.set_dtype_policy(precision)
     model = BertPretrainer(BertEncoder(**shape, pooler=False), next_sentence=False)
-    model.compile(keras.optimizers.Adam(1e-4))
+    model.compile(FusedAdam(1e-4))
     rng = np.random.default_rng(0)
     ids = rng.integers(5, 30000, [texts, LENGTH]).astype("int32")
     places = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
@@ -122,11 +123,12 @@ def make_tune(shape, texts, precision):
 
     from tfreps.data import SequenceBatches
     from tfreps.models import BertEncoder, Classifier
+    from tfreps.optimizers import FusedAdam
 
     keras.config.set_dtype_policy(precision)
     bert = BertEncoder(**{**shape, "num_layers": min(shape["num_layers"], 3)}, pooler=False)
     model = Classifier(bert, ["bad", "good"], pooling="mean_max")
-    model.compile(keras.optimizers.Adam(1e-4))
+    model.compile(FusedAdam(1e-4))
     tokens = [list(map(str, text)) for text in random_texts(texts, shape["vocabulary_size"])]
     labels = [number % 2 for number in range(texts)]
 

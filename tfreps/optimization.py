@@ -4,7 +4,7 @@ import re
 
 import keras
 
-from tfreps.optimizers import GroupedOptimizer
+from tfreps.optimizers import FusedAdam, GroupedOptimizer
 from tfreps.program_options import Option
 from tfreps.schedules import CutRate, LinearWarmup
 
@@ -89,7 +89,7 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
             rate = CutRate(rate, factor)
         decay, clip = options.weight_decay or None, options.clip_norm or None
         average = {"use_ema": True, "ema_momentum": options.average} if options.average else {}
-        optimizer = keras.optimizers.Adam(rate, weight_decay=decay, global_clipnorm=clip, **average)
+        optimizer = FusedAdam(rate, weight_decay=decay, global_clipnorm=clip, **average)
         if decay:
             optimizer.exclude_from_weight_decay(var_names=["bias", *norms])
         return optimizer

@@ -8,7 +8,6 @@ import pathlib
 import sys
 from typing import Any, NamedTuple
 
-
 OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run that goes on
 
 

@@ -24,6 +24,7 @@ from tfreps.layers.position_embedding import KINDS as POSITIONS
 from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.models.presets import BERT
+from tfreps.optimizers import FusedAdam
 from tfreps.pretrained_bert import load_pretrainer
 from tfreps.program_options import (
     Option,
@@ -47,7 +48,7 @@ RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 PRESET = "bert_articles"
 SCHEDULES = "linear", "constant"
 SHARED = "minutes", "precision", "checkpoint_every", "seed"
-OPTIMIZERS = {"adamw": keras.optimizers.AdamW, "lamb": keras.optimizers.Lamb}
+OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
 TEXT = {
     "train": Option(str, None, "files or globs of text", many=True, required=True),

@@ -28,7 +28,7 @@ from tfreps.continuation import (
 from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
-from tfreps.optimizers import TF1Adagrad
+from tfreps.optimizers import FusedAdam, TF1Adagrad
 from tfreps.run_folder import RunFolder, parse_options
 from tfreps.text import Vocabulary
 
@@ -291,7 +291,7 @@ def make_optimizer(options, total_steps):
             warmup_target=rate if options.warmup_steps else None,
             warmup_steps=options.warmup_steps,
         )
-    return TF1Adagrad(rate) if options.optimizer == "adagrad" else keras.optimizers.Adam(rate)
+    return TF1Adagrad(rate) if options.optimizer == "adagrad" else FusedAdam(rate)
 
 
 def count_steps(options, batches):
