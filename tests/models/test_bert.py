@@ -189,5 +189,13 @@ def test_inputs_out_of_range():
         encoder(np.full([1, 7], 5))
     with pytest.raises(ValueError, match="must have `token_ids`; got \\['ids'\\]"):
         encoder({"ids": IDS})
+    for wrong, got in (
+        (IDS[0], rf"of shape \({IDS.shape[1]},\)"),
+        (IDS[None], r"of shape \(1, "),
+        (IDS.astype("float32"), "float32 of shape"),
+        (np.array([["a"]]), "string of shape"),
+    ):
+        with pytest.raises(ValueError, match=rf"must be integers of shape \[B, T\]; got .*{got}"):
+            encoder({"token_ids": tf.constant(wrong)})
     with pytest.raises(ValueError, match="`mask` must have the shape of the token ids"):
         encoder({"token_ids": IDS, "mask": IDS[0] != 0})

@@ -112,6 +112,7 @@ def test_label_ids_out_of_range():
     "options, message",
     [
         ({"labels": ["a", "a"]}, "no two alike"),
+        ({"labels": [0, 1]}, "must be names"),
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
         ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),

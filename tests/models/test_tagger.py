@@ -219,6 +219,7 @@ def test_tag_ids_out_of_range(use_crf):
     "options, message",
     [
         ({"tags": ["O", "O"]}, "no two alike"),
+        ({"tags": ["O", ""]}, "must be names"),
         ({"tags": []}, "one at least"),
         ({"tags": ["O", "PER"]}, "'PER'"),
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),

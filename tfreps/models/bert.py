@@ -229,6 +229,11 @@ class BertEncoder(Quantizable, keras.Model):
         if "token_ids" not in features:
             raise ValueError(f"`features` must have `token_ids`; got {sorted(features)}.")
         ids = tf.convert_to_tensor(features["token_ids"])
+        if not ids.dtype.is_integer or ids.shape.rank not in (None, 2):
+            raise ValueError(
+                f"`token_ids` must be integers of shape [B, T]; got {ids.dtype.name} of shape "
+                f"{ids.shape}."
+            )
         others = []
         for name, default in ("segment_ids", tf.zeros_like(ids)), ("mask", ids != self.padding_id):
             given = features.get(name)

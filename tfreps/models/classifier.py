@@ -225,7 +225,8 @@ def _checked(y, num_labels):
 
 def _check(model):
     labels, weights, width = model.labels, model.class_weights, "output_dim"
-    if not labels or len(set(labels)) < len(labels):
+    are_names = all(isinstance(label, str) and label for label in labels)
+    if not labels or not are_names or len(set(labels)) < len(labels):
         raise ValueError(f"`labels` must be names, one at least and no two alike; got {labels}.")
     if model.pooling not in POOLINGS:
         raise ValueError(f"`pooling` must be one of {POOLINGS}; got {model.pooling!r}.")

@@ -310,8 +310,9 @@ def _pad(array, columns):
 
 
 def _check(model):
-    if not model.tags or len(set(model.tags)) < len(model.tags):
-        raise ValueError(f"`tags` must be names, one at least and no two alike; got {model.tags}.")
+    tags, are_names = model.tags, all(isinstance(tag, str) and tag for tag in model.tags)
+    if not tags or not are_names or len(set(tags)) < len(tags):
+        raise ValueError(f"`tags` must be names, one at least and no two alike; got {tags}.")
     if model.constrain not in CONSTRAIN:
         raise ValueError(f"`constrain` must be one of {CONSTRAIN}; got {model.constrain!r}.")
     if not 0 <= model.dropout < 1:
