@@ -61,6 +61,7 @@ SLSTM = "--encoder slstm --units 150 --num-steps 3 --precision bfloat16 "
 CNN = "--encoder cnn "
 WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
 WINDOW = "--window-features "
+AVERAGED = "--bert-learning-rate 1e-4 --decay 0.93 --epochs 15 --average 0.99 "
 NGRAMS = (
     "--ngrams 3 --linear-learning-rate 5e-3 --l2 0 --learning-rate 1e-3 "
     "--bert-learning-rate 2e-5 --average 0.99 --epochs 12 "
@@ -90,6 +91,7 @@ TABLES = {
         "BERT+CRF, from scratch": (NER + BERT + SCRATCH, 1),
         "BERT+CRF": (NER + BERT, 3),
         "BERT+CRF, window features": (NER + BERT + WINDOW, 3),
+        "BERT+CRF, window features, averaged weights": (NER + BERT + WINDOW + AVERAGED, 3),
     },
     "fdu_mtl": {
         "TextCNN": (REVIEWS + CNN, 3),

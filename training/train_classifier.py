@@ -114,7 +114,7 @@ def main(argv=None):
     label_set = TagSet.from_sequences([labels], source="--train", word="label")
     for part in data.values():
         check_names(label_set.names, part.texts)
-    check_best_by(options, label_set, data)
+    check_labels(options, label_set, data)
     print(describe_classes(labels))
     elmo = inputs.read_elmo(options)
     features = inputs.make_features(options, data["train"].tokens, elmo, bert, words=False)
@@ -147,8 +147,13 @@ def make_parser():
     return parser
 
 
-def check_best_by(options, label_set, data):
-    """Refuses an area under the curve of other than two labels."""
+def check_labels(options, label_set, data):
+    """Refuses a single label, and an area under the curve of other than two."""
+    if len(label_set) < 2:
+        raise ValueError(
+            f"All texts of --train have the label {label_set.names[0]!r}: there is nothing to "
+            "tell apart."
+        )
     if options.best_by != "auc":
         return
     if len(label_set) != 2:

@@ -124,6 +124,12 @@ def test_an_area_under_the_curve_needs_both_labels(files, tmp_path, capsys):
     assert "needs texts of both labels to measure on; those held out are all 'good'" in err
 
 
+def test_a_single_label(files, tmp_path, capsys):
+    flags = ["--train", files("a", "good\tfine\ngood\tx\n"), "--dev-share", "0"]
+    err = refuse(capsys, tmp_path, "train-classifier", *flags)
+    assert "All texts of --train have the label 'good': there is nothing to tell apart" in err
+
+
 def test_one_text_is_too_few_to_hold_some_out(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-classifier", "--train", files("a", "good\tx\n"))
     assert "A split needs at least two examples; got 1" in err
