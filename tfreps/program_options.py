@@ -90,7 +90,9 @@ def check_options(options, *tables: dict[str, Option]) -> None:
     for name, option in (item for table in tables for item in table.items()):
         value, flag = getattr(options, name), f"--{name.replace('_', '-')}"
         if option.required and not value:
-            raise ValueError(f"{flag} is missing: {option.about}.")
+            resumes = getattr(options, "resume", False)
+            hint = f" There is no run in {options.run} to go on with." if resumes else ""
+            raise ValueError(f"{flag} is missing: {option.about}.{hint}")
         if option.kind in (int, float) and value is not None:
             for number in value if option.many else [value]:
                 _check_number(flag, number, option)

@@ -223,6 +223,8 @@ def test_what_is_required(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-tagger", "--train", files("a", GOOD))
     assert "--scheme is missing: how the tags write spans" in err
     assert "--train is missing" in refuse(capsys, tmp_path, "train-classifier")
+    err = refuse(capsys, tmp_path, "train-classifier", "--resume")
+    assert f"There is no run in {tmp_path / 'run'} to go on with" in err
 
 
 @pytest.mark.parametrize(
