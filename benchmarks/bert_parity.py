@@ -125,7 +125,8 @@ def difference(expected, found):
             mine, theirs = (np.moveaxis(x, 1, 2) for x in (mine, theirs))  # [B, T, L+1, D]
         if name in PER_TOKEN:
             mine, theirs = mine[MASK], theirs[MASK]
-        worst, compared = max(worst, float(np.abs(mine - theirs).max())), compared + 1
+        gap = float(np.abs(mine - theirs).max())
+        worst, compared = max(worst, gap if np.isfinite(gap) else np.inf), compared + 1
     return worst if compared else float("inf")
 
 

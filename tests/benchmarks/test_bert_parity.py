@@ -69,6 +69,8 @@ def test_differences_count_at_real_tokens_and_among_blocks_that_are_there():
     other[2, 1, 0] = 0.5
     assert bert_parity.difference(expected, {"layer_outputs": other}) == 0.5
     assert bert_parity.difference(expected, {"logits": other}) == float("inf")
+    other[0, 1, 0] = np.nan
+    assert bert_parity.difference(expected, {"layer_outputs": other}) == float("inf")
 
 
 def test_fixtures_are_what_the_tests_of_converters_read(tmp_path, monkeypatch):

@@ -1,5 +1,9 @@
 """What a path is: each kind of checkpoint is found, everything else is said clearly."""
 
+import shlex
+import subprocess
+import sys
+
 import pytest
 
 from tests.convert.bert_folders import (
@@ -10,7 +14,7 @@ from tests.convert.bert_folders import (
     google_config,
     hugging_face,
 )
-from tfreps.convert import bert_files
+from tfreps.convert import bert_files, safetensors_files
 from tfreps.models import BertEncoder
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 438\n"
@@ -93,3 +97,30 @@ def test_a_pickle_by_its_own_name(tmp_path, start):
     command = str(error.value).splitlines()[-1]
     assert command.startswith('  python -c "import torch;')
     assert "bert.model.epoch.3.safetensors" in command and "training_args" not in command
+
+
+TORCH = """
+class Array(str):
+    clone = contiguous = lambda self: self
+def load(path, map_location, weights_only):
+    arrays = {"a": Array("1"), "b": Array("2")}
+    return {"epoch": 3, "model_state_dict": arrays} if "epoch" in path else arrays
+"""
+SAFETENSORS = """
+def save_file(arrays, path, metadata):
+    open(path, "w").write(repr((arrays, metadata)))
+"""
+
+
+@pytest.mark.parametrize("name", ["bert.model.epoch.3", "pytorch_model.bin"])
+def test_the_command_that_converts_a_pickle(tmp_path, name):
+    """By stand-ins of PyTorch: the articles keep the arrays beside others, under one key."""
+    (tmp_path / "torch.py").write_text(TORCH)
+    (tmp_path / "safetensors").mkdir()
+    (tmp_path / "safetensors" / "__init__.py").write_text("")
+    (tmp_path / "safetensors" / "torch.py").write_text(SAFETENSORS)
+    advice = safetensors_files.conversion([tmp_path / name], tmp_path / "model.safetensors")
+    command = shlex.split(advice.splitlines()[-1])
+    subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, check=True)
+    written = next(tmp_path.glob("*.safetensors")).read_text()
+    assert written == "({'a': '1', 'b': '2'}, {'format': 'pt'})"

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfreps.models import BertEncoder, Classifier
+from tfreps.models.bert import FOREIGN
 
 IDS = np.array([[2, 5, 7, 3], [2, 6, 3, 0], [0, 0, 0, 0]])
 SEGMENTS = np.array([[0, 0, 1, 1], [0, 2, 2, 0], [0, 0, 0, 0]])
@@ -187,6 +188,9 @@ def test_inputs_out_of_range():
         encoder({"token_ids": IDS, "segment_ids": SEGMENTS + 1})
     with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than there are"):
         encoder(np.full([1, 7], 5))
+    for theirs, ours in FOREIGN.items():
+        with pytest.raises(ValueError, match=f"`{theirs}` would go unseen: .* called `{ours}`"):
+            encoder({"token_ids": IDS, theirs: IDS})
     with pytest.raises(ValueError, match="must have `token_ids`; got \\['ids'\\]"):
         encoder({"ids": IDS})
     for wrong, got in (

@@ -154,5 +154,11 @@ def test_what_is_refused():
         model({"token_ids": IDS})
     with pytest.raises(ValueError, match="must have `masked_positions`; got EagerTensor"):
         model(IDS)
+    for wrong in (np.array([[9]] * 3), np.array([[-1]] * 3)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="masked positions must lie in"):
+            model({**FEATURES, "masked_positions": wrong})
+    for wrong in (np.array([1, 1, 1]), np.ones([3, 1])):
+        with pytest.raises(ValueError, match="`masked_positions` must be integers"):
+            model({**FEATURES, "masked_positions": wrong})
     with pytest.raises(ValueError, match="must have `masked_ids`"):
         model.compute_loss({"token_ids": IDS}, y_pred={})

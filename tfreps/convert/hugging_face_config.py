@@ -100,7 +100,8 @@ WITHOUT_EFFECT = {
     *("length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids"),
     *("num_return_sequences", "output_scores", "return_dict_in_generate", "forced_bos_token_id"),
     *("forced_eos_token_id", "remove_invalid_values", "exponential_decay_length_penalty"),
-    *("suppress_tokens", "begin_suppress_tokens"),
+    *("suppress_tokens", "begin_suppress_tokens", "use_return_dict", "xla_device"),
+    *("model_max_length", "pad_token", "sbert_ce_default_activation_function"),
     *("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
     "pooler_size_per_head",
 }

@@ -139,8 +139,9 @@ def conversion(pickles: list[Path], target: str | os.PathLike) -> str:
         f"{pickles[0]} is a pickle, which is never read here: it could run code. One command, "
         "where PyTorch and safetensors are installed, converts it:\n"
         '  python -c "import torch; from safetensors.torch import save_file; '
-        f"save_file({{name: array.clone().contiguous() for path in [{sources}] for name, array in "
-        "torch.load(path, map_location='cpu', weights_only=True).items()}, "
+        f"load = lambda path: torch.load(path, map_location='cpu', weights_only=True); "
+        f"save_file({{name: array.clone().contiguous() for path in [{sources}] for found in "
+        "[load(path)] for name, array in found.get('model_state_dict', found).items()}, "
         f"'{target}', {{'format': 'pt'}})\""
     )
 

@@ -20,6 +20,14 @@ OPTIONS = (
     *("vocabulary_size", "units", "num_layers", *BLOCK_OPTIONS, "positions", "max_positions"),
     *("normalize_positions", "num_segments", "padding_id", "initializer", "pooler"),
 )
+# What others call the inputs.
+FOREIGN = {
+    "input_ids": "token_ids",
+    "attention_mask": "mask",
+    "padding_mask": "mask",
+    "input_mask": "mask",
+    "token_type_ids": "segment_ids",
+}
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -226,6 +234,9 @@ class BertEncoder(Quantizable, keras.Model):
 
     def _inputs(self, features):
         features = features if isinstance(features, dict) else {"token_ids": features}
+        for theirs, ours in FOREIGN.items():
+            if theirs in features:
+                raise ValueError(f"`{theirs}` would go unseen: here it is called `{ours}`.")
         if "token_ids" not in features:
             raise ValueError(f"`features` must have `token_ids`; got {sorted(features)}.")
         ids = tf.convert_to_tensor(features["token_ids"])
@@ -234,6 +245,7 @@ class BertEncoder(Quantizable, keras.Model):
                 f"`token_ids` must be integers of shape [B, T]; got {ids.dtype.name} of shape "
                 f"{ids.shape}."
             )
+        ids = tf.cast(ids, "int32")
         others = []
         for name, default in ("segment_ids", tf.zeros_like(ids)), ("mask", ids != self.padding_id):
             given = features.get(name)

@@ -91,8 +91,7 @@ class BertPretrainer(Quantizable, keras.Model):
 
     def call(self, features, training=False):
         read = self.encoder(features, training=training)
-        positions = _get(features, "masked_positions")
-        x = tf.gather(read["sequence_output"], positions, batch_dims=1)  # [B, M, D]
+        x = _at(read["sequence_output"], _get(features, "masked_positions"))  # [B, M, D]
         x = tf.cast(dense_of_tokens(self.transform, x), "float32")
         x = self.transform_norm(ACTIVATIONS[self.encoder.activation](x))
         outputs = {"token_logits": self._token_logits(x)}
@@ -189,6 +188,22 @@ def _get(features, name):
         found = sorted(features) if isinstance(features, dict) else type(features).__name__
         raise ValueError(f"`features` must have `{name}`; got {found}.")
     return tf.convert_to_tensor(features[name])
+
+
+def _at(x, positions):
+    """Rows `[B, M, D]` of `x` `[B, T, D]` at positions int `[B, M]`, once these are in range."""
+    if not positions.dtype.is_integer or positions.shape.rank not in (None, 2):
+        raise ValueError(
+            f"`masked_positions` must be integers of shape [B, M]; got {positions.dtype.name} of "
+            f"shape {positions.shape}."
+        )
+    positions = tf.cast(positions, "int32")
+    in_range = tf.reduce_all(tf.logical_and(positions >= 0, positions < tf.shape(x)[1]))
+    message = "masked positions must lie in 0..T-1, with T tokens"
+    check = tf.debugging.assert_equal(in_range, True, message)
+    with tf.control_dependencies([] if check is None else [check]):
+        positions = tf.identity(positions)
+    return tf.gather(x, positions, batch_dims=1)
 
 
 def _score(logits, targets):
