@@ -62,6 +62,17 @@ def test_a_published_classifier_answers_raw_text(classifier, tmp_path, capsys):
     np.testing.assert_allclose(list(answer["probabilities"].values()), expected, atol=1e-4)
 
 
+def test_where_the_files_name_no_class_a_scheme_does(tagger, tmp_path):
+    path = tagger[1] / "config.json"
+    config = json.loads(path.read_text())
+    del config["architectures"]
+    path.write_text(json.dumps(config))
+    for number, scheme in enumerate(("bio", "none")):
+        convert(tagger[1], "--to-run", tmp_path / str(number), "--scheme", scheme)
+        opened = TextModel.open(tmp_path / str(number))
+        assert opened.is_tagger and opened.scheme == (None if scheme == "none" else "bio")
+
+
 def test_a_published_tagger_answers_words(tagger, tmp_path):
     """A word has the tag of its first piece, as their own example of NER has it."""
     model, folder = tagger

@@ -22,6 +22,8 @@ def test_the_optimizer_is_what_the_options_say():
     assert type(adam) is FusedAdam and adam.global_clipnorm == 2.0
     assert float(adam.learning_rate) == 0.5 and adam.weight_decay is None
     assert make_optimizer(options(clip_norm=0.0), model, 10).global_clipnorm is None
+    grouped = make_optimizer(options(clip_norm=2.0, average=0.5), model, 10)
+    assert grouped.global_clipnorm == 2.0 and grouped.default.global_clipnorm is None
     adam = make_optimizer(options(learning_rate=0.5, decay=0.5), model, 10)
     adam.build(model.trainable_variables)
     rates = []

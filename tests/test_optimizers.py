@@ -201,6 +201,17 @@ def test_a_saved_optimizer_goes_on_where_it_was(tmp_path):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
+def test_all_groups_are_clipped_together():
+    sgd = keras.optimizers.SGD
+    optimizer = GroupedOptimizer(sgd(1.0), {"one": sgd(0.1)}, global_clipnorm=1.0)
+    optimizer = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(optimizer)
+    )
+    one, two = keras.Variable([0.0], name="one"), keras.Variable([0.0], name="two")
+    optimizer.apply([tf.constant([30.0]), tf.constant([40.0])], [one, two])
+    np.testing.assert_allclose([one.numpy()[0], two.numpy()[0]], [-0.06, -0.8], rtol=1e-6)
+
+
 def test_rates_can_be_changed_by_callbacks():
     """Keras's scheduler changes each optimiser's; others see and set the default's."""
     optimizer, (model, x, y) = grouped(), network()

@@ -61,7 +61,9 @@ def test_many_sentences_keep_their_order(tagger):
 
 def test_labels_and_their_probabilities(classifier):
     texts = [["Ada", "saw"], ["Rome"], [], ["Ada", "Ada", "Ada", "Rome", "Rome"]]
+    before = classifier.num_cut
     answers = classifier.classify(texts)
+    assert classifier.num_cut == before + 1
     assert [answer.label for answer in answers] == ["bad", "good", "bad", "bad"]
     for tokens, answer in zip(texts, answers, strict=True):
         cut = tokens[:3]  # max_length
@@ -123,6 +125,8 @@ def test_a_classifier_on_a_bert_reads_pieces(tmp_path):
     assert len(set(np.round(alone, 3))) == 4
     shorter = bert_run(tmp_path / "shorter", "classifier", tokens="bert", max_length=5)
     assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]
+    assert trained.num_cut == 1 and shorter.num_cut == 2
+    assert shorter.cut_notice() == "2 texts were cut to 5 tokens, as in training."
 
 
 @pytest.mark.slow

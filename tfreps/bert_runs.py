@@ -21,8 +21,10 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
 
     Args:
         source: folder of Google or Hugging Face with its vocabulary, and a head over labels. Where
-            its `architectures` name `BertForTokenClassification`, the head is a tagger's.
-        scheme: tag scheme of a tagger, see `tfreps.text.tags`; None for tags without spans.
+            its `architectures` name `BertForTokenClassification`, the head is a tagger's; where
+            they name nothing, a scheme makes it one.
+        scheme: tag scheme of a tagger, see `tfreps.text.tags`; "none", or None where its files
+            say that it is one, for tags without spans.
 
     Returns:
         a `Classifier`, or a `Tagger` that reads words in pieces; and the tokeniser.
@@ -32,13 +34,16 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
             `checkpoint_tokenizer` raise; a scheme for a classifier.
     """
     path = pathlib.Path(source)
-    is_tagger = TOKEN_KIND in (open_checkpoint(path).config.get("architectures") or ())
-    tokenizer = checkpoint_tokenizer(path if path.is_dir() else path.parent)
+    checkpoint = open_checkpoint(path)
+    kinds = checkpoint.config.get("architectures") or ()
+    is_tagger = TOKEN_KIND in kinds or not kinds and scheme is not None
+    size, folder = checkpoint.options["vocabulary_size"], path if path.is_dir() else path.parent
+    tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
     if not is_tagger:
         if scheme is not None:
             raise ValueError(f"{path} is a classifier, which has no tag scheme: got {scheme!r}.")
         return Classifier.from_pretrained(path), tokenizer
-    found = Tagger.from_pretrained(path)
+    found, scheme = Tagger.from_pretrained(path), None if scheme == "none" else scheme
     words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
     options = {"use_crf": False, "dropout": found.dropout}
     tagger = Tagger(words, found.tags, scheme, **options, name="tagger")

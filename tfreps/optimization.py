@@ -87,9 +87,11 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
             rate = LinearWarmup(rate, total, options.warmup_steps)
         if factor is not None:
             rate = CutRate(rate, factor)
-        decay, clip = options.weight_decay or None, options.clip_norm or None
+        decay = options.weight_decay or None
         average = {"use_ema": True, "ema_momentum": options.average} if options.average else {}
-        optimizer = FusedAdam(rate, weight_decay=decay, global_clipnorm=clip, **average)
+        optimizer = FusedAdam(
+            rate, weight_decay=decay, global_clipnorm=None if is_grouped else clip, **average
+        )
         if decay:
             optimizer.exclude_from_weight_decay(var_names=["bias", *norms])
         return optimizer
@@ -101,13 +103,17 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
     }
     paths = [weight.path for weight in model.trainable_variables]
     rates |= _bert_rates(options, paths)
-    groups = {
-        part: adam(rate)
+    rates = {
+        part: rate
         for part, rate in rates.items()
         if rate is not None and any(re.search(part, path) for path in paths)
     }
+    clip, is_grouped = options.clip_norm or None, bool(rates or options.average)
     base = adam(options.learning_rate)
-    return GroupedOptimizer(base, groups) if groups or options.average else base
+    if not is_grouped:
+        return base
+    groups = {part: adam(rate) for part, rate in rates.items()}
+    return GroupedOptimizer(base, groups, global_clipnorm=clip)
 
 
 def penalize(model, l2):

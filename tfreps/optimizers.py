@@ -134,6 +134,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         groups: dict from a regular expression to the Keras optimiser of the variables in whose
             paths it is found. The first that fits is taken. `"token_encoder/|bilstm/"` is the
             whole of a biLM.
+        global_clipnorm: float or None. All gradients together are made no longer than this; an
+            optimiser's own clip is of its variables alone.
 
     Raises:
         ValueError: when it is built, for a group in which there is no variable.
@@ -184,6 +186,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     def apply(self, grads, trainable_variables=None):
         variables = list(trainable_variables or self._trainable_variables)
         self.build(variables)
+        if self.global_clipnorm is not None:
+            grads, _ = tf.clip_by_global_norm(list(grads), self.global_clipnorm)
         for optimizer, members in zip(self.optimizers, self._split(variables), strict=True):
             if members:
                 optimizer.apply([grads[i] for i in members], [variables[i] for i in members])
@@ -192,7 +196,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
         groups = {name: serialize(optimizer) for name, optimizer in self.groups.items()}
-        return {"name": self.name, "default": serialize(self.default), "groups": groups}
+        config = {"name": self.name, "default": serialize(self.default), "groups": groups}
+        return {**config, "global_clipnorm": self.global_clipnorm}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

@@ -68,7 +68,9 @@ def open_bert(source: str | os.PathLike, of_run, of_checkpoint):
         model, tokenizer = of_run(trained, path), read_tokenizer(run.tokenizer_path)
     else:
         model = of_checkpoint(path)
-        tokenizer = checkpoint_tokenizer(path if path.is_dir() else path.parent)
+        size = getattr(model, "encoder", model).vocabulary_size
+        folder = path if path.is_dir() else path.parent
+        tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
     _check_size(getattr(model, "encoder", model), tokenizer, path)
     return model, tokenizer
 

@@ -48,6 +48,7 @@ class TextModel:
     Attributes:
         names: list of str. The tags or labels in the order of their ids.
         is_tagger: bool.
+        num_cut: int. Texts that were cut to `max_length` so far.
     """
 
     def __init__(self, model, features, tokens="spaces", max_length=None):
@@ -57,6 +58,7 @@ class TextModel:
         self.names = model.tags if self.is_tagger else model.labels
         self.scheme = model.scheme if self.is_tagger else None
         self.tokenizer = getattr(features, "tokenizer", None)  # of a BERT
+        self.num_cut = 0
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> "TextModel":
@@ -87,8 +89,16 @@ class TextModel:
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Raw texts to tokens, cut as in training."""
         if self.tokenizer is not None and not self.is_tagger:
-            return piece_texts(texts, self.tokenizer, self.max_length)[0]
+            tokens, num_cut = piece_texts(texts, self.tokenizer, self.max_length)
+            self.num_cut += num_cut
+            return tokens
         return tokenize_texts(texts, self.tokens)
+
+    def cut_notice(self) -> str:
+        """What to tell of texts that were cut; empty if none was."""
+        if not self.num_cut:
+            return ""
+        return f"{self.num_cut:,} texts were cut to {self.max_length} tokens, as in training."
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
         """The batches in which sentences or texts are looked at, shortest first."""
@@ -153,6 +163,7 @@ class TextModel:
                 "text, train with --elmo in place of --train-vectors."
             )
         batches, rows = self.batches(sentences, **options), []
+        self.num_cut += batches.num_cut
         for features in batches.dataset():
             answer = self.model.predict_on_batch(features)
             rows += zip(*(np.asarray(answer[name]) for name in outputs), strict=True)

@@ -2,14 +2,17 @@
 
     echo "a fine hotel" | tfreps classify runs/reviews
     tfreps classify runs/reviews texts.txt --format json --output labelled.jsonl
+    tfreps classify runs/reviews texts.txt --threshold dev
 
 Texts are cut into tokens as the run was told to (--tokens of train-classifier).
 """
 
 import argparse
 import json
+import sys
 
 from tfreps.program_options import parse_options
+from tfreps.run_folder import RunFolder
 from tfreps.text_model import TextModel
 from tfreps.text_streams import read_texts, written_whole
 
@@ -22,12 +25,15 @@ def main(argv=None):
     trained = TextModel.open(options.run)
     if trained.is_tagger:
         raise ValueError(f"{options.run} holds a tagger: ask it with tfreps tag.")
+    threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.format]
     with written_whole(options.output) as file:
         for texts in read_texts(options.text, TEXTS_AT_ONCE):
             answers = trained.classify(trained.tokenize(texts))
             for text, answer in zip(texts, answers, strict=True):
-                file.write(write(text, answer))
+                file.write(write(text, with_threshold(answer, trained.names, threshold)))
+    if trained.num_cut:
+        print(trained.cut_notice(), file=sys.stderr)
     return 0
 
 
@@ -39,7 +45,38 @@ def make_parser():
     add("--output", help="file to write, whole or not at all (stdout)")
     kinds = ["tab", "json"]
     add("--format", choices=kinds, default="tab", help="label, probability, text; or JSON (tab)")
+    about = "of two labels, the probability from which on it is the second; dev: the best on dev"
+    add("--threshold", metavar="X", help=f"{about} (the likelier label)")
     return parser
+
+
+def threshold_of(options, trained):
+    """The number that --threshold stands for; None without."""
+    if options.threshold is None:
+        return None
+    if len(trained.names) != 2:
+        raise ValueError(f"--threshold is for two labels; the run has {len(trained.names)}.")
+    if options.threshold == "dev":
+        found = RunFolder.open(options.run).results().get("dev", {}).get("threshold")
+        if found is None:
+            raise ValueError(f"{options.run} has no threshold: it was trained without dev texts.")
+        return found
+    try:
+        number = float(options.threshold)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise ValueError(
+            f"--threshold must be dev, or a number from 0 to 1; got {options.threshold}."
+        )
+    return number
+
+
+def with_threshold(answer, names, threshold):
+    """The answer by the probability of the second label."""
+    if threshold is None:
+        return answer
+    return answer._replace(label=names[answer.probabilities[names[1]] >= threshold])
 
 
 def as_columns(text, answer):

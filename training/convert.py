@@ -66,7 +66,10 @@ def make_parser():
     add("--weights", metavar="FILE.hdf5", help="their weights")
     add("--checkpoint", metavar="FOLDER", help="training folder of bilm-tf")
     add("--vocabulary", metavar="FILE", help="the one of --checkpoint or of --weights")
-    add("--scheme", choices=SCHEMES[:-1], help="of the tags of a published BERT")
+    about = (
+        "of the tags of a published BERT; says that it is a tagger where its config.json does not"
+    )
+    add("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
     add = parser.add_argument_group("to").add_argument
     add("--to-run", metavar="RUN", help="new run folder")
     add("--to-bilm-tf", metavar="FOLDER", help="new folder of files for bilm-tf and AllenNLP")

@@ -40,6 +40,8 @@ def main(argv=None):
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)
+    if trained.num_cut:
+        print(trained.cut_notice())
     run.write_results({**run.results(), "evaluation": {"data": options.data, **results}})
     written = str(run.results_path)
     if options.output:

@@ -185,10 +185,14 @@ def make_model(options, run):
 
 
 def check_labels(options):
-    """Refuses the other convention than that of the run which training goes on from."""
-    if options.no_next_sentence or not pathlib.Path(options.init, "options.json").is_file():
+    """Refuses the other convention than that of the model which training goes on from."""
+    init = pathlib.Path(options.init)
+    if options.no_next_sentence or not init.exists():
         return
-    labels = RunFolder.open(options.init, PROGRAM).options["labels"]
+    if (init / "options.json").is_file():
+        labels = RunFolder.open(init, PROGRAM).options["labels"]
+    else:
+        labels = "google" if init.is_dir() else "articles"
     if labels != options.labels:
         raise ValueError(
             f"{options.init} learned next sentences with --labels {labels}; go on with the same."

@@ -9,6 +9,7 @@ from tfreps.text.bert_tokens import (
     WordPieceTokenizer,
     checkpoint_tokenizer,
     read_tokenizer,
+    write_checkpoint_tokenizer,
     write_tokenizer,
 )
 
@@ -70,6 +71,9 @@ def test_what_a_checkpoint_says(tmp_path):
         ({"tokenizer_class": ["BertTokenizer"]}, "'tokenizer_class' is ..BertTokenizer"),
         ({"cls_token": "<s>"}, "'cls_token' must be '.CLS.', as BERT's; got '<s>'"),
         ({"unk_token": {"content": "<unk>"}}, "'unk_token' must be '.UNK.'"),
+        ({"do_basic_tokenize": False}, "'do_basic_tokenize' must be true"),
+        ({"never_split": ["a"]}, "'never_split' empty"),
+        ({"added_tokens_decoder": {"7": {"content": "<url>"}}}, r"adds tokens .* \('<url>'\)"),
     ],
 )
 def test_the_tokeniser_of_another_model(tmp_path, said, message):
@@ -83,7 +87,45 @@ def test_specials_as_transformers_writes_them(tmp_path):
         "mask_token": {"content": "[MASK]"},
         "pad_token": "[PAD]",
     }
+    said["added_tokens_decoder"] = {"0": {"content": "[PAD]"}, "2": {"content": "[CLS]"}}
+    said |= {"do_basic_tokenize": True, "never_split": None}
     assert checkpoint_tokenizer(folder(tmp_path / "a", **said)).vocabulary == LOWER
+
+
+def test_added_tokens_are_refused_in_every_file(tmp_path):
+    (folder(tmp_path / "a") / "added_tokens.json").write_text('{"<url>": 7}')
+    with pytest.raises(ValueError, match="added_tokens.json adds tokens to the vocabulary"):
+        checkpoint_tokenizer(tmp_path / "a")
+    model = {"type": "WordPiece", "vocab": {p: n for n, p in enumerate(LOWER)}}
+    config = {"model": model, "normalizer": {"type": "BertNormalizer"}}
+    added = [{"id": 0, "content": "[PAD]"}, {"id": 7, "content": "<url>"}]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**config, "added_tokens": added}))
+    with pytest.raises(ValueError, match="tokenizer.json adds tokens to the vocabulary .'<url>'"):
+        checkpoint_tokenizer(tmp_path)
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**config, "added_tokens": added[:1]}))
+    assert checkpoint_tokenizer(tmp_path).vocabulary == LOWER
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "tokenizer.json", "bert_word2idx.json"])
+def test_a_pointer_of_git_lfs(tmp_path, name):
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n")
+    with pytest.raises(ValueError, match=f"{name} is a git-lfs pointer, not the file itself"):
+        checkpoint_tokenizer(tmp_path)
+
+
+def test_characters_come_back_whole(tmp_path):
+    own = CharacterTokenizer.from_texts(["房间 3.5 分 Wifi"], lowercase=False, whole_words=False)
+    write_checkpoint_tokenizer(own, tmp_path)
+    found = checkpoint_tokenizer(tmp_path)
+    assert type(found) is CharacterTokenizer and found.get_config() == own.get_config()
+    assert checkpoint_tokenizer(tmp_path, lowercase=True).lowercase
+
+
+def test_the_dictionary_of_the_articles(tmp_path):
+    (tmp_path / "bert_word2idx_extend.json").write_text('{"房": 20, "间": 21, "wifi": 22}')
+    found = checkpoint_tokenizer(tmp_path, vocabulary_size=22)
+    assert found.ids("房 Wifi 3") == [20, 1, 5] and len(found.vocabulary) == 22
+    assert checkpoint_tokenizer(tmp_path).ids("wifi") == [22]
 
 
 def test_where_nothing_is_said_capital_letters_tell(tmp_path):
@@ -111,7 +153,7 @@ def test_a_folder_with_one_file_for_all(tmp_path):
 
 
 def test_folders_that_cannot_be_read(tmp_path):
-    with pytest.raises(ValueError, match="holds no vocab.txt and no tokenizer.json"):
+    with pytest.raises(ValueError, match="holds no vocab.txt, no tokenizer.json and no bert_word2"):
         checkpoint_tokenizer(tmp_path)
     with pytest.raises(ValueError, match="'do_lower_case' must be true or false; got 'yes'"):
         checkpoint_tokenizer(folder(tmp_path / "a", do_lower_case="yes"))

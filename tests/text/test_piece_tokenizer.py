@@ -79,6 +79,34 @@ def test_pack():
     assert TOKENIZER.pack([0, 6], max_length=4) == ([3, 0, 6, 4], [0, 0, 0, 0])
 
 
+def test_a_batch_is_what_pack_says_padded():
+    words, others = ["x a", "", "a a a"], ["a", "x x", ""]
+    for second, length in ((None, 5), (others, 6)):
+        found = TOKENIZER.batch(words, second, too_long="cut", max_length=length)
+        assert {name: array.dtype.name for name, array in found.items()} == {
+            "token_ids": "int32",
+            "segment_ids": "int32",
+            "mask": "bool",
+        }
+        for row, text in enumerate(words):
+            other = None if second is None else TOKENIZER.ids(second[row])
+            ids, segments = TOKENIZER.pack(TOKENIZER.ids(text), other, length, "cut")
+            fill = found["mask"].shape[1] - len(ids)
+            assert found["token_ids"][row].tolist() == ids + [TOKENIZER.padding_id] * fill
+            assert found["segment_ids"][row].tolist() == segments + [0] * fill
+            assert found["mask"][row].tolist() == [True] * len(ids) + [False] * fill
+    assert TOKENIZER.batch([])["token_ids"].shape == (0, 0)
+
+
+def test_batches_that_are_none():
+    with pytest.raises(ValueError, match="Expected a list of texts; got a single string"):
+        TOKENIZER.batch("a text")
+    with pytest.raises(ValueError, match="Expected as many second texts, 2; got 1"):
+        TOKENIZER.batch(["a", "a"], ["a"])
+    with pytest.raises(ValueError, match="room for 1"):
+        TOKENIZER.batch(["a a"], max_length=3)
+
+
 def test_what_is_too_long_is_refused_or_cut():
     with pytest.raises(ValueError, match="3 pieces, and there is room for 2 .*`max_length` 4"):
         TOKENIZER.pack([0, 6, 6], max_length=4)

@@ -46,6 +46,28 @@ def test_json_lines_out(run):
         assert list(line["probabilities"].values()) == pytest.approx(softmax(scores), abs=1e-4)
 
 
+def test_a_threshold(run, tmp_path, capsys):
+    """The probabilities of "good" are 0.27, 0.5 and 0.73 (see above)."""
+
+    def labels(threshold):
+        lines = ask("classify", run, "--threshold", threshold, stdin=TEXT.encode()).splitlines()
+        return [line.split("\t")[0] for line in lines]
+
+    assert labels("0.2") == ["good"] * 3 and labels("1") == ["bad"] * 3
+    assert labels("0.5") == ["bad", "good", "good"]
+    for wrong in ("2", "-1", "nan", "best"):
+        error = refused(capsys, "classify", run, "--threshold", wrong)
+        assert f"--threshold must be dev, or a number from 0 to 1; got {wrong}" in error
+    error = refused(capsys, "classify", run, "--threshold", "dev")
+    assert "has no threshold: it was trained without dev texts" in error
+    results = run / "results.json"
+    results.write_text('{"dev": {"threshold": 0.6}}')
+    try:
+        assert labels("dev") == ["bad", "bad", "good"]
+    finally:
+        results.unlink()
+
+
 def test_many_texts_come_in_order(run):
     words = ["Rome " * (n % 7 + 1) if n % 3 else "Ada" for n in range(2500)]
     lines = ask("classify", run, stdin="\n".join(words).encode()).splitlines()

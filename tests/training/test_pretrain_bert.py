@@ -146,6 +146,11 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     assert "--init brings its own cased, num_layers" in err
     err = refused(capsys, line, run, "--init", finished, "--labels", "articles")
     assert "learned next sentences with --labels google" in err
+    (tmp_path / "published").mkdir()
+    (tmp_path / "bert.model.epoch.3.safetensors").touch()
+    for name, labels in ("published", "articles"), ("bert.model.epoch.3.safetensors", "google"):
+        err = refused(capsys, line, run, "--init", tmp_path / name, "--labels", labels)
+        assert "go on with the same" in err and f"--labels {labels}" not in err
     other = tmp_path / "other"
     other.mkdir()
     head = {"program": "embed", "format_version": 1, "options": {}}

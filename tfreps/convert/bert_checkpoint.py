@@ -71,6 +71,11 @@ def read_pretrainer(
         )
     _check_tied(checkpoint)
     next_sentence = has(second, shapes) if next_sentence is None else next_sentence
+    if next_sentence and not has(second, shapes):
+        raise ValueError(
+            f"{checkpoint.source} has no head for next sentences: go on without them "
+            "(`next_sentence=False`, `tfreps pretrain-bert --no-next-sentence`)."
+        )
     if next_sentence:
         heads, overrides = heads + second, {**overrides, "pooler": True}
 

@@ -1,7 +1,11 @@
 """Strings to ids and back; importing it loads no TensorFlow."""
 
 from tfreps.text import tags
-from tfreps.text.bert_tokens import CharacterTokenizer, WordPieceTokenizer
+from tfreps.text.bert_tokens import (
+    CharacterTokenizer,
+    WordPieceTokenizer,
+    checkpoint_tokenizer,
+)
 from tfreps.text.char_ids import (
     NUM_CHARACTER_IDS,
     PADDING_CHARACTER,
@@ -30,6 +34,7 @@ __all__ = [
     "batch_to_ids",
     "character_ids",
     "check_tokenizer",
+    "checkpoint_tokenizer",
     "decode_utf8",
     "sentence_end_ids",
     "sentence_start_ids",

@@ -21,6 +21,8 @@ __all__ = [
 
 KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
 VOCABULARY, CONFIG, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
+ADDED, OWN = "added_tokens.json", "tfreps_tokenizer.json"
+DICTIONARIES = "bert_word2idx_extend.json", "bert_word2idx.json"  # of the articles
 # Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
 # tokenizer.json, and here.
 _NAMES = {
@@ -78,23 +80,43 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
 
 
 def checkpoint_tokenizer(
-    folder: str | os.PathLike, lowercase: bool | None = None, **options
-) -> WordPieceTokenizer:
-    """The WordPiece tokeniser of a checkpoint's folder.
+    folder: str | os.PathLike,
+    lowercase: bool | None = None,
+    vocabulary_size: int | None = None,
+    **options,
+) -> PieceTokenizer:
+    """The tokeniser of a checkpoint's folder.
 
-    Its vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no other; its
-    options are in tokenizer_config.json and tokenizer.json.
+    Of WordPiece the vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no
+    other; its options are in tokenizer_config.json and tokenizer.json. A `CharacterTokenizer` is
+    in tfreps_tokenizer.json, as `write_checkpoint_tokenizer` leaves it, or the articles'
+    dictionary (bert_word2idx_extend.json, bert_word2idx.json) beside their model.
 
     Args:
-        folder: of Google's or Hugging Face's BERT.
+        folder: of Google's, Hugging Face's or the articles' BERT.
         lowercase: bool, or None for what the files say. Where they say nothing, as those of
             Google: whether no piece of the vocabulary has a capital letter.
-        **options: of `WordPieceTokenizer`, in place of what the files say.
+        vocabulary_size: int or None. Of a dictionary, as of `CharacterTokenizer.from_dictionary`.
+        **options: of the tokeniser, in place of what the files say.
 
     Raises:
-        ValueError: no vocabulary, what `WordPieceTokenizer` refuses, or options that are none.
+        ValueError: no vocabulary, what the tokeniser refuses, or options that are none.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.text import checkpoint_tokenizer
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "run", "##s"]
+        >>> _ = (folder / "vocab.txt").write_text("\\n".join(pieces))
+        >>> checkpoint_tokenizer(folder).batch(["Runs", "run run runs"])["token_ids"].tolist()
+        [[2, 5, 6, 3, 0, 0], [2, 5, 5, 5, 6, 3]]
     """
     folder = pathlib.Path(folder)
+    if lowercase is not None:
+        options["lowercase"] = lowercase
+    if (folder / OWN).is_file():
+        tokenizer = read_tokenizer(folder / OWN)
+        return type(tokenizer).from_config({**tokenizer.get_config(), **options})
     if (folder / VOCABULARY).is_file():
         source, found = folder / VOCABULARY, {}
         pieces = read_pieces(source)
@@ -102,16 +124,21 @@ def checkpoint_tokenizer(
         source = folder / WHOLE
         pieces, found = _whole(source)
     else:
+        for name in DICTIONARIES:
+            if (folder / name).is_file():
+                path = folder / name
+                return CharacterTokenizer.from_dictionary(path, vocabulary_size, **options)
         raise ValueError(
-            f"{folder} holds no {VOCABULARY} and no {WHOLE}, without which no text can be read: "
-            "put the vocabulary there that the checkpoint was trained with, one piece per line."
+            f"{folder} holds no {VOCABULARY}, no {WHOLE} and no {DICTIONARIES[0]}, without which "
+            "no text can be read: put the vocabulary there that the checkpoint was trained with, "
+            "one piece per line."
         )
+    if (folder / ADDED).is_file():
+        _refuse_added(read_json_object(folder / ADDED, "the added tokens"), folder / ADDED)
     if (folder / CONFIG).is_file():
         config = folder / CONFIG
         found |= _options(read_json_object(config, "the options"), config)
-    if lowercase is not None:
-        found["lowercase"] = lowercase
-    elif "lowercase" not in found:
+    if "lowercase" not in found:
         specials = WordPieceTokenizer.SPECIAL_TOKENS
         found["lowercase"] = not any(p != p.lower() for p in pieces if p not in specials)
     return WordPieceTokenizer(pieces, source=str(source), **{**found, **options})
@@ -121,7 +148,7 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
     """Writes vocab.txt and, of WordPiece, the tokenizer_config.json of Hugging Face.
 
     Their configs have no place for `max_characters_per_word`; they have no tokeniser like
-    `CharacterTokenizer`, of which there is the vocabulary alone.
+    `CharacterTokenizer`, which is in tfreps_tokenizer.json, for `checkpoint_tokenizer`.
 
     Args:
         tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`.
@@ -137,6 +164,8 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
             "tokenize_chinese_chars": tokenizer.split_chinese,
         }
         write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
+    else:
+        write_tokenizer(tokenizer, folder / OWN)
 
 
 def _options(config: dict, path: pathlib.Path) -> dict:
@@ -148,10 +177,16 @@ def _options(config: dict, path: pathlib.Path) -> dict:
             "WordPiece; tfreps has no such tokeniser."
         )
     for name, expected in _SPECIALS.items():
-        given = config.get(name, expected)
-        given = given.get("content") if isinstance(given, dict) else given
+        given = _content(config.get(name, expected))
         if given not in (expected, None):
             raise ValueError(f"{path}: {name!r} must be {expected!r}, as BERT's; got {given!r}.")
+    if config.get("do_basic_tokenize", True) is not True or config.get("never_split"):
+        raise ValueError(
+            f"{path}: 'do_basic_tokenize' must be true and 'never_split' empty; other ways of "
+            "cutting words are not known here."
+        )
+    added = config.get("added_tokens_decoder") or {}
+    _refuse_added([_content(token) for token in added.values()], path)
     for theirs, (ours, kind) in _NAMES.items():
         if theirs in config:
             if not isinstance(config[theirs], kind):
@@ -160,6 +195,22 @@ def _options(config: dict, path: pathlib.Path) -> dict:
                 )
             found[ours] = config[theirs]
     return found
+
+
+def _content(token):
+    """A special token as text, which some files have in an object."""
+    return token.get("content") if isinstance(token, dict) else token
+
+
+def _refuse_added(tokens, path: pathlib.Path) -> None:
+    """Raises a ValueError for tokens that are looked for in a text before it is cut."""
+    more = [repr(token) for token in tokens if token not in WordPieceTokenizer.SPECIAL_TOKENS]
+    if more:
+        raise ValueError(
+            f"{path} adds tokens to the vocabulary ({', '.join(more[:3])}), which are looked for "
+            "before a text is cut. There is nothing like that here: take them out of the file if "
+            "your texts have none."
+        )
 
 
 def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
@@ -172,6 +223,7 @@ def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
             f"{path}: expected a WordPiece model behind a BertNormalizer; got {kinds[0]} behind "
             f"{kinds[1]}. tfreps reads BERT's own tokenisers only."
         )
+    _refuse_added([_content(token) for token in config.get("added_tokens") or ()], path)
     ids = model["vocab"]
     if sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{path}: expected the ids 0 to {len(ids) - 1}, each for one piece.")

@@ -5,10 +5,13 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from tfreps.text.decoding import decode_utf8
 
 SPECIALS = "padding", "unknown", "start", "separator", "mask"
 TOO_LONG = "refuse", "cut"
+POINTER = "version https://git-lfs"  # how a file begins that git leaves in place of a large one
 
 
 class PieceTokenizer(abc.ABC):
@@ -131,6 +134,44 @@ class PieceTokenizer(abc.ABC):
             segment_ids += [segment] * (len(text) + 1)
         return token_ids, segment_ids
 
+    def batch(
+        self,
+        texts: Sequence[str],
+        second: Sequence[str] | None = None,
+        max_length: int | None = None,
+        too_long: str = "refuse",
+    ) -> dict[str, np.ndarray]:
+        """Texts, or pairs of them, as a `BertEncoder` reads them.
+
+        Args:
+            texts: strings.
+            second: strings, as many; or None.
+            max_length: int. The most ids of a row, special ones included; None for any.
+            too_long: as of `pack`.
+
+        Returns:
+            dict of `token_ids` int32, `segment_ids` int32 and `mask` bool, `[B, T]`: the rows of
+            `pack`, padded behind with the padding id, 0 and False.
+
+        Raises:
+            ValueError: a single string, texts of different number, or what `pack` raises.
+        """
+        if isinstance(texts, str) or isinstance(second, str):
+            raise ValueError("Expected a list of texts; got a single string.")
+        others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
+        if len(others) != len(texts):
+            raise ValueError(f"Expected as many second texts, {len(texts)}; got {len(others)}.")
+        firsts = [self.ids(text) for text in texts]
+        pairs = zip(firsts, others, strict=True)
+        rows = [self.pack(one, other, max_length, too_long) for one, other in pairs]
+        shape = len(rows), max((len(ids) for ids, _ in rows), default=0)
+        token_ids, segment_ids = np.full(shape, self.padding_id, "int32"), np.zeros(shape, "int32")
+        mask = np.zeros(shape, bool)
+        for row, (ids, segments) in enumerate(rows):
+            token_ids[row, : len(ids)], segment_ids[row, : len(ids)] = ids, segments
+            mask[row, : len(ids)] = True
+        return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
+
     def room(self, max_length: int | None, num_texts: int = 1) -> int | None:
         """How many pieces fit beside the special tokens; None for any number."""
         if max_length is None:
@@ -178,7 +219,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     """The lines of a vocabulary file, each a piece; special tokens are not looked for."""
     try:
         with open(path, "rb") as file:
-            text = decode_utf8(file.read(), path)
+            text = _no_pointer(decode_utf8(file.read(), path), path)
     except OSError as error:
         raise ValueError(f"Cannot read the vocabulary {path}: {error.strerror}.") from error
     if text.startswith("\ufeff"):
@@ -216,7 +257,7 @@ def read_json_object(path: str | os.PathLike, what: str) -> dict:
 
     try:
         with open(path, "rb") as file:
-            text = decode_utf8(file.read(), path)
+            text = _no_pointer(decode_utf8(file.read(), path), path)
     except OSError as error:
         raise ValueError(f"Cannot read {what} {path}: {error.strerror}.") from error
     try:
@@ -226,6 +267,15 @@ def read_json_object(path: str | os.PathLike, what: str) -> dict:
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected a JSON object, got a {type(found).__name__}.")
     return found
+
+
+def _no_pointer(text: str, path: str | os.PathLike) -> str:
+    """The text, unless it is what git leaves in place of a large file."""
+    if text.startswith(POINTER):
+        raise ValueError(
+            f"{path} is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder."
+        )
+    return text
 
 
 def check_too_long(too_long: str) -> None:
