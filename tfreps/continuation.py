@@ -106,7 +106,7 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
                 "another: leave --vocabulary out, or begin a new run."
             )
         changes = {**changes, **boundary_options(vocabulary)}
-    bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True})
+    bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})
     keeps_softmax = is_same and isinstance(found.model, BiLMPretrainer)
     tied = keeps_softmax and found.model.tied
     model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)

@@ -95,7 +95,7 @@ def _continued(old, path, next_sentence, changes):
             f"{path} was trained without next sentences, and has no head for them: go on without "
             "them, or begin a new run."
         )
-    config = {**old.encoder.get_config(), **changes, "trainable": True}
+    config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)
     model = BertPretrainer(BertEncoder.from_config(config), has_head)
     pairs = [(model.encoder, old.encoder), (model.transform, old.transform)]

@@ -75,7 +75,7 @@ def _with_changes(old, path, changes):
         raise ValueError(
             f"{path} was trained without next sentences and has no pooler: choose another pooling."
         )
-    new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True})
+    new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = "token_embedding", "add_positions", "segment_embedding", "embedding_norm"
     pairs = [(getattr(new, name), getattr(old, name)) for name in names]
     pairs += zip(new.blocks, old.blocks, strict=False)

@@ -1,11 +1,14 @@
 """Only a part, or a part of a part: what was quantised is, and nothing else."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
 
 from tfreps.layers import TransformerBlock
 from tfreps.models import BertEncoder, Classifier
+from tfreps.pretrained_encoder import freeze_blocks
 
 IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]])
 
@@ -41,9 +44,32 @@ def test_a_layer_that_is_built_later():
     assert again.contract.kernel.dtype == "int8" and again.get_config() == block.get_config()
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_is_frozen_stays_so(tmp_path, whole):
+    """The optimiser's state fits too, and a loaded model leaves frozen weights alone."""
+    model = Classifier(make(pooler=False), ["bad", "good"], pooling="first")
+    if whole:
+        model.encoder.trainable = False
+    else:
+        freeze_blocks(model.encoder, 1)
+    model.compile("adam")
+    model.fit({"token_ids": IDS}, np.array([0, 1]), verbose=0)
+    model.save(tmp_path / "model.keras")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+    paths = [weight.path.split("/", 1)[1] for weight in model.trainable_weights]
+    assert [weight.path.split("/", 1)[1] for weight in loaded.trainable_weights] == paths
+    assert len(paths) == (2 if whole else 14) and not any("block_0" in path for path in paths)
+    before = [weight.numpy() for weight in loaded.encoder.weights]
+    loaded.fit({"token_ids": IDS}, np.array([0, 1]), verbose=0)
+    for weight, old in zip(loaded.encoder.weights, before, strict=True):
+        assert (weight.numpy() != old).any() == any(weight is w for w in loaded.trainable_weights)
+
+
 def test_what_is_not_quantised_has_an_ordinary_config():
     config = make().get_config()
-    assert "quantized" not in config
+    assert "quantized" not in config and "frozen" not in config
     assert modes(BertEncoder.from_config(config)).count("int8") == 0
 
 

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.masks import as_mask
 from tfreps.layers.products import dense_of_tokens
 from tfreps.layers.quantizable import Quantizable
 
@@ -83,8 +84,8 @@ class SelfAttention(Quantizable, keras.layers.Layer):
 
     def call(self, inputs, mask=None, training=False, return_attention=False):
         x = tf.cast(inputs, "float32")
+        mask = as_mask(mask, x)
         if mask is not None:
-            mask = tf.cast(mask, "bool")
             x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
         y, probabilities = self.attend(x, mask, training, return_attention)
         if mask is not None:

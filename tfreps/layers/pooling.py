@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.masks import as_mask
 from tfreps.layers.products import product
 
 METHODS = "mean", "max", "mean_max", "attention", "first"
@@ -66,7 +67,7 @@ class Pooling(keras.layers.Layer):
 
     def call(self, sequence, mask=None):
         x = tf.cast(sequence, "float32")
-        mask = tf.ones(tf.shape(x)[:2], "bool") if mask is None else tf.cast(mask, "bool")
+        mask = tf.ones(tf.shape(x)[:2], "bool") if mask is None else as_mask(mask, x)
         x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
         if self.method == "mean":
             return _mean(x, mask)

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.masks import as_mask
 from tfreps.layers.orthogonal_rows import table_initializer
 from tfreps.layers.table_rows import rows_of_short_table
 
@@ -90,7 +91,7 @@ class PositionEmbedding(keras.layers.Layer):
         if mask is None:
             positions = tf.range(tf.shape(x)[1])[None]  # [1, T]
         else:
-            before = tf.cumsum(tf.cast(mask, "int32"), axis=1) - 1
+            before = tf.cumsum(tf.cast(as_mask(mask, x), "int32"), axis=1) - 1
             positions = tf.maximum(before, 0)  # [B, T]
         if self.kind != "learned":
             rows = sinusoids(tf.shape(x)[1], x.shape[-1], self.kind, self.normalize_rows)

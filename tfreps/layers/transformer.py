@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.attention import SelfAttention, attention_spec, kernel_initializer
+from tfreps.layers.masks import as_mask
 from tfreps.layers.quantizable import Quantizable
 
 NORMALIZATIONS = "post", "pre"
@@ -124,8 +125,8 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
 
     def call(self, inputs, mask=None, training=False, return_attention=False):
         x = tf.cast(inputs, "float32")
+        mask = as_mask(mask, x)
         if mask is not None:
-            mask = tf.cast(mask, "bool")
             x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
         first = self.normalization == "pre"
         y = self.attention_norm(x) if first else x

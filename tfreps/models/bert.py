@@ -69,7 +69,8 @@ class BertEncoder(Quantizable, keras.Model):
         a pooler `pooled_output` float32 `[B, units]`.
 
     Masking: what is masked is as good as not there, and positions count real tokens alone. With
-    padding at the end that is what the originals do; they count columns.
+    padding at the end that is what the originals do; they count columns. A row of padding alone
+    has zeros, and the pooled output tanh(bias).
 
     Raises:
         ValueError: for options out of range, features without `token_ids`, or of other shapes.
