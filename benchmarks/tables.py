@@ -160,6 +160,10 @@ TABLES = {
         "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
         "the same, longer texts, none held out": (
             HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --dev-share 0 --epochs 8",
+            1,
+        ),
+        "BERT of 3 blocks, n-grams with dropout, longer texts": (
+            HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --linear-dropout 0.8",
             3,
         ),
     },

@@ -130,7 +130,12 @@ def test_taggers_are_not_offered_a_cnn():
 def test_a_window_beside_the_encoder_only_when_asked_for():
     assert encoders.make_window(options(), features(), 4) is None
     window = encoders.make_window(options(window_features=True), features(), 4)
-    assert (window.units, window.vocabulary_size) == (4, 7)
+    assert (window.units, window.vocabulary_size, window.dropout) == (4, 7, 0.0)
+    for given in ({"window_features": True}, {"ngrams": 2}):
+        given = options(linear_dropout=0.5, **given)
+        assert encoders.make_window(given, features(), 4).dropout == 0.5
+    given = options(encoder="window", linear_dropout=0.5)
+    assert make_encoder(given, features(), units=4).dropout == 0.5
     with pytest.raises(ValueError, match="--encoder window and --window-features are linear"):
         encoders.make_window(options(window_features=True, encoder="window"), features(), 4)
 

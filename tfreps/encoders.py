@@ -55,6 +55,10 @@ OPTIONS = {
         int, None, "a linear model of the text's sequences of up to N tokens, 3 at most, beside "
         "the encoder (none)", at_least=1, below=4,
     ),
+    "linear_dropout": Option(
+        float, 0.0, "share of a linear model's features that are left out in training (0)",
+        at_least=0, below=1,
+    ),
     "dropout": Option(
         float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
     ),
@@ -140,7 +144,8 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
     8
     """
     if options.encoder == "window":
-        return WindowEncoder(features.vocabulary_size, units, name="encoder")
+        dropout = options.linear_dropout
+        return WindowEncoder(features.vocabulary_size, units, dropout=dropout, name="encoder")
     if options.encoder == "bert":
         ends = bert.tokenizer.start_id, bert.tokenizer.separator_id
         return PieceEncoder(bert.encoder, *ends, name="words") if features.words else bert.encoder
@@ -194,11 +199,12 @@ def make_window(options, features, units):
     chosen = [flag for flag, is_chosen in zip(flags, kinds, strict=True) if is_chosen]
     if len(chosen) > 1:
         raise ValueError(f"{' and '.join(chosen)} are linear models of the same: choose one.")
+    more = {"dropout": options.linear_dropout, "name": "window"}
     if ngrams:
         names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
         # In a sum over the text a second offset would be the same n-grams again.
         offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
-        return WindowEncoder(features.vocabulary_size, units, **offsets, name="window")
+        return WindowEncoder(features.vocabulary_size, units, **offsets, **more)
     if options.window_features:
-        return WindowEncoder(features.vocabulary_size, units, name="window")
+        return WindowEncoder(features.vocabulary_size, units, **more)
     return None

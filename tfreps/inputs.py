@@ -63,6 +63,11 @@ def check(options):
         ("frozen_embeddings", options.vectors, "freezes word vectors of a file: give --vectors"),
         ("embedding_learning_rate", trained, "is for word vectors, and none are trained"),
         ("linear_learning_rate", linear, "is for a linear model beside the encoder, and none is"),
+        (
+            "linear_dropout",
+            linear or options.encoder == "window",
+            "is for a linear model, and there is none",
+        ),
         ("elmo", not (options.elmo_options or options.elmo_weights), "names one biLM already"),
         ("elmo_options", options.elmo_weights, "needs --elmo-weights too"),
         ("elmo_weights", options.elmo_options, "needs --elmo-options too"),

@@ -31,6 +31,20 @@ def test_unigrams_equal_loops():
     np.testing.assert_array_equal(out[IDS == 0], 0.0)
 
 
+def test_dropout_leaves_out_whole_features_in_training_alone():
+    encoder = make(unigram_offsets=[0], bigram_offsets=[], dropout=0.5)
+    ids = np.tile(IDS[:1], (500, 1))
+    table = np.asarray(encoder.unigrams)
+    np.testing.assert_array_equal(encoder({"token_ids": ids})["sequence_output"], table[ids])
+    y = encoder({"token_ids": ids}, training=True)["sequence_output"].numpy()
+    kept = (y != 0).all(axis=-1)
+    assert (kept == (y != 0).any(axis=-1)).all() and 0.45 < kept.mean() < 0.55
+    np.testing.assert_allclose(y[kept], 2 * table[ids][kept], rtol=1e-6)
+    assert WindowEncoder.from_config(encoder.get_config()).dropout == 0.5
+    with pytest.raises(ValueError, match="`dropout` must be at least 0 and below 1; got 1"):
+        make(dropout=1)
+
+
 def test_equal_pairs_have_equal_vectors_and_others_do_not():
     encoder = make(unigram_offsets=[], bigram_offsets=[0])
     ids = np.array([[1, 2, 1, 2, 3, 1, 2], [2, 1, 3, 0, 0, 0, 0]], "int32")

@@ -28,6 +28,8 @@ class WindowEncoder(keras.Model):
         bigram_offsets: list of int. Places of the first token of a pair.
         trigram_offsets: list of int. Places of the first token of a triple.
         num_buckets: int. Rows of each offset's table of pairs, and a quarter of those of triples.
+        dropout: float. Share of features that are left out in training, each whole: such a model
+            knows its training text by heart less soon.
 
     Call arguments:
         features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and
@@ -41,7 +43,8 @@ class WindowEncoder(keras.Model):
         ValueError: for sizes below 1, no offset at all, or no `token_ids`.
         tf.errors.InvalidArgumentError: for ids out of range.
 
-    Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; CRFsuite.
+    Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; CRFsuite. Wager,
+    Wang and Liang, 2013, "Dropout Training as Adaptive Regularization".
 
     Example:
     >>> encoder = WindowEncoder(vocabulary_size=9, units=4, num_buckets=64)
@@ -57,6 +60,7 @@ class WindowEncoder(keras.Model):
         bigram_offsets=(-1, 0),
         trigram_offsets=(),
         num_buckets=2**18,
+        dropout=0.0,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -69,6 +73,8 @@ class WindowEncoder(keras.Model):
             raise ValueError(
                 "Give one at least of `unigram_offsets`, `bigram_offsets` and `trigram_offsets`."
             )
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
         # Options.
         self.vocabulary_size = vocabulary_size
         self.units = units
@@ -76,6 +82,7 @@ class WindowEncoder(keras.Model):
         self.bigram_offsets = bigram_offsets
         self.trigram_offsets = trigram_offsets
         self.num_buckets = num_buckets
+        self.dropout = dropout
         # Layers. Zeros, as a linear model starts: there is no symmetry to break.
         self.start_id, self.end_id = vocabulary_size + 1, vocabulary_size + 2
         self.num_ids = vocabulary_size + 3
@@ -85,6 +92,8 @@ class WindowEncoder(keras.Model):
             self.bigrams = self._add("bigrams", len(bigram_offsets) * num_buckets)
         if trigram_offsets:
             self.trigrams = self._add("trigrams", len(trigram_offsets) * 4 * num_buckets)
+        whole = (None, None, None, 1)  # a feature, with all its units
+        self.drop = keras.layers.Dropout(dropout, noise_shape=whole, dtype="float32", name="drop")
         self.output_dim = units
         self.supports_jit = False  # tf.unique has no static shape
         self.built = True
@@ -98,19 +107,19 @@ class WindowEncoder(keras.Model):
                 number * self.num_ids + self._at(ids, mask, offset)
                 for number, offset in enumerate(self.unigram_offsets)
             ]
-            y += self._sum(self.unigrams, rows)
+            y += self._sum(self.unigrams, rows, training)
         if self.bigram_offsets:
             rows = self._hashed(ids, mask, self.bigram_offsets, 2, self.num_buckets)
-            y += self._sum(self.bigrams, rows)
+            y += self._sum(self.bigrams, rows, training)
         if self.trigram_offsets:
             rows = self._hashed(ids, mask, self.trigram_offsets, 3, 4 * self.num_buckets)
-            y += self._sum(self.trigrams, rows)
+            y += self._sum(self.trigrams, rows, training)
         y = tf.where(mask[..., None], y, 0.0)  # [B, T, units]
         return {"sequence_output": y, "mask": mask}
 
     def get_config(self):
         offsets = "unigram_offsets", "bigram_offsets", "trigram_offsets"
-        names = "vocabulary_size", "units", *offsets, "num_buckets"
+        names = "vocabulary_size", "units", *offsets, "num_buckets", "dropout"
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _at(self, ids, mask, offset):
@@ -141,8 +150,9 @@ class WindowEncoder(keras.Model):
         mixed = key * 1327217885 % 2**31  # Knuth's multiplication, by the golden section
         return tf.cast(mixed * num_buckets // 2**31, "int32")
 
-    def _sum(self, table, rows):
-        return tf.reduce_sum(table_rows(table, tf.stack(rows, axis=-1)), axis=2)  # [B, T, units]
+    def _sum(self, table, rows, training):
+        vectors = table_rows(table, tf.stack(rows, axis=-1))  # [B, T, O, units]
+        return tf.reduce_sum(self.drop(vectors, training=training), axis=2)  # [B, T, units]
 
     def _add(self, name, rows):
         return self.add_weight(
