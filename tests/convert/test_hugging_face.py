@@ -128,7 +128,7 @@ def test_what_hugging_face_has_no_place_for(tmp_path):
     quantised.quantize("int8")
     for model, message in (
         (encoder(normalization="pre"), "made with normalization='pre'"),
-        (quantised, "no place for the weights"),
+        (quantised, "token_embedding was quantised .int8."),
         (Classifier(encoder(), ["a", "b"]), "`pooling` other than 'pooled'.* has 'mean'"),
         (
             Classifier(encoder(), ["a", "b"], pooling="pooled", hidden_units=3),

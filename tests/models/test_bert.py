@@ -2,6 +2,7 @@
 
 import math
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -151,6 +152,29 @@ def test_quantises_to_int8_and_takes_lora():
     rough = other(IDS)["sequence_output"].numpy()
     assert 0 < np.abs(rough - exact).max() < 0.2
     assert other.token_embedding.dtype_policy.quantization_mode == "int8"
+
+
+def test_adapters_and_frozen_parts_on_the_way_to_transformers(tmp_path):
+    encoder = make()
+    before = encoder(IDS)["sequence_output"].numpy()
+    encoder.blocks[0].trainable = False
+    encoder.blocks[1].expand.enable_lora(2)
+    kernel = encoder.blocks[1].expand.lora_kernel_b
+    kernel.assign(np.random.default_rng(0).normal(size=kernel.shape))
+    adapted = encoder(IDS)["sequence_output"].numpy()
+    assert np.abs(adapted - before).max() > 0.01
+    with pytest.raises(ValueError, match="block_1/expand has adapters .* save the model as .keras"):
+        encoder.save_pretrained(tmp_path / "published")
+    encoder.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded(IDS)["sequence_output"], adapted, atol=1e-6)
+    loaded.save_pretrained(tmp_path / "published")
+    again = BertEncoder.from_pretrained(tmp_path / "published")
+    np.testing.assert_allclose(again(IDS)["sequence_output"], adapted, atol=1e-6)
+    assert all(weight.trainable for weight in again.weights)
+    again.quantize("int8", filters="expand")
+    with pytest.raises(ValueError, match=r"expand was quantised \(int8\)"):
+        again.save_pretrained(tmp_path / "more")
 
 
 def test_in_a_classifier_with_its_pooled_output():

@@ -117,6 +117,17 @@ def _write(
     weights: Mapping,
     more: Mapping | None = None,
 ) -> None:
+    for part in encoder._flatten_layers():
+        if getattr(part, "lora_enabled", False):
+            raise ValueError(
+                f"{part.path} has adapters of `enable_lora`, which these files have no place for: "
+                "save the model as .keras and load it, which adds them to the weights."
+            )
+        if getattr(part, "quantization_mode", None):
+            raise ValueError(
+                f"{part.path} was quantised ({part.quantization_mode}), which these files have no "
+                "place for. `model.save` keeps all."
+            )
     options = encoder.get_config()
     config = hugging_face_config.as_json(options)
     weights = {**weights_of(encoder), **weights}
