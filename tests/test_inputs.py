@@ -9,6 +9,7 @@ from tests import tiny_bert
 from tests.tiny_run import make_run
 from tfreps import encoders, fitting, inputs
 from tfreps.data import LabelledText, TaggedSentence
+from tfreps.models import BertEncoder
 from tfreps.pretrained_encoder import EncoderAndTokenizer
 from tfreps.run_folder import RunFolder
 from tfreps.text.bert_tokens import read_tokenizer
@@ -97,6 +98,14 @@ def test_a_bert_as_asked(bert):
     encoder = inputs.read_bert(options(encoder="bert", bert=bert), pooler=True).encoder
     assert (encoder.num_layers, encoder.dropout) == (2, 0.0) and encoder.pooler_dense is not None
     assert inputs.make_features(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
+
+
+def test_what_a_bert_is_is_told(capsys):
+    tokenizer = tiny_bert.pieces("dogs", "sat")  # 7 with the special ones
+    for more, told in ((0, "7 tokens."), (2, "7 tokens (its table has 2 rows that no token of")):
+        encoder = BertEncoder(7 + more, units=8, num_layers=1, num_heads=2)
+        inputs.say_bert("a/b", EncoderAndTokenizer(encoder, tokenizer))
+        assert f"BERT: 1 blocks of 8 units from a/b, {told}" in capsys.readouterr().out
 
 
 def test_a_bert_of_new_weights(bert):

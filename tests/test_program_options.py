@@ -68,6 +68,9 @@ def test_a_run_that_goes_on_knows_its_options(tmp_path):
     either = {"either": ("steps", "epochs")}
     assert parse_resumed(*line, "--resume", **either).steps == 9
     assert parse_resumed(*line, "--resume", "--epochs=2", **either).steps is None
+    either = {"either": ("batch_size", "epochs")}
+    assert parse_resumed(*line, "--resume", "--epochs", "2", **either).batch_size == 32
+    assert parse_resumed(*line, "--resume", "--batch-size", "4", **either).epochs is None
     (tmp_path / "config.json").write_text('{"batch_size": 16, "resume": true}')
     options = parse_resumed(*line, "--config", str(tmp_path / "config.json"))
     assert (options.batch_size, options.tie) == (16, True)

@@ -44,7 +44,7 @@ def add_flags(group, options: dict[str, Option]) -> None:
     Namespace(num_steps=3)
     """
     for name, option in options.items():
-        flag = f"--{name.replace('_', '-')}"
+        flag = _flag(name)
         if option.kind is bool:
             group.add_argument(flag, action="store_true", help=option.about)
             continue
@@ -88,7 +88,7 @@ def check_options(options, *tables: dict[str, Option]) -> None:
     ValueError: --units must be at least 1; got 0.
     """
     for name, option in (item for table in tables for item in table.items()):
-        value, flag = getattr(options, name), f"--{name.replace('_', '-')}"
+        value, flag = getattr(options, name), _flag(name)
         if option.required and not value:
             resumes = getattr(options, "resume", False)
             hint = f" There is no run in {options.run} to go on with." if resumes else ""
@@ -146,8 +146,9 @@ def parse_options(
     run, resume = (now.get(name) or given.get(name) for name in ("run", "resume"))
     if resume and run:
         earlier = earlier_options(pathlib.Path(run, "options.json"), flags)
-        is_given = {name for name in either if name in given or f"--{name}" in _flags_of(argv)}
-        given = {**{k: v for k, v in earlier.items() if not (is_given and k in either)}, **given}
+        if any(name in given or _flag(name) in _flags_of(argv) for name in either):
+            earlier = {name: value for name, value in earlier.items() if name not in either}
+        given = {**earlier, **given}
     for dest in given:
         flags[dest].required = False
     parser.set_defaults(**given)
@@ -158,6 +159,11 @@ def parse_options(
 
 def _recipe_names(recipes: dict) -> str:
     return f", or a recipe: {', '.join(recipes)}" if recipes else ""
+
+
+def _flag(name: str) -> str:
+    """How an option is written in a command."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _flags_of(argv: list[str]) -> set[str]:

@@ -95,9 +95,7 @@ class TextModel:
         return tokenize_texts(texts, self.tokens)
 
     def cut_notice(self) -> str:
-        """What to tell of texts that were cut; empty if none was."""
-        if not self.num_cut:
-            return ""
+        """What to tell of the texts that were cut."""
         return f"{self.num_cut:,} texts were cut to {self.max_length} tokens, as in training."
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
