@@ -6,7 +6,7 @@ from safetensors.numpy import save_file
 
 from benchmarks.bert_cases import ARTICLES_CONFIG, array_of, articles_positions, shapes_of
 from tests.convert.bert_folders import hugging_face
-from tfreps.models import BertEncoder, BertPretrainer
+from tfreps.models import BertEncoder, BertPretrainer, Classifier
 
 POSITIONS = "embeddings.position_embeddings.weight"
 IDS = np.array([[2, 7, 9, 3, 0], [2, 5, 3, 0, 0]])
@@ -49,6 +49,14 @@ def test_equal_to_the_same_model_with_a_table(tmp_path):
         first, second = ours(FEATURES), theirs(FEATURES)
         for name in first:
             np.testing.assert_allclose(first[name], second[name], atol=2e-6)
+
+
+def test_label_one_is_the_next_sentence(tmp_path):
+    path = state_dict(tmp_path / "x.safetensors")
+    model = Classifier.from_pretrained(path, next_sentence=True)
+    assert model.labels == ["other", "next"]
+    expected = BertPretrainer.from_pretrained(path)(FEATURES)["next_sentence_logits"]
+    np.testing.assert_allclose(model(FEATURES)["logits"], expected, atol=2e-6)
 
 
 def test_what_the_file_does_not_tell_is_an_option(tmp_path):

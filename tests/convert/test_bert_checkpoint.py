@@ -106,6 +106,15 @@ def test_heads_that_are_not_there_or_mean_another_thing(tmp_path, model, kind, m
         model.from_pretrained(hugging_face(tmp_path, kind=kind))
 
 
+def test_a_classifier_of_pairs_needs_the_second_task(tmp_path):
+    hugging_face(tmp_path, kind="BertForMaskedLM")
+    with pytest.raises(ValueError, match="has no head for next sentences"):
+        Classifier.from_pretrained(tmp_path, next_sentence=True)
+    hugging_face(tmp_path)
+    with pytest.raises(ValueError, match="`labels` must name what .* tells apart, 2; got"):
+        Classifier.from_pretrained(tmp_path, ["a", "b", "c"], next_sentence=True)
+
+
 def test_a_classifier_chooses_one_label(tmp_path):
     for kind in "regression", "multi_label_classification":
         hugging_face(tmp_path, kind="BertForSequenceClassification", config={"problem_type": kind})

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from benchmarks.bert_cases import KINDS, LABELS, articles_positions
-from tests.convert.bert_folders import UNUSUAL, USUAL, arrays_of, check, hugging_face
+from benchmarks.bert_cases import KINDS, LABELS, articles_positions, config_of, inputs_of
+from tests.convert.bert_folders import EXPECTED, UNUSUAL, USUAL, arrays_of, check, hugging_face
 from tfreps.convert.hugging_face import names_in
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 
@@ -29,6 +29,30 @@ def test_every_class_of_transformers(tmp_path, kind):
     if kind in MODELS:
         model, outputs = MODELS[kind]
         assert check(model.from_pretrained(tmp_path), USUAL) == outputs
+
+
+@pytest.mark.parametrize("kind", ["BertForNextSentencePrediction", "BertForPreTraining"])
+def test_the_second_task_alone_is_a_classifier_of_pairs(tmp_path, kind):
+    model = Classifier.from_pretrained(hugging_face(tmp_path, kind=kind), next_sentence=True)
+    check_pairs(model)
+    assert model.labels == ["next", "other"]
+    model.save_pretrained(tmp_path / "again")
+    check_pairs(Classifier.from_pretrained(tmp_path / "again"))
+
+
+def check_pairs(model):
+    ids, segments, mask = inputs_of(config_of(USUAL))
+    found = model({"token_ids": ids, "segment_ids": segments, "mask": mask})["logits"]
+    expected = EXPECTED["gelu-usual"]["next_sentence_logits"]
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["BertForSequenceClassification", "BertForTokenClassification"])
+@pytest.mark.parametrize("prefix", ["bert.", ""])
+def test_heads_over_labels_in_every_manner(tmp_path, kind, prefix):
+    hugging_face(tmp_path, UNUSUAL, kind=kind, style="early", prefix=prefix, files="sharded")
+    model, outputs = MODELS[kind]
+    assert check(model.from_pretrained(tmp_path), UNUSUAL) == outputs
 
 
 @pytest.mark.parametrize("files", ["single", "sharded"])

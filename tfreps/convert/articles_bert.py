@@ -67,4 +67,4 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     }
     while block_rows(names, options, options["num_layers"])[0].foreign in shapes:
         options["num_layers"] += 1
-    return Checkpoint(str(path), {}, options, names, arrays, UNTOLD)
+    return Checkpoint(str(path), {}, options, names, arrays, UNTOLD, next_label=1)

@@ -41,6 +41,7 @@ class Checkpoint(NamedTuple):
         names: how its arrays are called.
         arrays: their shapes, and what reads them.
         untold: options that stand for what its files do not tell: a caller may know better.
+        next_label: the label of the second task that means the next sentence.
     """
 
     source: str
@@ -49,6 +50,7 @@ class Checkpoint(NamedTuple):
     names: Names
     arrays: Arrays
     untold: Sequence[str] = ()
+    next_label: int = 0
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
@@ -87,10 +89,17 @@ def read_pretrainer(
 
 
 def read_classifier(
-    checkpoint: Checkpoint, labels: Sequence[str] | None, encoder_options: Mapping, **options
+    checkpoint: Checkpoint,
+    labels: Sequence[str] | None,
+    encoder_options: Mapping,
+    next_sentence: bool = False,
+    **options,
 ) -> Classifier:
     """Encoder and head over labels, see `Classifier.from_pretrained`."""
-    found, rows = _head(checkpoint, Classifier, "BertForTokenClassification")
+    if next_sentence:
+        found, rows = _second_task(checkpoint)
+    else:
+        found, rows = _head(checkpoint, Classifier, "BertForTokenClassification")
     problem = checkpoint.config.get("problem_type")
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
@@ -223,6 +232,15 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
         hugging_face_config.label_names(made_for, count, source),
         label_rows(names, checkpoint.options, count),
     )
+
+
+def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
+    """What the head for next sentences tells apart, in its order, and its rows."""
+    rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
+    if not has(rows, checkpoint.arrays.shapes):
+        raise ValueError(f"{checkpoint.source} has no head for next sentences.")
+    labels = ["next", "other"]
+    return labels[::-1] if checkpoint.next_label else labels, rows
 
 
 def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> list[str]:

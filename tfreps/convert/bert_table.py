@@ -63,9 +63,11 @@ def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
     return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]
 
 
-def next_sentence_rows(names: Names, options: Mapping) -> list[Row]:
+def next_sentence_rows(
+    names: Names, options: Mapping, ours: str = "next_sentence_dense"
+) -> list[Row]:
     """The rows of the head that tells whether a sentence follows another."""
-    return names.output(NEXT_SENTENCE, options["units"], 2, "next_sentence_dense")
+    return names.output(NEXT_SENTENCE, options["units"], 2, ours)
 
 
 def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:

@@ -162,7 +162,9 @@ class Classifier(keras.Model):
         return {"labels": _likeliest(outputs), "probabilities": outputs["probabilities"]}
 
     @classmethod
-    def from_pretrained(cls, path, labels=None, encoder_options=None, **options):
+    def from_pretrained(
+        cls, path, labels=None, encoder_options=None, next_sentence=False, **options
+    ):
         """Loads a published classifier: BERT and its head, see `BertEncoder.from_pretrained`.
 
         For a new head: `Classifier(BertEncoder.from_pretrained(path), labels)`.
@@ -172,6 +174,9 @@ class Classifier(keras.Model):
                 `BertForSequenceClassification` and Google's `run_classifier.py` have it.
             labels: list of str. Names to use; None for those of the checkpoint.
             encoder_options: dict. Options of the encoder in place of the checkpoint's.
+            next_sentence: bool. Whether to take the head of pre-training that tells whether the
+                second segment follows the first, as `BertForNextSentencePrediction` has it, in
+                place of one over labels; its labels are `"next"` and `"other"`.
             **options: options of `Classifier`. The head reads the pooled output.
 
         Raises:
@@ -180,7 +185,9 @@ class Classifier(keras.Model):
         from tfreps.convert import bert_checkpoint, bert_files
 
         checkpoint = bert_files.open_checkpoint(path)
-        return bert_checkpoint.read_classifier(checkpoint, labels, encoder_options or {}, **options)
+        return bert_checkpoint.read_classifier(
+            checkpoint, labels, encoder_options or {}, next_sentence, **options
+        )
 
     def save_pretrained(self, path):
         """Writes a folder that transformers' `BertForSequenceClassification` loads.
