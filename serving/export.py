@@ -3,6 +3,7 @@
     tfreps export runs/elmo --to exports/elmo
     tfreps export runs/ner --to exports/ner --explain --check
     tfreps export --options options.json --weights weights.hdf5 --to exports/elmo
+    tfreps export published/bert --to exports/bert
 
 The folder gets the next version, exports/elmo/1 or 2 or ..., with warm-up requests for TensorFlow
 Serving (where the package tensorflow-serving-api is installed), and a README.md that tells every
@@ -22,10 +23,12 @@ import tempfile
 import tensorflow as tf
 
 from tfreps import text_model
+from tfreps.bert_runs import check_headless
 from tfreps.bert_signatures import BertSignatures
+from tfreps.convert.bert_files import is_checkpoint
 from tfreps.exports import SENTENCES, check_export, text_ops, weight_changes, write_export
 from tfreps.pretrained import load_bilm
-from tfreps.pretrained_bert import load_pretrainer
+from tfreps.pretrained_encoder import load_encoder
 from tfreps.run_folder import RunFolder, parse_options
 from tfreps.signatures import BiLMSignatures
 from tfreps.stored_weights import KINDS
@@ -44,14 +47,18 @@ def main(argv=None):
 
 def open_model(options):
     """A function from `assets` and `explain` to the signatures of the model that is meant."""
-    program = RunFolder.open(options.model).program if options.model else None
     core_ops = not options.wordpiece
+    if options.model and is_checkpoint(options.model):
+        program = "pretrain-bert"
+        check_headless(options.model)
+    else:
+        program = RunFolder.open(options.model).program if options.model else None
     if program in text_model.PROGRAMS:
         trained = text_model.TextModel.open(options.model)
         return lambda **rest: TextSignatures(trained, core_ops=core_ops, **rest)
     if program == "pretrain-bert":
-        bert = load_pretrainer(options.model)
-        return lambda **rest: BertSignatures(bert.model, bert.tokenizer, core_ops=core_ops, **rest)
+        bert = load_encoder(options.model)
+        return lambda **rest: BertSignatures(*bert, core_ops=core_ops, **rest)
     if options.wordpiece:
         raise ValueError("--wordpiece is for models on a BERT; a biLM reads whole tokens.")
     found = load_bilm(
@@ -103,7 +110,10 @@ def make_parser():
         prog="tfreps export", description="A SavedModel that takes raw strings."
     )
     parser.add_argument(
-        "model", metavar="MODEL", nargs="?", help="run folder of a biLM, BERT, tagger or classifier"
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="run folder of a biLM, BERT, tagger or classifier; or a published BERT",
     )
     parser.add_argument(
         "--to",

@@ -9,7 +9,7 @@ import pytest
 from tests import tiny_bert
 from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
-from tfreps.bert_runs import load_with_head
+from tfreps.bert_runs import check_headless, load_with_head
 from tfreps.models import BertPretrainer, Classifier, PieceEncoder, Tagger
 from tfreps.run_folder import RunFolder
 from tfreps.text.bert_tokens import WordPieceTokenizer, checkpoint_tokenizer, write_tokenizer
@@ -141,6 +141,9 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     headless = tiny_bert.write_checkpoint(tmp_path / "plain", tokenizer())[0]
     line = refused(capsys, "convert", headless, "--to-run", tmp_path / "no")
     assert "has no head over labels" in line and not (tmp_path / "no").exists()
+    check_headless(headless)
+    line = refused(capsys, "export", classifier[1], "--to", tmp_path / "no")
+    assert "has a head over labels." in line and f"convert {classifier[1]} --to-run RUN" in line
     (tagger[1] / "vocab.txt").unlink()
     line = refused(capsys, "convert", tagger[1], "--to-run", tmp_path / "no")
     assert "holds no vocab.txt" in line and not (tmp_path / "no").exists()

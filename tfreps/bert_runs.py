@@ -4,6 +4,7 @@ import os
 import pathlib
 
 from tfreps.convert.bert_files import open_checkpoint
+from tfreps.convert.bert_table import has, label_rows
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
 from tfreps.run_folder import RunFolder
 from tfreps.text.bert_tokens import (
@@ -50,6 +51,21 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
     tagger.kernel.assign(found.kernel)
     tagger.bias.assign(found.bias)
     return tagger, tokenizer
+
+
+def check_headless(source: str | os.PathLike) -> None:
+    """Refuses a published BERT with a head over labels, which is more than an encoder.
+
+    Raises:
+        ValueError: for one, with the command that makes a run of it; and what
+            `tfreps.convert.bert_files.open_checkpoint` raises.
+    """
+    checkpoint = open_checkpoint(source)
+    if has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes):
+        raise ValueError(
+            f"{source} has a head over labels. A run folder of it does all that a trained one "
+            f"does: tfreps convert {source} --to-run RUN."
+        )
 
 
 def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:

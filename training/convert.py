@@ -12,7 +12,7 @@ writes what bilm-tf and AllenNLP read: `options.json`, `weights.hdf5`, `vocabula
 
 The fourth makes a run folder of a published BERT with a head over labels or tags, which the other
 programs evaluate, ask and export. The last writes a run with a BERT as transformers reads it. (A
-BERT without a head needs no conversion: --encoder bert --bert FOLDER.)
+BERT without a head needs no conversion: --encoder bert --bert FOLDER, tfreps export FOLDER.)
 """
 
 import argparse

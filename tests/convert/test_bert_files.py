@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests import tiny_bert
 from tests.convert.bert_folders import (
     USUAL,
     arrays_of,
@@ -124,3 +125,14 @@ def test_the_command_that_converts_a_pickle(tmp_path, name):
     subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, check=True)
     written = next(tmp_path.glob("*.safetensors")).read_text()
     assert written == "({'a': '1', 'b': '2'}, {'format': 'pt'})"
+
+
+def test_what_looks_like_a_checkpoint(tmp_path):
+    assert bert_files.is_checkpoint(hugging_face(tmp_path / "bert"))
+    run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
+    assert not bert_files.is_checkpoint(run) and not bert_files.is_checkpoint(tmp_path / "nowhere")
+    assert bert_files.is_checkpoint("bert.model.epoch.3.safetensors")
+    (tmp_path / "bert_model.ckpt.index").write_bytes(b"")
+    assert bert_files.is_checkpoint(tmp_path / "bert_model.ckpt")
+    (tmp_path / "bert_config.json").write_text("{}")
+    assert bert_files.is_checkpoint(tmp_path)

@@ -120,6 +120,18 @@ def test_pieces_by_tensorflow_text(tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["pieces"] == ["[CLS]", "the", "[UNK]", "[SEP]"]
 
 
+def test_a_published_bert(tmp_path, capsys):
+    published, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tiny_bert.pieces("the"))
+    assert main(["export", str(published), "--to", str(tmp_path / "out")]) == 0
+    assert "default, serving_default, tokens.\n" in capsys.readouterr().out
+    answer = tf.saved_model.load(str(tmp_path / "out" / "1")).signatures["default"]
+    answer = answer(text=tf.constant(["the cat"]))
+    assert answer["tokens"].numpy().tolist() == [[b"[CLS]", b"the", b"[UNK]", b"[SEP]"]]
+    expected = encoder({"token_ids": tf.constant([[2, 5, 1, 3]])})
+    for name in "sequence_output", "pooled_output":
+        np.testing.assert_allclose(answer[name], expected[name], atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

@@ -12,6 +12,7 @@ EXPECTED = (
     "(bert_config.json and bert_model.ckpt.index), or a model of the articles as .safetensors"
 )
 
+CONFIGS = "config.json", "bert_config.json"
 PICKLES = b"\x80", b"PK\x03\x04"  # how a pickle begins, and a ZIP archive, PyTorch's newer way
 
 
@@ -43,6 +44,14 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     else:
         raise ValueError(f"{path}: there is no such file or folder. {EXPECTED}.")
     return checkpoint
+
+
+def is_checkpoint(path: str | os.PathLike) -> bool:
+    """Whether a path looks like what `open_checkpoint` reads; run folders do not."""
+    path = Path(path)
+    if path.is_dir():
+        return any((path / name).is_file() for name in CONFIGS)
+    return path.suffix == ".safetensors" or Path(f"{path}.index").is_file()
 
 
 def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
