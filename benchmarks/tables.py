@@ -156,14 +156,13 @@ TABLES = {
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
         "+ 3 blocks of 6": (HOTEL_BERT + "--cut-share 0", 1),
         "+ cut texts: the recipe of the articles": (HOTEL_BERT, 3),
-        "the recipe, BERT of 3 blocks": (HOTEL_BERT + BERT3, 1),
         "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
         "the same, longer texts, none held out": (
             HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --dev-share 0 --epochs 8",
             1,
         ),
-        "BERT of 3 blocks, n-grams with dropout, longer texts": (
-            HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --linear-dropout 0.8",
+        "first 3 blocks of 6, n-grams with dropout, longer texts": (
+            HOTEL_BERT + NGRAMS + "--max-length 500 --linear-dropout 0.8",
             3,
         ),
     },
