@@ -9,6 +9,8 @@ from benchmarks import bert_parity
 from benchmarks.bert_cases import all_cases, config_of, expected_name, folder_name, write
 from tfreps.models import BertPretrainer
 
+KINDS = "BertForMaskedLM", bert_parity.NEXT
+
 
 @pytest.fixture
 def peer(monkeypatch):
@@ -26,8 +28,7 @@ def peer(monkeypatch):
             np.savez(request.parent / "outputs.npz", **expected)
 
     def save(path, folder, case):
-        model = bert_parity.READERS.get(case["kind"], bert_parity.BertEncoder)
-        model = model.from_pretrained(folder / folder_name(case))
+        model = bert_parity.READERS[case["kind"]](folder / folder_name(case))
         found = bert_parity.outputs_of(model, config_of(case))
         found |= bert_parity.outputs_of(model.encoder, config_of(case))
         del found["sequence_output"]  # is among `layer_outputs` there
@@ -36,7 +37,7 @@ def peer(monkeypatch):
     cases = [
         case
         for case in all_cases()
-        if case["kind"] == "BertForMaskedLM" and case["activation"] == "gelu"
+        if case["kind"] in KINDS and case["activation"] == "gelu"
         if (case["style"], case["files"], case["prefix"]) == ("late", "single", "bert.")
     ]
     monkeypatch.setattr(bert_parity, "all_cases", lambda: cases)
@@ -50,6 +51,7 @@ def test_a_table_of_differences(peer, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:] == [
         "| BertForMaskedLM gelu, in | 2 | 0.0e+00 |",
+        "| BertForNextSentencePrediction gelu, in | 2 | 0.0e+00 |",
         "| articles, in | 1 | 0.0e+00 |",
         "| BertForMaskedLM gelu, out | 2 | 0.0e+00 |",
     ]
