@@ -134,5 +134,6 @@ def test_what_looks_like_a_checkpoint(tmp_path):
     assert bert_files.is_checkpoint("bert.model.epoch.3.safetensors")
     (tmp_path / "bert_model.ckpt.index").write_bytes(b"")
     assert bert_files.is_checkpoint(tmp_path / "bert_model.ckpt")
+    assert bert_files.is_checkpoint(tmp_path / "bert_model.ckpt.index")
     (tmp_path / "bert_config.json").write_text("{}")
     assert bert_files.is_checkpoint(tmp_path)

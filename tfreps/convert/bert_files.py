@@ -51,7 +51,7 @@ def is_checkpoint(path: str | os.PathLike) -> bool:
     path = Path(path)
     if path.is_dir():
         return any((path / name).is_file() for name in CONFIGS)
-    return path.suffix == ".safetensors" or Path(f"{path}.index").is_file()
+    return path.suffix in (".safetensors", ".index") or Path(f"{path}.index").is_file()
 
 
 def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
