@@ -13,7 +13,7 @@ TEXTS = ["the dog 房间", "", "dog " * 40]
 EXACT = {"rtol": 1e-5, "atol": 1e-5}
 
 
-@pytest.mark.parametrize("pooler", [True, False])
+@pytest.mark.parametrize("pooler", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_every_signature(tmp_path, pooler):
     tokenizer = tiny_bert.pieces("the", "dog", "房")
     encoder = tiny_bert.make_encoder(tokenizer, pooler=pooler)
@@ -51,6 +51,7 @@ def test_every_signature(tmp_path, pooler):
         signatures["tokens"](**words, sequence_len=tf.constant([5]))
 
 
+@pytest.mark.slow
 def test_with_an_operation_of_tensorflow_text(tmp_path):
     pytest.importorskip("tensorflow_text")
     tokenizer = tiny_bert.pieces("the", "dog", "房")

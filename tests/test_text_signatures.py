@@ -43,7 +43,7 @@ def test_taggers_answer_as_the_model_does(tmp_path, kind):
     assert ("num_spans" in answer) == (kind != "plain")
 
 
-@pytest.mark.parametrize("kind", ["cnn", "attention"])
+@pytest.mark.parametrize("kind", ["cnn", pytest.param("attention", marks=SLOW)])
 def test_classifiers_answer_as_the_model_does(tmp_path, kind):
     trained = make_trained(kind)
     export_text_model(trained, tmp_path / "1")
@@ -135,7 +135,7 @@ EXPLAINED = {
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=SLOW if k != "hmm" else ()) for k in EXPLAINED]
+    "kind", [pytest.param(k, marks=SLOW if k != "attention" else ()) for k in EXPLAINED]
 )
 def test_what_is_behind_an_answer(tmp_path, kind):
     trained = make_bert(kind) if kind == "characters" else make_trained(kind)

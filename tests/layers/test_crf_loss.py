@@ -25,9 +25,8 @@ def models(policy="float32", **options):
     return trained, keras.Model(ids, crf(emissions, mask=ids > 0))
 
 
-@pytest.mark.parametrize(
-    "policy", ["float32", pytest.param("mixed_bfloat16", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 def test_learns_in_fit_saves_and_exports(policy, tmp_path):
     trained, tagger = models(policy)
     trained.compile(keras.optimizers.Adam(0.1), jit_compile=False)
@@ -63,6 +62,7 @@ def compiled_functions(graph):
     return marked
 
 
+@pytest.mark.slow
 def test_what_is_compiled_where():
     problem = Problem.random(MASKS)
     tags = np.zeros(problem.mask.shape, "int32")

@@ -159,6 +159,7 @@ def test_losses_of_layers_are_added():
     assert float(after - before) == pytest.approx(3.0, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_batches_of_any_length():
     model = make()
     randomise(model, 1.0)

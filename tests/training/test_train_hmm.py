@@ -88,6 +88,7 @@ def test_json_lines_without_a_scheme(tmp_path):
     assert "spans" not in found["test"] and found["test"]["accuracy"] > 0.9
 
 
+@pytest.mark.slow
 def test_the_search_never_ends_below_where_it_began(short_grid, corpus, tmp_path):
     tuned = results(train(corpus, tmp_path))
     fixed = results(train(corpus, tmp_path, "--smoothing", "0.1", "--overwrite"))

@@ -69,6 +69,7 @@ def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
     """Words one by one find neither persons and places nor new numbers."""
     run = train_tagger(tagged, tmp_path / "run", "--epochs", "4", "--softmax", sizes=EMBEDDINGS)
