@@ -66,7 +66,6 @@ NGRAMS = (
     "--ngrams 3 --linear-learning-rate 5e-3 --l2 0 --learning-rate 1e-3 "
     "--bert-learning-rate 2e-5 --average 0.99 --epochs 12 "
 )
-APART = "--linear-apart --learning-rate 1e-4 --bert-learning-rate 1e-4 --epochs 8 "
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
@@ -164,10 +163,6 @@ TABLES = {
         ),
         "first 3 blocks of 6, n-grams with dropout, longer texts": (
             HOTEL_BERT + NGRAMS + "--max-length 500 --linear-dropout 0.8",
-            3,
-        ),
-        "the same, BERT and n-grams each learn alone": (
-            HOTEL_BERT + NGRAMS + APART + "--max-length 500 --linear-dropout 0.8",
             3,
         ),
     },

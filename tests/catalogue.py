@@ -314,10 +314,9 @@ CATALOGUE = {
             "class_weights": [1.0, 2.0, 0.5],
             "attention_units": 3,
             "window": models.WindowEncoder(11, 3, num_buckets=50),
-            "learn_apart": True,
         },
         {"features": ({"token_ids": WORDS}, "BT")},
-        ["BD"] * 4,  # encoder_logits, logits, probabilities, window_logits
+        ["BD", "BD"],  # logits, probabilities
         nested=("encoder", "window"),
     ),
     "HMMTagger": Entry(

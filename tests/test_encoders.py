@@ -122,7 +122,7 @@ def test_without_words_elmo_or_stored_vectors_are_read():
 
 def test_taggers_are_not_offered_a_cnn():
     offered = encoders.OPTIONS_OF_TAGGERS
-    assert set(encoders.OPTIONS) - set(offered) == {"filters", "widths", "ngrams", "linear_apart"}
+    assert set(encoders.OPTIONS) - set(offered) == {"filters", "widths", "ngrams"}
     names = ["embeddings", "bilstm", "slstm", "transformer", "window", "bert"]
     assert offered["encoder"].choices == names
 

@@ -59,10 +59,6 @@ OPTIONS = {
         float, 0.0, "share of a linear model's features that are left out in training (0)",
         at_least=0, below=1,
     ),
-    "linear_apart": Option(
-        bool, False, "encoder and linear model beside it each learn the labels by themselves; the "
-        "answer is still their sum",
-    ),
     "dropout": Option(
         float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
     ),
@@ -95,7 +91,7 @@ READERS = {
 
 # What the cnn says at a token is about the tokens behind it alone, and n-grams are those of a whole
 # text: nothing to tag by.
-_OF_TEXTS = "filters", "widths", "ngrams", "linear_apart"
+_OF_TEXTS = "filters", "widths", "ngrams"
 OPTIONS_OF_TAGGERS = {name: option for name, option in OPTIONS.items() if name not in _OF_TEXTS}
 OPTIONS_OF_TAGGERS["encoder"] = OPTIONS["encoder"]._replace(
     choices=[name for name in NAMES if name != "cnn"]

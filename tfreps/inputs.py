@@ -63,7 +63,6 @@ def check(options):
         ("frozen_embeddings", options.vectors, "freezes word vectors of a file: give --vectors"),
         ("embedding_learning_rate", trained, "is for word vectors, and none are trained"),
         ("linear_learning_rate", linear, "is for a linear model beside the encoder, and none is"),
-        ("linear_apart", linear, "is for a linear model beside the encoder, and none is"),
         (
             "linear_dropout",
             linear or options.encoder == "window",
@@ -91,7 +90,7 @@ def check(options):
             rules.append(("train_vectors", needed, f"needs --{part}-vectors too"))
             rules.append((f"{part}_vectors", options.train_vectors, "needs --train-vectors too"))
     for name, is_fine, reason in rules:
-        if getattr(options, name, None) and not is_fine:  # taggers have not all
+        if getattr(options, name) and not is_fine:
             raise ValueError(f"--{name.replace('_', '-')} {reason}.")
 
 

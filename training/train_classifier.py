@@ -255,7 +255,6 @@ def make_model(options, features, label_set, elmo, stored, bert):
         hidden_units=options.hidden_units,
         dropout=options.dropout,
         window=window,
-        learn_apart=options.linear_apart,
         name="classifier",
     )
 

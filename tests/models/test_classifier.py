@@ -91,40 +91,6 @@ def test_window_adds_its_scores():
     np.testing.assert_allclose(added, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_encoder_and_window_learn_apart():
-    """Each has the gradient that it has alone; the answer is the sum."""
-    window = WindowEncoder(9, 2, num_buckets=9)
-    model = Classifier(embedder(), LABELS, dropout=0.0, window=window, learn_apart=True)
-    rng = np.random.default_rng(0)
-    for weight in model.trainable_weights:
-        weight.assign(rng.normal(size=weight.shape))
-    model.compile("sgd")
-    features, y = {"token_ids": IDS}, np.array([0, 1, 1])
-    outputs = model(features)
-    parts = [outputs["encoder_logits"].numpy(), outputs["window_logits"].numpy()]
-    np.testing.assert_allclose(outputs["logits"], sum(parts), rtol=1e-6)
-    nll = [np.log(np.exp(part).sum(1)) - part[np.arange(3), y] for part in parts]
-    weights = np.array([1.0, 2.0, 0.5])
-    found = model.compute_loss(y=y, y_pred=outputs, sample_weight=weights)
-    np.testing.assert_allclose(found, (sum(nll) * weights).mean(), rtol=1e-5)
-
-    def gradients(model, variables):
-        with tf.GradientTape() as tape:
-            loss = model.compute_loss(y=y, y_pred=model(features))
-        return tape.gradient(loss, [v.value for v in variables])
-
-    own = [v for v in model.trainable_variables if "window" not in v.path]
-    together = gradients(model, own)
-    alone = Classifier(model.encoder, LABELS, dropout=0.0)
-    alone.compile("sgd")
-    alone.kernel.assign(model.kernel)
-    alone.bias.assign(model.bias)
-    others = gradients(alone, alone.trainable_variables)
-    assert len(together) == len(others) == 3
-    for one, other in zip(together, others, strict=True):
-        np.testing.assert_allclose(*(tf.convert_to_tensor(g) for g in (one, other)), rtol=1e-5)
-
-
 def test_exports_itself(tmp_path):
     model = Classifier(TextCNN(embedder(), filters=4), LABELS, pooling="pooled")
     spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
@@ -152,7 +118,6 @@ def test_label_ids_out_of_range():
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
         ({"class_weights": [1.0]}, r"one factor .* for each of .*; got \[1.0\]"),
         ({"window": WindowEncoder(9, 3, num_buckets=9)}, "one unit per label, 2; it has 3"),
-        ({"learn_apart": True}, "for an encoder and a `window`, and there is no `window`"),
         ({"pooling": "pooled"}, "`pooled_dim`; TokenEmbedder has none"),
     ],
 )

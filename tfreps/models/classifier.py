@@ -20,9 +20,6 @@ class Classifier(keras.Model):
         logits = dropout(v) @ kernel + bias  [+ sum_t window_t / sqrt(n), over the n tokens]
         loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
 
-    With `learn_apart` the loss has that term twice: for the logits of the encoder alone, and for
-    those of the window alone; the answer is still their sum.
-
     `model.compile(optimizer)` and `model.fit(dataset)` are all that training takes.
 
     Args:
@@ -38,17 +35,13 @@ class Classifier(keras.Model):
         attention_units: int. Of `"attention"`, see `Pooling`.
         window: `WindowEncoder` with one unit per label; None for none. A linear model of the
             text's tokens and pairs, trained together with the encoder and added to it.
-        learn_apart: bool. Whether encoder and window each learn the labels by themselves. Where
-            the window soon knows the training texts by heart, an encoder that has to mend its
-            errors alone finds none to learn from.
 
     Call arguments:
         features: dict, what the encoder reads.
         training: bool. Whether dropout is active.
 
     Returns:
-        dict with `logits` and `probabilities`, float32 `[B, N]`, and with `learn_apart` the two
-        terms of the logits, `encoder_logits` and `window_logits`. `predict` returns
+        dict with `logits` and `probabilities`, float32 `[B, N]`. `predict` returns
         `labels` int32 `[B]`, the likeliest, and `probabilities`.
 
     Training: elements are `(features, labels int [B])`, or with weights `[B]` as a third. Logs
@@ -81,7 +74,6 @@ class Classifier(keras.Model):
         class_weights=None,
         attention_units=None,
         window=None,
-        learn_apart=False,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -94,7 +86,6 @@ class Classifier(keras.Model):
         self.class_weights = class_weights
         self.attention_units = attention_units
         self.window = window
-        self.learn_apart = learn_apart
         _check(self)
         # Layers.
         if pooling == "pooled":
@@ -127,18 +118,12 @@ class Classifier(keras.Model):
             v = tf.tanh(product(v, self.hidden_kernel, self.compute_dtype) + self.hidden_bias)
             v = self.drop(v, training=training)
         logits = product(v, self.kernel, self.compute_dtype) + self.bias  # [B, N]
-        if self.window is None:
-            return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
-        linear = self._window_logits(features, training)
-        apart = {"encoder_logits": logits, "window_logits": linear} if self.learn_apart else {}
-        logits += linear
-        return {"logits": logits, "probabilities": tf.nn.softmax(logits), **apart}
-
-    def _window_logits(self, features, training):
-        linear = self.window(features, training=training)
-        length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]
-        scores = tf.reduce_sum(linear["sequence_output"], 1)  # [B, N], 0 on padding
-        return scores / tf.sqrt(tf.maximum(length, 1.0))
+        if self.window is not None:
+            linear = self.window(features, training=training)
+            length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]
+            scores = tf.reduce_sum(linear["sequence_output"], 1)  # [B, N], 0 on padding
+            logits += scores / tf.sqrt(tf.maximum(length, 1.0))
+        return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
 
     def token_weights(self, features):
         """How much of each token `pooling="attention"` takes: float32 `[B, T]`, sums to 1.
@@ -151,8 +136,7 @@ class Classifier(keras.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         y = _checked(y, len(self.labels))
-        names = ("encoder_logits", "window_logits") if self.learn_apart else ("logits",)
-        nll = tf.add_n([_nll(y, y_pred[name]) for name in names])  # [B]
+        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=y_pred["logits"])
         if sample_weight is not None:
             nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
         if self.class_weights is not None:
@@ -221,7 +205,6 @@ class Classifier(keras.Model):
 
     def get_config(self):
         names = "labels", "pooling", "hidden_units", "dropout", "class_weights", "attention_units"
-        names = *names, "learn_apart"
         parts = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in PARTS}
         return {**super().get_config(), **{n: getattr(self, n) for n in names}, **parts}
 
@@ -232,10 +215,6 @@ class Classifier(keras.Model):
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
-
-
-def _nll(y, logits):
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)  # [B]
 
 
 def _likeliest(outputs):
@@ -272,10 +251,6 @@ def _check(model):
         raise ValueError(
             f"With pooling {model.pooling!r} the `encoder` must tell its width in `{width}`; "
             f"{type(model.encoder).__name__} has none."
-        )
-    if model.learn_apart and model.window is None:
-        raise ValueError(
-            "`learn_apart` is for an encoder and a `window`, and there is no `window`."
         )
     if model.window is not None and model.window.output_dim != len(labels):
         raise ValueError(
