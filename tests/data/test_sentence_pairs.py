@@ -85,6 +85,19 @@ def test_lengths_give_nothing_away():
     assert abs(means[0] - means[1]) < 3 and min(means) > 80
 
 
+@pytest.mark.parametrize("sentences", [2, 20])
+def test_cut_texts_give_nothing_away(sentences):
+    """Where sentences are long, true and drawn pairs are cut alike (once .55 and .24 of them)."""
+    rng = np.random.default_rng(0)
+    lengths = np.maximum(1, rng.lognormal(np.log(60), 0.6, [3000 // sentences, sentences]))
+    pairs = SentencePairs(documents(lengths.astype(int).tolist()), 125, True, 1)
+    texts = [pairs.texts(epoch) for epoch in range(20)]
+    full = np.concatenate([t.lengths() == 125 for t in texts])
+    is_next = np.concatenate([t.is_next for t in texts])
+    shares = full[is_next].mean(), full[~is_next].mean()
+    assert abs(shares[0] - shares[1]) < 0.05 and min(shares) > 0.4
+
+
 def test_an_epoch_depends_on_the_seed_and_its_number_alone():
     found = documents([[3, 4, 2], [5, 6], [2, 2]] * 9)
     pairs, again = (SentencePairs(found, 12, True, 7) for _ in range(2))

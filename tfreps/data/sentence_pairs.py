@@ -42,7 +42,7 @@ class SentencePairs:
       begins where that of a text of another document does, any such text as likely as any other,
       and has as many of the sentences there as find room: what follows in truth was chosen by
       the same rule, so that lengths give nothing away. (Of 8 texts drawn the first is taken of
-      which one sentence fits.)
+      which one sentence fits if one does of the true ones, and none if none does.)
 
     What is too long nevertheless is cut at the outer ends, the longer stretch first, so that
     the two still meet where they met. A document of a single sentence has no pair.
@@ -98,7 +98,8 @@ class SentencePairs:
         least = starts[split + 1] - starts[split]
         other = self._other(bits)
         for _ in range(_CANDIDATES - 1):
-            other = np.where(least[other] > room, self._other(bits), other)
+            unlike = (least[other] > room) != (least > room)  # one would be cut, one not
+            other = np.where(unlike, self._other(bits), other)
         last = np.searchsorted(starts, starts[split[other]] + room, "right") - 1
         last = np.clip(last, split[other] + 1, self._document_end[other])
         second = np.where(is_next, split, split[other])
