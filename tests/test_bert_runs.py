@@ -124,6 +124,18 @@ def test_a_pretrained_run_with_its_tokeniser(tmp_path, capsys, lowercase, strip)
         assert getattr(read, name) == getattr(own, name)
 
 
+def test_a_published_folder_has_label_zero_for_the_next_sentence(tmp_path):
+    path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS), labels="articles")
+    convert(path, "--to-hugging-face", tmp_path / "hf")
+    features = {"token_ids": [[2, 5, 3, 6, 3]], "segment_ids": [[0, 0, 0, 1, 1]]}
+    features = {name: np.array(ids) for name, ids in features.items()}
+    own = RunFolder.open(path).load_model()
+    ours = own({**features, "masked_positions": np.array([[1]])})["next_sentence_logits"]
+    theirs = Classifier.from_pretrained(tmp_path / "hf", next_sentence=True)
+    assert theirs.labels == ["next", "other"]
+    np.testing.assert_allclose(theirs(features)["logits"], ours[:, ::-1], atol=1e-5)
+
+
 def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys):
     convert(classifier[1], "--to-run", tmp_path / "run")
     run = RunFolder.open(tmp_path / "run")

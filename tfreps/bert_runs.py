@@ -107,7 +107,10 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
     if not isinstance(model, kinds) or not isinstance(encoder, BertEncoder):
         parts = type(model).__name__ + (f" on a {type(encoder).__name__}" if encoder else "")
         raise ValueError(f"{run.path} holds a {parts}; expected one on a BERT.")
-    model.save_pretrained(folder)
+    if isinstance(model, BertPretrainer):
+        model.save_pretrained(folder, next_label=int(run.options.get("labels") == "articles"))
+    else:
+        model.save_pretrained(folder)
     write_checkpoint_tokenizer(read_tokenizer(run.tokenizer_path), folder)
     return open_checkpoint(pathlib.Path(folder)).config["architectures"][0]
 

@@ -17,6 +17,7 @@ import keras
 import tensorflow as tf
 
 from tfreps import fitting
+from tfreps.convert.bert_files import open_checkpoint
 from tfreps.data import MaskedLMBatches, read_documents, read_sentences
 from tfreps.data.masked_lm import LABELS
 from tfreps.data.token_documents import FORMATS, RECORD_FIELDS
@@ -192,7 +193,7 @@ def check_labels(options):
     if (init / "options.json").is_file():
         labels = RunFolder.open(init, PROGRAM).options["labels"]
     else:
-        labels = "google" if init.is_dir() else "articles"
+        labels = LABELS[open_checkpoint(init).next_label]
     if labels != options.labels:
         raise ValueError(
             f"{options.init} learned next sentences with --labels {labels}; go on with the same."

@@ -55,8 +55,13 @@ def test_label_one_is_the_next_sentence(tmp_path):
     path = state_dict(tmp_path / "x.safetensors")
     model = Classifier.from_pretrained(path, next_sentence=True)
     assert model.labels == ["other", "next"]
-    expected = BertPretrainer.from_pretrained(path)(FEATURES)["next_sentence_logits"]
+    pretrainer = BertPretrainer.from_pretrained(path)
+    expected = pretrainer(FEATURES)["next_sentence_logits"]
     np.testing.assert_allclose(model(FEATURES)["logits"], expected, atol=2e-6)
+    pretrainer.save_pretrained(tmp_path / "published", next_label=1)  # where it is label 0
+    published = Classifier.from_pretrained(tmp_path / "published", next_sentence=True)
+    assert published.labels == ["next", "other"]
+    np.testing.assert_allclose(published(FEATURES)["logits"], expected[:, ::-1], atol=2e-6)
 
 
 def test_what_the_file_does_not_tell_is_an_option(tmp_path):

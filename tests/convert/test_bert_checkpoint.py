@@ -127,6 +127,9 @@ def test_a_classifier_chooses_one_label(tmp_path):
         Classifier.from_pretrained(tmp_path, encoder_options={"pooler": False})
     model = Classifier.from_pretrained(tmp_path, ["x", "y", "z"], dropout=0.2)
     assert model.labels == ["x", "y", "z"] and model.dropout == 0.2
+    hugging_face(tmp_path / "pairs", kind="BertForPreTraining")
+    with pytest.raises(ValueError, match="`next_sentence` reads the `pooler`"):
+        BertPretrainer.from_pretrained(tmp_path / "pairs", pooler=False)
     with pytest.raises(ValueError, match="`id2label` should name 0 to 2; got \\['0', '1'\\]"):
         names = {"id2label": {"0": "a", "1": "b"}}
         hugging_face(tmp_path, kind="BertForSequenceClassification", config=names)

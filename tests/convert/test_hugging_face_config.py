@@ -94,7 +94,11 @@ def test_missing_sizes():
 
 def test_labels_and_their_dropout():
     assert label_names({}, 2, "x") == ["LABEL_0", "LABEL_1"]
-    assert label_names({"id2label": {"1": "b", "0": "a"}}, 2, "x") == ["a", "b"]
+    known = {"id2label": {"1": "b", "0": "a"}}
+    for config in known, {**known, "num_labels": 3}:  # as transformers has it, names go first
+        assert label_names(config, 2, "x") == ["a", "b"]
+    with pytest.raises(ValueError, match="x: the head has 2 labels; `num_labels` is 3"):
+        label_names({"num_labels": 3}, 2, "x")
     for names in {"0": "a"}, {"0": "a", "2": "b"}, ["a", "b"]:
         with pytest.raises(ValueError, match="has 2 labels, so `id2label` should name 0 to 1"):
             label_names({"id2label": names}, 2, "x")

@@ -1,7 +1,9 @@
 """safetensors: what is torn, claims too much, or is none; several files; nothing half-written."""
 
 import json
+import os
 import struct
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -100,6 +102,22 @@ def test_every_precision_but_those_of_eight_bits(tmp_path):
         print(open_folder(tmp_path).array("a").dtype.name)
 
 
+def test_no_config_stands_beside_other_weights(tmp_path, monkeypatch):
+    """Killed between the two files, over an earlier model: what is left is refused."""
+    write_folder(tmp_path, {"b": 1}, {"a": lambda: np.zeros(2)})
+    replace = os.replace
+
+    def killed(old, new):
+        if Path(new).name == "config.json":
+            raise KeyboardInterrupt
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(tmp_path, {"b": 2}, {"a": lambda: np.ones(2)})
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+
+
 def test_nothing_is_half_written(tmp_path):
     def fail():
         raise ValueError("no")
@@ -107,6 +125,8 @@ def test_nothing_is_half_written(tmp_path):
     write_folder(tmp_path / "new", {"b": 1}, {"a": lambda: np.arange(6.0).reshape(2, 3).T})
     saved = load_file(tmp_path / "new" / "model.safetensors")["a"]
     np.testing.assert_array_equal(saved, [[0, 3], [1, 4], [2, 5]])
+    modes = {path.stat().st_mode for path in (tmp_path / "new").iterdir()}
+    assert len(modes) == 1  # whoever may read the one may read the other
     with pytest.raises(ValueError, match="no"):
         write_folder(tmp_path / "new", {"b": 2}, {"a": fail})
     assert json.loads((tmp_path / "new" / "config.json").read_text()) == {"b": 1}

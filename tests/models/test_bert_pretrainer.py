@@ -150,6 +150,8 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="make it with `pooler=True`, or say `next_sentence=F"):
         BertPretrainer(make(pooler=False))
     model = pretrainer()
+    with pytest.raises(ValueError, match="`next_label` must be 0 or 1; got 2"):
+        model.save_pretrained("/nowhere", next_label=2)
     with pytest.raises(ValueError, match="must have `masked_positions`; got \\['token_ids'\\]"):
         model({"token_ids": IDS})
     with pytest.raises(ValueError, match="must have `masked_positions`; got EagerTensor"):

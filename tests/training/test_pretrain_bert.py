@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import tiny_bert
+from tests.convert.test_articles_bert import state_dict
 from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
 from tests.training.test_pretrain_elmo import events
 from tfreps.__main__ import main
@@ -146,9 +148,10 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     assert "--init brings its own cased, num_layers" in err
     err = refused(capsys, line, run, "--init", finished, "--labels", "articles")
     assert "learned next sentences with --labels google" in err
-    (tmp_path / "published").mkdir()
-    (tmp_path / "bert.model.epoch.3.safetensors").touch()
-    for name, labels in ("published", "articles"), ("bert.model.epoch.3.safetensors", "google"):
+    tiny_bert.write_checkpoint(tmp_path / "published", tiny_bert.pieces("the"))
+    state_dict(tmp_path / "bert.model.epoch.3.safetensors")
+    known = {"published": "articles", "published/model.safetensors": "articles"}
+    for name, labels in {**known, "bert.model.epoch.3.safetensors": "google"}.items():
         err = refused(capsys, line, run, "--init", tmp_path / name, "--labels", labels)
         assert "go on with the same" in err and f"--labels {labels}" not in err
     other = tmp_path / "other"

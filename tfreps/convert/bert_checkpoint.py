@@ -78,6 +78,8 @@ def read_pretrainer(
             f"{checkpoint.source} has no head for next sentences: go on without them "
             "(`next_sentence=False`, `tfreps pretrain-bert --no-next-sentence`)."
         )
+    if next_sentence and not overrides.get("pooler", True):
+        raise ValueError("`next_sentence` reads the `pooler`: leave both out, or neither.")
     if next_sentence:
         heads, overrides = heads + second, {**overrides, "pooler": True}
 

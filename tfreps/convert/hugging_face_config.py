@@ -81,7 +81,7 @@ OTHER_NETWORKS = {
 }
 # Read where heads are.
 OF_HEADS = {
-    *("id2label", "num_labels", "_num_labels", "problem_type", "classifier_dropout"),
+    *("id2label", "num_labels", "problem_type", "classifier_dropout"),
     "tie_word_embeddings",
 }
 # What changes nothing in the numbers of an encoder: names, precision of the file, generation of
@@ -89,7 +89,14 @@ OF_HEADS = {
 WITHOUT_EFFECT = {
     *("_name_or_path", "name", "name_or_path", "architectures", "transformers_version"),
     *("torch_dtype", "dtype", "torchscript", "use_bfloat16", "tf_legacy_loss", "language"),
-    *("label2id", "finetuning_task", "task_specific_params", "tokenizer_class", "prefix"),
+    *(
+        "label2id",
+        "_num_labels",
+        "finetuning_task",
+        "task_specific_params",
+        "tokenizer_class",
+        "prefix",
+    ),
     *("use_cache", "gradient_checkpointing", "chunk_size_feed_forward", "output_past"),
     *("output_attentions", "output_hidden_states", "return_dict", "sentence_transformers"),
     *("_attn_implementation", "_attn_implementation_autoset", "attn_implementation"),
@@ -151,10 +158,15 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
     """The names of `count` labels in the order of their ids; LABEL_0 ... if there are none.
 
     Raises:
-        ValueError: if `id2label` names others than 0 to `count` - 1.
+        ValueError: if `id2label` names others than 0 to `count` - 1; if there is none, and
+            `num_labels` is another number.
     """
     names = config.get("id2label")
     if names is None:
+        if config.get("num_labels", count) != count:
+            raise ValueError(
+                f"{source}: the head has {count} labels; `num_labels` is {config['num_labels']!r}."
+            )
         return [f"LABEL_{number}" for number in range(count)]
     expected = {str(number) for number in range(count)}
     if not isinstance(names, dict) or set(names) != expected:

@@ -80,7 +80,9 @@ def open_files(paths: list[Path]) -> Arrays:
 
 
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
-    """Writes `config.json` and `model.safetensors`, whole or not at all.
+    """Writes `config.json` and `model.safetensors`, each whole.
+
+    An earlier `config.json` goes first: no kill leaves the config of other weights beside them.
 
     Args:
         folder: is made if it is not there. Other files in it are left alone.
@@ -101,6 +103,8 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
         made = {name: np.ascontiguousarray(make()) for name, make in arrays.items()}
         save_file(made, weights, metadata={"format": "pt"})  # without it transformers refuses
         text.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        weights.chmod(text.stat().st_mode)  # safetensors leaves it private
+        (folder / "config.json").unlink(missing_ok=True)
         os.replace(weights, folder / SINGLE)
         os.replace(text, folder / "config.json")
     finally:

@@ -135,20 +135,22 @@ class BertPretrainer(Quantizable, keras.Model):
         checkpoint = bert_files.open_checkpoint(path)
         return bert_checkpoint.read_pretrainer(checkpoint, next_sentence, **overrides)
 
-    def save_pretrained(self, path):
+    def save_pretrained(self, path, next_label=0):
         """Writes a folder that transformers' `BertForPreTraining` loads.
 
         Without the second task it is one for `BertForMaskedLM`.
 
         Args:
             path: folder; made if it is not there.
+            next_label: int, 0 or 1. The label that this model has learned for the next sentence,
+                see `from_pretrained`. In the folder it is 0, as transformers reads it.
 
         Raises:
-            ValueError: as `BertEncoder.save_pretrained`.
+            ValueError: as `BertEncoder.save_pretrained`; for another `next_label`.
         """
         from tfreps.convert import hugging_face
 
-        hugging_face.write_pretrainer(self, path)
+        hugging_face.write_pretrainer(self, path, next_label)
 
     def get_config(self):
         encoder = keras.saving.serialize_keras_object(self.encoder)
