@@ -77,8 +77,17 @@ def test_a_tagger_with_bert_cuts_words_first(tmp_path):
     model = Tagger(PieceEncoder(encoder, *ends), ["O", "B-X", "I-X"], "bio")
     options = {"tokens": "spaces"}
     path = write_text_run(tmp_path / "run", "train-tagger", model, tokenizer, **options)
-    read = AttentionReader.open(path).read("the river bank")
+    reader = AttentionReader.open(path)
+    read = reader.read("the river bank")
     assert read.tokens == ["[CLS]", "the", "rive", "##r", "bank", "[SEP]"]
+    assert reader.read("the \u200b").tokens == ["[CLS]", "the", "[UNK]", "[SEP]"]  # as it is tagged
+    ids = tokenizer.ids("the river") + [1, tokenizer.vocabulary.index("bank")]
+    read = reader.read("the river \u200b bank")
+    np.testing.assert_allclose(read.probabilities, attention_of(encoder, [2, *ids, 3]), atol=1e-6)
+    with pytest.raises(ValueError, match="expected at most 22 pieces"):
+        reader.read("the " * 23)
+    with pytest.raises(ValueError, match="one text at a time"):
+        reader.read("the", "bank")
 
 
 def test_a_classifier_with_a_transformer(tmp_path):

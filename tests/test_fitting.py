@@ -180,20 +180,22 @@ class Counted(Batches):
         return super().num_batches(epoch)
 
 
-def test_fit_keeps_what_was_trained_and_refuses_other_data_on_resuming(tmp_path):
-    def fit_one(batches, **given):
+def test_fit_keeps_what_was_trained_and_refuses_other_data_on_resuming(tmp_path, capsys):
+    def fit_one(batches, validation=None, **given):
         model = make_model()
         model.compile("sgd", "mse", metrics=["mae"])
         compiled, model.compile = [], lambda *a, **k: compiled.append((a, k))
-        result = fitting.fit(model, batches, Counted(), run, "mae", options(**given))
+        result = fitting.fit(model, batches, validation, run, "mae", options(**given))
         assert compiled[0][1] == {"jit_compile": False}
         return result
 
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
     assert fit_one(Counted(), epochs=1)["steps"] == 5
+    assert "No text is held out: the newest weights are kept." in capsys.readouterr().out
     expected = {"sentences": 10, "tokens": 40, "parameters": 3}
     assert run.results() == {"training": expected}
-    assert fit_one(Counted(), epochs=2, resume=True)["steps"] == 9
+    assert fit_one(Counted(), Counted(), epochs=2, resume=True)["steps"] == 9
+    assert "held out" not in capsys.readouterr().out
     other = Counted()
     other.num_tokens = 39
     with pytest.raises(ValueError, match="trained 10 sentences, 40 tokens, 3 parameters, and now"):

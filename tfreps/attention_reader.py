@@ -10,7 +10,7 @@ from tfreps.layers.position_embedding import sinusoids
 from tfreps.models import BertEncoder, TransformerEncoder
 from tfreps.pretrained_bert import open_bert
 from tfreps.run_folder import OPTIONS, RunFolder
-from tfreps.text.tokenizers import tokenize_texts
+from tfreps.text.piece_features import check_room
 from tfreps.text_model import PROGRAMS, TextModel
 
 POSITIONS = 100  # of waves, which have no end
@@ -74,14 +74,10 @@ class AttentionReader:
             ValueError: a text without tokens, or longer than the model's positions; a second
                 text for a model without segments.
         """
-        if self.tokenizer is None:
+        if self.tokenizer is None or self.text_model is not None and self.text_model.is_tagger:
             if second is not None:
                 raise ValueError("The model reads one text at a time: leave the second out.")
-            tokens = self.text_model.tokenize([text])[0]
-            if not tokens:
-                raise ValueError(f"There is no token in the text {text!r}.")
-            features = self.text_model.features(tf.constant([tokens]))
-            return TextAttention(tokens, self.encoder.attention(features)[0].numpy())
+            return self._read_tokens(text)
         texts = [self._pieces(each) for each in (text, second) if each is not None]
         cut = self.tokenizer
         ids, segments = cut.pack(*map(cut.piece_ids, texts), max_length=self._room())
@@ -91,11 +87,22 @@ class AttentionReader:
         features = {"token_ids": tf.constant([ids]), "segment_ids": tf.constant([segments])}
         return TextAttention(names, self.encoder.attention(features)[0].numpy())
 
+    def _read_tokens(self, text):
+        """Of a model that does not cut the raw text into pieces itself."""
+        opened = self.text_model
+        tokens = opened.tokenize([text])[0]
+        if not tokens:
+            raise ValueError(f"There is no token in the text {text!r}.")
+        features = opened.features(tf.constant([tokens]))
+        if self.tokenizer is None:
+            return TextAttention(tokens, self.encoder.attention(features)[0].numpy())
+        check_room([tokens], self.tokenizer, opened.max_length)
+        ids, probabilities = opened.model.encoder.attention(features)  # `PieceEncoder`
+        names = [self.tokenizer.vocabulary[number] for number in ids[0]]
+        return TextAttention(names, probabilities[0].numpy())
+
     def _pieces(self, text):
-        words = [text]
-        if self.text_model is not None and self.text_model.is_tagger:
-            words = tokenize_texts([text], self.text_model.tokens)[0]
-        pieces = [piece for word in words for piece in self.tokenizer.tokenize(word)]
+        pieces = self.tokenizer.tokenize(text)
         if not pieces:
             raise ValueError(f"There is no token in the text {text!r}.")
         return pieces

@@ -75,6 +75,11 @@ def fit(model, batches, validation, run, figure, options):
     optimizer = optimization.make_optimizer(options, model, batches.num_batches(), factor)
     optimization.penalize(model, options.l2)
     model.compile(optimizer, jit_compile=False)
+    if not validation:
+        print(
+            "No text is held out: the newest weights are kept. Nothing is measured that would end "
+            "training (--patience), cut its rate (--plateau-decay) or choose the best weights."
+        )
     return fit_epochs(
         model,
         batches,

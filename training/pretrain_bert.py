@@ -111,8 +111,7 @@ MAY_CHANGE = {"minutes", "checkpoint_every"}
 def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
-    if options.format != "records" and options.fields != list(RECORD_FIELDS):
-        raise ValueError("--fields is for --format records: lines have none.")
+    check(options)
     may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
     defaults = default_values(*TABLES.values())
     run = RunFolder.begin(options.run, PROGRAM, vars(options), may_change, defaults)
@@ -121,6 +120,8 @@ def main(argv=None):
         tf.config.experimental.enable_op_determinism()
 
     model, tokenizer = make_model(options, run)
+    if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
+        raise ValueError("--whole-words goes unseen: characters are no pieces of words.")
     check_length(options, model.encoder)
     batches = {"train": make_batches(options, model, tokenizer, "train")}
     if options.validation:
@@ -159,6 +160,18 @@ def make_parser():
     for title, table in TABLES.items():
         add_flags(parser.add_argument_group(title), table)
     return parser
+
+
+def check(options):
+    """Refuses flags that would go unseen."""
+    if options.format != "records" and options.fields != list(RECORD_FIELDS):
+        raise ValueError("--fields is for --format records: lines have none.")
+    if options.patience and not options.validation:
+        raise ValueError("--patience waits for better figures on --validation: give it too.")
+    if options.min_count and options.vocabulary:
+        raise ValueError("--min-count goes unseen: nothing is counted beside --vocabulary.")
+    if options.no_next_sentence and options.labels != "google":
+        raise ValueError("--labels goes unseen: with --no-next-sentence there are none.")
 
 
 def make_model(options, run):

@@ -116,6 +116,8 @@ def refused(capsys, line, run, *more):
         (["--mask-rate", "1"], "--mask-rate must be above 0 and below 1"),
         (["--units", "9"], "`num_heads` must divide `units`; got 2 heads for 9 units"),
         (["--fields", "text"], "--fields is for --format records: lines have none"),
+        (["--min-count", "2"], "--min-count goes unseen: nothing is counted beside --voc"),
+        (["--labels", "articles", "--no-next-sentence"], "--labels goes unseen: with --no-n"),
         (["--format", "records"], "train.txt, line 1: expected one JSON object"),
         (["--init", "/nowhere"], "--init brings its own preset, tokens, vocabulary"),
         (["--seed", str(2**31)], "`seed` must be below 2^31"),
@@ -137,6 +139,10 @@ def test_bad_text(tmp_path, capsys):
     assert "at least two documents of two" in refused(capsys, written(b"a b\nc\n"), run, *SIZES)
     assert "There is no text in" in refused(capsys, written(b"\n \n"), run, *SIZES)
     assert "text.txt, line 2" in refused(capsys, written(b"a\n\xff\n"), run, *SIZES)
+    line = [*written(b"a\nb\n"), "--patience", "2"]
+    assert "--patience waits for better figures on --val" in refused(capsys, line, run, *SIZES)
+    line = [*written(b"a\nb\n\nc\nd\n"), "--whole-words"]
+    assert "--whole-words goes unseen: characters" in refused(capsys, line, run, *SIZES)
     line = [*written(b"a\nb\n"), "--tokens", "wordpiece"]
     assert "--vocabulary is missing" in refused(capsys, line, run, *SIZES)
 
