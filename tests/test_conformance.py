@@ -266,6 +266,25 @@ def test_low_precision_is_close_and_float32(name, policy):
     assert any(changed) == (name not in exact)
 
 
+@every_class
+@pytest.mark.parametrize("policy", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
+def test_weights_of_low_precision(name, policy):
+    """All of a model in 16 bits, as a policy of Keras or by `dtype`: half the memory."""
+    entry = CATALOGUE[name]
+    exact, rough = entry.make(), entry.make(policy)
+    rough.set_weights(exact.get_weights())
+    keras.config.set_dtype_policy(policy)
+    everywhere = entry.make()
+    keras.config.set_dtype_policy("float32")
+    everywhere.set_weights(exact.get_weights())
+    expected = entry.call(exact, entry.arrays())
+    for layer in rough, everywhere:
+        found = entry.call(layer, entry.arrays())
+        assert_equal_outputs(expected, found, atol=0.1)
+        types = zip(tf.nest.flatten(expected), tf.nest.flatten(found), strict=True)
+        assert all(one.dtype == other.dtype for one, other in types)
+
+
 @every
 def test_every_trainable_weight_gets_a_gradient(name):
     entry = CATALOGUE[name]

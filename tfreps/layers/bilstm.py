@@ -57,7 +57,7 @@ class BiLSTM(keras.layers.Layer):
         self.kernels, self.recurrent_kernels, self.biases = [], [], []
         for name in "forward", "backward":
             self.kernels.append(self._add(f"{name}_kernel", (dim, 4 * units), "glorot_uniform"))
-            recurrent = self._add(f"{name}_recurrent_kernel", (units, 4 * units), "orthogonal")
+            recurrent = self._add(f"{name}_recurrent_kernel", (units, 4 * units), _orthogonal)
             self.recurrent_kernels.append(recurrent)
             self.biases.append(self._add(f"{name}_bias", (4 * units,), "zeros"))
 
@@ -96,3 +96,8 @@ class BiLSTM(keras.layers.Layer):
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+def _orthogonal(shape, dtype):
+    """Drawn in float32: TensorFlow decomposes no matrix of 16 bits."""
+    return tf.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)

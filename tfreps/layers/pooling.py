@@ -82,8 +82,9 @@ class Pooling(keras.layers.Layer):
     def attention(self, sequence, mask):
         """The weights `a` of `"attention"`: float32 `[B, T]`, 0 on padding."""
         flat = tf.reshape(sequence, [-1, self.kernel.shape[0]])  # [B*T, D]
-        hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + self.bias)
-        scores = tf.linalg.matvec(hidden, tf.convert_to_tensor(self.query))
+        bias, query = (tf.cast(weight, "float32") for weight in (self.bias, self.query))
+        hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + bias)
+        scores = tf.linalg.matvec(hidden, query)
         scores = tf.reshape(scores, tf.shape(mask))  # [B, T]
         lowest = tf.fill(tf.shape(mask), scores.dtype.min)
         return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, lowest)), 0.0)

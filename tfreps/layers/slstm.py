@@ -172,7 +172,7 @@ class SLSTM(keras.layers.Layer):
             return inputs, words, []
         ends = [tf.cast((position == at) & (lengths > 0), "float32") for at in (-1, lengths)]
         if self.boundary == "learned":
-            start, end = tf.unstack(tf.convert_to_tensor(self.boundary_inputs))
+            start, end = tf.unstack(tf.cast(self.boundary_inputs, "float32"))
             inputs += ends[0] * start + ends[1] * end
         return inputs, words, ends
 
@@ -189,10 +189,11 @@ class SLSTM(keras.layers.Layer):
             cell_rows.append(self.boundary_cell)
         # States that many nodes have alike: R rows, and which of them each node has.
         kinds = tf.concat([inputs[..., :0], *kinds], axis=2)  # [B, T', R]
-        rows = tf.concat([tf.zeros([0, units]), *hidden_rows], axis=0)  # [R, H]
+        rows = _joined(units, hidden_rows)  # [R, H]
         hidden = tf.matmul(kinds, rows)
-        cell = tf.matmul(kinds, tf.concat([tf.zeros([0, units]), *cell_rows], axis=0))
-        recurrent, words = self.cell.recurrent_kernel, self.cell.word_kernel
+        cell = tf.matmul(kinds, _joined(units, cell_rows))
+        recurrent, words = tf.cast(self.cell.recurrent_kernel, "float32"), self.cell.word_kernel
+        words = None if words is None else tf.cast(words, "float32")
         if self.initial_state == "embedding":
             hidden += self._drop(inputs, training) * updated
             cell += self._drop(inputs, training) * updated
@@ -215,7 +216,7 @@ class SLSTM(keras.layers.Layer):
         rows = self.initial_hidden, self.initial_cell
         if self.initial_state == "learned_apart" and self.num_sentence_nodes:
             rows = self.initial_sentence_hidden, self.initial_sentence_cell
-        return [tf.broadcast_to(tf.convert_to_tensor(row), shape) for row in rows]
+        return [tf.broadcast_to(tf.cast(row, "float32"), shape) for row in rows]
 
     def _drop(self, x, training):
         if not (training and self.dropout):
@@ -224,6 +225,11 @@ class SLSTM(keras.layers.Layer):
 
     def _add(self, name, shape, initializer="zeros"):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+def _joined(units, rows):
+    """Rows below each other, and none without: float32 `[R, H]`."""
+    return tf.concat([tf.zeros([0, units]), *(tf.cast(row, "float32") for row in rows)], axis=0)
 
 
 def _order(mask):

@@ -89,7 +89,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
 
         return results, gradient
 
-    return run(*(tf.convert_to_tensor(tensor) for tensor in everything if tensor is not None))
+    return run(*(tf.cast(tensor, "float32") for tensor in everything if tensor is not None))
 
 
 class _Steps:

@@ -70,7 +70,7 @@ def rows_of_short_table(table, ids, message):
         message: str. What the error says of other ids.
 
     Returns:
-        float, shape `[..., D]`.
+        float32, shape `[..., D]`.
 
     Raises:
         tf.errors.InvalidArgumentError: for ids out of range; where XLA drops the check, their
@@ -94,4 +94,4 @@ def rows_of_short_table(table, ids, message):
 
         return tf.gather(table, inside), gradient
 
-    return tf.where(in_range[..., None], look_up(tf.convert_to_tensor(table)), np.nan)
+    return tf.where(in_range[..., None], look_up(tf.cast(table, "float32")), np.nan)

@@ -166,7 +166,7 @@ class BertPretrainer(Quantizable, keras.Model):
         flat = tf.ensure_shape(tf.reshape(x, [-1, units]), [None, units])  # [B*M, D]
         flat = tf.cast(flat, self.compute_dtype)
         logits = tf.cast(self.encoder.token_embedding(flat, reverse=True), "float32")  # [B*M, V]
-        logits += tf.convert_to_tensor(self.token_bias)
+        logits += tf.cast(self.token_bias, "float32")
         logits = tf.reshape(logits, [*tf.unstack(tf.shape(x)[:2]), size])
         return tf.ensure_shape(logits, [x.shape[0], x.shape[1], size])  # [B, M, V]
 

@@ -115,9 +115,11 @@ class Classifier(keras.Model):
             v = self.pool(encoded["sequence_output"], mask=encoded["mask"])  # [B, D]
         v = self.drop(v, training=training)
         if self.hidden_units:
-            v = tf.tanh(product(v, self.hidden_kernel, self.compute_dtype) + self.hidden_bias)
+            v = product(v, self.hidden_kernel, self.compute_dtype)
+            v = tf.tanh(v + tf.cast(self.hidden_bias, "float32"))
             v = self.drop(v, training=training)
-        logits = product(v, self.kernel, self.compute_dtype) + self.bias  # [B, N]
+        logits = product(v, self.kernel, self.compute_dtype)  # [B, N]
+        logits += tf.cast(self.bias, "float32")
         if self.window is not None:
             linear = self.window(features, training=training)
             length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]

@@ -128,7 +128,7 @@ class Tagger(keras.Model):
             flat = tf.reshape(x, [-1, self.kernel.shape[0]])
             x = product(flat, self.kernel, self.compute_dtype)
             x = tf.reshape(x, [*tf.unstack(tf.shape(mask)), len(self.tags)])
-        x += self.bias
+        x += tf.cast(self.bias, "float32")
         if self.window is not None:
             x += self.window(features, training=training)["sequence_output"]
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}

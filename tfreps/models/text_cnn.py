@@ -72,7 +72,8 @@ class TextCNN(keras.Model):
         x, mask = embedded["sequence_output"], embedded["mask"]
         maps = []
         for width, kernel, bias in zip(self.widths, self.kernels, self.biases, strict=True):
-            y = tf.nn.relu(self._convolve(x, kernel, width) + bias)  # [B, T, filters]
+            y = self._convolve(x, kernel, width) + tf.cast(bias, "float32")
+            y = tf.nn.relu(y)  # [B, T, filters]
             maps.append(tf.where(_real_windows(mask, width)[..., None], y, 0.0))
         maps = tf.concat(maps, axis=-1)  # [B, T, output_dim]
         # After relu the zeros of what is no window change no maximum.

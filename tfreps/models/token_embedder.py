@@ -122,7 +122,7 @@ class TokenEmbedder(keras.Model):
         mask, parts = token_mask(features), []
         if self.vocabulary_size is not None:
             ids = tf.convert_to_tensor(features["token_ids"])
-            words = table_rows(self.word_embeddings, ids)
+            words = tf.cast(table_rows(self.word_embeddings, ids), "float32")
             parts.append(tf.where((ids != 0)[..., None], words, 0.0))
         if self.characters == "cnn":
             parts.append(self.character_encoder(features["character_ids"]))
