@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import sys
+import threading
 
 import pytest
 
@@ -80,6 +82,22 @@ def test_written_whole_or_not_at_all(tmp_path):
         file.write("half")
         raise RuntimeError
     assert path.read_text() == "yes\n" and list(tmp_path.iterdir()) == [path]
+
+
+def test_links_and_pipes_stay_what_they_are(tmp_path):
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with written_whole(tmp_path / "link") as file:
+        file.write("new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    read, found = threading.Thread(target=lambda: found.append(pipe.read_text())), []
+    pipe = tmp_path / "pipe"
+    read.start()
+    with written_whole(pipe) as file:
+        file.write("yes")
+    read.join(10)
+    assert found == ["yes"] and pipe.is_fifo()
 
 
 def test_standard_output_stays_open(capsys):

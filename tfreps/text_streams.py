@@ -74,6 +74,8 @@ def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
 def written_whole(path: str | os.PathLike | None):
     """A text file to write to, which appears whole or not at all; standard output for None.
 
+    Behind a symbolic link its target is written. Devices and pipes are written to as they are.
+
     Raises:
         ValueError: the path is a folder, or in none.
 
@@ -88,10 +90,14 @@ def written_whole(path: str | os.PathLike | None):
     if path is None:
         yield sys.stdout
         return
-    path = pathlib.Path(path)
+    path = pathlib.Path(path).resolve()
     if path.is_dir() or not path.parent.is_dir():
         what = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise ValueError(f"Cannot write to {path}: {what}.")
+    if path.exists() and not path.is_file():
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:

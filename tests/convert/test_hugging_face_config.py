@@ -97,6 +97,9 @@ def test_labels_and_their_dropout():
     known = {"id2label": {"1": "b", "0": "a"}}
     for config in known, {**known, "num_labels": 3}:  # as transformers has it, names go first
         assert label_names(config, 2, "x") == ["a", "b"]
+    for second in ("a", "a\nb", "a\tb", "", "a\u2028b"):
+        with pytest.raises(ValueError, match="x: `id2label` should give each label a name of"):
+            label_names({"id2label": {"0": "a", "1": second}}, 2, "x")
     with pytest.raises(ValueError, match="x: the head has 2 labels; `num_labels` is 3"):
         label_names({"num_labels": 3}, 2, "x")
     for names in {"0": "a"}, {"0": "a", "2": "b"}, ["a", "b"]:

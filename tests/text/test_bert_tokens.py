@@ -73,6 +73,7 @@ def test_what_a_checkpoint_says(tmp_path):
         ({"unk_token": {"content": "<unk>"}}, "'unk_token' must be '.UNK.'"),
         ({"do_basic_tokenize": False}, "'do_basic_tokenize' must be true"),
         ({"never_split": ["a"]}, "'never_split' empty"),
+        ({"truncation_side": "left"}, "'truncation_side' must be 'right'"),
         ({"added_tokens_decoder": {"7": {"content": "<url>"}}}, r"adds tokens .* \('<url>'\)"),
     ],
 )
@@ -92,6 +93,15 @@ def test_specials_as_transformers_writes_them(tmp_path):
     assert checkpoint_tokenizer(folder(tmp_path / "a", **said)).vocabulary == LOWER
 
 
+def test_specials_of_an_older_file(tmp_path):
+    path = folder(tmp_path / "a") / "special_tokens_map.json"
+    path.write_text('{"unk_token": "[UNK]", "mask_token": {"content": "[MASK]"}}')
+    assert checkpoint_tokenizer(tmp_path / "a").vocabulary == LOWER
+    path.write_text('{"unk_token": "[unused0]"}')
+    with pytest.raises(ValueError, match="map.json: 'unk_token' must be '.UNK.'"):
+        checkpoint_tokenizer(tmp_path / "a")
+
+
 def test_added_tokens_are_refused_in_every_file(tmp_path):
     (folder(tmp_path / "a") / "added_tokens.json").write_text('{"<url>": 7}')
     with pytest.raises(ValueError, match="added_tokens.json adds tokens to the vocabulary"):
@@ -102,6 +112,10 @@ def test_added_tokens_are_refused_in_every_file(tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps({**config, "added_tokens": added}))
     with pytest.raises(ValueError, match="tokenizer.json adds tokens to the vocabulary .'<url>'"):
         checkpoint_tokenizer(tmp_path)
+    both = folder(tmp_path / "both") / "tokenizer.json"  # transformers looks there first
+    both.write_text((tmp_path / "tokenizer.json").read_text())
+    with pytest.raises(ValueError, match="tokenizer.json adds tokens to the vocabulary .'<url>'"):
+        checkpoint_tokenizer(tmp_path / "both")
     (tmp_path / "tokenizer.json").write_text(json.dumps({**config, "added_tokens": added[:1]}))
     assert checkpoint_tokenizer(tmp_path).vocabulary == LOWER
 

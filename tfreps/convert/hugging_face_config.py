@@ -158,7 +158,8 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
     """The names of `count` labels in the order of their ids; LABEL_0 ... if there are none.
 
     Raises:
-        ValueError: if `id2label` names others than 0 to `count` - 1; if there is none, and
+        ValueError: if `id2label` names others than 0 to `count` - 1, or names that cannot be told
+            apart or written on a line; if there is none, and
             `num_labels` is another number.
     """
     names = config.get("id2label")
@@ -175,7 +176,13 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
             f"{source}: the head has {count} labels, so `id2label` should name 0 to {count - 1}; "
             f"got {got}."
         )
-    return [str(names[str(number)]) for number in range(count)]
+    found = [str(names[str(number)]) for number in range(count)]
+    if len(set(found)) < count or any(n.splitlines() != [n] or "\t" in n for n in found):
+        raise ValueError(
+            f"{source}: `id2label` should give each label a name of its own, of one line and "
+            f"without tabs; got {found}."
+        )
+    return found
 
 
 def head_dropout(config: Mapping, source: str) -> float:

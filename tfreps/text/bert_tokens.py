@@ -22,6 +22,7 @@ __all__ = [
 KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
 VOCABULARY, CONFIG, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
 ADDED, OWN = "added_tokens.json", "tfreps_tokenizer.json"
+SPECIALS = "special_tokens_map.json"
 DICTIONARIES = "bert_word2idx_extend.json", "bert_word2idx.json"  # of the articles
 # Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
 # tokenizer.json, and here.
@@ -133,6 +134,13 @@ def checkpoint_tokenizer(
             "no text can be read: put the vocabulary there that the checkpoint was trained with, "
             "one piece per line."
         )
+    if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
+        whole = read_json_object(folder / WHOLE, "the tokeniser")
+        _refuse_added(
+            [_content(token) for token in whole.get("added_tokens") or ()], folder / WHOLE
+        )
+    if (folder / SPECIALS).is_file():
+        _check_specials(read_json_object(folder / SPECIALS, "special tokens"), folder / SPECIALS)
     if (folder / ADDED).is_file():
         _refuse_added(read_json_object(folder / ADDED, "the added tokens"), folder / ADDED)
     if (folder / CONFIG).is_file():
@@ -176,10 +184,12 @@ def _options(config: dict, path: pathlib.Path) -> dict:
             f"{path}: 'tokenizer_class' is {kind!r}, which cuts text in another way than BERT's "
             "WordPiece; tfreps has no such tokeniser."
         )
-    for name, expected in _SPECIALS.items():
-        given = _content(config.get(name, expected))
-        if given not in (expected, None):
-            raise ValueError(f"{path}: {name!r} must be {expected!r}, as BERT's; got {given!r}.")
+    _check_specials(config, path)
+    if config.get("truncation_side", "right") != "right":
+        raise ValueError(
+            f"{path}: 'truncation_side' must be 'right', for here a long text loses its end; got "
+            f"{config['truncation_side']!r}."
+        )
     if config.get("do_basic_tokenize", True) is not True or config.get("never_split"):
         raise ValueError(
             f"{path}: 'do_basic_tokenize' must be true and 'never_split' empty; other ways of "
@@ -195,6 +205,14 @@ def _options(config: dict, path: pathlib.Path) -> dict:
                 )
             found[ours] = config[theirs]
     return found
+
+
+def _check_specials(config: dict, path: pathlib.Path) -> None:
+    """Refuses other special tokens than BERT's."""
+    for name, expected in _SPECIALS.items():
+        given = _content(config.get(name, expected))
+        if given not in (expected, None):
+            raise ValueError(f"{path}: {name!r} must be {expected!r}, as BERT's; got {given!r}.")
 
 
 def _content(token):
