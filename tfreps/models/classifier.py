@@ -148,7 +148,8 @@ class Classifier(keras.Model):
         return loss + penalty
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        right = tf.equal(_likeliest(y_pred), tf.cast(tf.reshape(y, [-1]), "int32"))
+        y = _checked(y, len(self.labels))
+        right = tf.equal(_likeliest(y_pred), y)
         if sample_weight is not None:
             sample_weight = tf.cast(tf.reshape(sample_weight, [-1]) > 0, "float32")
         self.accuracy.update_state(right, sample_weight=sample_weight)
