@@ -98,6 +98,12 @@ def test_links_and_pipes_stay_what_they_are(tmp_path):
         file.write("yes")
     read.join(10)
     assert found == ["yes"] and pipe.is_fifo()
+    receiver, sender = os.pipe()
+    with written_whole(f"/dev/fd/{sender}") as file:  # a link, as /dev/stdout, to no path at all
+        file.write("yes")
+    os.close(sender)
+    assert os.read(receiver, 9) == b"yes"
+    os.close(receiver)
 
 
 def test_standard_output_stays_open(capsys):

@@ -90,7 +90,7 @@ def written_whole(path: str | os.PathLike | None):
     if path is None:
         yield sys.stdout
         return
-    path = pathlib.Path(path).resolve()
+    path = pathlib.Path(path)
     if path.is_dir() or not path.parent.is_dir():
         what = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise ValueError(f"Cannot write to {path}: {what}.")
@@ -98,6 +98,7 @@ def written_whole(path: str | os.PathLike | None):
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             yield file
         return
+    path = path.resolve() if path.is_symlink() else path
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:

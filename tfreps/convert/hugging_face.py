@@ -62,13 +62,14 @@ def write_pretrainer(model: BertPretrainer, folder: str | os.PathLike, next_labe
     if next_label not in (0, 1):
         raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
     names, options = HuggingFaceNames(), model.encoder.get_config()
-    rows, kind, weights = masked_lm_rows(names, options), "BertForMaskedLM", {}
+    rows, kind = masked_lm_rows(names, options), "BertForMaskedLM"
+    weights = pretrainer_weights(model)
     if model.next_sentence:
         rows, kind = rows + next_sentence_rows(names, options), "BertForPreTraining"
         order = [next_label, 1 - next_label]  # theirs: 0 is next
         for name in "next_sentence_dense/kernel", "next_sentence_dense/bias":
-            weights[name] = np.asarray(pretrainer_weights(model)[name])[..., order]
-    _write(folder, model.encoder, kind, names, rows, {**pretrainer_weights(model), **weights})
+            weights[name] = np.asarray(weights[name])[..., order]
+    _write(folder, model.encoder, kind, names, rows, weights)
 
 
 def write_classifier(model: Classifier, folder: str | os.PathLike) -> None:

@@ -89,14 +89,7 @@ OF_HEADS = {
 WITHOUT_EFFECT = {
     *("_name_or_path", "name", "name_or_path", "architectures", "transformers_version"),
     *("torch_dtype", "dtype", "torchscript", "use_bfloat16", "tf_legacy_loss", "language"),
-    *(
-        "label2id",
-        "_num_labels",
-        "finetuning_task",
-        "task_specific_params",
-        "tokenizer_class",
-        "prefix",
-    ),
+    *("label2id", "finetuning_task", "task_specific_params", "tokenizer_class", "prefix"),
     *("use_cache", "gradient_checkpointing", "chunk_size_feed_forward", "output_past"),
     *("output_attentions", "output_hidden_states", "return_dict", "sentence_transformers"),
     *("_attn_implementation", "_attn_implementation_autoset", "attn_implementation"),
@@ -110,7 +103,7 @@ WITHOUT_EFFECT = {
     *("suppress_tokens", "begin_suppress_tokens", "use_return_dict", "xla_device"),
     *("model_max_length", "pad_token", "sbert_ce_default_activation_function"),
     *("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
-    "pooler_size_per_head",
+    *("pooler_size_per_head", "_num_labels"),
 }
 
 
@@ -158,9 +151,8 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
     """The names of `count` labels in the order of their ids; LABEL_0 ... if there are none.
 
     Raises:
-        ValueError: if `id2label` names others than 0 to `count` - 1, or names that cannot be told
-            apart or written on a line; if there is none, and
-            `num_labels` is another number.
+        ValueError: if `id2label` names others than 0 to `count` - 1, or has names that cannot be
+            told apart or written on a line; if there is none, and `num_labels` is another number.
     """
     names = config.get("id2label")
     if names is None:

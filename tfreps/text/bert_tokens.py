@@ -22,7 +22,7 @@ __all__ = [
 KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
 VOCABULARY, CONFIG, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
 ADDED, OWN = "added_tokens.json", "tfreps_tokenizer.json"
-SPECIALS = "special_tokens_map.json"
+SPECIALS_MAP = "special_tokens_map.json"
 DICTIONARIES = "bert_word2idx_extend.json", "bert_word2idx.json"  # of the articles
 # Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
 # tokenizer.json, and here.
@@ -136,11 +136,10 @@ def checkpoint_tokenizer(
         )
     if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
         whole = read_json_object(folder / WHOLE, "the tokeniser")
-        _refuse_added(
-            [_content(token) for token in whole.get("added_tokens") or ()], folder / WHOLE
-        )
-    if (folder / SPECIALS).is_file():
-        _check_specials(read_json_object(folder / SPECIALS, "special tokens"), folder / SPECIALS)
+        _refuse_added(whole.get("added_tokens") or (), folder / WHOLE)
+    if (folder / SPECIALS_MAP).is_file():
+        named = folder / SPECIALS_MAP
+        _check_specials(read_json_object(named, "the special tokens"), named)
     if (folder / ADDED).is_file():
         _refuse_added(read_json_object(folder / ADDED, "the added tokens"), folder / ADDED)
     if (folder / CONFIG).is_file():
@@ -195,8 +194,7 @@ def _options(config: dict, path: pathlib.Path) -> dict:
             f"{path}: 'do_basic_tokenize' must be true and 'never_split' empty; other ways of "
             "cutting words are not known here."
         )
-    added = config.get("added_tokens_decoder") or {}
-    _refuse_added([_content(token) for token in added.values()], path)
+    _refuse_added((config.get("added_tokens_decoder") or {}).values(), path)
     for theirs, (ours, kind) in _NAMES.items():
         if theirs in config:
             if not isinstance(config[theirs], kind):
@@ -222,7 +220,8 @@ def _content(token):
 
 def _refuse_added(tokens, path: pathlib.Path) -> None:
     """Raises a ValueError for tokens that are looked for in a text before it is cut."""
-    more = [repr(token) for token in tokens if token not in WordPieceTokenizer.SPECIAL_TOKENS]
+    specials = WordPieceTokenizer.SPECIAL_TOKENS
+    more = [repr(token) for token in map(_content, tokens) if token not in specials]
     if more:
         raise ValueError(
             f"{path} adds tokens to the vocabulary ({', '.join(more[:3])}), which are looked for "
@@ -241,7 +240,7 @@ def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
             f"{path}: expected a WordPiece model behind a BertNormalizer; got {kinds[0]} behind "
             f"{kinds[1]}. tfreps reads BERT's own tokenisers only."
         )
-    _refuse_added([_content(token) for token in config.get("added_tokens") or ()], path)
+    _refuse_added(config.get("added_tokens") or (), path)
     ids = model["vocab"]
     if sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{path}: expected the ids 0 to {len(ids) - 1}, each for one piece.")
