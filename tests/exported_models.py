@@ -77,7 +77,7 @@ def make_bert(kind):
         model = Classifier(bert, ["bad", "good"], "mean_max")
         return TextModel(model, PieceFeatures(cut), tokens="bert", max_length=24)
     model = Tagger(PieceEncoder(bert, cut.start_id, cut.separator_id), TAGS, "bio")
-    return TextModel(model, PieceFeatures(cut, words=True), tokens="words", max_length=24)
+    return TextModel(model, PieceFeatures(cut, words=True), tokens="bert", max_length=24)
 
 
 def of_text(trained):

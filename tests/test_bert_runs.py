@@ -5,6 +5,7 @@ import json
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import tiny_bert
 from tests.training.labelling import ask, refused
@@ -92,6 +93,57 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     np.testing.assert_allclose(found.confidences, shares.max(-1), atol=1e-5)
     np.testing.assert_array_equal(opened.model.kernel, model.kernel)
     assert opened.scheme == "bio" and isinstance(opened.model.encoder, PieceEncoder)
+
+
+def test_a_published_tagger_cuts_words_as_its_tokeniser(tmp_path):
+    """Chinese characters have a tag each, alone and exported; what BERT drops has none."""
+    cut = tiny_bert.pieces("the", *"住在北京")
+    model = randomised(Tagger(tiny_bert.make_encoder(cut), TAGS, use_crf=False))
+    model.save_pretrained(tmp_path / "tagger")
+    cut.write_vocabulary(tmp_path / "tagger" / "vocab.txt")
+    convert(tmp_path / "tagger", "--to-run", tmp_path / "run", "--scheme", "bio")
+    opened, text = TextModel.open(tmp_path / "run"), "the\u200b 住在北京!"
+    words = ["the", *"住在北京", "!"]
+    assert opened.tokenize([text]) == [words]
+    emissions = model({"token_ids": np.array([cut.pack(cut.ids(text))[0]])})["emissions"].numpy()[
+        0, 1:-1
+    ]
+    shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
+    assert len(shares) == len(words)  # each is one piece
+    plain, _ = load_with_head(tmp_path / "tagger")
+    np.testing.assert_allclose(
+        TextModel(plain, opened.features, "bert").tag([words])[0].confidences,
+        shares.max(-1),
+        atol=1e-5,
+    )
+    main(["export", str(tmp_path / "run"), "--to", str(tmp_path / "export")])
+    served = tf.saved_model.load(tmp_path / "export" / "1").signatures["default"]
+    answer = served(text=tf.constant([text]))
+    assert [token.decode() for token in answer["tokens"].numpy()[0]] == words
+    [expected] = opened.tag([words])
+    assert [tag.decode() for tag in answer["tags"].numpy()[0]] == expected.tags
+
+
+def test_the_longest_text_goes_along(classifier, tmp_path):
+    """`model_max_length` there, `max_length` of the tokeniser here."""
+    folder, text = classifier[1], "the room was terrible " * 9
+    run, out = tmp_path / "run", tmp_path / "hf"
+    convert(folder, "--to-run", run)
+    assert len(TextModel.open(run).tokenize([text])[0]) == tiny_bert.SIZES["max_positions"]
+    convert(run, "--to-hugging-face", out)
+    config = json.loads((out / "tokenizer_config.json").read_text())
+    assert config["model_max_length"] == tiny_bert.SIZES["max_positions"]
+    config["model_max_length"] = 9
+    (out / "tokenizer_config.json").write_text(json.dumps(config))
+    convert(out, "--to-run", tmp_path / "short")
+    opened = TextModel.open(tmp_path / "short")
+    assert len(opened.tokenize([text])[0]) == 9 and opened.num_cut == 1
+    options = json.loads((tmp_path / "short" / "options.json").read_text())
+    options["options"]["max_length"] = 8  # of --max-length
+    (tmp_path / "short" / "options.json").write_text(json.dumps(options))
+    convert(tmp_path / "short", "--to-hugging-face", tmp_path / "again")
+    again = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())
+    assert again["model_max_length"] == 8
 
 
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])

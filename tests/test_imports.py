@@ -36,17 +36,21 @@ MAY_IMPORT = {
     "string_signatures": {"saved_model", "text"},
     "text_signatures": {"text", "string_signatures", "explanations", "stored_weights"},
     "bert_signatures": {
-        *("models", "text", "string_signatures", "explanations", "stored_weights"),
+        *("models", "pretrained_encoder", "text", "string_signatures", "explanations"),
+        "stored_weights",
     },
     "explanations": {"models"},
     "server": {"versions"},
     "exports": {"saved_model", "versions"},  # what is served, and what stands beside it
     "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
     "pretrained_encoder": {"models", "pretrained_bert", "run_folder", "text"},
-    "attention_reader": {"layers", "models", "pretrained_bert", "run_folder", "text", "text_model"},
+    "attention_reader": {
+        *("layers", "models", "pretrained_bert", "pretrained_encoder", "run_folder", "text"),
+        "text_model",
+    },
     "pretrained_bert": {"models", "run_folder", "text"},
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
-    "bert_runs": {"convert", "models", "run_folder", "text"},
+    "bert_runs": {"convert", "models", "pretrained_encoder", "run_folder", "text"},
     "continuation": {"convert", "models", "optimizers", "pretrained", "text"},
 }
 # The methods that read and write foreign weights hand over to the converters.

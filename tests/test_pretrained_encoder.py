@@ -7,6 +7,7 @@ import tensorflow as tf
 from tests import tiny_bert
 from tfreps.pretrained_encoder import freeze_blocks, least, load_encoder, max_length
 from tfreps.run_folder import RunFolder
+from tfreps.text.bert_tokens import WordPieceTokenizer
 
 TOKENIZER = tiny_bert.pieces("good", "badly")
 IDS = {"token_ids": tf.constant([[2, 5, 6, 7, 3]])}
@@ -24,7 +25,7 @@ def test_the_same_numbers_and_the_same_pieces(source):
     for name in ("sequence_output", "pooled_output"):
         np.testing.assert_allclose(found.encoder(IDS)[name], encoder(IDS)[name], atol=1e-6)
     assert found.tokenizer.vocabulary == TOKENIZER.vocabulary and found.tokenizer.lowercase
-    assert max_length(found.encoder) == 24
+    assert max_length(*found) == 24
 
 
 def test_the_first_blocks_and_other_dropout(source):
@@ -71,5 +72,16 @@ def test_what_cannot_be_loaded(tmp_path):
 
 def test_lengths():
     bert = tiny_bert.make_encoder(TOKENIZER, positions="sinusoidal")
-    assert max_length(bert) is None
+    assert max_length(bert, TOKENIZER) is None
+    short = WordPieceTokenizer(TOKENIZER.vocabulary, max_length=9)
+    assert max_length(bert, short) == 9
+    assert max_length(tiny_bert.make_encoder(TOKENIZER, max_positions=8), short) == 8
+
+
+def test_the_limit_of_a_checkpoint(tmp_path):
+    """`model_max_length`, as transformers writes it."""
+    path, _ = tiny_bert.write_checkpoint(tmp_path / "hf", TOKENIZER)
+    (path / "tokenizer_config.json").write_text('{"model_max_length": 7}')
+    found = load_encoder(path)
+    assert found.tokenizer.max_length == max_length(*found) == 7
     assert (least(None, None), least(None, 3), least(4, 3)) == (None, 3, 3)

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfreps.layers.position_embedding import sinusoids
 from tfreps.models import BertEncoder, TransformerEncoder
 from tfreps.pretrained_bert import open_bert
+from tfreps.pretrained_encoder import max_length
 from tfreps.run_folder import OPTIONS, RunFolder
 from tfreps.text.piece_features import check_room
 from tfreps.text_model import PROGRAMS, TextModel
@@ -80,7 +81,9 @@ class AttentionReader:
             return self._read_tokens(text)
         texts = [self._pieces(each) for each in (text, second) if each is not None]
         cut = self.tokenizer
-        ids, segments = cut.pack(*map(cut.piece_ids, texts), max_length=self._room())
+        ids, segments = cut.pack(
+            *map(cut.piece_ids, texts), max_length=max_length(self.encoder, cut)
+        )
         names = [cut.vocabulary[cut.start_id]]
         for pieces in texts:
             names += [*pieces, cut.vocabulary[cut.separator_id]]
@@ -106,10 +109,6 @@ class AttentionReader:
         if not pieces:
             raise ValueError(f"There is no token in the text {text!r}.")
         return pieces
-
-    def _room(self):
-        learned = self.encoder.positions == "learned"
-        return self.encoder.max_positions if learned else None
 
 
 def open_encoder(path: str | os.PathLike):

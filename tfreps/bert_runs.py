@@ -6,6 +6,7 @@ import pathlib
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.convert.bert_table import has, label_rows
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps.pretrained_encoder import least, max_length
 from tfreps.run_folder import RunFolder
 from tfreps.text.bert_tokens import (
     checkpoint_tokenizer,
@@ -78,8 +79,7 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
     """
     is_tagger = isinstance(model, Tagger)
     program = "train-tagger" if is_tagger else "train-classifier"
-    tokens = "words" if is_tagger else "bert"  # raw text: words and punctuation apart, or pieces
-    run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": tokens})
+    run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})
     write_tokenizer(tokenizer, run.tokenizer_path)
     names, path = (model.tags, run.tags_path) if is_tagger else (model.labels, run.labels_path)
     path.write_text("".join(name + "\n" for name in names), encoding="utf-8")
@@ -111,7 +111,10 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
         model.save_pretrained(folder, next_label=int(run.options.get("labels") == "articles"))
     else:
         model.save_pretrained(folder)
-    write_checkpoint_tokenizer(read_tokenizer(run.tokenizer_path), folder)
+    tokenizer = read_tokenizer(run.tokenizer_path)
+    own = None if isinstance(model, BertPretrainer) else run.options.get("max_length")
+    tokenizer.max_length = least(own, max_length(encoder, tokenizer))
+    write_checkpoint_tokenizer(tokenizer, folder)
     return open_checkpoint(pathlib.Path(folder)).config["architectures"][0]
 
 

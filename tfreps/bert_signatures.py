@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from tfreps.explanations import explain_attention
 from tfreps.models import BertPretrainer
+from tfreps.pretrained_encoder import max_length
 from tfreps.stored_weights import StoredWeights
 from tfreps.string_signatures import (
     StringSignatures,
@@ -48,9 +49,9 @@ class BertSignatures(StringSignatures):
         pooled_output       float32 [N, D], where there is a pooler
         sequence_len        int32 [N], pieces
 
-    A text that is too long for the model's positions is cut. If asked for, `explain` takes
-    `text` and answers `tokens`, `sequence_output`, `sequence_len`, `attention` and
-    `attention_tokens`.
+    A text that is too long for the model's positions, or for `max_length` of the tokeniser, is
+    cut. If asked for, `explain` takes `text` and answers `tokens`, `sequence_output`,
+    `sequence_len`, `attention` and `attention_tokens`.
 
     Args:
         model, tokenizer, explain: as in `export_bert`.
@@ -64,8 +65,7 @@ class BertSignatures(StringSignatures):
 
     def __init__(self, model, tokenizer, assets, explain=False, core_ops=True):
         self.encoder = model.encoder if isinstance(model, BertPretrainer) else model
-        learned = self.encoder.positions == "learned"
-        self.max_length = self.encoder.max_positions if learned else None
+        self.max_length = max_length(self.encoder, tokenizer)
         features = PieceFeatures(tokenizer)
         size = self.encoder.count_params()
         super().__init__(

@@ -170,7 +170,7 @@ def cut_texts(options, texts, bert=None):
     if bert is None:
         tokens = tokenize_texts(strings, options.tokens)
     else:
-        longest = least(longest, max_length(bert.encoder))
+        longest = least(longest, max_length(*bert))
         bert.tokenizer.room(longest)  # checks it
         tokens, _ = piece_texts(strings, bert.tokenizer)
     num_cut = 0
@@ -202,7 +202,7 @@ def check_sentences(data, bert):
         sentences = list(itertools.chain(*data.values()))
         places = [f"{s.file}, line {s.line}" for s in sentences]
         tokens = [s.tokens for s in sentences]
-        check_room(tokens, bert.tokenizer, max_length(bert.encoder), places)
+        check_room(tokens, bert.tokenizer, max_length(*bert), places)
 
 
 def make_features(options, sentences, elmo=None, bert=None, words=True):

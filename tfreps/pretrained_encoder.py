@@ -53,9 +53,10 @@ def freeze_blocks(encoder, number: int) -> None:
             layer.trainable = False
 
 
-def max_length(encoder) -> int | None:
-    """The longest text that a BERT has positions for; None for any."""
-    return encoder.max_positions if encoder.positions == "learned" else None
+def max_length(encoder, tokenizer) -> int | None:
+    """The longest text that a BERT has positions for, and its tokeniser allows; None for any."""
+    positions = encoder.max_positions if encoder.positions == "learned" else None
+    return least(positions, tokenizer.max_length)
 
 
 def least(*lengths: int | None) -> int | None:

@@ -41,7 +41,8 @@ class TextModel:
     Args:
         model: `Tagger`, `HMMTagger` or `Classifier`.
         features: `tfreps.text.TokenFeatures`, or of a BERT `PieceFeatures`, as in training.
-        tokens: str. How raw text is cut, see `tfreps.text.tokenize`.
+        tokens: str. How raw text is cut, see `tfreps.text.tokenize`; "bert": as its tokeniser
+            cuts words.
         max_length: int or None. Texts are cut after so many tokens (a classifier's only). A
             BERT's tokens are pieces, start and separator among them.
 
@@ -53,11 +54,12 @@ class TextModel:
 
     def __init__(self, model, features, tokens="spaces", max_length=None):
         self.model, self.features = model, features
-        self.tokens, self.max_length = tokens, max_length
+        self.tokenizer = getattr(features, "tokenizer", None)  # of a BERT
+        self.tokens = self.tokenizer if tokens == "bert" else tokens
+        self.max_length = max_length
         self.is_tagger = not isinstance(model, Classifier)
         self.names = model.tags if self.is_tagger else model.labels
         self.scheme = model.scheme if self.is_tagger else None
-        self.tokenizer = getattr(features, "tokenizer", None)  # of a BERT
         self.num_cut = 0
 
     @classmethod
@@ -76,7 +78,7 @@ class TextModel:
         if run.tokenizer_path.exists():
             tokenizer = read_tokenizer(run.tokenizer_path)
             features = PieceFeatures(tokenizer, words=not isinstance(model, Classifier))
-            longest = least(longest, max_length(_bert(model)))
+            longest = least(longest, max_length(_bert(model), tokenizer))
             return cls(model, features, tokens, longest)
         features = TokenFeatures(
             run.vocabulary(),

@@ -46,7 +46,10 @@ DATA = {
         SCHEMES, required=True,
     ),
     "encoding": Option(str, "utf-8", "of the files (utf-8)"),
-    "tokens": Option(str, "spaces", "how `tfreps tag` and exports cut text (spaces)", TOKENIZERS),
+    "tokens": Option(
+        str, "spaces", "how `tfreps tag` and exports cut text; bert: as the one given (spaces)",
+        [*TOKENIZERS, "bert"],
+    ),
 }  # fmt: skip
 HEAD = {
     "softmax": Option(bool, False, "no CRF: every token for itself"),
@@ -70,6 +73,8 @@ def main(argv=None):
     optimization.check(options)
     if options.softmax and options.transition_learning_rate != 1.0:
         raise ValueError("--transition-learning-rate is for a CRF: leave --softmax out.")
+    if options.tokens == "bert" and options.encoder != "bert":
+        raise ValueError("--tokens bert cuts text as a BERT does: give --encoder bert.")
     scheme = None if options.scheme == "none" else options.scheme
     defaults = default_values(*TABLES.values())
     run = RunFolder.begin(

@@ -162,7 +162,7 @@ def value_and_gradients(crf, problem, tags, sample_weight=None):
 )
 def test_eager_graph_and_xla_agree(allowed):
     problem = Problem.random(MASKS)
-    tags = np.where([[1, 1, 0, 0]], 1, 2)
+    tags = np.where([[1, 1, 0, 0]] * len(problem.mask), 1, 2)
     results = []
     for how, jit_compile in ((None, "auto"), (None, False), (False, False), (True, False)):
         crf = random_crf(problem, allowed_transitions=allowed, jit_compile=jit_compile)

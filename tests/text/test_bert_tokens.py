@@ -57,11 +57,33 @@ def test_what_a_checkpoint_says(tmp_path):
     found = checkpoint_tokenizer(folder(tmp_path / "a", **said, model_max_length=512))
     assert found.vocabulary == LOWER
     assert (found.lowercase, found.strips_accents, found.split_chinese) == (False, True, False)
+    assert found.max_length == 512
     assert checkpoint_tokenizer(tmp_path / "a", lowercase=True).lowercase
     more = checkpoint_tokenizer(tmp_path / "a", max_characters_per_word=200)
     assert more.max_characters_per_word == 200
     plain = checkpoint_tokenizer(folder(tmp_path / "b", do_lower_case=True, strip_accents=None))
     assert plain.lowercase and plain.strips_accents and plain.split_chinese
+    assert plain.max_length is None
+
+
+@pytest.mark.parametrize("huge", [None, int(1e30), 1e30])
+def test_no_limit(tmp_path, huge):
+    assert checkpoint_tokenizer(folder(tmp_path / "a", model_max_length=huge)).max_length is None
+
+
+def test_the_limit_goes_along(tmp_path):
+    write_checkpoint_tokenizer(WordPieceTokenizer(LOWER, max_length=9), tmp_path)
+    assert json.loads((tmp_path / "tokenizer_config.json").read_text())["model_max_length"] == 9
+    assert checkpoint_tokenizer(tmp_path).max_length == 9
+    write_tokenizer(CharacterTokenizer.from_texts("a", max_length=5), tmp_path / "own.json")
+    assert read_tokenizer(tmp_path / "own.json").max_length == 5
+
+
+def test_a_file_from_before_there_was_a_limit(tmp_path):
+    """A run that was begun with one goes on."""
+    write_tokenizer(WordPieceTokenizer(LOWER), tmp_path / "own.json")
+    assert "max_length" not in json.loads((tmp_path / "own.json").read_text())
+    assert read_tokenizer(tmp_path / "own.json").max_length is None
 
 
 @pytest.mark.parametrize(
@@ -73,6 +95,8 @@ def test_what_a_checkpoint_says(tmp_path):
         ({"unk_token": {"content": "<unk>"}}, "'unk_token' must be '.UNK.'"),
         ({"do_basic_tokenize": False}, "'do_basic_tokenize' must be true"),
         ({"never_split": ["a"]}, "'never_split' empty"),
+        ({"model_max_length": 2}, "'model_max_length' must be an integer of 3 or more.*; got 2"),
+        ({"model_max_length": "512"}, "'model_max_length' must be an integer .* got '512'"),
         ({"truncation_side": "left"}, "'truncation_side' must be 'right'"),
         ({"added_tokens_decoder": {"7": {"content": "<url>"}}}, r"adds tokens .* \('<url>'\)"),
     ],

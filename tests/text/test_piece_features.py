@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tfreps.text.bert_tokens import CharacterTokenizer, WordPieceTokenizer
-from tfreps.text.piece_features import MAX_PIECES, PieceFeatures, check_room, piece_texts
+from tfreps.text.piece_features import PieceFeatures, check_room, piece_texts
 
 SPECIALS = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]  # padding is not 0
 PIECES = WordPieceTokenizer([*SPECIALS, "run", "##s", "!", "a", "##a"])
@@ -25,12 +25,15 @@ def test_words():
     words = [["Runs!", "\u200b", "x" * 101], ["a" * 20, "", ""]]
     found = PieceFeatures(PIECES, words=True)(tf.constant(words))
     ids = found["piece_ids"].numpy()
-    assert ids.shape == (2, 3, MAX_PIECES) and found["piece_ids"].dtype == tf.int32
+    assert ids.shape == (2, 3, 20) and found["piece_ids"].dtype == tf.int32
     assert ids[0, :, :4].tolist() == [[5, 6, 7, 4], [0, 4, 4, 4], [0, 4, 4, 4]]
-    assert ids[1, 0].tolist() == [8] + [9] * 15 and (ids[1, 1:] == 4).all()
+    assert ids[1, 0].tolist() == [8] + [9] * 19 and (ids[1, 1:] == 4).all()
     assert found["token_ids"].numpy().tolist() == [[5, 0, 0], [8, 4, 4]]
     assert found["mask"].numpy().tolist() == [[True] * 3, [True, False, False]]
-    assert PieceFeatures(PIECES, words=True)(tf.zeros([2, 0], tf.string))["mask"].shape == (2, 0)
+    for empty in (tf.zeros([2, 0], tf.string), tf.constant([["", ""]])):
+        found = PieceFeatures(PIECES, words=True)(empty)
+        assert found["piece_ids"].shape == (*empty.shape, 1)
+        assert (found["piece_ids"].numpy() == 4).all() and not found["mask"].numpy().any()
 
 
 @pytest.mark.parametrize("tokenizer", [PIECES, CHARACTERS], ids=["pieces", "characters"])
@@ -81,9 +84,9 @@ def test_what_is_too_long_is_refused_if_asked_for():
 
 def test_room_for_sentences_of_words():
     sentences = [["a", "runs"], ["a" * 99, "\u200b"]]
-    check_room(sentences, PIECES, 19)
+    check_room(sentences, PIECES, 102)
     check_room(sentences, PIECES, None)
-    with pytest.raises(ValueError, match=r"Sentence 1 .*: expected at most 16 .* got 17: 'a"):
-        check_room(sentences, PIECES, 18)
-    with pytest.raises(ValueError, match="^b, line 3: expected at most 16 pieces"):
-        check_room(sentences, PIECES, 18, ["b, line 1", "b, line 3"])
+    with pytest.raises(ValueError, match=r"Sentence 1 .*: expected at most 99 .* got 100: 'a"):
+        check_room(sentences, PIECES, 101)
+    with pytest.raises(ValueError, match="^b, line 3: expected at most 99 pieces"):
+        check_room(sentences, PIECES, 101, ["b, line 1", "b, line 3"])

@@ -9,6 +9,7 @@ import tensorflow as tf
 from hypothesis import strategies
 
 from tfreps.text import TOKENIZERS, tokenize, tokenize_texts
+from tfreps.text.bert_tokens import CharacterTokenizer, WordPieceTokenizer
 
 # The graph knows Unicode 15.0. Python 3.10 knows less; 3.13 knows more, letters in one block.
 NEW = range(0x2EBF0, 0x2EE5E)
@@ -92,6 +93,60 @@ def test_bytes_that_are_no_utf8_are_kept():
     for how in ("characters", "words"):
         expected = [b"a", b"\xffb", b"\xe4\xb8", b"c", b",", b"d"]
         assert tokenize(text, how).numpy().tolist() == [expected]
+
+
+# Of BERT. What its tokenisers take for a word of the changed text is tested beside them.
+SPECIALS = WordPieceTokenizer.SPECIAL_TOKENS
+BERTS = {
+    "uncased": WordPieceTokenizer(SPECIALS),
+    "cased": WordPieceTokenizer(SPECIALS, lowercase=False),
+    "cased, no accents": WordPieceTokenizer(SPECIALS, lowercase=False, strip_accents=True),
+    "uncased, accents": WordPieceTokenizer(SPECIALS, strip_accents=False),
+    "Chinese together": WordPieceTokenizer(SPECIALS, split_chinese=False),
+    "articles": CharacterTokenizer.from_texts(["a"]),
+    "characters": CharacterTokenizer.from_texts(["a"], numbers=False, whole_words=False),
+}
+ODD = "a1.é 中\u200b\u00ad\u0301\u0344≠\u212aİ\u1fef\0\ufffd,\u2028\x85\t\U0002b820豈"
+
+
+def changed_words(tokenizer, text):
+    """The words of a text as BERT finds them: control characters go, then case and accents."""
+    if isinstance(tokenizer, CharacterTokenizer):
+        return tokenizer._tokens.findall(text.replace("\0", "").translate(tokenizer._replacements))
+    changed = tokenizer._controls.sub("", text).translate(tokenizer._replacements)
+    return tokenizer._words.findall(changed)
+
+
+def check_words(tokenizer, texts):
+    for text, words in zip(texts, tokenize_texts(texts, tokenizer), strict=True):
+        pieces = [changed_words(tokenizer, word) for word in words]
+        assert sum(pieces, []) == changed_words(tokenizer, text)
+        assert all(pieces)
+        if isinstance(tokenizer, WordPieceTokenizer):
+            assert [len(own) for own in pieces] == [1] * len(words)
+
+
+@pytest.mark.parametrize("name", BERTS)
+def test_words_of_bert_on_every_character(name):
+    texts = ["".join(f"a{c}b" for c in CHARACTERS[n : n + 99]) for n in range(0, 150_000, 99)]
+    check_words(BERTS[name], texts)
+
+
+@pytest.mark.parametrize("name", BERTS)
+@hypothesis.settings(deadline=None, max_examples=100)
+@hypothesis.given(texts=strategies.lists(TEXTS | strategies.text(ODD), max_size=4))
+def test_words_of_bert(name, texts):
+    check_words(BERTS[name], texts)
+
+
+def test_examples_of_bert():
+    text = "Don't\u200b 住在北京 \u0301 \u00ad Cafe\u0301≠3.5!"
+    words = ["Don", "'", "t", "住", "在", "北", "京", "Cafe\u0301", "≠", "3", ".", "5", "!"]
+    assert tokenize_texts([text], BERTS["uncased"]) == [words]
+    words = ["Don", "'", "t", "住在北京", "Cafe\u0301", "≠", "3", ".", "5", "!"]
+    assert tokenize_texts([text], BERTS["Chinese together"]) == [words]
+    words = ["Don", "'", "t", "\u200b", "住", "在", "北", "京", "\u0301", "\u00ad", "Cafe"]
+    assert tokenize_texts([text], BERTS["articles"]) == [[*words, "\u0301", "≠", "3.5", "!"]]
 
 
 def test_errors():

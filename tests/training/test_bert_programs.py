@@ -213,6 +213,12 @@ def test_bad_options(more, message, characters, files, tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
+def test_the_way_of_a_bert_without_one(files, tmp_path, capsys):
+    line = ["--train", "x", "--scheme", "none", "--tokens", "bert", "--run", tmp_path / "run"]
+    error = refused(capsys, "train-tagger", *line)
+    assert "--tokens bert cuts text as a BERT does: give --encoder bert" in error
+
+
 @pytest.mark.slow
 def test_a_stopped_run_goes_on(characters, files, tmp_path):
     """An epoch, and then one more, are two."""

@@ -25,6 +25,7 @@ import tensorflow as tf
 
 from tfreps.layers import chain_gradient, chain_paths
 from tfreps.layers.chain_recursion import Chain, is_possible, previous_values
+from tfreps.layers.masks import as_mask, check_shape
 
 
 def path_score(emissions, tags, mask, transitions, start, end):
@@ -44,7 +45,7 @@ def path_score(emissions, tags, mask, transitions, start, end):
     """
     emissions, mask, transitions, start, end = _checked(emissions, mask, transitions, start, end)
     num_tags = emissions.shape[-1]
-    tags = tf.cast(tags, "int32")
+    tags = checked_tags(tags, emissions)
     valid = tf.reduce_all(~mask | ((tags >= 0) & (tags < num_tags)), -1)  # [B]
     tags = tf.where(mask, tf.clip_by_value(tags, 0, num_tags - 1), 0)
     chosen = tf.one_hot(tags, num_tags, on_value=True, off_value=False) & mask[..., None]
@@ -114,8 +115,9 @@ def token_log_probabilities(emissions, tags, mask, transitions, start, end):
     >>> tf.exp(token_log_probabilities(zeros, [[1, 3]], None, *scores)).numpy().round(3)
     array([[0.25, 0.25]], dtype=float32)
     """
-    arguments = _checked(emissions, mask, transitions, start, end)
-    return chain_gradient.token_log_probabilities(tf.cast(tags, "int32"), *arguments)
+    emissions, *rest = _checked(emissions, mask, transitions, start, end)
+    tags = checked_tags(tags, emissions)
+    return chain_gradient.token_log_probabilities(tags, emissions, *rest)
 
 
 def viterbi(emissions, mask, transitions, start, end):
@@ -189,8 +191,27 @@ def _score_along(tags, score, emissions, mask, scores):
 
 def _checked(emissions, mask, transitions, start, end):
     emissions = tf.cast(emissions, "float32")
-    mask = tf.ones(tf.shape(emissions)[:2], "bool") if mask is None else tf.cast(mask, "bool")
-    return emissions, mask, *(tf.cast(x, "float32") for x in (transitions, start, end))
+    check_shape("emissions", emissions, [None, None, None], "[B, T, K]")
+    scores = [tf.cast(x, "float32") for x in (transitions, start, end)]
+    size = emissions.shape[-1]
+    check_shape("transitions", scores[0], [size, size], "[K, K]")
+    for name, x in ("start", scores[1]), ("end", scores[2]):
+        check_shape(name, x, [size], "[K]")
+    return emissions, checked_mask(mask, emissions), *scores
+
+
+def checked_mask(mask, emissions):
+    """The mask `[B, T]`; True for all where there is none."""
+    if mask is None:
+        return tf.ones(tf.shape(emissions)[:2], "bool")
+    return as_mask(mask, emissions)
+
+
+def checked_tags(tags, emissions):
+    """The tags as int32 `[B, T]`."""
+    tags = tf.cast(tags, "int32")
+    check_shape("tags", tags, emissions.shape[:2], "[B, T]")
+    return tags
 
 
 def _to_decode(emissions, mask, *scores):

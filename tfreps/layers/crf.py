@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tfreps.layers import chain, crf_loss
 from tfreps.layers.crf_constraints import checked_transitions, constrained
+from tfreps.layers.masks import check_shape
 
 CONSTRAIN = ("both", "decode")
 
@@ -185,15 +186,19 @@ class CRF(keras.layers.Layer):
         weights = tf.cast(weights, "float32") / tf.cast(tf.maximum(batch, 1), "float32")
         if weights.shape.rank not in (1, 2):
             raise ValueError(f"`sample_weight` must be [B] or [B, T], got shape {weights.shape}.")
+        axes, rank = "[B] or [B, T]", weights.shape.rank
+        check_shape("sample_weight", weights, emissions.shape[:rank], axes)
+        tags = chain.checked_tags(tags, emissions)
         compile_it = self._compiles(is_loss=True)
         run = crf_loss.compiled_weighted_loss if compile_it else crf_loss.weighted_loss
-        return run(emissions, tf.cast(tags, "int32"), mask, weights, *self._loss_scores())
+        return run(emissions, tags, mask, weights, *self._loss_scores())
 
     def log_likelihood(self, emissions, tags, mask=None):
         """`log p(y)` of given tags: float32 `[B]`, in nats; 0 for a sentence without a token."""
         emissions, mask = self._given(emissions, mask)
         run = self._function(crf_loss.log_likelihood, is_loss=True)
-        return run(emissions, tf.cast(tags, "int32"), mask, *self._loss_scores())
+        tags = chain.checked_tags(tags, emissions)
+        return run(emissions, tags, mask, *self._loss_scores())
 
     def partial_log_likelihood(self, emissions, allowed_tags, mask=None):
         """Log-likelihood of partly tagged sentences: one set of possible tags for each token.
@@ -208,12 +213,15 @@ class CRF(keras.layers.Layer):
             float32, shape `[B]`, at least -10,000: so much where no legal sequence fits the sets.
         """
         emissions, mask = self._given(emissions, mask)
+        allowed_tags = tf.cast(allowed_tags, "bool")
+        check_shape("allowed_tags", allowed_tags, emissions.shape, "[B, T, K]")
         run = self._function(crf_loss.partial_log_likelihood, is_loss=True)
-        return run(emissions, tf.cast(allowed_tags, "bool"), mask, self._loss_scores()[1])
+        return run(emissions, allowed_tags, mask, self._loss_scores()[1])
 
     def path_score(self, emissions, tags, mask=None):
         """`score(y)` of given tags: float32 `[B]`; a forbidden step counts -10,000."""
         emissions, mask = self._given(emissions, mask)
+        tags = chain.checked_tags(tags, emissions)
         run = self._function(chain.path_score)
         return run(emissions, tags, mask, *self._scores(-crf_loss.ILLEGAL_COST))
 
@@ -282,11 +290,11 @@ class CRF(keras.layers.Layer):
     def _given(self, emissions, mask):
         """As tensors, with a mask; builds the layer if no call has."""
         emissions = tf.cast(emissions, "float32")
+        check_shape("emissions", emissions, [None, None, self.num_tags], "[B, T, K]")
         if not self.built:
             self.build(emissions.shape)
             self.built = True
-        mask = tf.ones(tf.shape(emissions)[:2], "bool") if mask is None else tf.cast(mask, "bool")
-        return emissions, mask
+        return emissions, chain.checked_mask(mask, emissions)
 
     def _scores(self, forbidden):
         """Transition, start and end scores with the constraints."""

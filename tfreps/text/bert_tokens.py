@@ -39,6 +39,7 @@ _CLASSES = (
     *("ElectraTokenizer", "ElectraTokenizerFast", "PreTrainedTokenizerFast"),
     *("TokenizersBackend", None),
 )
+_NO_LIMIT = 10**9
 _SPECIALS = dict(
     zip(
         ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
@@ -61,6 +62,8 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
     """
     kind = next(name for name, its in KINDS.items() if type(tokenizer) is its)
     config = {"tokenizer": kind, **tokenizer.get_config()}
+    if tokenizer.max_length is None:  # so that an older run finds the file that it wrote
+        del config["max_length"]
     write_text(path, json.dumps(config, ensure_ascii=False, indent=0) + "\n")
 
 
@@ -72,6 +75,7 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     """
     config = read_json_object(path, "the tokeniser")
     kind = config.pop("tokenizer", None)
+    config.setdefault("max_length", None)
     if kind not in KINDS or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
             f"{path} holds no tokeniser that tfreps wrote. Expected a file that a run of "
@@ -143,8 +147,9 @@ def checkpoint_tokenizer(
     if (folder / ADDED).is_file():
         _refuse_added(read_json_object(folder / ADDED, "the added tokens"), folder / ADDED)
     if (folder / CONFIG).is_file():
-        config = folder / CONFIG
-        found |= _options(read_json_object(config, "the options"), config)
+        path = folder / CONFIG
+        config = read_json_object(path, "the options")
+        found |= {**_options(config, path), "max_length": _longest(config, path)}
     if "lowercase" not in found:
         specials = WordPieceTokenizer.SPECIAL_TOKENS
         found["lowercase"] = not any(p != p.lower() for p in pieces if p not in specials)
@@ -153,6 +158,8 @@ def checkpoint_tokenizer(
 
 def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike) -> None:
     """Writes vocab.txt and, of WordPiece, the tokenizer_config.json of Hugging Face.
+
+    That of `max_length` is `model_max_length` there.
 
     Their configs have no place for `max_characters_per_word`; they have no tokeniser like
     `CharacterTokenizer`, which is in tfreps_tokenizer.json, for `checkpoint_tokenizer`.
@@ -170,6 +177,8 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
             "strip_accents": tokenizer.strip_accents,
             "tokenize_chinese_chars": tokenizer.split_chinese,
         }
+        if tokenizer.max_length is not None:
+            config["model_max_length"] = tokenizer.max_length
         write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
     else:
         write_tokenizer(tokenizer, folder / OWN)
@@ -203,6 +212,19 @@ def _options(config: dict, path: pathlib.Path) -> dict:
                 )
             found[ours] = config[theirs]
     return found
+
+
+def _longest(config: dict, path: pathlib.Path) -> int | None:
+    """`model_max_length`, which is a huge number where there is no limit."""
+    longest = config.get("model_max_length")
+    if longest is None or isinstance(longest, int | float) and longest > _NO_LIMIT:
+        return None
+    if type(longest) is not int or longest < 3:
+        raise ValueError(
+            f"{path}: 'model_max_length' must be an integer of 3 or more, with room for a piece "
+            f"beside two special ones; got {longest!r}."
+        )
+    return longest
 
 
 def _check_specials(config: dict, path: pathlib.Path) -> None:

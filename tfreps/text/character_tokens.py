@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object, write_text
-from tfreps.text.unicode_tables import python_class, replacements, white_space
+from tfreps.text.unicode_tables import python_class, re2_class, replacements, white_space
 
 NUMBER = "#NUM#"
 NUMBER_PATTERN = r"[0-9]+(?:\.[0-9]+)?"
@@ -34,6 +34,8 @@ class CharacterTokenizer(PieceTokenizer):
         numbers: bool. Whether a number is `#NUM#`; else its digits and points are tokens.
         whole_words: bool. Whether Latin words are kept whole; else their letters are tokens.
         keep_white_space: bool. Whether each character of white space is a token.
+        max_length: int or None. The most ids of a text that models get to see, special ones
+            included.
         source: str. How errors call the vocabulary.
 
     Raises:
@@ -52,7 +54,7 @@ class CharacterTokenizer(PieceTokenizer):
     """
 
     SPECIAL_TOKENS = "#PAD#", "#UNK#", "#CLS#", "#SEP#", "#MASK#", NUMBER
-    OPTIONS = "lowercase", "numbers", "whole_words", "keep_white_space"
+    OPTIONS = "lowercase", "numbers", "whole_words", "keep_white_space", "max_length"
 
     def __init__(
         self,
@@ -61,9 +63,10 @@ class CharacterTokenizer(PieceTokenizer):
         numbers: bool = True,
         whole_words: bool = True,
         keep_white_space: bool = False,
+        max_length: int | None = None,
         source: str | os.PathLike = "vocabulary",
     ):
-        super().__init__(vocabulary, source)
+        super().__init__(vocabulary, max_length, source)
         self.lowercase = lowercase
         self.numbers = numbers
         self.whole_words = whole_words
@@ -164,6 +167,13 @@ class CharacterTokenizer(PieceTokenizer):
             tokens = [NUMBER if self._number.fullmatch(token) else token for token in tokens]
         return tokens
 
+    def word_rules(self) -> list[tuple[str, str]]:
+        word = WORD_PATTERN
+        if self.lowercase:  # the Kelvin sign becomes a k; İ an i, and a dot that ends the word
+            word = "[A-Za-z\u212a]*İ|[A-Za-z\u212a]+"
+        token = token_pattern(self, f"[^{re2_class(white_space())}]", word)
+        return [(r"\x00", ""), (f"({token})", r" \1 ")]
+
     def is_special(self, token: str) -> bool:
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(UNUSED, token))
 
@@ -173,10 +183,10 @@ class CharacterTokenizer(PieceTokenizer):
         return CharacterGraph(self)
 
 
-def token_pattern(tokenizer: CharacterTokenizer, other: str) -> str:
+def token_pattern(tokenizer: CharacterTokenizer, other: str, word: str = WORD_PATTERN) -> str:
     """A token, as a regular expression for Python and RE2; `other` is any other character."""
     patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
-    patterns += [WORD_PATTERN] if tokenizer.whole_words else []
+    patterns += [word] if tokenizer.whole_words else []
     return "|".join([*patterns, other])
 
 

@@ -7,8 +7,6 @@ import tensorflow as tf
 from tfreps.text.piece_table import PieceTable
 from tfreps.text.piece_tokenizer import PieceTokenizer, check_too_long
 
-MAX_PIECES = 16  # of a word
-
 
 class PieceFeatures(tf.Module):
     """Turns strings into a BERT's ids inside a TensorFlow graph, by core operations alone.
@@ -29,9 +27,9 @@ class PieceFeatures(tf.Module):
 
         - `token_ids` int32 `[B, T]`: the piece's id; of a word, that of its first piece. The
           padding id on padding.
-        - `piece_ids` int32 `[B, T, 16]`, of words only: the ids of the pieces, the padding id
-          behind them. A word's 17th piece and those that follow are left out; a word without
-          any, such as a zero-width space, is the unknown piece.
+        - `piece_ids` int32 `[B, T, W]`, of words only: the ids of the pieces, the padding id
+          behind them; W being the word with the most. A word without any, such as a zero-width
+          space, is the unknown piece.
         - `mask` bool `[B, T]`.
 
     Masking: `mask` is True where the token is not `""`.
@@ -46,8 +44,8 @@ class PieceFeatures(tf.Module):
         >>> features(tf.constant([["[CLS]", "run", "##s", "[SEP]"]]))["token_ids"].numpy().tolist()
         [[2, 5, 6, 3]]
         >>> words = PieceFeatures(tokenizer, words=True)(tf.constant([["runs", "", ""]]))
-        >>> words["piece_ids"][0, :, :3].numpy().tolist()
-        [[5, 6, 0], [0, 0, 0], [0, 0, 0]]
+        >>> words["piece_ids"].numpy().tolist()
+        [[[5, 6], [0, 0], [0, 0]]]
     """
 
     vocabulary = max_characters = None  # what TokenFeatures has
@@ -98,12 +96,13 @@ class PieceFeatures(tf.Module):
         if not self.words:
             ids = tf.where(mask, self.table(tokens), self.tokenizer.padding_id)
             return {"token_ids": ids, "mask": mask}
-        pieces = self.graph(tf.reshape(tokens, [-1]))[:, :MAX_PIECES]
-        empty = pieces.row_lengths() == 0
-        pieces = pieces.to_tensor(self.tokenizer.padding_id, shape=[None, MAX_PIECES])
-        first = tf.where(empty, self.tokenizer.unknown_id, pieces[:, 0])
-        pieces = tf.concat([first[:, None], pieces[:, 1:]], axis=1)
-        pieces = tf.reshape(pieces, [*tf.unstack(tf.shape(tokens)), MAX_PIECES])
+        pieces = self.graph(tf.reshape(tokens, [-1]))  # [B * T, (W)]
+        without = tf.cast(pieces.row_lengths() == 0, tf.int64)
+        unknown = tf.fill([tf.reduce_sum(without)], self.tokenizer.unknown_id)
+        unknown = tf.RaggedTensor.from_row_lengths(unknown, without)
+        pieces = tf.concat([unknown, pieces], axis=1).to_tensor(self.tokenizer.padding_id)
+        width = tf.maximum(tf.shape(pieces)[1], 1)
+        pieces = tf.reshape(pieces, [*tf.unstack(tf.shape(tokens)), width])
         pieces = tf.where(mask[..., None], pieces, self.tokenizer.padding_id)  # [B, T, W]
         return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}
 
@@ -184,7 +183,7 @@ def check_room(
     room = tokenizer.room(max_length)
     for number, sentence in enumerate(sentences if room is not None else ()):
         sizes = (len(tokenizer.tokenize(word)) for word in sentence)
-        size = sum(min(max(n, 1), MAX_PIECES) for n in sizes)
+        size = sum(max(n, 1) for n in sizes)
         if size > room:
             place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(

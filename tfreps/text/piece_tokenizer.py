@@ -18,10 +18,13 @@ class PieceTokenizer(abc.ABC):
     """Pieces and their ids, which are their places in the vocabulary. A base class.
 
     Subclasses have `SPECIAL_TOKENS`, the names of padding, unknown piece, start, separator and
-    mask in that order; `OPTIONS`, the names of their options; `tokenize`; and `make_graph`.
+    mask in that order; `OPTIONS`, the names of their options; `tokenize`; `word_rules`; and
+    `make_graph`.
 
     Args:
         vocabulary: pieces in the order of their ids.
+        max_length: int or None. The most ids of a text, special ones included, that models get
+            to see: those who use them heed it (see `tfreps.pretrained_encoder.max_length`).
         source: str. How errors call the vocabulary.
 
     Attributes:
@@ -30,15 +33,23 @@ class PieceTokenizer(abc.ABC):
         special_ids: list of int, ascending: those, and others that text never gives.
 
     Raises:
-        ValueError: a special token is missing, or a piece comes twice, is blank or no string.
+        ValueError: a special token is missing, or a piece comes twice, is blank or no string; a
+            `max_length` without room for a text.
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
     OPTIONS: tuple[str, ...] = ()
 
-    def __init__(self, vocabulary: Iterable[str], source: str = "vocabulary"):
+    def __init__(
+        self,
+        vocabulary: Iterable[str],
+        max_length: int | None = None,
+        source: str | os.PathLike = "vocabulary",
+    ):
         self.vocabulary = list(vocabulary)
         self.source = str(source)
+        self.max_length = max_length
+        self.room(max_length)  # checks it
         self._ids = _check(self.vocabulary, self.SPECIAL_TOKENS, self.source)
         self.padding_id, self.unknown_id, self.start_id, self.separator_id, self.mask_id = (
             self._ids[token] for token in self.SPECIAL_TOKENS[:5]
@@ -58,6 +69,18 @@ class PieceTokenizer(abc.ABC):
     @abc.abstractmethod
     def tokenize(self, text: str) -> list[str]:
         """Cuts a text into pieces, without start and separator."""
+
+    @abc.abstractmethod
+    def word_rules(self) -> list[tuple[str, str]]:
+        """How a text is cut into the words that a tagger gives tags to, as they stand in it.
+
+        `tfreps.text.tokenize` follows them. A text has the pieces of its words, and each word
+        has at least one.
+
+        Returns:
+            patterns of RE2 with what takes their place, one after the other; words are then what
+            is between white space.
+        """
 
     def ids(self, text: str) -> list[int]:
         """The ids of the pieces of a text, without start and separator."""

@@ -1,28 +1,31 @@
-"""Raw texts to tokens inside a TensorFlow graph: at spaces, by character, or by word."""
+"""Raw texts to tokens inside a TensorFlow graph: at spaces, by character, by word, as BERT."""
 
 import itertools
 from collections.abc import Sequence
 
+from tfreps.text.piece_tokenizer import PieceTokenizer
 from tfreps.text.splitting import split_tokens
 
 # In RE2's words. White space is what str.isspace calls so.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
-_TOKENS = {
-    "spaces": None,
-    "characters": f"([^{_WHITE_SPACE}])",
-    "words": rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])",
+# Patterns and what becomes of them, one after the other; tokens are then between white space.
+_RULES = {
+    "spaces": (),
+    "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
+    "words": ((rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])", r"\1 "),),
 }
-TOKENIZERS = tuple(_TOKENS)
+TOKENIZERS = tuple(_RULES)
 _TEXTS_AT_A_TIME = 256
 
 
-def tokenize(texts, how: str = "spaces"):
+def tokenize(texts, how: str | PieceTokenizer = "spaces"):
     """Cuts texts into tokens.
 
     - "spaces": at white space, Unicode's included, as `str.split()` does.
     - "characters": every Unicode character but white space is a token.
     - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
       character but white space: `don't!` is `don ' t !`.
+    - a tokeniser of BERT: the words that it cuts into pieces, see its `word_rules`.
 
     Made of core TensorFlow operations only, so that an exported model cuts raw texts as the
     training text was cut. Letters, digits and marks are those of Unicode 15. A byte that is not
@@ -30,7 +33,7 @@ def tokenize(texts, how: str = "spaces"):
 
     Args:
         texts: str tensor, shape `[N]`, UTF-8.
-        how: "spaces", "characters" or "words".
+        how: "spaces", "characters", "words", or a `WordPieceTokenizer` or `CharacterTokenizer`.
 
     Returns:
         str tensor, shape `[N, T]`, T being the text with the most tokens.
@@ -38,7 +41,7 @@ def tokenize(texts, how: str = "spaces"):
     Masking: shorter texts are padded on the right with `""`, which is never a token.
 
     Raises:
-        ValueError: `how` is none of the three.
+        ValueError: `how` is none of these.
 
     Example:
         >>> import tensorflow as tf
@@ -49,23 +52,23 @@ def tokenize(texts, how: str = "spaces"):
     import tensorflow as tf  # here, so that importing tfreps.text stays cheap
 
     check_tokenizer(how)
-    if _TOKENS[how] is not None:
-        texts = tf.strings.regex_replace(texts, _TOKENS[how], r"\1 ")
+    for pattern, new in how.word_rules() if isinstance(how, PieceTokenizer) else _RULES[how]:
+        texts = tf.strings.regex_replace(texts, pattern, new)
     return split_tokens(texts)  # [N, T]
 
 
-def tokenize_texts(texts: Sequence[str], how: str = "spaces") -> list[list[str]]:
+def tokenize_texts(texts: Sequence[str], how: str | PieceTokenizer = "spaces") -> list[list[str]]:
     """Cuts many texts into tokens, by `tokenize`, and gives Python lists.
 
     Args:
         texts: strings.
-        how: "spaces", "characters" or "words".
+        how: as of `tokenize`.
 
     Returns:
         the tokens of each text; none for a text of white space.
 
     Raises:
-        ValueError: `how` is none of the three, or `texts` is a single string.
+        ValueError: `how` is none of these, or `texts` is a single string.
 
     Example:
         >>> from tfreps.text import tokenize_texts
@@ -89,7 +92,7 @@ def tokenize_texts(texts: Sequence[str], how: str = "spaces") -> list[list[str]]
     return tokens
 
 
-def check_tokenizer(how: str) -> None:
+def check_tokenizer(how: str | PieceTokenizer) -> None:
     """Raises a ValueError if `how` is no way of cutting texts that `tokenize` knows."""
-    if how not in TOKENIZERS:
+    if not isinstance(how, PieceTokenizer) and how not in TOKENIZERS:
         raise ValueError(f"A tokeniser must be one of {', '.join(TOKENIZERS)}; got {how!r}.")

@@ -6,9 +6,12 @@ import re
 from tfreps.text.piece_tokenizer import PieceTokenizer
 from tfreps.text.unicode_tables import (
     CHINESE,
+    as_ranges,
+    characters,
     controls,
     punctuation,
     python_class,
+    re2_class,
     replacements,
     spaces,
 )
@@ -41,6 +44,8 @@ class WordPieceTokenizer(PieceTokenizer):
         split_chinese: bool. Whether every Chinese character is a word.
         max_characters_per_word: int. Longer words are `[UNK]`: 100 in Hugging Face's, 200 in
             Google's.
+        max_length: int or None. The most ids of a text that models get to see, special ones
+            included.
         source: str. How errors call the vocabulary.
 
     Raises:
@@ -61,7 +66,7 @@ class WordPieceTokenizer(PieceTokenizer):
     """
 
     SPECIAL_TOKENS = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
-    OPTIONS = "lowercase", "strip_accents", "split_chinese", "max_characters_per_word"
+    OPTIONS = "lowercase", "strip_accents", "split_chinese", "max_characters_per_word", "max_length"
 
     def __init__(
         self,
@@ -70,9 +75,10 @@ class WordPieceTokenizer(PieceTokenizer):
         strip_accents: bool | None = None,
         split_chinese: bool = True,
         max_characters_per_word: int = 100,
+        max_length: int | None = None,
         source: str | os.PathLike = "vocabulary",
     ):
-        super().__init__(vocabulary, source)
+        super().__init__(vocabulary, max_length, source)
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.split_chinese = split_chinese
@@ -88,6 +94,7 @@ class WordPieceTokenizer(PieceTokenizer):
         self._words = re.compile(
             f"[{python_class(apart)}]|[^{python_class(apart)}{python_class(spaces())}]+"
         )
+        self._apart = apart
         changed = replacements(lowercase, self.strips_accents)
         self._replacements = {ord(c): new for c, new in changed.items()}
         self._pieces: dict[str, list[str]] = {}  # of words seen before
@@ -95,6 +102,18 @@ class WordPieceTokenizer(PieceTokenizer):
     def tokenize(self, text: str) -> list[str]:
         text = self._controls.sub("", text).translate(self._replacements)
         return [piece for word in self._words.findall(text) for piece in self._cut(word)]
+
+    def word_rules(self) -> list[tuple[str, str]]:
+        gone = [c for c, new in self._replacements.items() if not new]  # accents
+        apart = set(characters(self._apart))
+        apart |= {chr(c) for c, new in self._replacements.items() if new in apart}  # as ≠ is =
+        rules = [
+            (f"[{re2_class(controls())}]", ""),
+            (f"([{re2_class(as_ranges(sorted(map(ord, apart))))}])", r" \1 "),
+        ]
+        if gone:  # where nothing is left of a word
+            rules.append((rf"(^|[{re2_class(spaces())}])[{re2_class(as_ranges(gone))}]+", r"\1"))
+        return rules
 
     def is_special(self, token: str) -> bool:
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(r"\[unused\d+\]", token))
