@@ -37,6 +37,8 @@ from tfreps.text_signatures import TextSignatures
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    if options.check_python is not None and not options.check:
+        raise ValueError("--check-python goes unseen: give --check too.")
     with tempfile.TemporaryDirectory() as assets:
         signatures = open_model(options)(assets=assets, explain=options.explain)
         changes = weight_changes(signatures, options.weights_as)
@@ -53,6 +55,8 @@ def open_model(options):
         check_headless(options.model)
     else:
         program = RunFolder.open(options.model).program if options.model else None
+    if program in (*text_model.PROGRAMS, "pretrain-bert"):
+        check_flags(options)
     if program in text_model.PROGRAMS:
         trained = text_model.TextModel.open(options.model)
         return lambda **rest: TextSignatures(trained, core_ops=core_ops, **rest)
@@ -61,15 +65,21 @@ def open_model(options):
         return lambda **rest: BertSignatures(*bert, core_ops=core_ops, **rest)
     if options.wordpiece:
         raise ValueError("--wordpiece is for models on a BERT; a biLM reads whole tokens.")
-    found = load_bilm(
-        options.model, options.options, options.weights, options.state, options.vocabulary
-    )
+    state = options.state or "zero"
+    found = load_bilm(options.model, options.options, options.weights, state, options.vocabulary)
     if hasattr(found.model, "softmax") and found.vocabulary is None:
         raise ValueError(
             f"{options.model} holds a language model but no vocabulary.txt, without which it "
             "cannot score: put the vocabulary back that it was trained with."
         )
-    return lambda **rest: BiLMSignatures(found.model, found.vocabulary, options.state, **rest)
+    return lambda **rest: BiLMSignatures(found.model, found.vocabulary, state, **rest)
+
+
+def check_flags(options):
+    """Refuses, for a model that is no biLM, what is about one."""
+    for name in ("options", "weights", "vocabulary", "state"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} is about a biLM, and {options.model} holds none.")
 
 
 def say(options, written, changes):
@@ -131,7 +141,6 @@ def make_parser():
     parser.add_argument(
         "--state",
         choices=["zero", "warm"],
-        default="zero",
         help="what every sentence starts from: zeros, or the state after one fixed sentence (zero)",
     )
     parser.add_argument(

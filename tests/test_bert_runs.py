@@ -147,6 +147,25 @@ def test_the_longest_text_goes_along(classifier, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])
+def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
+    _, folder = request.getfixturevalue(kind)
+    path = folder / "vocab.txt"
+    pieces = path.read_text()
+    path.write_text(pieces + "more\n")
+    convert_error = refused(capsys, "convert", folder, "--to-run", tmp_path / "run")
+    assert "vocab.txt has" in convert_error and "that is another model's" in convert_error
+    path.write_text(pieces.removesuffix(pieces.splitlines()[-1] + "\n"))
+    convert(folder, "--to-run", tmp_path / "run")
+    assert "Its table has 1 rows that no token of the vocab" in capsys.readouterr().out
+
+
+def test_characters_are_told_to_be_of_no_tokeniser_there(tmp_path, capsys):
+    path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters("房间"))
+    convert(path, "--to-hugging-face", tmp_path / "hf")
+    assert "no tokeniser that cuts text as this model's does" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["classifier", "tagger"])
 def test_there_and_back(request, tmp_path, kind):
     model, folder = request.getfixturevalue(kind)
     convert(folder, "--to-run", tmp_path / "run")

@@ -50,7 +50,9 @@ MAY_IMPORT = {
     },
     "pretrained_bert": {"models", "run_folder", "text"},
     "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
-    "bert_runs": {"convert", "models", "pretrained_encoder", "run_folder", "text"},
+    "bert_runs": {
+        *("convert", "models", "pretrained_bert", "pretrained_encoder", "run_folder", "text"),
+    },
     "continuation": {"convert", "models", "optimizers", "pretrained", "text"},
 }
 # The methods that read and write foreign weights hand over to the converters.

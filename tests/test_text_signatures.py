@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.exported_models import make_bert, make_trained
 from tfreps.text.tags import spans
-from tfreps.text_signatures import export_text_model
+from tfreps.text_signatures import TextSignatures, export_text_model
 
 TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
 
@@ -123,8 +123,36 @@ def test_taggers_on_a_bert_tag_words(tmp_path):
         assert [t.decode() for t in answer["tags"][row, :n]] == expected.tags
         np.testing.assert_allclose(answer["confidences"][row, :n], expected.confidences, atol=1e-5)
     assert answer["sequence_len"].tolist() == [4, 0]  # a Chinese character is a word
-    with pytest.raises(tf.errors.InvalidArgumentError):
-        ask(tmp_path / "1", text=tf.constant(["房 " * 30]))
+    cut = ask(tmp_path / "1", text=tf.constant(["房 " * 30, *texts[:1]]))
+    assert cut["sequence_len"].tolist() == [22, 4]
+    assert cut["tags"][1, :4].tolist() == answer["tags"][0, :4].tolist()
+
+
+@pytest.mark.parametrize("by", ["text", "tokens"])
+def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
+    """There is room for 22 pieces; others of its batch are answered as alone."""
+    trained = make_bert("words")
+    assert trained.tokenizer.room(trained.max_length) == 22
+    assert [len(trained.tokenizer.tokenize(word)) for word in ("dog", "dog!")] == [1, 2]
+    longest, other = ["dog"] * 21 + ["dog!", *["dog"] * 9], ["the", "dog"]
+    signatures = TextSignatures(trained, tmp_path)
+    if by == "text":
+        answer = signatures.from_text(tf.constant([" ".join(longest), " ".join(other)]))
+        kept = 22  # the mark is a word of its own
+    else:
+        tokens = tf.ragged.constant([longest, other]).to_tensor("")
+        answer = signatures.from_tokens(tokens, tf.constant([31, 2]))
+        kept = 21  # the word with the mark has two pieces
+    assert answer["sequence_len"].numpy().tolist() == [kept, 2]
+    tokens, tags = answer["tokens"].numpy(), answer["tags"].numpy()
+    assert (tokens[0, kept:] == b"").all() and (tags[0, kept:] == b"").all()
+    for row, words in enumerate((longest[:21] + ["dog"] * (kept - 21), other)):
+        [expected] = trained.tag([words])
+        n = len(words)
+        assert [token.decode() for token in tokens[row, :n]] == words
+        assert [tag.decode() for tag in tags[row, :n]] == expected.tags
+        shares = answer["confidences"].numpy()[row, :n]
+        np.testing.assert_allclose(shares, expected.confidences, atol=1e-5)
 
 
 EXPLAINED = {

@@ -6,6 +6,7 @@ import pathlib
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.convert.bert_table import has, label_rows
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps.pretrained_bert import check_size
 from tfreps.pretrained_encoder import least, max_length
 from tfreps.run_folder import RunFolder
 from tfreps.text.bert_tokens import (
@@ -32,8 +33,8 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
         a `Classifier`, or a `Tagger` that reads words in pieces; and the tokeniser.
 
     Raises:
-        ValueError: what `Classifier.from_pretrained`, `Tagger.from_pretrained` and
-            `checkpoint_tokenizer` raise; a scheme for a classifier.
+        ValueError: what `Classifier.from_pretrained`, `Tagger.from_pretrained`,
+            `checkpoint_tokenizer` and `check_size` raise; a scheme for a classifier.
     """
     path = pathlib.Path(source)
     checkpoint = open_checkpoint(path)
@@ -44,8 +45,11 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
     if not is_tagger:
         if scheme is not None:
             raise ValueError(f"{path} is a classifier, which has no tag scheme: got {scheme!r}.")
-        return Classifier.from_pretrained(path), tokenizer
+        found = Classifier.from_pretrained(path)
+        check_size(found.encoder, tokenizer, path)
+        return found, tokenizer
     found, scheme = Tagger.from_pretrained(path), None if scheme == "none" else scheme
+    check_size(found.encoder, tokenizer, path)
     words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
     options = {"use_crf": False, "dropout": found.dropout}
     tagger = Tagger(words, found.tags, scheme, **options, name="tagger")

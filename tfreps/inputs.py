@@ -170,7 +170,10 @@ def cut_texts(options, texts, bert=None):
     if bert is None:
         tokens = tokenize_texts(strings, options.tokens)
     else:
-        longest = least(longest, max_length(*bert))
+        most = max_length(*bert)
+        if most is not None and longest is not None and longest > most:
+            raise ValueError(f"--max-length must be at most {most}, as of --bert; got {longest}.")
+        longest = least(longest, most)
         bert.tokenizer.room(longest)  # checks it
         tokens, _ = piece_texts(strings, bert.tokenizer)
     num_cut = 0

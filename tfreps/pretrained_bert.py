@@ -71,12 +71,16 @@ def open_bert(source: str | os.PathLike, of_run, of_checkpoint):
         size = getattr(model, "encoder", model).vocabulary_size
         folder = path if path.is_dir() else path.parent
         tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
-    _check_size(getattr(model, "encoder", model), tokenizer, path)
+    check_size(getattr(model, "encoder", model), tokenizer, path)
     return model, tokenizer
 
 
-def _check_size(encoder, tokenizer, source):
-    """Raises a ValueError if the token table has no row for some of the tokens."""
+def check_size(encoder, tokenizer, source):
+    """Refuses a tokeniser with tokens for which an encoder's table has no row.
+
+    Raises:
+        ValueError: for one, and for one with another padding; `source` says whose encoder it is.
+    """
     size = len(tokenizer.vocabulary)
     if size > encoder.vocabulary_size or encoder.padding_id != tokenizer.padding_id:
         raise ValueError(

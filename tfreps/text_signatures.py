@@ -60,7 +60,8 @@ class TextSignatures(StringSignatures):
 
     A classifier on a BERT takes `tokens` for words, cuts them into pieces, and counts pieces in
     `sequence_len`, start and separator among them. A text that is too long for its positions is
-    cut. A classifier answers
+    cut, and so are a tagger's sentences on a BERT, behind the last word of which all pieces fit:
+    `sequence_len` tells. A classifier answers
 
         label             str [N], the likeliest
         probability       float32 [N], its probability
@@ -99,6 +100,7 @@ class TextSignatures(StringSignatures):
         # A classifier on a BERT reads pieces of texts, all others tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
+        self.room = trained.tokenizer.room(trained.max_length) if trained.tokenizer else None
 
     def expected(self, texts):
         """What `predict` of the model itself says: dict of some outputs of `default`."""
@@ -143,6 +145,11 @@ class TextSignatures(StringSignatures):
 
     def _of_tokens(self, tokens, sequence_len):
         features = self.features(tokens)
+        if self.room is not None:
+            real = features["piece_ids"] != self.trained.tokenizer.padding_id  # [N, T, W]
+            ends = tf.cumsum(tf.reduce_sum(tf.cast(real, tf.int32), axis=2), axis=1)  # [N, T]
+            sequence_len = tf.minimum(sequence_len, _count(ends <= self.room))
+            tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
         if self.trained.is_tagger:  # where an empty token counts
             features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
         return features, tokens, sequence_len

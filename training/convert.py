@@ -27,6 +27,7 @@ from tfreps.models import BiLM, Classifier
 from tfreps.pretrained import load_bilm
 from tfreps.run_folder import RunFolder, parse_options
 from tfreps.text import Vocabulary
+from tfreps.text.bert_tokens import OWN
 from tfreps.text.tags import SCHEMES
 
 PROGRAM = "convert"
@@ -117,6 +118,11 @@ def published_bert(options):
     folder = options.to_hugging_face
     files = ", ".join(sorted(path.name for path in pathlib.Path(folder).iterdir()))
     print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind[0]}.from_pretrained("{folder}")')
+    if OWN in files:
+        print(
+            f"It has no tokeniser that cuts text as this model's does: {OWN} is for "
+            "tfreps.text.checkpoint_tokenizer, whose ids it takes."
+        )
 
 
 def run_from_bert(options):
@@ -125,6 +131,10 @@ def run_from_bert(options):
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
     write_whole(run, lambda folder: write_bert_run(model, tokenizer, folder, given))
     ask = "classify" if isinstance(model, Classifier) else "tag"
+    encoder = getattr(model.encoder, "encoder", model.encoder)
+    spare = encoder.vocabulary_size - len(tokenizer.vocabulary)
+    if spare:
+        print(f"Its table has {spare:,} rows that no token of the vocabulary reads.")
     print(
         f"Wrote {run}: {model.count_params():,} parameters and their tokeniser.\n"
         f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, tfreps export {run} "

@@ -19,7 +19,7 @@ from tfreps.program_options import parse_options
 from tfreps.run_folder import RunFolder
 
 PROGRAM = "plot"
-KINDS = "sinusoidal", "sinusoidal_articles"
+KINDS, UNITS = ("sinusoidal", "sinusoidal_articles"), 128  # of waves, the first without --kind
 ABOUT = {
     "attention": "how much each token of a text reads of each other, as a heat map",
     "positions": "position vectors: heat map, curves, or the surface of their products",
@@ -92,9 +92,10 @@ def add_positions(parser):
         "it, waves of --kind",
     )
     add("--view", choices=VIEWS, default="map", help="(map)")
-    add("--kind", choices=KINDS, default=KINDS[0], help="waves, without MODEL (sinusoidal)")
-    add("--normalize-rows", action="store_true", help="divide each vector by its length")
-    add("--units", type=int, default=128, metavar="N", help="width, without MODEL (128)")
+    add("--kind", choices=KINDS, help="waves, without MODEL (sinusoidal)")
+    about = "divide each vector by its length, without MODEL"
+    add("--normalize-rows", action="store_true", default=None, help=about)
+    add("--units", type=int, metavar="N", help="width, without MODEL (128)")
     add("--length", type=int, metavar="N", help="positions (100; of a learned table all)")
     add("--first", type=int, default=0, metavar="N", help="position the surface begins with (0)")
     wanted = "to draw as curves, from 0 (1 2 3)"
@@ -148,11 +149,15 @@ def table_and_title(options):
         if value is not None and value < least:
             raise ValueError(f"--{name} must be at least {least}; got {value}.")
     if options.model is not None:
+        for name in "kind", "units", "normalize_rows":
+            if getattr(options, name) is not None:
+                flag = name.replace("_", "-")
+                raise ValueError(f"--{flag} is about waves: leave it out, or {options.model}.")
         encoder = open_encoder(options.model)
         return position_table(encoder, options.length), f"{encoder.positions} positions"
-    length = options.length or POSITIONS
-    table = sinusoids(length, options.units, options.kind, options.normalize_rows)
-    return table.numpy(), f"{options.kind} positions"
+    length, kind = options.length or POSITIONS, options.kind or KINDS[0]
+    table = sinusoids(length, options.units or UNITS, kind, bool(options.normalize_rows))
+    return table.numpy(), f"{kind} positions"
 
 
 def draw_curves(options):

@@ -104,6 +104,22 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     assert found["shapes"]["sequence_output"] == [len(found["pieces"]), 16]
 
 
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (["--state", "warm"], "--state is about a biLM, and"),
+        (["--options", "o.json"], "--options is about a biLM"),
+        (["--weights", "w.hdf5"], "--weights is about a biLM"),
+        (["--vocabulary", "v"], "--vocabulary is about a biLM"),
+        (["--check-python", "python"], "--check-python goes unseen: give --check too"),
+    ],
+)
+def test_flags_that_a_bert_would_not_see(tmp_path, capsys, more, message):
+    run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog"))
+    assert main(["export", str(run), "--to", str(tmp_path / "out"), *more]) == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
 def test_pieces_by_tensorflow_text(tmp_path, capsys, monkeypatch):
     pytest.importorskip("tensorflow_text")
     program, given = import_program("serving.export"), []

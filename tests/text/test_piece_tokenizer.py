@@ -28,6 +28,7 @@ def test_files_are_read_line_by_line(tmp_path):
         path = write(tmp_path / "vocab.txt", end.join(lines) + end)
         assert WordPieceTokenizer.from_vocabulary_file(path).vocabulary == lines
     assert read_pieces(write(tmp_path / "v", "a\nb")) == ["a", "b"]
+    assert read_pieces(write(tmp_path / "v", "a\r\nb\r\n\r\n\n")) == ["a", "b"]  # blank at the end
     options = {"lowercase": False, "max_characters_per_word": 7}
     tokenizer = WordPieceTokenizer.from_vocabulary_file(path, **options)
     tokenizer.write_vocabulary(tmp_path / "again.txt")

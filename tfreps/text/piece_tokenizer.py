@@ -252,7 +252,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
         )
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    return [line.removesuffix("\r") for line in text.rstrip("\r\n").split("\n")]
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
