@@ -1,5 +1,6 @@
 """CharacterTokenizer: the articles' tokens: characters, whole Latin words, numbers as one token."""
 
+import functools
 import json
 import os
 import re
@@ -167,6 +168,7 @@ class CharacterTokenizer(PieceTokenizer):
             tokens = [NUMBER if self._number.fullmatch(token) else token for token in tokens]
         return tokens
 
+    @functools.cached_property
     def word_rules(self) -> list[tuple[str, str]]:
         word = WORD_PATTERN
         if self.lowercase:  # the Kelvin sign becomes a k; İ an i, and a dot that ends the word

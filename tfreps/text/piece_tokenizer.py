@@ -70,16 +70,14 @@ class PieceTokenizer(abc.ABC):
     def tokenize(self, text: str) -> list[str]:
         """Cuts a text into pieces, without start and separator."""
 
+    @property
     @abc.abstractmethod
     def word_rules(self) -> list[tuple[str, str]]:
         """How a text is cut into the words that a tagger gives tags to, as they stand in it.
 
-        `tfreps.text.tokenize` follows them. A text has the pieces of its words, and each word
-        has at least one.
-
-        Returns:
-            patterns of RE2 with what takes their place, one after the other; words are then what
-            is between white space.
+        Patterns of RE2 with what takes their place, one after the other; words are then what is
+        between white space. `tfreps.text.tokenize` follows them. A text has the pieces of its
+        words, and each word has at least one.
         """
 
     def ids(self, text: str) -> list[int]:

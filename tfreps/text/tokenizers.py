@@ -52,7 +52,7 @@ def tokenize(texts, how: str | PieceTokenizer = "spaces"):
     import tensorflow as tf  # here, so that importing tfreps.text stays cheap
 
     check_tokenizer(how)
-    for pattern, new in how.word_rules() if isinstance(how, PieceTokenizer) else _RULES[how]:
+    for pattern, new in how.word_rules if isinstance(how, PieceTokenizer) else _RULES[how]:
         texts = tf.strings.regex_replace(texts, pattern, new)
     return split_tokens(texts)  # [N, T]
 

@@ -1,5 +1,6 @@
 """WordPieceTokenizer: BERT's pieces of words, in Python and in a TensorFlow graph."""
 
+import functools
 import os
 import re
 
@@ -103,6 +104,7 @@ class WordPieceTokenizer(PieceTokenizer):
         text = self._controls.sub("", text).translate(self._replacements)
         return [piece for word in self._words.findall(text) for piece in self._cut(word)]
 
+    @functools.cached_property
     def word_rules(self) -> list[tuple[str, str]]:
         gone = [c for c, new in self._replacements.items() if not new]  # accents
         apart = set(characters(self._apart))
