@@ -35,6 +35,34 @@ ARTICLES_CONFIG = {
     **{"type_vocab_size": 256, "hidden_act": "gelu", "pad_token_id": 0},
 }
 LABELS = ["O", "B-PER", "I-PER"]
+# Taggers that are asked raw texts: options of transformers' tokeniser, pieces, sizes, texts.
+RAW_OPTIONS = {
+    "uncased": {"do_lower_case": True},
+    "cased": {"do_lower_case": False},
+    "together": {"do_lower_case": True, "tokenize_chinese_chars": False},
+}
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+RAW_PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_LETTERS, *",.!?-'=，。"]
+RAW_PIECES += [*(f"##{letter}" for letter in _LETTERS), *map(chr, range(0x4E00, 0x4F00))]
+RAW_CONFIG = {
+    **{"model_type": "bert", "vocab_size": len(RAW_PIECES), "hidden_size": 16},
+    **{"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32},
+    **{"max_position_embeddings": 128, "type_vocab_size": 2, "hidden_act": "gelu"},
+    "pad_token_id": 0,
+    "architectures": ["BertForTokenClassification"],
+    "id2label": {str(number): name for number, name in enumerate(LABELS)},
+    "label2id": {name: number for number, name in enumerate(LABELS)},
+}
+_CHINESE = "".join(map(chr, range(0x4E00, 0x4F00, 9)))
+RAW_TEXTS = (
+    _CHINESE,
+    f"abc {_CHINESE[:5]}def, 12! {_CHINESE[5:9]}",
+    f"Don't\u200b stop\u00ad it caf\u00e9 ≠ {_CHINESE[:3]}，{_CHINESE[3:6]}。",
+    f"{'a' * 60} b",  # a word of 60 pieces
+    "http-a.b?c=d " * 3,
+    "\u0301 x \u0301y, \u0301.",
+    "İstanbul a\u0000b \ufffd c",
+)
 
 
 def all_cases():

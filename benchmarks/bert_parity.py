@@ -4,9 +4,10 @@
     python -m benchmarks.bert_parity --peer-python peers/bin/python
 
 Random small models of every class of transformers, with both gelus, usual and unusual sizes, names
-of early and late versions, with and without prefix, in one file and in several; and one of the
-articles. What tfreps loads, and what transformers loads of what tfreps saves, must agree to 1e-5.
-`--fixtures FILE` writes what transformers says of a few of them for tests/convert.
+of early and late versions, with and without prefix, in one file and in several; one of the
+articles; and taggers that are asked raw texts. What tfreps loads, and what transformers loads of
+what tfreps saves, must agree to 1e-5. `--fixtures FILE` writes what transformers says of a few
+of them for tests/convert.
 """
 
 import argparse
@@ -18,16 +19,22 @@ import subprocess
 import tempfile
 
 import numpy as np
+import tensorflow as tf
 
 from benchmarks.bert_cases import (
     ARTICLES_CONFIG,
+    RAW_OPTIONS,
+    RAW_TEXTS,
     all_cases,
     config_of,
     expected_name,
     folder_name,
     inputs_of,
 )
+from tfreps.bert_runs import load_with_head
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
+from tfreps.text import tokenize
+from tfreps.text.piece_features import PieceFeatures
 
 NEXT = "BertForNextSentencePrediction"
 TOLERANCE = 1e-5
@@ -49,6 +56,7 @@ def main(argv=None):
         folder = pathlib.Path(folder)
         peer(options.peer_python, "make", folder)
         rows = {**forth(folder), "articles, in": articles(folder)}
+        rows["BertForTokenClassification, words of raw texts"] = raw_texts(folder)
         peer(options.peer_python, "read", folder / "saved")
         rows |= back(folder)
         if options.fixtures:
@@ -89,6 +97,21 @@ def articles(folder):
     expected = np.load(folder / "expected" / "articles.npz")
     found = [outputs_of(one, ARTICLES_CONFIG) for one in (model, model.encoder)]
     return [max(difference(expected, one) for one in found)]
+
+
+def raw_texts(folder):
+    """Taggers that cut raw texts into words themselves, as `tfreps tag` and exports have them."""
+    gaps = []
+    for name in RAW_OPTIONS:
+        source = folder / "raw" / name
+        model, tokenizer = load_with_head(source)
+        features, expected = PieceFeatures(tokenizer, words=True), np.load(source / "expected.npz")
+        for text, theirs in zip(RAW_TEXTS, expected.values(), strict=True):
+            words = tokenize(tf.constant([text]), tokenizer)  # [1, T]
+            mine = model(features(words))["emissions"][0].numpy()
+            same = mine.shape == theirs.shape
+            gaps.append(float(np.abs(mine - theirs).max()) if same else float("inf"))
+    return gaps
 
 
 def back(folder):

@@ -17,6 +17,10 @@ from safetensors.numpy import load_file, save_file
 
 from benchmarks.bert_cases import (
     ARTICLES_CONFIG,
+    RAW_CONFIG,
+    RAW_OPTIONS,
+    RAW_PIECES,
+    RAW_TEXTS,
     all_cases,
     array_of,
     articles_positions,
@@ -50,6 +54,29 @@ def make(folder):
     arrays = {name: array.numpy() for name, array in model.state_dict().items()}
     arrays = {name: array for name, array in arrays.items() if "position" not in name}
     save_file(arrays, folder / "bert.model.epoch.3.safetensors")
+    for name, options in RAW_OPTIONS.items():
+        make_raw(folder / "raw" / name, options)
+
+
+def make_raw(folder, options):
+    """A tagger with its tokeniser, and the scores of each word's first piece in raw texts."""
+    import torch
+    from transformers import BertTokenizer
+
+    model = random_model(RAW_CONFIG, "BertForTokenClassification")
+    model.save_pretrained(folder)
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("".join(f"{piece}\n" for piece in RAW_PIECES), encoding="utf-8")
+    tokenizer = BertTokenizer(str(vocabulary), **options)
+    tokenizer.save_pretrained(folder)
+    scores = []
+    for text in RAW_TEXTS:
+        found = tokenizer(text, return_tensors="pt")
+        words = found.word_ids()  # None for the special tokens
+        firsts = [n for n, word in enumerate(words) if word is not None and word != words[n - 1]]
+        with torch.no_grad():
+            scores.append(model(**found).logits[0, firsts].numpy())
+    np.savez(folder / "expected.npz", *scores)
 
 
 def read(folder):

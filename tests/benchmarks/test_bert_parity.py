@@ -4,10 +4,25 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from benchmarks import bert_parity
-from benchmarks.bert_cases import all_cases, config_of, expected_name, folder_name, write
-from tfreps.models import BertPretrainer
+from benchmarks.bert_cases import (
+    ARTICLES_CONFIG,
+    RAW_CONFIG,
+    RAW_OPTIONS,
+    RAW_PIECES,
+    RAW_TEXTS,
+    all_cases,
+    array_of,
+    config_of,
+    expected_name,
+    folder_name,
+    shapes_of,
+    write,
+)
+from tfreps.models import BertPretrainer, Tagger
+from tfreps.text import checkpoint_tokenizer, tokenize_texts
 
 KINDS = "BertForMaskedLM", bert_parity.NEXT
 
@@ -44,6 +59,7 @@ def peer(monkeypatch):
     monkeypatch.setitem(globals(), "all_cases", lambda: cases)
     monkeypatch.setattr(bert_parity, "peer", run)
     monkeypatch.setattr(bert_parity, "articles", lambda folder: [0.0])
+    monkeypatch.setattr(bert_parity, "raw_texts", lambda folder: [0.0])
 
 
 def test_a_table_of_differences(peer, capsys):
@@ -53,6 +69,7 @@ def test_a_table_of_differences(peer, capsys):
         "| BertForMaskedLM gelu, in | 2 | 0.0e+00 |",
         "| BertForNextSentencePrediction gelu, in | 2 | 0.0e+00 |",
         "| articles, in | 1 | 0.0e+00 |",
+        "| BertForTokenClassification, words of raw texts | 1 | 0.0e+00 |",
         "| BertForMaskedLM gelu, out | 2 | 0.0e+00 |",
     ]
 
@@ -90,10 +107,6 @@ def test_fixtures_are_what_the_tests_of_converters_read(tmp_path, monkeypatch):
 
 
 def test_the_articles_go_in_and_out(tmp_path):
-    from safetensors.numpy import save_file
-
-    from benchmarks.bert_cases import ARTICLES_CONFIG, array_of, shapes_of
-
     shapes = shapes_of(ARTICLES_CONFIG, "BertForPreTraining")
     arrays = {
         name if name.startswith("cls.") else f"bert.{name}": array_of(name, shape)
@@ -110,6 +123,30 @@ def test_the_articles_go_in_and_out(tmp_path):
     assert bert_parity.articles(tmp_path) == [0.0]
     request = json.loads((tmp_path / "saved" / "articles" / "request.json").read_text())
     assert request == {"kind": "BertForPreTraining", "row": "articles, out"}
+
+
+def test_raw_texts(tmp_path):
+    """Beside the model of the folder, asked the pieces: each word has the scores of its first."""
+    shapes = shapes_of(RAW_CONFIG, "BertForTokenClassification")
+    arrays = {name: array_of(name, shape) for name, shape in shapes.items()}
+    for name, options in RAW_OPTIONS.items():
+        folder = tmp_path / "raw" / name
+        folder.mkdir(parents=True)
+        save_file(arrays, folder / "model.safetensors")
+        (folder / "config.json").write_text(json.dumps(RAW_CONFIG))
+        (folder / "tokenizer_config.json").write_text(json.dumps(options))
+        (folder / "vocab.txt").write_text("\n".join(RAW_PIECES))
+        model, cut, scores = Tagger.from_pretrained(folder), checkpoint_tokenizer(folder), []
+        for words in tokenize_texts(RAW_TEXTS, cut):
+            pieces = [cut.ids(word) for word in words]
+            firsts = np.cumsum([1, *map(len, pieces)])[:-1]
+            ids = np.array([cut.pack(sum(pieces, []))[0]])
+            scores.append(model({"token_ids": ids})["emissions"].numpy()[0, firsts])
+        np.savez(folder / "expected.npz", *scores)
+    gaps = bert_parity.raw_texts(tmp_path)
+    assert len(gaps) == len(RAW_OPTIONS) * len(RAW_TEXTS) and max(gaps) < 1e-5
+    np.savez(folder / "expected.npz", *(score[1:] for score in scores))
+    assert max(bert_parity.raw_texts(tmp_path)) == float("inf")
 
 
 def test_what_the_peer_says_when_it_fails(tmp_path):
