@@ -42,14 +42,13 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
     is_tagger = TOKEN_KIND in kinds or not kinds and scheme is not None
     size, folder = checkpoint.options["vocabulary_size"], path if path.is_dir() else path.parent
     tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
-    if not is_tagger:
-        if scheme is not None:
-            raise ValueError(f"{path} is a classifier, which has no tag scheme: got {scheme!r}.")
-        found = Classifier.from_pretrained(path)
-        check_size(found.encoder, tokenizer, path)
-        return found, tokenizer
-    found, scheme = Tagger.from_pretrained(path), None if scheme == "none" else scheme
+    if not is_tagger and scheme is not None:
+        raise ValueError(f"{path} is a classifier, which has no tag scheme: got {scheme!r}.")
+    found = (Tagger if is_tagger else Classifier).from_pretrained(path)
     check_size(found.encoder, tokenizer, path)
+    if not is_tagger:
+        return found, tokenizer
+    scheme = None if scheme == "none" else scheme
     words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
     options = {"use_crf": False, "dropout": found.dropout}
     tagger = Tagger(words, found.tags, scheme, **options, name="tagger")
