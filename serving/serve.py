@@ -19,6 +19,7 @@ import pathlib
 import signal
 import sys
 import threading
+import time
 
 from tfreps.text_streams import read_texts
 
@@ -46,10 +47,17 @@ def main(argv=None):
     else:
         stopped.wait()
     print("Stopping: accepted requests are answered first.", flush=True)
+    begin = time.monotonic()
     if not server.stop(options.grace_seconds):
-        print(f"Some requests took longer than {options.grace_seconds:g} seconds.", flush=True)
+        print(unfinished(server, time.monotonic() - begin), flush=True)
         os._exit(1)  # their threads cannot be stopped
     return 0
+
+
+def unfinished(server, seconds):
+    """What to print about requests that were in work when the server ended."""
+    count = server.core.dispatcher.accepted
+    return f"Stopped after {seconds:.1f} seconds with {count} requests still in work."
 
 
 def stop_on_signals(stopped):

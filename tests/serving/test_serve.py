@@ -135,6 +135,23 @@ def test_a_page_among_whose_sentences_neighbours_are_looked_for(tmp_path):
     assert serve.make_routes(serve.make_parser().parse_args([str(bilm)])) is None
 
 
+def test_the_time_that_stopping_took_is_the_true_one(zoo, monkeypatch, capsys):
+    monkeypatch.setattr(serve, "stop_on_signals", lambda stopped: None)
+    ended = []
+    monkeypatch.setattr(serve.os, "_exit", ended.append)
+    go_on = threading.Event()
+
+    def leave_one_in_work(server, options):
+        server.core.dispatcher.submit(go_on.wait, 20)
+
+    monkeypatch.setattr(serve, "try_out", leave_one_in_work)
+    serve.main([str(zoo), "--rest-port", "0", "--grpc-port", "0", "--try", "a"])
+    go_on.set()
+    assert ended == [1]
+    found = re.search(r"after (.*) seconds with 1 requests still in work", capsys.readouterr().out)
+    assert float(found[1]) < 10
+
+
 def test_sentences_without_a_page(tmp_path, capsys):
     assert main(["serve", str(tmp_path), "--sentences", "x"]) == 2
     assert "--page too" in capsys.readouterr().err

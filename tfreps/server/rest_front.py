@@ -11,6 +11,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 START_SECONDS = 30
 GOODBYE = 0.2  # seconds between looks whether a connection is done
+LAST_CALL = 0.5  # seconds in which a request that was on its way at the end may still arrive
+CLOSE = (b"connection", b"close")
 
 
 class RestFront:
@@ -52,7 +54,7 @@ class RestFront:
         )
         config.load()
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-        self._server = uvicorn.Server(config)
+        self._server = EndingServer(config)
         self._thread = threading.Thread(target=self._run, name="tfreps-rest", daemon=True)
 
     def start(self):
@@ -69,7 +71,7 @@ class RestFront:
             time.sleep(0.005)
 
     def ask_to_stop(self, seconds):
-        """Takes no new connections; those with a request in work have so many seconds."""
+        """Takes no new connections; those whose request has arrived have so many seconds."""
         self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
         self._server.should_exit = True
 
@@ -84,6 +86,16 @@ class RestFront:
         self._server.run(sockets=[self._socket])
 
 
+class EndingServer(uvicorn.Server):
+    """uvicorn's server, which says `Connection: close` in the last answer of each connection."""
+
+    async def shutdown(self, sockets=None):
+        """Closes the port; connections take the requests that arrive within `LAST_CALL`."""
+        self.config.http_protocol_class.is_ending = True
+        self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
+        await super().shutdown(sockets)
+
+
 class PatientProtocol(H11Protocol):
     """uvicorn's HTTP/1.1, with an end to its patience with slow clients.
 
@@ -92,12 +104,15 @@ class PatientProtocol(H11Protocol):
     """
 
     seconds = 10.0
+    is_ending = False
     _timer = None
 
     def connection_made(self, transport):
         """A client has come: its first request is awaited."""
         super().connection_made(transport)
         self._expect_request()
+        if self.is_ending:  # it had come before the port was closed
+            self.shutdown()
 
     def data_received(self, data):
         """More of a request has come."""
@@ -115,9 +130,18 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def shutdown(self):
-        """The server stops: the connection ends with the request that is in work, if one is."""
-        super().shutdown()
+        """The server stops: the connection ends with the request that has arrived, if one has.
+
+        One that is on its way may still arrive, for half a second; a half of one is dropped.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.default_headers = [*self.cycle.default_headers, CLOSE]
+        self.loop.call_later(LAST_CALL, self._drop_what_has_not_arrived)
         self._leave_when_done()
+
+    def _drop_what_has_not_arrived(self):
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self.transport.close()
 
     def _leave_when_done(self):
         """Under TLS a client could take 30 seconds to say goodbye: nothing is left to send."""

@@ -1,0 +1,63 @@
+"""The end of a server: what has arrived is answered, and nothing else is waited for."""
+
+import http.client
+import socket
+import threading
+import time
+
+from tests.server.small_models import at_the_same_time, save_half, serving
+
+HEAD = b"POST /v1/models/half/versions/1:predict HTTP/1.1\r\nHost: x\r\n"
+
+
+def test_keep_alive_connections_end_with_connection_close(tmp_path):
+    """Clients in a loop see no reset: the last answer of each says that it is the last."""
+    save_half(tmp_path / "half" / "1")
+    server = serving(tmp_path / "half", grpc_port=None)
+    server.start()
+    begun, last, failed = threading.Semaphore(0), [], []
+
+    def ask_on(number):
+        client = http.client.HTTPConnection("127.0.0.1", server.rest_port, timeout=20)
+        try:
+            for count in range(100_000):
+                client.request("POST", "/v1/models/half:predict", '{"inputs": [2.0]}')
+                answer = client.getresponse()
+                body = answer.read()
+                if count == 2:
+                    begun.release()
+                if answer.getheader("Connection") == "close":
+                    last.append((answer.status, body))
+                    break
+                time.sleep(0.001 * (number % 3))  # between requests when it comes to an end
+        except (OSError, http.client.HTTPException) as error:
+            failed.append(repr(error))
+
+    with at_the_same_time(ask_on, 16):
+        for _ in range(16):
+            assert begun.acquire(timeout=20)
+        assert server.stop(20)
+    assert failed == []
+    assert last == [(200, b'{"outputs": [3.0]}')] * 16
+
+
+def test_half_a_request_is_not_waited_for(tmp_path):
+    save_half(tmp_path / "half" / "1")
+    server = serving(tmp_path / "half", grpc_port=None)
+    server.start()
+    halves = (
+        b"",
+        HEAD,
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{'inp",
+        HEAD + b"Content-Length: 100\r\n\r\n{",
+    )
+    clients = []
+    for half in halves:
+        clients.append(socket.create_connection(("127.0.0.1", server.rest_port), timeout=20))
+        clients[-1].sendall(half)
+    time.sleep(0.1)
+    begin = time.monotonic()
+    assert server.stop(30)
+    assert time.monotonic() - begin < 10
+    for client in clients:
+        client.close()
