@@ -2,7 +2,10 @@
 
 import itertools
 
+import numpy as np
+
 from tfreps import reports
+from tfreps.metrics.area_under_curve import LARGEST, RESOLUTION
 
 
 def evaluate_tagger(trained, sentences, **options):
@@ -60,7 +63,8 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
     Returns:
         dict, ready for JSON: `texts`, `accuracy`, `labels`, `macro`, `weighted` as in
         `reports.classification_report`; `confusion`, a row for each label in the data. With two
-        labels, the second being the positive one, also `auc`, and with a threshold `threshold`
+        labels, the second being the positive one, also `auc` as the metric `AreaUnderCurve`
+        counts it in `fit`, and with a threshold `threshold`
         and `at_threshold`, the scores of the positive label there.
 
     Raises:
@@ -76,13 +80,21 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         name = trained.names[1]
         positive = [label == name for label in labels]
         scores = [answer.probabilities[name] for answer in answers]
-        results["auc"] = reports.auc(positive, scores)
+        others = [answer.probabilities[trained.names[0]] for answer in answers]
+        results["auc"] = reports.auc(positive, _log_odds(scores, others), RESOLUTION)
         if threshold == "best":
             threshold = reports.best_threshold(positive, scores)[0]
         if threshold is not None:
             results["threshold"] = threshold
             results["at_threshold"] = reports.scores_at(positive, scores, threshold)
     return results
+
+
+def _log_odds(probabilities, others):
+    """Returns the differences of the logits behind two probabilities, clipped as the metric's."""
+    tiny = np.finfo("float32").tiny
+    odds = np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
+    return np.clip(odds, -LARGEST, LARGEST)
 
 
 def check_names(names, examples):

@@ -3,6 +3,7 @@ import pytest
 
 from tests.metrics.batches import round_trip
 from tfreps.metrics import AreaUnderCurve
+from tfreps.metrics.area_under_curve import RESOLUTION
 from tfreps.reports.binary_scores import auc
 
 RNG = np.random.default_rng(0)
@@ -21,10 +22,9 @@ def test_is_the_share_of_pairs_in_order_however_batched(rows):
     metric = round_trip(AreaUnderCurve())
     for start in range(0, 200, rows):
         metric.update_state(LABELS[start : start + rows], SCORES[start : start + rows])
-    expected = pairs_won(LABELS, SCORES)
-    # A pair within a bin, 80/16383 wide, counts half: a few of the 10,000 pairs at most.
-    assert float(metric.result()) == pytest.approx(expected, abs=5e-4)
-    assert auc(LABELS == 1, SCORES) == pytest.approx(expected, abs=1e-12)
+    expected = pairs_won(LABELS, np.round(np.clip(SCORES, -16, 16) * 2048))
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)  # its result is float32
+    assert auc(LABELS == 1, SCORES) == pytest.approx(pairs_won(LABELS, SCORES), abs=1e-12)
     metric.reset_state()
     assert float(metric.result()) == 0.5
 
@@ -38,8 +38,20 @@ def test_ties_count_half_and_large_scores_count():
 def test_texts_of_weight_0_are_left_out():
     metric = AreaUnderCurve()
     metric.update_state(LABELS, SCORES, sample_weight=(np.arange(200) < 50) * 0.25)
-    expected = pairs_won(LABELS[:50], SCORES[:50])
-    assert float(metric.result()) == pytest.approx(expected, abs=5e-4)
+    expected = pairs_won(LABELS[:50], np.round(np.clip(SCORES[:50], -16, 16) * 2048))
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+
+
+def test_scores_that_float_rounding_alone_tells_apart_are_equal():
+    """Both ways of counting, however many digits a machine's products agree in."""
+    noise = np.random.default_rng(1).uniform(-4e-6, 4e-6, 200)
+    scores = RNG.integers(-8, 8, 200) / 4.0  # many ties
+    metric = AreaUnderCurve()
+    metric.update_state(LABELS, scores + noise)
+    expected = pairs_won(LABELS, scores)
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+    assert auc(LABELS == 1, scores + noise, RESOLUTION) == pytest.approx(expected, abs=1e-12)
+    assert auc(LABELS == 1, scores + noise) != expected
 
 
 @pytest.mark.parametrize("label", [0, 1])

@@ -109,7 +109,8 @@ def test_the_ingredients_of_a_recipe(labelled, tmp_path):
     run = train_classifier(labelled, tmp_path / "run", *more, sizes=EMBEDDINGS)
     best, lines = results(run)["best"], labelling.history(run)
     found = [line["auc"] for line in lines if line["run"] == "validation"]
-    assert best["auc"] == max(found) == pytest.approx(results(run)["dev"]["auc"], abs=1e-3)
+    # Of 60 texts: half a pair of some 900, should a score lie at the edge of what counts as equal.
+    assert best["auc"] == max(found) == pytest.approx(results(run)["dev"]["auc"], abs=6e-4)
     rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
     cuts, expected = 0, []
     for number, auc in enumerate(found):  # written before the cut

@@ -3,7 +3,9 @@
 import keras
 import tensorflow as tf
 
-_BINS, _LARGEST = 16384, 40.0
+RESOLUTION = 2.0**-11  # scores that round to the same multiple of it count as equal
+LARGEST = 16.0
+_BINS = int(2 * LARGEST / RESOLUTION) + 1
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -12,9 +14,10 @@ class AreaUnderCurve(keras.metrics.Metric):
 
         auc = P(score+ > score-) + P(score+ = score-) / 2
 
-    over all pairs of a text of label 1 and one of label 0. Scores are counted in 16,384 bins
-    between -40 and 40, so that no more has to be kept; those of one bin, 0.005 wide, count as
-    equal.
+    over all pairs of a text of label 1 and one of label 0. The scores are rounded to multiples of
+    2^-11 (0.0005) and clipped to [-16, 16], so that a table of counts is all the metric stores,
+    and so that scores which differ by float rounding alone are equal on every machine. The report
+    of `tfreps evaluate` rounds them in the same way: `reports.auc(resolution=RESOLUTION)`.
 
     Update arguments:
         y_true: integer, shape `[B]`. 0 or 1.
@@ -43,8 +46,8 @@ class AreaUnderCurve(keras.metrics.Metric):
         labels = tf.cast(tf.reshape(y_true, [-1]), "int32")
         scores = tf.cast(tf.reshape(y_pred, [-1]), "float32")
         is_number = scores == scores
-        scores = tf.clip_by_value(tf.where(is_number, scores, 0.0), -_LARGEST, _LARGEST)
-        bins = tf.cast((scores / _LARGEST + 1.0) / 2.0 * (_BINS - 1) + 0.5, "int32")
+        scores = tf.clip_by_value(tf.where(is_number, scores, 0.0), -LARGEST, LARGEST)
+        bins = tf.cast(tf.round(scores / RESOLUTION), "int32") + _BINS // 2
         seen = tf.cast(is_number, "int64")
         if sample_weight is not None:
             seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")

@@ -7,14 +7,18 @@ import numpy as np
 Scores = dict[str, float]
 
 
-def auc(positive: Sequence[bool], scores: Sequence[float]) -> float:
-    """Area under the ROC curve, exactly: how often a positive example has the higher score.
+def auc(
+    positive: Sequence[bool], scores: Sequence[float], resolution: float | None = None
+) -> float:
+    """Area under the ROC curve: how often a positive example has the higher score.
 
         AUC = (pairs with the positive above + half the pairs with equal scores) / pairs
 
     Args:
         positive: bool or 0/1, whether each example is positive.
         scores: float, as many; the higher, the more positive.
+        resolution: float. Scores are rounded to multiples of it first, so that those which differ
+            by float rounding alone count as equal. Defaults to None, no rounding.
 
     Returns:
         float.
@@ -28,6 +32,8 @@ def auc(positive: Sequence[bool], scores: Sequence[float]) -> float:
         0.875
     """
     positive, scores = _check_scores(positive, scores)
+    if resolution is not None:
+        scores = np.round(scores / resolution)
     count = int(positive.sum())
     if count in (0, len(positive)):
         raise ValueError(
