@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "fitting": {"callbacks", "optimization", "program_options"},
     "optimization": {"optimizers", "program_options", "schedules"},
     "encoders": {"models", "program_options"},
-    "evaluation": {"reports"},
+    "evaluation": {"metrics", "reports"},
     "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},
     "text_model": {"data", "models", "pretrained_encoder", "run_folder", "text"},
     "convert": {"models"},
