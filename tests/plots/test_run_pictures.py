@@ -76,3 +76,11 @@ def test_labels_without_a_font(run, capsys):
     plots.draw_run(run, model, np.eye(2, dtype=int))
     assert "Pictures: No font of this machine has" in capsys.readouterr().out
     assert (run.pictures_path / "confusion.png").exists()
+
+
+def test_a_run_without_a_history_has_no_curves(run, monkeypatch):
+    """Its training ended in the first epoch."""
+    (run.logs_path / "history.jsonl").unlink()
+    model = Tagger(TokenEmbedder(5, 3), ["O", "B-X", "I-X"], "bio")
+    names, _ = drawn(run, model, monkeypatch, confusion=np.eye(3, dtype=int))
+    assert names == ["confusion", "transitions"]

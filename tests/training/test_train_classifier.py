@@ -51,6 +51,15 @@ def test_its_figures_are_those_of_its_answers(classifier, labelled, tmp_path):
     assert test["threshold"] == results(classifier)["dev"]["threshold"]
 
 
+def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
+    files = labelling.write_labelled(tmp_path, sizes=(32, 8, 8))
+    run = train_classifier(files, tmp_path / "run", "--minutes", "1e-9", sizes=EMBEDDINGS)
+    out = capsys.readouterr().out
+    assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
+    assert results(run)["best"] == {"steps": 1} and results(run)["test"]["texts"] == 8
+    assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
+
+
 def test_a_bag_of_words_does_not_learn_it(labelled, tmp_path):
     run = train_classifier(labelled, tmp_path / "run", "--epochs", "4", sizes=EMBEDDINGS)
     assert accuracy(run) < 0.75

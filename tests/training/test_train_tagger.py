@@ -238,6 +238,17 @@ def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
     assert f"from line 1 of {tmp_path / 'train'}" in out and "--constrain decode" in out
 
 
+def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
+    files = labelling.write_tagged(tmp_path, sizes=(64, 4, 4))
+    more = ["--minutes", "1e-9", "--softmax"]
+    run = train_tagger(files, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    out = capsys.readouterr().out
+    assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
+    assert not (run / "logs" / "history.jsonl").exists()
+    assert results(run)["best"] == {"steps": 1} and results(run)["test"]["sentences"] == 4
+    assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
+
+
 @pytest.mark.slow
 def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     before = results(tagger)

@@ -9,7 +9,8 @@ from tfreps.plots.matrices import confusion_matrix, matrix, mix_weights
 def draw_run(run, model, confusion=None) -> None:
     """Draws what a run of a tagger or classifier shows, in its folder and in TensorBoard.
 
-    `learning_curves.png`; with counts `confusion.png`; of a CRF `transitions.png`, where
+    `learning_curves.png`, unless training ended before the first figure; with counts
+    `confusion.png`; of a CRF `transitions.png`, where
     forbidden ones stay white; and `elmo_mix.png`, `vector_mix.png` of learned mixes of layers.
     Without matplotlib there are none, which is said in a line.
 
@@ -21,10 +22,10 @@ def draw_run(run, model, confusion=None) -> None:
     folder = run.pictures_path
     folder.mkdir(exist_ok=True)
     names = model.tags if hasattr(model, "tags") else model.labels
+    history, pictures = run.logs_path / "history.jsonl", []
     try:
-        pictures = [
-            learning_curves(run.logs_path / "history.jsonl", folder / "learning_curves.png")
-        ]
+        if history.exists():
+            pictures.append(learning_curves(history, folder / "learning_curves.png"))
         fonts = fonts_for(names)
         if fonts.hint:
             print(f"Pictures: {fonts.hint}")
