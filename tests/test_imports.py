@@ -13,7 +13,7 @@ from tests.conftest import CHECKOUT
 MAY_IMPORT = {
     "layers": {"backend"},
     "text": set(),
-    "models": {"layers", "text", "metrics", "backend"},
+    "models": {"layers", "text", "metrics", "optimizers", "schedules", "backend"},
     "data": {"text"},
     "metrics": {"text"},
     "reports": {"text"},

@@ -265,8 +265,5 @@ def clear_run(path: pathlib.Path) -> None:
 
 
 def register_classes() -> None:
-    """Imports every public layer and model, so that Keras knows the names in a file."""
-    for package in ("layers", "models"):
-        module = importlib.import_module(f"tfreps.{package}")
-        for name in getattr(module, "__all__", ()):
-            getattr(module, name)
+    """Imports what registers every name that the file of a model may hold."""
+    importlib.import_module("tfreps.models")
