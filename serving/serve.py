@@ -97,6 +97,14 @@ def make_parser():
     add("--grpc-port", type=int, default=8500, help="0 for a free one (8500)")
     add("--tls-cert", metavar="FILE", help="PEM; with --tls-key, both ports speak TLS")
     add("--tls-key", metavar="FILE", help="PEM")
+    add(
+        "--allow-host", metavar="NAME", action="append", default=[],
+        help="a name of this server, beside localhost and IP addresses; others get 403",
+    )  # fmt: skip
+    add(
+        "--allow-origin", metavar="ORIGIN", action="append", default=[],
+        help="a web site whose pages may ask, as https://example.org; * for all (none)",
+    )  # fmt: skip
     add = parser.add_argument_group("a page to look at, beside REST").add_argument
     add("--page", action="store_true", help="type a sentence, see what every model says")
     add(
@@ -147,6 +155,8 @@ def make_server(options):
             max_text_mb=options.max_text_mb,
             tls_cert=options.tls_cert,
             tls_key=options.tls_key,
+            allowed_hosts=tuple(options.allow_host),
+            allowed_origins=tuple(options.allow_origin),
         ),
         make_routes(options),
     )

@@ -1,7 +1,8 @@
 // What the page asks of the server it came from: TensorFlow Serving's REST paths, and two more.
 
 async function fetchJson(path, body) {
-  const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const headers = { "Content-Type": "application/json" }; // browsers may send no other
+  const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers };
   const answer = await fetch(path, options);
   const text = await answer.text();
   let content;

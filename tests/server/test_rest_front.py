@@ -69,13 +69,13 @@ def test_slow_heads_are_let_go_and_hinder_nobody(patient):
 def test_slow_bodies_get_408(patient):
     with connected(patient) as client:
         client.sendall(
-            b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+            b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
             b"Content-Length: 100\r\n\r\n{"
         )
         assert client.recv(100).startswith(b"HTTP/1.1 408")
     with connected(patient) as client:  # one that hangs up is no error of anybody
         client.sendall(
-            b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+            b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
             b"Content-Length: 100\r\n\r\n{"
         )
     assert predict(patient) == (200, {"outputs": [3.0]})
@@ -84,7 +84,7 @@ def test_slow_bodies_get_408(patient):
 def test_too_many_bodies_at_the_same_time(models):
     """Four of the largest size are read at once; more are told to come again."""
     head = (
-        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
         b"Content-Length: 1000000\r\n\r\n" + b" " * 900_000
     )
     with serving(models / "half_plus_two", grpc_port=None, max_body_mb=1) as server:
@@ -105,7 +105,7 @@ def test_too_much_in_packed_bodies(models):
     """What counts is their size when they are unpacked."""
     packed = gzip.compress(b'{"inputs": [2.0]}' + b" " * 900_000)
     head = (
-        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\n"
+        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
         b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
     )
     with serving(models / "half_plus_two", grpc_port=None, max_body_mb=1) as server:
@@ -137,7 +137,7 @@ def test_too_much_in_packed_bodies(models):
 def test_a_client_that_takes_nothing_of_its_answer_is_let_go(patient):
     with connected(patient) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
         held, until = patient._rest._server.server_state.connections, time.monotonic() + 10
         for waits in (True, False):  # first it is there, then it has gone
             while any(c.transport.get_write_buffer_size() for c in list(held)) != waits:
@@ -148,7 +148,7 @@ def test_a_client_that_takes_nothing_of_its_answer_is_let_go(patient):
 
 def test_a_client_that_takes_its_answer_slowly_gets_it(patient):
     with connected(patient) as client:
-        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         size, begin = 0, time.monotonic()
         while part := client.recv(2**20):
             size += len(part)
@@ -160,7 +160,8 @@ def test_a_client_that_takes_its_answer_slowly_gets_it(patient):
 def test_a_body_that_never_ends_after_its_answer(patient):
     with connected(patient) as client:
         client.sendall(
-            b"POST /v1/models/nonsense HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"
+            b"POST /v1/models/nonsense HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Length: 1000000000\r\n\r\n"
         )
         assert client.recv(1000).startswith(b"HTTP/1.1 400")
         client.sendall(b"x")

@@ -10,6 +10,7 @@ from tfreps.server.batching import BatchOptions
 from tfreps.server.dispatcher import Dispatcher
 from tfreps.server.grpc_front import GrpcFront
 from tfreps.server.model_pool import ModelPool
+from tfreps.server.request_guard import RequestGuard
 from tfreps.server.rest_app import RestApp
 from tfreps.server.rest_front import RestFront
 from tfreps.server.servable import Servable
@@ -35,6 +36,7 @@ class ServerOptions:
         max_elements: numbers or strings in an input.
         max_text_mb: texts of a request, each counted as long as the longest.
         tls_cert, tls_key: PEM files; both interfaces use them.
+        allowed_hosts, allowed_origins: `names` and `origins` of the `RequestGuard`.
     """
 
     host: str = "127.0.0.1"
@@ -51,6 +53,8 @@ class ServerOptions:
     max_text_mb: int = 16
     tls_cert: str | None = None
     tls_key: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
 
 
 class ModelServer:
@@ -96,8 +100,9 @@ class ModelServer:
             )
         if options.rest_port is not None:
             routes = make_routes(self.core) if make_routes else ()
+            app = RestApp(self.core, options.max_body_mb * MEGABYTE, routes).asgi
             self._rest = RestFront(
-                RestApp(self.core, options.max_body_mb * MEGABYTE, routes).asgi,
+                RequestGuard(app, options.host, options.allowed_hosts, options.allowed_origins),
                 options.host,
                 options.rest_port,
                 options.header_seconds,
