@@ -87,6 +87,12 @@ def test_what_is_no_run_has_no_options(tmp_path, head):
         assert parse_resumed("--run", str(tmp_path), "--resume").batch_size == 32
 
 
+def test_json_that_is_nested_without_end_is_refused(tmp_path):
+    (tmp_path / "options.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="options.json is not a JSON file in UTF-8: maximum recu"):
+        parse_resumed("--run", str(tmp_path), "--resume")
+
+
 def test_a_damaged_option_of_a_run_is_named(tmp_path):
     (tmp_path / "options.json").write_text('{"options": {"batch_size": "8"}}')
     with pytest.raises(ValueError, match="options.json: option 'batch_size': expected int, got st"):

@@ -271,7 +271,7 @@ def read_json(path: pathlib.Path) -> dict:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"Cannot read {path}: {error.strerror}.") from error
-    except ValueError as error:  # not UTF-8, or not JSON
+    except (ValueError, RecursionError) as error:  # not UTF-8, or not JSON
         raise ValueError(f"{path} is not a JSON file in UTF-8: {error}.") from error
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a JSON object {{...}}, got {type(values).__name__}.")

@@ -52,6 +52,26 @@ def test_a_file_of_something_else(tmp_path, config):
         read_tokenizer(tmp_path / "tokenizer.json")
 
 
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"tokenizer": {}}, "holds no tokeniser that tfreps wrote"),
+        ({"lowercase": [1]}, r"'lowercase' must be of the type bool; got \[1\]"),
+        ({"max_length": True}, "'max_length' must be of the type int or NoneType; got True"),
+        ({"max_characters_per_word": 9.5}, "'max_characters_per_word' must be of the type int"),
+        ({"vocabulary": 3.5}, "'vocabulary' must be of the type list; got 3.5"),
+        ({"vocabulary": [*SPECIALS, "\ud800"]}, r"line 6: half of a UTF-16 pair in '.ud800'"),
+    ],
+    ids=str,
+)
+def test_a_file_with_values_of_other_types(tmp_path, change, message):
+    write_tokenizer(WordPieceTokenizer(LOWER), tmp_path / "own.json")
+    config = {**json.loads((tmp_path / "own.json").read_text()), **change}
+    (tmp_path / "own.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=message):
+        read_tokenizer(tmp_path / "own.json")
+
+
 def test_what_a_checkpoint_says(tmp_path):
     said = {"do_lower_case": False, "strip_accents": True, "tokenize_chinese_chars": False}
     found = checkpoint_tokenizer(folder(tmp_path / "a", **said, model_max_length=512))
@@ -99,6 +119,7 @@ def test_a_file_from_before_there_was_a_limit(tmp_path):
         ({"model_max_length": "512"}, "'model_max_length' must be an integer .* got '512'"),
         ({"truncation_side": "left"}, "'truncation_side' must be 'right'"),
         ({"added_tokens_decoder": {"7": {"content": "<url>"}}}, r"adds tokens .* \('<url>'\)"),
+        ({"added_tokens_decoder": [1]}, r"'added_tokens_decoder' must be an object; got \[1\]"),
     ],
 )
 def test_the_tokeniser_of_another_model(tmp_path, said, message):
@@ -183,6 +204,18 @@ def test_a_folder_with_one_file_for_all(tmp_path):
     assert not found.lowercase and not found.strips_accents and not found.split_chinese
     path.write_text(json.dumps({**config, "model": {"type": "BPE"}}))
     with pytest.raises(ValueError, match="expected a WordPiece model .*; got BPE behind"):
+        checkpoint_tokenizer(tmp_path)
+    for name, value, message in (
+        ("model", 7, "'model' must be an object; got 7"),
+        ("added_tokens", 0.5, "'added_tokens' must be a list; got 0.5"),
+        ("model", {**model, "vocab": {"[PAD]": []}}, "expected the ids 0 to 0"),
+        ("model", {**model, "max_input_chars_per_word": "x"}, "must be an integer of 1 or more"),
+    ):
+        path.write_text(json.dumps({**config, name: value}))
+        with pytest.raises(ValueError, match=message):
+            checkpoint_tokenizer(tmp_path)
+    path.write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="tokenizer.json: no JSON .* nested too deeply"):
         checkpoint_tokenizer(tmp_path)
     model["vocab"]["a"] = 77
     path.write_text(json.dumps(config))

@@ -95,8 +95,9 @@ def test_a_dictionary_is_written_as_it_is_read(tmp_path):
 @pytest.mark.parametrize(
     "ids, message",
     [
-        ({"房": "20"}, "the id of '房' must be an integer; got '20'"),
-        ({"房": -1}, "must be an integer; got -1"),
+        ({"房": "20"}, "the id of '房' must be an integer from 0 to 1048575; got '20'"),
+        ({"房": -1}, "must be an integer from 0 to 1048575; got -1"),
+        ({"房": 2**31}, "must be an integer from 0 to 1048575; got 2147483648"),
         ({"房": 20, "间": 20}, "'房' and '间' have one id, 20"),
         ({"房": 7}, "'房' has the id 7, and those below 20 are"),
         ({"#CLS#": 3}, "#CLS# must have the id 2; got 3"),

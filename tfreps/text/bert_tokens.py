@@ -76,7 +76,8 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     config = read_json_object(path, "the tokeniser")
     kind = config.pop("tokenizer", None)
     config.setdefault("max_length", None)
-    if kind not in KINDS or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
+    known = isinstance(kind, str) and kind in KINDS
+    if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
             f"{path} holds no tokeniser that tfreps wrote. Expected a file that a run of "
             "`tfreps pretrain-bert`, or a tagger or classifier with BERT, has made."
@@ -140,7 +141,7 @@ def checkpoint_tokenizer(
         )
     if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
         whole = read_json_object(folder / WHOLE, "the tokeniser")
-        _refuse_added(whole.get("added_tokens") or (), folder / WHOLE)
+        _refuse_added(_part(whole, "added_tokens", list, folder / WHOLE), folder / WHOLE)
     if (folder / SPECIALS_MAP).is_file():
         named = folder / SPECIALS_MAP
         _check_specials(read_json_object(named, "the special tokens"), named)
@@ -203,7 +204,7 @@ def _options(config: dict, path: pathlib.Path) -> dict:
             f"{path}: 'do_basic_tokenize' must be true and 'never_split' empty; other ways of "
             "cutting words are not known here."
         )
-    _refuse_added((config.get("added_tokens_decoder") or {}).values(), path)
+    _refuse_added(_part(config, "added_tokens_decoder", dict, path).values(), path)
     for theirs, (ours, kind) in _NAMES.items():
         if theirs in config:
             if not isinstance(config[theirs], kind):
@@ -252,21 +253,37 @@ def _refuse_added(tokens, path: pathlib.Path) -> None:
         )
 
 
+def _part(config: dict, name: str, kind: type, path: pathlib.Path):
+    """The object or list of this name in a file; an empty one where there is none."""
+    found = config.get(name)
+    if found is not None and not isinstance(found, kind):
+        raise ValueError(
+            f"{path}: {name!r} must be {'an object' if kind is dict else 'a list'}; "
+            f"got {found!r:.60}."
+        )
+    return found or kind()
+
+
 def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
     """The pieces and options in a tokenizer.json."""
     config = read_json_object(path, "the tokeniser")
-    model, normalizer = config.get("model") or {}, config.get("normalizer") or {}
+    model, normalizer = (_part(config, name, dict, path) for name in ("model", "normalizer"))
     kinds = model.get("type"), normalizer.get("type")
     if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):
         raise ValueError(
             f"{path}: expected a WordPiece model behind a BertNormalizer; got {kinds[0]} behind "
             f"{kinds[1]}. tfreps reads BERT's own tokenisers only."
         )
-    _refuse_added(config.get("added_tokens") or (), path)
+    _refuse_added(_part(config, "added_tokens", list, path), path)
     ids = model["vocab"]
-    if sorted(ids.values()) != list(range(len(ids))):
+    if {type(n) for n in ids.values()} != {int} or sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{path}: expected the ids 0 to {len(ids) - 1}, each for one piece.")
     found = _options(normalizer, path)
     if "max_input_chars_per_word" in model:
-        found["max_characters_per_word"] = model["max_input_chars_per_word"]
+        longest = found["max_characters_per_word"] = model["max_input_chars_per_word"]
+        if type(longest) is not int or longest < 1:
+            raise ValueError(
+                f"{path}: 'max_input_chars_per_word' must be an integer of 1 or more; "
+                f"got {longest!r:.60}."
+            )
     return sorted(ids, key=ids.get), found

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object, write_text
+from tfreps.text.piece_tokenizer import NONE, PieceTokenizer, read_json_object, write_text
 from tfreps.text.unicode_tables import python_class, re2_class, replacements, white_space
 
 NUMBER = "#NUM#"
@@ -15,6 +15,7 @@ NUMBER_PATTERN = r"[0-9]+(?:\.[0-9]+)?"
 WORD_PATTERN = "[A-Za-z]+"
 UNUSED = "#UNUSED[0-9]+#"
 FIRST_ID = 20  # what is before and not special is reserved
+LAST_ID = 2**20 - 1  # of a dictionary: every id below the largest takes memory
 
 
 class CharacterTokenizer(PieceTokenizer):
@@ -55,7 +56,10 @@ class CharacterTokenizer(PieceTokenizer):
     """
 
     SPECIAL_TOKENS = "#PAD#", "#UNK#", "#CLS#", "#SEP#", "#MASK#", NUMBER
-    OPTIONS = "lowercase", "numbers", "whole_words", "keep_white_space", "max_length"
+    OPTIONS = {
+        **dict.fromkeys(("lowercase", "numbers", "whole_words", "keep_white_space"), (bool,)),
+        "max_length": (int, NONE),
+    }
 
     def __init__(
         self,
@@ -135,15 +139,18 @@ class CharacterTokenizer(PieceTokenizer):
             **options: of the constructor.
 
         Raises:
-            ValueError: no such JSON; an id that is no integer, comes twice, is another than the
-                special token's own, or is reserved.
+            ValueError: no such JSON; an id that is no integer from 0 to 1,048,575, comes twice, is
+                another than the special token's own, or is reserved.
         """
         ids = read_json_object(path, "the dictionary")
         own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}
         first: dict[int, str] = {}
         for token, place in ids.items():
-            if type(place) is not int or place < 0:
-                raise ValueError(f"{path}: the id of {token!r} must be an integer; got {place!r}.")
+            if type(place) is not int or not 0 <= place <= LAST_ID:
+                raise ValueError(
+                    f"{path}: the id of {token!r} must be an integer from 0 to {LAST_ID}; "
+                    f"got {place!r}."
+                )
             if token in own and place != own[token]:
                 raise ValueError(f"{path}: {token} must have the id {own[token]}; got {place}.")
             if token not in own and place < FIRST_ID:

@@ -11,6 +11,7 @@ from tfreps.text.decoding import decode_utf8
 
 SPECIALS = "padding", "unknown", "start", "separator", "mask"
 TOO_LONG = "refuse", "cut"
+NONE = type(None)
 POINTER = "version https://git-lfs"  # how a file begins that git leaves in place of a large one
 
 
@@ -18,8 +19,8 @@ class PieceTokenizer(abc.ABC):
     """Pieces and their ids, which are their places in the vocabulary. A base class.
 
     Subclasses have `SPECIAL_TOKENS`, the names of padding, unknown piece, start, separator and
-    mask in that order; `OPTIONS`, the names of their options; `tokenize`; `word_rules`; and
-    `make_graph`.
+    mask in that order; `OPTIONS`, the types of their options by name; `tokenize`; `word_rules`;
+    and `make_graph`.
 
     Args:
         vocabulary: pieces in the order of their ids.
@@ -38,7 +39,7 @@ class PieceTokenizer(abc.ABC):
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
-    OPTIONS: tuple[str, ...] = ()
+    OPTIONS: dict[str, tuple[type, ...]] = {}
 
     def __init__(
         self,
@@ -211,7 +212,17 @@ class PieceTokenizer(abc.ABC):
 
     @classmethod
     def from_config(cls, config: dict) -> "PieceTokenizer":
-        """The inverse of `get_config`."""
+        """The inverse of `get_config`.
+
+        Raises:
+            ValueError: an option of another type than its own; what the constructor refuses.
+        """
+        for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
+            if name in config and type(config[name]) not in kinds:
+                raise ValueError(
+                    f"{config.get('source', 'vocabulary')}: {name!r} must be of the type "
+                    f"{' or '.join(kind.__name__ for kind in kinds)}; got {config[name]!r:.60}."
+                )
         return cls(**config)
 
     @classmethod
@@ -285,6 +296,8 @@ def read_json_object(path: str | os.PathLike, what: str) -> dict:
         found = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}, line {error.lineno}: no JSON ({error.msg}).") from None
+    except RecursionError:
+        raise ValueError(f"{path}: no JSON that can be read; it is nested too deeply.") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected a JSON object, got a {type(found).__name__}.")
     return found
@@ -330,6 +343,8 @@ def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[
                 f"{source}, line {line}: {piece!r} is already on line {ids[piece] + 1}. "
                 "Every piece must occur once, since its line is its id."
             )
+        if not piece.isascii() and any("\ud800" <= c <= "\udfff" for c in piece):
+            raise ValueError(f"{source}, line {line}: half of a UTF-16 pair in {piece!r}.")
     missing = [token for token in specials if token not in ids]
     if missing:
         raise ValueError(

@@ -4,7 +4,7 @@ import functools
 import os
 import re
 
-from tfreps.text.piece_tokenizer import PieceTokenizer
+from tfreps.text.piece_tokenizer import NONE, PieceTokenizer
 from tfreps.text.unicode_tables import (
     CHINESE,
     as_ranges,
@@ -67,7 +67,13 @@ class WordPieceTokenizer(PieceTokenizer):
     """
 
     SPECIAL_TOKENS = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
-    OPTIONS = "lowercase", "strip_accents", "split_chinese", "max_characters_per_word", "max_length"
+    OPTIONS = {
+        "lowercase": (bool,),
+        "strip_accents": (bool, NONE),
+        "split_chinese": (bool,),
+        "max_characters_per_word": (int,),
+        "max_length": (int, NONE),
+    }
 
     def __init__(
         self,

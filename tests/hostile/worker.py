@@ -1,0 +1,139 @@
+"""The process that tries cases, so that a crash or a hang is its own and not pytest's.
+
+One case alone, with its traceback: `python -m tests.hostile.worker MODULE FORMAT NUMBER`.
+"""
+
+import faulthandler
+import importlib
+import json
+import os
+import pathlib
+import random
+import resource
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+
+MEGABYTE = 2**20
+MOST_PROBLEMS = 20
+
+
+class Wrong(Exception):
+    """What a case found, in a sentence."""
+
+
+def find(module, name):
+    """The Format of this name among the `FORMATS` of a module."""
+    return next(f for f in importlib.import_module(module).FORMATS if f.name == name)
+
+
+def one_case(kind, number, ready, folder):
+    """Tries a case; returns whether the input was taken, raises whatever must not happen."""
+    before = set(os.listdir(folder))
+    try:
+        taken = bool(kind.ask(ready, random.Random(f"{kind.name} {number}"), folder))
+    except kind.refusals as error:
+        if not str(error).strip():
+            raise Wrong(f"{type(error).__name__} without a word") from error
+        taken = False
+    left = set(os.listdir(folder)) - before
+    if left:
+        raise Wrong(f"left behind: {sorted(left)}")
+    return taken
+
+
+def many_cases(kind, numbers, ready, folder, watch=lambda number: None):
+    """Tries cases; returns what there is to report, a dict.
+
+    Args:
+        kind: a `Format`.
+        numbers: of the cases.
+        ready: what `kind.prepare` returned.
+        folder: the one that it was given.
+        watch: is told the number of every case before it is tried.
+    """
+    start, problems, taken, slowest = peak_megabytes(), {}, 0, (0.0, None)
+    began, tried = time.perf_counter(), 0
+    for number in numbers:
+        watch(number)
+        before, clock = peak_megabytes(), time.perf_counter()
+        try:
+            taken += one_case(kind, number, ready, folder)
+            check_bounds(kind, start, before, clock)
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            problems.setdefault(
+                (type(error).__name__, where.filename, where.lineno),
+                f"{kind.name} {number}: {shortened(traceback.format_exc())}",
+            )
+        tried += 1
+        slowest = max(slowest, (time.perf_counter() - clock, number))
+        if len(problems) == MOST_PROBLEMS:
+            break
+    return {
+        "cases": tried,
+        "taken": taken,
+        "seconds": time.perf_counter() - began,
+        "megabytes": peak_megabytes(),
+        "grown": peak_megabytes() - start,
+        "slowest": slowest,
+        "problems": list(problems.values()),
+    }
+
+
+def check_bounds(kind, start, before, clock):
+    seconds, now = time.perf_counter() - clock, peak_megabytes()
+    if seconds > kind.seconds:
+        raise Wrong(f"took {seconds:.1f} s, and {kind.seconds:g} s are allowed")
+    if now > before and now - start > kind.megabytes:
+        raise Wrong(f"memory grew by {now - start:.0f} MB, {now - before:.0f} of them in this case")
+
+
+def peak_megabytes():
+    """The most memory that this process has had; what its parent had is no part of it."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def shortened(text):
+    return text if len(text) < 6_000 else f"{text[:1_000]}\n...\n{text[-4_500:]}"
+
+
+def limit_memory(gigabytes):
+    """From now on the system gives so much more address space, and no more."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+    most = pages * os.sysconf("SC_PAGE_SIZE") + int(gigabytes * 2**30)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def main(module, name, first, last, folder, report):
+    """Cases `first` to `last` - 1; the number of each is kept in a file for whoever watches."""
+    kind, folder = find(module, name), pathlib.Path(folder)
+    warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", ".*__array__ implementation doesn't accept a copy")
+    ready = kind.prepare(folder)
+    limit_memory(kind.address_gigabytes)
+    with open(f"{report}.number", "wb", buffering=0) as file:
+        found = many_cases(
+            kind,
+            range(first, last),
+            ready,
+            folder,
+            lambda number: os.pwrite(file.fileno(), b"%-12d" % number, 0),
+        )
+    pathlib.Path(report).write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    faulthandler.enable()
+    if len(sys.argv) == 4:
+        kind = find(*sys.argv[1:3])
+        with tempfile.TemporaryDirectory() as new:
+            os.chdir(new)
+            print(one_case(kind, int(sys.argv[3]), kind.prepare(pathlib.Path(new)), new))
+    else:
+        main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:7])
+        sys.stdout.flush()
+        os._exit(0)  # what libraries do at their end is no part of the campaign
