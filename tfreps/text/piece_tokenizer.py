@@ -212,17 +212,15 @@ class PieceTokenizer(abc.ABC):
 
     @classmethod
     def from_config(cls, config: dict) -> "PieceTokenizer":
-        """The inverse of `get_config`.
-
-        Raises:
-            ValueError: an option of another type than its own; what the constructor refuses.
-        """
+        """The inverse of `get_config`; ValueError for an option of another type than its own."""
         for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
             if name in config and type(config[name]) not in kinds:
-                raise ValueError(
-                    f"{config.get('source', 'vocabulary')}: {name!r} must be of the type "
-                    f"{' or '.join(kind.__name__ for kind in kinds)}; got {config[name]!r:.60}."
+                source, wanted = (
+                    config.get("source", "config"),
+                    " or ".join(k.__name__ for k in kinds),
                 )
+                got = f"{config[name]!r:.60}"
+                raise ValueError(f"{source}: {name!r} must be of the type {wanted}; got {got}.")
         return cls(**config)
 
     @classmethod
@@ -343,7 +341,7 @@ def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[
                 f"{source}, line {line}: {piece!r} is already on line {ids[piece] + 1}. "
                 "Every piece must occur once, since its line is its id."
             )
-        if not piece.isascii() and any("\ud800" <= c <= "\udfff" for c in piece):
+        if any("\ud800" <= character <= "\udfff" for character in piece):
             raise ValueError(f"{source}, line {line}: half of a UTF-16 pair in {piece!r}.")
     missing = [token for token in specials if token not in ids]
     if missing:
