@@ -215,12 +215,9 @@ class PieceTokenizer(abc.ABC):
         """The inverse of `get_config`; ValueError for an option of another type than its own."""
         for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
             if name in config and type(config[name]) not in kinds:
-                source, wanted = (
-                    config.get("source", "config"),
-                    " or ".join(k.__name__ for k in kinds),
-                )
-                got = f"{config[name]!r:.60}"
-                raise ValueError(f"{source}: {name!r} must be of the type {wanted}; got {got}.")
+                place = f"{config.get('source', 'config')}: {name!r}"
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                raise ValueError(f"{place} must be a {wanted}; got {config[name]!r:.60}.")
         return cls(**config)
 
     @classmethod
