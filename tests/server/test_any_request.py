@@ -154,7 +154,7 @@ def test_looking_over_rest(rest, many, part):
         method, name, version = case
         found = rest(method, f"/v1/models/{name}{version}{part}")
         assert found.status_code in STATUS, (case, found.text)
-        assert isinstance(found.json(), dict)
+        assert method == "OPTIONS" or isinstance(found.json(), dict)
 
     run(many, st.tuples(methods, names | anything, versions | anything), check)
     still_serves(rest)

@@ -18,11 +18,21 @@ def health(channel, service=""):
 
 
 def test_health(channel, server):
-    names = "", "zoo", "half_plus_two", "tensorflow.serving.PredictionService"
-    assert [health(channel, name) for name in names] == [health_pb2.HealthCheckResponse.SERVING] * 4
+    services = "PredictionService", "ModelService"
+    names = "", "zoo", *services, *(f"tensorflow.serving.{name}" for name in services)
+    assert {health(channel, name) for name in names} == {health_pb2.HealthCheckResponse.SERVING}
     with pytest.raises(grpc.RpcError) as caught:
         health(channel, "unknown")
     assert caught.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_garbage_is_told_to_its_sender_only(channel, caplog):
+    method = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+    with pytest.raises(grpc.RpcError) as caught:
+        method(b"\xff\xff\xff\xff\0", timeout=20)
+    assert caught.value.code() == grpc.StatusCode.INTERNAL
+    assert caplog.text == ""
+    assert health(channel) == health_pb2.HealthCheckResponse.SERVING
 
 
 def test_a_port_in_use(server, models):

@@ -84,6 +84,16 @@ def test_other_signatures_and_filters(stub):
             "Unrecognized servable version label: x",
         ),
         (
+            predict_request("zoo", {"text": ["a"]}, label=""),
+            CODE.INVALID_ARGUMENT,
+            "Unrecognized servable version label: ",
+        ),
+        (
+            predict_request("none", {}, label="stable"),
+            CODE.INVALID_ARGUMENT,
+            "Unrecognized servable version label: stable",
+        ),
+        (
             predict_request("zoo", {}, "no"),
             CODE.FAILED_PRECONDITION,
             'Serving signature key "no" not found.',
@@ -142,6 +152,14 @@ def test_status(models_stub):
     assert refused(models_stub.GetModelStatus, request) == (
         CODE.NOT_FOUND,
         "Could not find version 8 of model zoo",
+    )
+    request.model_spec.version_label = "none"  # is not looked at
+    (entry,) = models_stub.GetModelStatus(request, timeout=20).model_version_status
+    assert entry.version == 7
+    request.model_spec.name = ""
+    assert refused(models_stub.GetModelStatus, request) == (
+        CODE.NOT_FOUND,
+        "Could not find any versions of model ",
     )
 
 

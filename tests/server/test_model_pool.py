@@ -29,6 +29,8 @@ def test_leases(pool):
         (("",), "INVALID_ARGUMENT"),
         (("m", 4), "NOT_FOUND"),
         (("m", None, "x"), "INVALID_ARGUMENT"),
+        (("m", None, ""), "INVALID_ARGUMENT"),
+        (("x", None, "stable"), "INVALID_ARGUMENT"),
     ):
         with pytest.raises(ServingError) as caught, pool.lease(*which):
             pass
@@ -37,7 +39,7 @@ def test_leases(pool):
 
 def test_status(pool):
     pool.refresh()
-    assert pool.status("m", label="stable") == [(3, "AVAILABLE", None)]
+    assert pool.status("m", 3) == [(3, "AVAILABLE", None)]
     with pytest.raises(ServingError, match="Could not find any versions of model x"):
         pool.status("x")
 

@@ -17,7 +17,10 @@ STATUS = {
 }
 
 
-@pytest.mark.parametrize("which", ["", "/versions/123", "/labels/stable", "/versions/0123"])
+@pytest.mark.parametrize(
+    "which",
+    ["", "/versions/123", "/labels/stable", "/labels/none", "/versions/" + "0" * 50 + "123"],
+)
 def test_status(rest, which):
     found = rest("GET", HALF + which)
     assert (found.status_code, found.json()) == (200, STATUS)
@@ -55,6 +58,7 @@ def ask(rest, name, body, **options):
         ({"inputs": {"x": [4]}}, {"outputs": [4.0]}),
         ({"signature_name": "serving_default", "instances": [0]}, {"predictions": [2.0]}),
         ({"signature_name": "", "instances": [0]}, {"predictions": [2.0]}),
+        ({"instances": [1435774380]}, {"predictions": [717887170.0]}),
         ('{"instances": [Infinity, -Infinity, 1e2]}', None),
     ],
 )
@@ -123,7 +127,10 @@ ERRORS = [
     ("zoo/versions/9", {"inputs": [""]}, 404, "Servable not found for request: Specific(zoo, 9)"),
     ("none/versions/9", {"inputs": [1]}, 404, "Servable not found for request: Specific(none, 9)"),
     ("zoo/labels/x", {"inputs": [""]}, 400, "Unrecognized servable version label: x"),
+    ("none/labels/x", {"inputs": [""]}, 400, "Unrecognized servable version label: x"),
     ("zoo/versions/99999999999999999999", {"inputs": [""]}, 400, "Failed to convert version"),
+    ("zoo/versions/9223372036854775808", {"inputs": [""]}, 400, "Failed to convert version"),
+    ("zoo/versions/" + "0" * 60, {"inputs": [""]}, 404, "Specific(zoo, 0)"),
     ("zoo", "", 400, "JSON Parse error: The document is empty"),
     ("zoo", "{", 400, "JSON Parse error"),
     ("zoo", b'{"inputs": ["\xff"]}', 400, "Invalid UTF-8"),
@@ -159,6 +166,10 @@ def test_errors(rest, name, body, status, words):
         ("GET", "/v1/models", 400, "Missing model name"),
         ("GET", "/v1/models/none", 404, "Could not find any versions of model none"),
         ("GET", "/v1/models/zoo/versions/9", 404, "Could not find version 9 of model zoo"),
+        ("GET", "/v1/models/none/versions/9", 404, "Could not find version 9 of model none"),
+        ("POST", "/v1/models/zoo:PREDICT", 400, "Malformed request: POST /v1/models/zoo:PREDICT"),
+        ("POST", "/v1/models/zoo:Regress", 400, "Malformed request"),
+        ("GET", "/V1/nothing", 400, "Malformed request: GET /V1/nothing"),
         ("GET", "/v1/models/none/metadata", 404, "Servable not found"),
         ("GET", "/v1/models/zoo:predict", 400, "Malformed request: GET /v1/models/zoo:predict"),
         ("POST", "/v1/models/zoo", 400, "Malformed request: POST /v1/models/zoo"),
@@ -181,6 +192,9 @@ def test_addresses_that_are_none(rest, method, path, status, words):
 
 def test_addresses_may_be_written_otherwise(rest):
     assert rest("GET", "/v1/MODELS/half_plus_two").json() == STATUS
+    assert rest("GET", "/V1/models/half_plus_two").json() == STATUS
+    assert rest("GET", "/v1/models/half_plus_two/METADATA").json() == STATUS
+    assert rest("POST", "/V1/models/half_plus_two:predict", '{"inputs": [2]}').status_code == 200
     assert rest("GET", "/v1/models/half%5Fplus_two?x=1").json() == STATUS
 
 
@@ -201,6 +215,12 @@ def test_bodies_in_chunks(rest):
     found = rest("POST", f"{HALF}:predict", (part for part in parts))
     assert found.json() == {"outputs": [3.0]}
     assert rest("POST", f"{HALF}:predict", (b" " * 2**19 for _ in range(3))).status_code == 413
+
+
+def test_options(rest):
+    found = rest("OPTIONS", f"{HALF}:predict")
+    assert (found.status_code, found.content) == (200, b"")
+    assert found.headers["allow"] == "GET, POST, OPTIONS"
 
 
 def test_metrics_and_health(rest):

@@ -4,9 +4,18 @@ gRPC: Predict, GetModelMetadata, GetModelStatus, and the standard health service
 `/metadata`, `:predict`, and Prometheus metrics. Where it differs from `tensorflow_model_server`:
 
 - classify, regress, MultiInference, SessionRun and HandleReloadConfigRequest are UNIMPLEMENTED;
-- an input must fit the shape in its signature, which TensorFlow Serving leaves to the graph;
-- it listens on loopback unless told otherwise, and refuses texts, bodies (packed ones too) and
-  arrays beyond its limits before memory is taken (`ServerOptions`);
 - a version that cannot be loaded leaves the next best one serving, also at the start;
 - each version that was rolled in leaves an idle thread of TensorFlow's batch operation behind.
+
+Where it is stricter on purpose:
+
+- it listens on loopback unless told otherwise, and answers only to hosts and web sites that it
+  knows (`RequestGuard`); CORS headers go to the sites that are named, not to all;
+- a request with both `Content-Length` and `Transfer-Encoding` gets 400;
+- texts, bodies (packed ones too) and arrays beyond its limits are refused before memory is taken
+  (`ServerOptions`);
+- an input must fit the shape in its signature, which TensorFlow Serving leaves to the graph;
+- JSON must be UTF-8, and a whole number must be in the range of its type: 300 for an int8 gets
+  400, where TensorFlow Serving keeps its lowest 8 bits;
+- what an error tells a client has no absolute paths in it; the log has them.
 """

@@ -1,6 +1,7 @@
 """GrpcFront: a gRPC port with TensorFlow Serving's services and the standard health service."""
 
 import concurrent.futures
+import logging
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -8,7 +9,8 @@ from tensorflow_serving.apis import model_service_pb2_grpc, prediction_service_p
 
 from tfreps.server.grpc_services import ModelService, PredictionService
 
-SERVICES = "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"
+NAMES = "PredictionService", "ModelService"
+SERVICES = *NAMES, *(f"tensorflow.serving.{name}" for name in NAMES)
 SPARE = 16  # threads beyond those of accepted requests, to refuse the others and tell health
 
 
@@ -31,6 +33,7 @@ class GrpcFront:
 
     def __init__(self, core, host, port, max_message_bytes=2**31 - 1, credentials=None):
         self._core = core
+        logging.getLogger("grpc._common").addFilter(is_wanted)
         threads = concurrent.futures.ThreadPoolExecutor(
             core.dispatcher.max_queue + SPARE, "tfreps-grpc"
         )
@@ -66,7 +69,7 @@ class GrpcFront:
         self._server.start()
 
     def tell_health(self):
-        """The health of the server (also under its services' names) and of each model."""
+        """The health of the server, also under the names of its services, and of each model."""
         pool = self._core.pool
         for service in ("", *SERVICES):
             self._health.set(service, serving(pool.ready))
@@ -77,6 +80,11 @@ class GrpcFront:
         """Takes no new requests; returns when those in work are answered, or the time is up."""
         self._health.enter_graceful_shutdown()
         self._server.stop(seconds).wait()
+
+
+def is_wanted(record):
+    """Leaves out grpcio's traceback for a message that is no protobuf: its sender is told."""
+    return record.getMessage() != "Exception deserializing message!"
 
 
 def serving(yes):

@@ -11,18 +11,17 @@ from tfreps.server.serving_error import ServingError
 MOST_AXES = 32
 KINDS = {list: "Array", dict: "Object", str: "String", bool: "Bool", type(None): "Null"}
 INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
-# The largest whole number below which no other is lost.
-EXACT = {"float32": 2**24 - 1, "float64": 2**53 - 1}
+FLOATS = {"float32", "float64"}
 
 
-def json_array(value, dtype: str, where: str, infinite=False) -> np.ndarray:
+def json_array(value, dtype: str, where: str) -> np.ndarray:
     """A number, string or nested list of JSON as an array.
 
     Args:
-        value: every list of a level as long as the others.
+        value: every list of a level as long as the others. Whole numbers that a float cannot hold
+            become the nearest that it can.
         dtype: name of TensorFlow's dtype; strings become `bytes` in an array of objects.
         where: what to call it in errors.
-        infinite: whether Infinity may be among the numbers.
 
     Raises:
         ServingError: INVALID_ARGUMENT, or UNIMPLEMENTED for a dtype that JSON has no form for.
@@ -35,9 +34,9 @@ def json_array(value, dtype: str, where: str, infinite=False) -> np.ndarray:
     shape, leaves, kinds = flatten(value, where)
     if dtype == "string":
         return as_strings(leaves, kinds, where).reshape(shape)
-    if dtype in EXACT:
+    if dtype in FLOATS:
         check_kinds(kinds, {int, float}, dtype, where)
-        return as_floats(leaves, kinds, dtype, where, infinite).reshape(shape)
+        return as_floats(leaves, dtype, where).reshape(shape)
     if dtype in INTEGERS or dtype == "bool":
         check_kinds(kinds, {bool} if dtype == "bool" else {int}, dtype, where)
         try:
@@ -74,21 +73,15 @@ def check_kinds(kinds, wanted, dtype, where):
         raise invalid(f"{where}: JSON Value Type: {name} is not of expected type: {dtype}")
 
 
-def as_floats(leaves, kinds, dtype, where, infinite):
+def as_floats(leaves, dtype, where):
     try:
         array = np.array(leaves, np.float64)
     except OverflowError:
-        raise lossy(dtype, where) from None
-    size = np.abs(array)
-    if int in kinds and size.size:
-        most = max((abs(leaf) for leaf in leaves if type(leaf) is int), default=0)
-        if most > EXACT[dtype]:
-            raise lossy(dtype, where)
-    finite = size[np.isfinite(size)]
-    if finite.size and finite.max() > np.finfo(dtype).max:
-        raise lossy(dtype, where)
-    if not infinite and np.isinf(size).any():  # written with an exponent too large
-        raise invalid(f"{where}: JSON Parse error: Number too big to be stored in double")
+        message = f"{where}: JSON Parse error: Number too big to be stored in double"
+        raise invalid(message) from None
+    finite = array[np.isfinite(array)]
+    if finite.size and np.abs(finite).max() > np.finfo(dtype).max:
+        raise invalid(f"Cannot convert JSON value of {where} to {dtype} without loss of precision.")
     return array.astype(dtype)
 
 
@@ -120,10 +113,6 @@ def is_base64(value):
 
 def kind_of(value):
     return KINDS.get(type(value), "Number")
-
-
-def lossy(dtype, where):
-    return invalid(f"Cannot convert JSON value of {where} to {dtype} without loss of precision.")
 
 
 def invalid(message):

@@ -1,40 +1,41 @@
 """read_inputs: the JSON body of a REST request to the arrays that a signature takes."""
 
 import json
+import math
+import re
 
 from tfreps.server.json_arrays import invalid, is_base64, json_array, kind_of
 from tfreps.server.serving_error import ServingError
 
+SPACE = " \t\n\r"
+# Whatever is larger than a double can hold has such an exponent, or as many digits.
+PERHAPS_TOO_LARGE = re.compile(rb"[eE]\+?[0-9][0-9]|[0-9]{290}")
 
-def parse_body(body: bytes, most_elements: int) -> tuple[dict, bool]:
+
+def parse_body(body: bytes, most_elements: int) -> dict:
     """The JSON object of a request.
 
     Args:
-        body: UTF-8; the tokens NaN, Infinity and -Infinity are numbers.
+        body: UTF-8; the tokens NaN, Infinity and -Infinity are numbers. What follows the object is
+            not read, as in TensorFlow Serving.
         most_elements: more values are refused before they are read.
-
-    Returns:
-        the object, and whether Infinity was written somewhere in it.
 
     Raises:
         ServingError: INVALID_ARGUMENT.
 
     Example:
     >>> parse_body(b'{"instances": [1, NaN]}', 10)
-    ({'instances': [1, nan]}, False)
+    {'instances': [1, nan]}
     """
     if not body:
         raise invalid("JSON Parse error: The document is empty")
     if body.count(b",") >= most_elements:
         raise invalid(f"The request has more than {most_elements} values.")
-    tokens = set()
-
-    def special(token):
-        tokens.add(token)
-        return float(token)
-
+    number = finite if PERHAPS_TOO_LARGE.search(body) else float
     try:
-        value = json.loads(body.decode("utf-8-sig"), parse_constant=special)
+        text = body.decode("utf-8-sig")
+        start = len(text) - len(text.lstrip(SPACE))
+        value, _ = json.JSONDecoder(parse_float=number).raw_decode(text, start)
     except UnicodeDecodeError as error:
         raise invalid(f"JSON Parse error: Invalid UTF-8 at offset: {error.start}") from None
     except json.JSONDecodeError as error:
@@ -45,7 +46,15 @@ def parse_body(body: bytes, most_elements: int) -> tuple[dict, bool]:
         raise invalid("JSON Parse error: The document is nested too deeply") from None
     if not isinstance(value, dict):
         raise invalid(f"JSON Value: {kind_of(value)} Is not object")
-    return value, bool(tokens - {"NaN"})
+    return value
+
+
+def finite(text):
+    """A number that was written with digits, so that it is not infinite."""
+    number = float(text)
+    if math.isinf(number):
+        raise invalid("JSON Parse error: Number too big to be stored in double")
+    return number
 
 
 def signature_name(request: dict) -> str:
@@ -62,13 +71,12 @@ def signature_name(request: dict) -> str:
     return name
 
 
-def read_inputs(request: dict, signature, infinite=False) -> tuple[dict, bool]:
+def read_inputs(request: dict, signature) -> tuple[dict, bool]:
     """The arrays of a request, in the row or the column form.
 
     Args:
         request: of `parse_body`.
         signature: the `Signature` asked for.
-        infinite: whether Infinity may be among the numbers.
 
     Returns:
         dict from names to NumPy arrays, and whether it was the row form (`instances`).
@@ -91,14 +99,14 @@ def read_inputs(request: dict, signature, infinite=False) -> tuple[dict, bool]:
         wanted = signature.inputs[name]
         if wanted is None:
             raise ServingError("UNIMPLEMENTED", f"Input '{name}' is no dense tensor.")
-        arrays[name] = json_array(value, wanted.dtype.name, f"input '{name}'", infinite)
+        arrays[name] = json_array(value, wanted.dtype.name, f"input '{name}'")
     return arrays, "instances" in request
 
 
 def named_rows(instances, signature):
     """From the name of each input to the list of its values, one for each row."""
     if not isinstance(instances, list):
-        raise invalid("Excepting 'instances' to be an list/array")
+        raise invalid("Expecting 'instances' to be an list/array")
     if not instances:
         raise invalid("No values in 'instances' array")
     objects = [is_object(item) for item in instances]

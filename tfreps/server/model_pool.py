@@ -4,7 +4,7 @@ import contextlib
 import logging
 import threading
 
-from tfreps.server.served_model import ServedModel
+from tfreps.server.served_model import ServedModel, no_label
 from tfreps.server.serving_error import ServingError
 
 LOG = logging.getLogger("tfreps.server")
@@ -105,20 +105,24 @@ class ModelPool:
         asked = None
         if version is not None:
             asked = f"Servable not found for request: Specific({name}, {version})"
+        if label is not None and name and name not in self.models:
+            raise no_label(label)
         model = self.model(name, asked)
-        if label:
+        if label is not None:
             version = model.labelled(label)
         with model.lease(version) as leased:
             yield leased
 
-    def status(self, name, version=None, label=None):
+    def status(self, name, version=None):
         """`(version, state, error or None)` of the versions of a model, the newest first.
 
         Raises:
-            ServingError: NOT_FOUND; INVALID_ARGUMENT for a label that is none.
+            ServingError: NOT_FOUND.
         """
-        model = self.model(name, f"Could not find any versions of model {name}")
-        return model.status(model.labelled(label) if label else version)
+        if name not in self.models:
+            asked = "any versions" if version is None else f"version {version}"
+            raise ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
+        return self.models[name].status(version)
 
     def _tell(self, model):
         """Logs what is new about the versions of a model."""

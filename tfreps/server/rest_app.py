@@ -54,7 +54,7 @@ class RestApp:
         self.asgi = Starlette(
             routes=[
                 *routes,
-                Mount("/v1", app=self._v1),
+                *(Mount(path, app=self._v1) for path in ("/v1", "/V1")),
                 Route("/monitoring/prometheus/metrics", self._metrics, methods=["GET"]),
                 Route("/healthz", self._healthz, methods=["GET"]),
             ],
@@ -78,9 +78,12 @@ class RestApp:
 
     async def _answer(self, request):
         path = raw_path(request)
-        if request.method == "POST" and (match := ASK.fullmatch(path)):
+        if request.method == "OPTIONS":
+            return Response(headers={"allow": "GET, POST, OPTIONS"})
+        match = ASK.fullmatch(path)
+        if request.method == "POST" and match and match["verb"].islower():
             which = asked_for(match)
-            if match["verb"].lower() != "predict":
+            if match["verb"] != "predict":
                 raise ServingError("UNIMPLEMENTED", f"This server has no {match['verb']}: predict.")
             with self._place() as place:
                 body = await self._body(request, place)
@@ -91,7 +94,7 @@ class RestApp:
                 raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
             # Probes ask for these: they are answered however many requests are in work.
             kind, look = "GetModelStatus", self._status
-            if match["part"]:
+            if match["part"] == "metadata":  # in capitals it is not, as in TensorFlow Serving
                 kind, look = "GetModelMetadata", self._metadata
             with self._core.recorded(which[0], kind, "REST"):
                 return reply(await asyncio.to_thread(look, which))
@@ -171,11 +174,11 @@ class RestApp:
         return ServingError("RESOURCE_EXHAUSTED", message, 413)
 
     def _predict(self, which, body):
-        asked, infinite = parse_body(body, self._core.most_elements)
+        asked = parse_body(body, self._core.most_elements)
         name = signature_name(asked)
         with self._core.pool.lease(*which) as (_, servable):
             signature = servable.signature(name, "INVALID_ARGUMENT")
-            inputs, rows = read_inputs(asked, signature, infinite)
+            inputs, rows = read_inputs(asked, signature)
             outputs = self._core.run(which[0], servable, name, inputs)
         return predict_json(outputs, rows)
 
@@ -212,11 +215,14 @@ def raw_path(request):
 def asked_for(match):
     """Name, version and label of a model in an address; the version or the label is None."""
     name, label = match["name"], match["label"]
-    version = None if match["version"] is None else int(match["version"][:20])
-    if version is not None and version > LARGEST:
-        raise ServingError(
-            "INVALID_ARGUMENT", f"Failed to convert version: {match['version'][:40]} to numeric."
-        )
+    version = match["version"]
+    if version is not None:
+        digits = version.lstrip("0")
+        if len(digits) > 19 or int(digits or 0) > LARGEST:
+            raise ServingError(
+                "INVALID_ARGUMENT", f"Failed to convert version: {version[:40]} to numeric."
+            )
+        version = int(digits or 0)
     return name and unquote(name), version, label and unquote(label)
 
 

@@ -88,7 +88,7 @@ class ServedModel:
             ServingError: INVALID_ARGUMENT: there is no such label.
         """
         if label not in self.config.labels:
-            raise ServingError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
+            raise no_label(label)
         return self.config.labels[label]
 
     @contextlib.contextmanager
@@ -188,6 +188,11 @@ class ServedModel:
         if version.state == "UNLOADING" and not version.users:
             version.state, version.servable = "END", None
             self._unloaded = True
+
+
+def no_label(label):
+    """The error for a label that no version of the model asked for has."""
+    return ServingError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
 
 
 def failure(error):

@@ -70,12 +70,14 @@ class ServingCore:
     def status_message(self, name, version=None, label=None):
         """`GetModelStatusResponse` about the versions of a model.
 
+        A label is not looked at: as in TensorFlow Serving, the answer has all versions then.
+
         Raises:
-            ServingError: NOT_FOUND; INVALID_ARGUMENT for a label that is none.
+            ServingError: NOT_FOUND.
         """
         message = get_model_status_pb2.GetModelStatusResponse()
         states = get_model_status_pb2.ModelVersionStatus.State
-        for number, state, error in self.pool.status(name, version, label):
+        for number, state, error in self.pool.status(name, version):
             entry = message.model_version_status.add(version=number, state=states.Value(state))
             entry.status.error_code = error.number if error else 0
             entry.status.error_message = error.message if error else ""
