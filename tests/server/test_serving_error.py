@@ -4,7 +4,7 @@ import grpc
 import pytest
 import tensorflow as tf
 
-from tfreps.server.serving_error import CODES, ServingError, as_serving_error
+from tfreps.server.serving_error import CODES, ServingError, as_serving_error, for_clients
 
 
 def test_numbers_and_names_are_those_of_grpc():
@@ -35,3 +35,23 @@ def test_messages_are_about_the_input():
         "shapes differ"
     )
     assert len(ServingError("INTERNAL", "x" * 10_000).message) == 1_000
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (
+            "/srv/a/ner/2 cannot be loaded: no /srv/a/ner/2/assets/v.txt",
+            "ner/2 cannot be loaded: no ner/2/assets/v.txt",
+        ),
+        ("NOT_FOUND: /etc/passwd; No such file", "NOT_FOUND: passwd; No such file"),
+        ("No such file: '/home/ada/x y'", "No such file: 'x y'"),
+        ("in C:\\Users\\ada\\model.pb, line 1", "in model.pb, line 1"),
+        ("(/tmp/x)", "(x)"),
+        ("see https://example.org/a/b or model/dense/kernel, 1/2", None),
+    ],
+)
+def test_clients_are_not_told_where_files_lie(text, told):
+    error = for_clients("INTERNAL", text, "/srv/a/ner")
+    assert (error.message, str(error)) == (told or text, text)
+    assert as_serving_error(RuntimeError("/etc/x y")).message == "RuntimeError: x y"

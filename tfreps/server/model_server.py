@@ -160,7 +160,7 @@ class ModelServer:
 def why_nothing(model):
     """What is wrong with a model of which no version is available."""
     try:
-        errors = [error.message for _, _, error in model.status() if error]
+        errors = [str(error) for _, _, error in model.status() if error]
     except Exception:
         errors = []
     if errors:

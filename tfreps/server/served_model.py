@@ -7,7 +7,7 @@ import os
 import pathlib
 import threading
 
-from tfreps.server.serving_error import ServingError, as_serving_error
+from tfreps.server.serving_error import ServingError, as_serving_error, for_clients
 from tfreps.versions import version_folder, versions_of
 
 # States of a version, by the names and numbers of TensorFlow Serving.
@@ -163,7 +163,7 @@ class ServedModel:
         try:
             version.servable = self._load(folder)
         except Exception as error:  # reported, and never the end of the server
-            version.error = failure(error)
+            version.error = failure(error, self.config.base_path)
             version.state = "END"
             return False
         version.state = "AVAILABLE"
@@ -195,10 +195,10 @@ def no_label(label):
     return ServingError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
 
 
-def failure(error):
+def failure(error, base_path):
     """Why a version is not served. The folder's errors are its own, whatever their type."""
     if isinstance(error, (ValueError, OSError)):
-        return ServingError("INVALID_ARGUMENT", " ".join(str(error).split()))
+        return for_clients("INVALID_ARGUMENT", " ".join(str(error).split()), base_path)
     return as_serving_error(error)
 
 

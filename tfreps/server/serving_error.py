@@ -1,5 +1,6 @@
 """ServingError: why a request was not answered, as a status code of gRPC and of HTTP."""
 
+import os
 import re
 
 # Status codes of gRPC by number, each with the code that TensorFlow Serving gives over HTTP.
@@ -23,6 +24,10 @@ CODES = {
 }
 NUMBERS = {name: number for number, (name, _) in CODES.items()}
 LONGEST = 1_000  # characters of a message
+# A path from the root of a file system, with its last name apart.
+PATH = re.compile(
+    r"""(?<![\w.~/\\-])(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'"()<>]+)*[/\\]([^\s/\\:;,'"()<>]+)"""
+)
 
 
 class ServingError(Exception):
@@ -32,6 +37,7 @@ class ServingError(Exception):
         code: name of a status code of gRPC, `"INVALID_ARGUMENT"`.
         message: for whoever sent the request.
         http_status: where it is not the usual one for the code (413 for a body too large).
+        details: for whoever runs the server, where that is more; `str` of the error.
 
     Example:
     >>> error = ServingError("NOT_FOUND", "Servable not found for request: Latest(half)")
@@ -39,8 +45,10 @@ class ServingError(Exception):
     ('NOT_FOUND', 5, 404)
     """
 
-    def __init__(self, code: str, message: str, http_status: int | None = None):
-        super().__init__(message)
+    def __init__(
+        self, code: str, message: str, http_status: int | None = None, details: str | None = None
+    ):
+        super().__init__(details or message)
         self.code = code
         self.number = NUMBERS[code]
         self.message = message[:LONGEST]
@@ -63,8 +71,26 @@ def as_serving_error(error: Exception) -> ServingError:
         return ServingError("RESOURCE_EXHAUSTED", "There is not enough memory for this request.")
     number = getattr(error, "error_code", None)  # tf.errors.OpError
     if number in CODES:
-        return ServingError(CODES[number][0], essence(str(error)) or type(error).__name__)
-    return ServingError("INTERNAL", f"{type(error).__name__}: {error}")
+        return for_clients(CODES[number][0], essence(str(error)) or type(error).__name__)
+    return for_clients("INTERNAL", f"{type(error).__name__}: {error}")
+
+
+def for_clients(code: str, text: str, base_path: str | None = None) -> ServingError:
+    """A ServingError whose message does not say where files lie on this machine.
+
+    Args:
+        code: name of a status code of gRPC.
+        text: what went wrong; of paths in it the message keeps the last name, the details all.
+        base_path: of the model; what lies below it is told by its path from there.
+
+    Example:
+    >>> error = for_clients("INTERNAL", "/srv/models/ner/2 lacks /etc/hosts", "/srv/models/ner")
+    >>> error.message, str(error)
+    ('ner/2 lacks hosts', '/srv/models/ner/2 lacks /etc/hosts')
+    """
+    above = os.path.join(os.path.dirname(os.path.abspath(base_path or "")), "")
+    message = text.replace(above, "") if base_path and len(above) > 1 else text
+    return ServingError(code, PATH.sub(r"\1", message), details=text)
 
 
 def essence(message: str) -> str:
