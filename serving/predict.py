@@ -149,12 +149,12 @@ def load(tf, folder):
 def quiet_import():
     """Holds back what TensorFlow writes to stderr while it starts, unless it fails.
 
-    The environment variable TF_CPP_MIN_LOG_LEVEL, if it is set, says what is shown instead.
+    With the environment variable TF_CPP_MIN_LOG_LEVEL below 3, all of it is shown.
     """
-    if "tensorflow" in sys.modules or "TF_CPP_MIN_LOG_LEVEL" in os.environ:
+    level = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    if "tensorflow" in sys.modules or level in ("", "0", "1", "2"):
         yield
         return
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     stderr = os.dup(2)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
@@ -255,6 +255,9 @@ def numbers(array):
 if __name__ == "__main__":
     try:
         sys.exit(main())
+    except BrokenPipeError:  # the reader (`| head`) has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (ValueError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)

@@ -137,9 +137,10 @@ def test_other_lines_on_stderr_are_passed_on(monkeypatch, capfd):
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
     assert command.main(["demo-corpus"]) == 0
     assert capfd.readouterr().err == "E0000 00:00:1795.5 8849 gpu.cc:1] a real error\n"
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
-    assert command.main(["demo-corpus"]) == 0
-    assert capfd.readouterr().err.count("\n") == 5
+    for level, lines in ("3", 0), ("2", 3), ("1", 3), ("0", 5), ("", 5), ("x", 5):
+        monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", level)
+        assert command.main(["demo-corpus"]) == 0
+        assert capfd.readouterr().err.count("\n") == lines, level
 
 
 def test_help_and_plain_programs_go_without_tensorflow(program, monkeypatch):
@@ -183,19 +184,65 @@ def test_in_a_bare_clone():
     assert code == 0 and "tfreps demo-corpus" in out and err == ""
 
 
-def test_a_reader_that_has_gone_is_no_error():
+LONG = "main=lambda argv: print('x' * 10_000_000)"
+
+
+def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-corpus"):
+    """Exit code and what is on stderr, of a program behind redirections of the shell."""
     code = "import sys, tfreps.__main__ as m; import types; " + (
-        "m.import_program = lambda _: types.SimpleNamespace("
-        "main=lambda argv: print('x' * 10_000_000)); sys.exit(m.main(['demo-corpus']))"
+        f"m.import_program = lambda _: types.SimpleNamespace({main}); sys.exit(m.main())"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        process.stdout.read(10)
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        process.wait(timeout=60)
-    assert process.returncode == 1
+    line = f'"$0" -c "$1" {arguments} {shell}'
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line, sys.executable, code],
+        cwd=CHECKOUT, capture_output=True, text=True, timeout=60,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["demo-corpus", "--help", "--version"])
+def test_streams_that_are_closed_full_or_without_reader(arguments):
+    for shell in (">&-", "<&-", "2>&-", "<&- >&- 2>&-"):
+        assert as_a_process(shell, arguments=arguments) == (0, "")
+    code, error = as_a_process("> /dev/full", arguments=arguments)
+    assert (code, error.count("\n")) == (2, 1)
+    assert error.endswith("error: standard output: No space left on device\n")
+    if arguments == "demo-corpus":
+        assert as_a_process("2>&1 | true", LONG) == (1, "")
+    else:  # what is short fits into the pipe, or does not, as the reader is slow or quick
+        assert as_a_process("| true", arguments=arguments)[1] == ""
+
+
+def test_errors_without_a_stderr_keep_their_code():
+    for shell in ("2>&-", "2> /dev/full"):
+        assert as_a_process(shell, "main=lambda argv: open('/absent')") == (2, "")
+
+
+def test_a_closed_stream_does_not_become_a_file(tmp_path):
+    write = f"main=lambda argv: [f := open('{tmp_path}/a', 'w'), print('said'), f.write('mine')]"
+    assert as_a_process(">&-", write)[0] != 0  # the list is no exit code
+    assert (tmp_path / "a").read_text() == "mine"
+
+
+def test_text_is_written_in_utf8_whatever_the_locale(monkeypatch):
+    for name, value in {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}.items():
+        monkeypatch.setenv(name, value)
+    say = r"main=lambda argv: print(chr(22909), chr(0xdcff))"
+    assert as_a_process("| od -An -tx1 >&2", say)[1].split() == "e5 a5 bd 20 ff 0a".split()
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    code, error = as_a_process("", say)
+    assert (code, error.count("\n")) == (2, 1) and "'ascii' codec can't encode" in error
+
+
+def test_errors_are_one_printable_line_of_bounded_length(program, capsys):
+    name = "a\x1b[31m\n\udcff" + 5000 * "x" + ".txt"
+    for error in (FileNotFoundError(2, "Not there", name), ValueError(f"{name}: Not there")):
+        program(raising(error))
+        assert command.main(["demo-corpus"]) == 2
+        text = capsys.readouterr().err
+        assert "error: a\\x1b[31m \\udcffxxx" in text and text.endswith("x.txt: Not there\n")
+        assert len(text) < 1000 and text.count("\n") == 1
 
 
 def test_importing_tfreps_is_cheap():

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tfreps.program_options import Option, add_flags, check_options, parse_options
+from tfreps.program_options import Option, add_flags, check_options, first_line, parse_options
 
 
 def make_parser():
@@ -213,6 +213,10 @@ def test_numbers_out_of_bounds(flags, message):
 def test_numbers_within_bounds():
     flags = ["--train", "a", "--dropout", "0", "--rate", "1e-9", "--shift", "-5", "--widths", "1"]
     check_options(parse_table(*flags), TABLE)
+
+
+def test_docstrings_may_be_gone():
+    assert first_line("One.\n\nTwo.") == "One." and first_line(None) == ""
 
 
 def test_a_recipe_is_found_by_its_name_and_a_file_by_its_path(tmp_path, capsys):

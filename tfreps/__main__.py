@@ -1,14 +1,14 @@
 """The `tfreps` command: finds a program by name, runs it, and reports its errors in one line."""
 
-import contextlib
 import difflib
 import importlib
 import os
 import re
 import sys
-import tempfile
 
 import tfreps
+from tfreps import standard_streams
+from tfreps.quiet_import import quiet_tensorflow
 
 # Program: module (its folder is found inside the installed package or beside it), description.
 PROGRAMS = {
@@ -41,12 +41,6 @@ PROGRAMS = {
     "query": ("serving.query", "answers of a served model, over REST or gRPC"),
 }
 WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary"}
-# How C++ marks information; what it says once before its log is set up; and what it says where
-# there is no GPU.
-LOG_LINE = re.compile(
-    rb"I\d{4} |\d{4}-\d\d-\d\d .*: I |WARNING: All log messages before absl::"
-    rb"|.*\b(cuda_platform|cudart_stub)\.cc:\d+\]"
-)
 # What TensorFlow raises for input that does not fit, and for too much of it.
 TENSORFLOW_ERRORS = {"InvalidArgumentError", "ResourceExhaustedError"}
 OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
@@ -65,16 +59,29 @@ def main(argv=None):
     0
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    if not argv or argv[0] in ("-h", "--help", "help"):
-        print(overview())
-        return 0
-    if argv[0] == "--version":
-        print("tfreps", tfreps.__version__)
-        return 0
-    if argv[0] not in PROGRAMS:
-        print(f"tfreps: error: {unknown_program(argv[0])}", file=sys.stderr)
-        return 2
-    return run_program(argv[0], argv[1:])
+    standard_streams.prepare()
+    try:
+        if argv and argv[0] in PROGRAMS:
+            return run_program(argv[0], argv[1:])
+        return answer(argv)
+    finally:  # of help, too, which ends in a SystemExit
+        standard_streams.drop_unwritable()
+
+
+def answer(argv):
+    """What `tfreps` itself says, without a program; returns the exit code."""
+    try:
+        if not argv or argv[0] in ("-h", "--help", "help"):
+            print(overview())
+        elif argv[0] == "--version":
+            print("tfreps", tfreps.__version__)
+        else:
+            standard_streams.say(f"tfreps: error: {unknown_program(argv[0])}")
+            return 2
+        standard_streams.flush()
+    except OSError as error:
+        return unwritable("tfreps", error)
+    return 0
 
 
 def overview():
@@ -101,22 +108,30 @@ def run_program(name, argv):
                 start_tensorflow()
             program = import_program(PROGRAMS[name][0])
         code = program.main(argv) or 0
-        sys.stdout.flush()
+        standard_streams.flush()
         return code
     except KeyboardInterrupt:
         if debug:
             raise
-        print(f"\ntfreps {name}: interrupted", file=sys.stderr)
+        standard_streams.say(f"\ntfreps {name}: interrupted")
         return 130
-    except BrokenPipeError:
-        # The reader (`| head`) has gone: nothing is left to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:
+            if dropped := standard_streams.drop_unwritable():
+                return unwritable(f"tfreps {name}", error, *dropped)
         if debug or not is_for_the_user(error):
             raise
-        print(f"tfreps {name}: error: {one_line(error)}", file=sys.stderr)
+        standard_streams.say(f"tfreps {name}: error: {one_line(error)}")
         return 2
+
+
+def unwritable(command, error, stream="standard output", *_):
+    """Exit code where nothing can be printed; where the reader (`| head`) has gone, silently."""
+    standard_streams.drop_unwritable()
+    if isinstance(error, BrokenPipeError):
+        return 1
+    standard_streams.say(f"{command}: error: {stream}: {error.strerror}")
+    return 2
 
 
 def needs_tensorflow(name, argv):
@@ -138,33 +153,6 @@ def start_tensorflow():
     importlib.import_module("tensorflow").config.list_physical_devices()
 
 
-@contextlib.contextmanager
-def quiet_tensorflow():
-    """Keeps TensorFlow's log lines off stderr, unless TF_CPP_MIN_LOG_LEVEL asks for them.
-
-    TensorFlow 2.21 prints some while it is imported whatever that variable says; so what is
-    written to stderr meanwhile is held back, and all other lines are passed on afterwards.
-    """
-    if "TF_CPP_MIN_LOG_LEVEL" in os.environ:
-        yield
-        return
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    sys.stderr.flush()
-    stderr = os.dup(2)
-    with tempfile.TemporaryFile() as held:
-        os.dup2(held.fileno(), 2)
-        try:
-            yield
-        finally:
-            sys.stderr.flush()
-            os.dup2(stderr, 2)
-            os.close(stderr)
-            held.seek(0)
-            for line in held:
-                if not LOG_LINE.match(line):
-                    os.write(2, line)
-
-
 def import_program(module):
     """The module of a program: `tfreps.training.x` where installed, `training.x` in a clone."""
     installed = f"tfreps.{module}"
@@ -173,6 +161,13 @@ def import_program(module):
     except ModuleNotFoundError as error:
         if error.name not in (installed, installed.rpartition(".")[0]):
             raise  # the program is there, but something that it imports is not
+    except TypeError as error:
+        if sys.flags.optimize < 2:
+            raise
+        raise ValueError(
+            "a package that the program needs cannot be imported without docstrings "
+            f"({error}): use PYTHONOPTIMIZE=1 in place of 2 (python -O in place of -OO)."
+        ) from error
     return importlib.import_module(module)
 
 
@@ -180,13 +175,21 @@ def one_line(error):
     """The message of an error without line breaks; for file errors, the file first."""
     name = type(error).__name__
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    text = " ".join(str(error).split()) or name
+        return f"{printable(str(error.filename))}: {error.strerror}"
+    text = printable(str(error)) or name
     if name in TENSORFLOW_ERRORS:
         text = essence(str(error)) or name
     if name in OUT_OF_MEMORY:
         text += ". There was not enough memory: take smaller batches, or a smaller model."
     return text
+
+
+def printable(text, longest=800):
+    """A text in one line of bounded length, without what would confuse a terminal."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - 200]} ... {text[-195:]}"
 
 
 def essence(message):

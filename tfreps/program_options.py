@@ -157,6 +157,16 @@ def parse_options(
     return options
 
 
+def first_line(doc: str | None) -> str:
+    """The first line of a docstring; nothing where Python leaves them out (`python -OO`).
+
+    Example:
+    >>> first_line("Counts.\\n\\nMuch more.")
+    'Counts.'
+    """
+    return (doc or "").partition("\n")[0]
+
+
 def _recipe_names(recipes: dict) -> str:
     return f", or a recipe: {', '.join(recipes)}" if recipes else ""
 

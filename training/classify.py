@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 
-from tfreps.program_options import parse_options
+from tfreps.program_options import first_line, parse_options
 from tfreps.run_folder import RunFolder
 from tfreps.text_model import TextModel
 from tfreps.text_streams import read_texts, written_whole
@@ -38,7 +38,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
     add("run", help="run folder of train-classifier")
     add("text", nargs="?", default="-", help="file, .gz too; without it, what comes on stdin")

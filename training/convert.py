@@ -25,7 +25,8 @@ from tfreps.bert_runs import write_run as write_bert_run
 from tfreps.continuation import boundary_options, continue_checkpoint
 from tfreps.models import BiLM, Classifier
 from tfreps.pretrained import load_bilm
-from tfreps.run_folder import RunFolder, parse_options
+from tfreps.program_options import first_line, parse_options
+from tfreps.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from tfreps.text.bert_tokens import OWN
 from tfreps.text.tags import SCHEMES
@@ -60,7 +61,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument_group("from").add_argument
     add("model", metavar="FOLDER", nargs="?", help="run folder, or published BERT with a head")
     add("--options", metavar="FILE.json", help="of bilm-tf or AllenNLP, with")

@@ -11,7 +11,7 @@ import json
 
 from tfreps.data import read_labelled, read_tagged
 from tfreps.evaluation import evaluate_classifier, evaluate_tagger
-from tfreps.program_options import as_json, parse_options
+from tfreps.program_options import as_json, first_line, parse_options
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
 from tfreps.text_model import TextModel
@@ -53,7 +53,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
     add("run", help="run folder of train-tagger, train-classifier or train-hmm")
     add("--data", nargs="+", required=True, help="files or globs with the right answers")

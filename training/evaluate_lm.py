@@ -18,7 +18,8 @@ import tensorflow as tf
 from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.models import BiLMPretrainer
 from tfreps.pretrained import check_vocabulary
-from tfreps.run_folder import RunFolder, parse_options
+from tfreps.program_options import first_line, parse_options
+from tfreps.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
 
@@ -71,7 +72,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     parser.add_argument("model", metavar="RUN", help="run folder of tfreps pretrain-elmo")
     parser.add_argument("--text", nargs="+", required=True, help="one tokenised sentence a line")
     parser.add_argument(

@@ -49,7 +49,7 @@ def make_overview():
     parser = argparse.ArgumentParser(
         prog=f"tfreps {PROGRAM}",
         usage=f"tfreps {PROGRAM} {{{','.join(ABOUT)}}} [options]",
-        description="\n".join([__doc__, "pictures:", *lines]),
+        description="\n".join([(__doc__ or ""), "pictures:", *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=sorted(ABOUT), help=argparse.SUPPRESS)

@@ -29,7 +29,8 @@ from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad
-from tfreps.run_folder import RunFolder, parse_options
+from tfreps.program_options import first_line, parse_options
+from tfreps.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
@@ -80,7 +81,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument_group("text").add_argument
     add("--train", nargs="+", required=True, help="files or globs, one tokenised sentence a line")
     add("--validation", nargs="+", help="held-out text, for perplexity and the best weights")

@@ -12,7 +12,7 @@ import argparse
 import json
 
 from tfreps.data import read_tagged
-from tfreps.program_options import parse_options
+from tfreps.program_options import first_line, parse_options
 from tfreps.run_folder import RunFolder
 from tfreps.text import tags
 from tfreps.text_model import TextModel
@@ -39,7 +39,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
     add("run", help="run folder of train-tagger or train-hmm")
     add("text", nargs="?", default="-", help="file, .gz too; without it, lines from stdin")

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfreps.data import find_files, read_labelled
 from tfreps.data.text_lines import read_lines
-from tfreps.program_options import parse_options
+from tfreps.program_options import first_line, parse_options
 from tfreps.text.tokenizers import TOKENIZERS, tokenize
 
 PROGRAM = "tokenize"
@@ -44,7 +44,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
     add("text", nargs="+", help="files or globs, .gz too")
     add("--output", required=True, help="file to write")

@@ -31,6 +31,7 @@ from tfreps.program_options import (
     add_flags,
     check_options,
     default_values,
+    first_line,
     parse_options,
 )
 from tfreps.reports import format_report
@@ -137,7 +138,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
     add("--run", required=True, help="folder to make: model, checkpoints, logs, results")
     add("--resume", action="store_true", help="go on with the killed run in that folder")

@@ -17,7 +17,7 @@ from tfreps.data.text_lines import read_lines
 from tfreps.evaluation import check_names, evaluate_tagger
 from tfreps.metrics import WeightedTokenF1
 from tfreps.models import HMMTagger
-from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.program_options import Option, add_flags, first_line, parse_options
 from tfreps.run_folder import RunFolder
 from tfreps.text import TagSet, TokenFeatures, tokenize_texts
 from tfreps.text.tokenizers import TOKENIZERS
@@ -111,7 +111,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
     add("--run", required=True, help="folder to make: model, vocabulary, tags, results")
     add("--overwrite", action="store_true", help="replace an earlier run in that folder")
