@@ -15,7 +15,8 @@ class Format:
         ask: function from that, a seeded `random.Random` and the folder; does one case. It returns
             whether the input was taken.
         refusals: exceptions by which a reader may refuse its input.
-        seconds: bound on the time of a case.
+        seconds: of the CPU that a case may take, in all threads. One that does not come to its end
+            for six times as long hangs.
         megabytes: bound on what the memory of the process grows by, in all cases together.
         address_gigabytes: what a case may ask the system for beyond what is there already.
     """

@@ -40,7 +40,7 @@ def mutated(data, random):
 
 def mutated_json(value, random):
     """UTF-8 of a JSON document of which a few places are others, and at times a few bytes."""
-    for _ in range(random.choice([1, 1, 1, 2, 4])):
+    for _ in range(random.choice([0, 1, 1, 1, 2, 4])):
         value = changed_value(value, random)
     data = json.dumps(value, ensure_ascii=random.random() < 0.8).encode("utf-8", "surrogatepass")
     for name, raw in RAW.items():
@@ -50,7 +50,7 @@ def mutated_json(value, random):
 
 def changed_value(value, random):
     """A copy of a JSON value with a hostile change somewhere inside."""
-    inside = isinstance(value, dict | list) and value and random.random() < 0.85
+    inside = isinstance(value, dict | list) and value and random.random() < 0.92
     if not inside:
         return replacement(value, random)
     copy = value.copy()

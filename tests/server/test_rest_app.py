@@ -43,6 +43,12 @@ def test_metadata(rest, which):
     assert x["tensor_shape"] == {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
 
 
+@pytest.mark.parametrize("path", ["/healthz/", "/monitoring/prometheus/metrics/", "/v1", "/x/"])
+def test_a_path_with_another_end_is_no_other_path(rest, path):
+    found = rest("GET", path, allow_redirects=False)
+    assert (found.status_code, found.json()) == (404, {"error": "Not Found"})
+
+
 def ask(rest, name, body, **options):
     body = body if isinstance(body, (str, bytes)) else json.dumps(body)
     found = rest("POST", f"/v1/models/{name}:predict", body, **options)

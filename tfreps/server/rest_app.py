@@ -60,6 +60,7 @@ class RestApp:
             ],
             exception_handlers={HTTPException: http_error},
         )
+        self.asgi.router.redirect_slashes = False  # no address but those above
 
     async def _v1(self, scope, receive, send):
         """Everything below /v1: an answer, or an error as a JSON object."""

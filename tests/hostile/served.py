@@ -1,0 +1,97 @@
+"""A server of small models inside the process that asks it, over ASGI and over gRPC's services."""
+
+import asyncio
+import json
+
+import grpc
+
+from tests.server.small_models import save_half, save_zoo, serving
+from tfreps.server.grpc_services import ModelService, PredictionService
+from tfreps.server.request_guard import RequestGuard
+from tfreps.server.rest_app import RestApp
+
+LARGEST_BODY = 2**20
+CODE = grpc.StatusCode
+# What an answer may be when nothing is wrong but the request.
+STATUS = {200, 400, 403, 404, 405, 408, 413, 415, 429, 501}
+REFUSALS = {CODE.INVALID_ARGUMENT, CODE.NOT_FOUND, CODE.FAILED_PRECONDITION, CODE.UNIMPLEMENTED}
+REFUSALS |= {CODE.RESOURCE_EXHAUSTED, CODE.OUT_OF_RANGE}
+
+
+class Aborted(Exception):
+    """How the service ended a call."""
+
+
+class Context:
+    """As much of gRPC's context as the services use."""
+
+    def time_remaining(self):
+        return 20.0
+
+    def abort(self, code, details):
+        raise Aborted(code, details)
+
+    def __getattr__(self, name):  # metadata, peers, callbacks: nothing comes of them
+        return lambda *args, **options: None
+
+
+class Served:
+    """Two models, asked in this process.
+
+    Args:
+        folder: an empty one.
+    """
+
+    def __init__(self, folder):
+        save_half(folder / "half_plus_two" / "123")
+        save_zoo(folder / "zoo" / "7")
+        self.server = serving(folder / "half_plus_two", folder / "zoo", max_body_mb=1)
+        self.server.start()
+        core = self.server.core
+        core.pool.models["half_plus_two"].config.labels["stable"] = 123
+        self.app = RequestGuard(RestApp(core, LARGEST_BODY).asgi, "127.0.0.1")
+        self.services = {"Predict": PredictionService(core), "GetModelStatus": ModelService(core)}
+        self.services["GetModelMetadata"] = self.services["Predict"]
+
+    def rest(self, method, path, body=b"", headers=(), parts=1):
+        """Status, headers and body of an answer; the path is bytes as sent."""
+        path, _, query = path.partition(b"?")
+        scope = {
+            **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1"},
+            **{"method": method, "scheme": "http", "raw_path": path, "query_string": query},
+            "path": path.decode("utf-8", "replace"),
+            "root_path": "",
+            "headers": [(b"host", b"localhost"), *headers],
+            "client": ("127.0.0.1", 9),
+            "server": ("127.0.0.1", 8501),
+        }
+        size = -(-len(body) // parts) or 1
+        pieces = [body[n : n + size] for n in range(0, len(body), size)] or [b""]
+        sent = []
+
+        async def receive():
+            if pieces:
+                part = pieces.pop(0)
+                return {"type": "http.request", "body": part, "more_body": bool(pieces)}
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+
+        asyncio.run(self.app(scope, receive, send))
+        start = sent[0]
+        answer = b"".join(message.get("body", b"") for message in sent[1:])
+        return start["status"], dict(start["headers"]), answer
+
+    def grpc(self, method, request):
+        """The answer of a service, or the code and details with which the call was ended."""
+        try:
+            return getattr(self.services[method], method)(request, Context())
+        except Aborted as error:
+            return error.args
+
+    def still_serves(self):
+        status, _, answer = self.rest(
+            "POST", b"/v1/models/half_plus_two:predict", b'{"inputs": [2.0]}'
+        )
+        assert (status, json.loads(answer)) == (200, {"outputs": [3.0]})
