@@ -31,8 +31,9 @@ $(STAMP): setup.py pyproject.toml
 
 demo: install
 	rm -rf demo/run demo/tagger demo/exports
-	$(TFREPS) demo-corpus --output demo/corpus $(if $(TEXT),--text "$(TEXT)")
-	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --min-count 5
+	$(TFREPS) demo-corpus --output demo/corpus --overwrite $(if $(TEXT),--text "$(TEXT)")
+	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --overwrite \
+	  --min-count 5
 	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
 	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
 	  --num-sampled 1024 --run demo/run --minutes 2.5
@@ -41,7 +42,7 @@ demo: install
 	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
 	$(TFREPS) export demo/run --to demo/exports/elmo --explain
 	$(TFREPS) predict demo/exports/elmo "The function returns a list of names ."
-	$(TFREPS) demo-tags --output demo/tags --max-sentences 6000
+	$(TFREPS) demo-tags --output demo/tags --overwrite --max-sentences 6000
 	$(TFREPS) train-hmm --train demo/tags/train.conll --dev demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --run demo/hmm --overwrite
 	$(TFREPS) train-tagger --train demo/tags/train.conll --dev demo/tags/dev.conll \

@@ -27,6 +27,7 @@ from tfreps.bert_runs import check_headless
 from tfreps.bert_signatures import BertSignatures
 from tfreps.convert.bert_files import is_checkpoint
 from tfreps.exports import SENTENCES, check_export, text_ops, weight_changes, write_export
+from tfreps.exports.notes import check_notes
 from tfreps.pretrained import load_bilm
 from tfreps.pretrained_encoder import load_encoder
 from tfreps.run_folder import RunFolder, parse_options
@@ -37,13 +38,14 @@ from tfreps.text_signatures import TextSignatures
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check_notes(options.to, options.overwrite)
     if options.check_python is not None and not options.check:
         raise ValueError("--check-python goes unseen: give --check too.")
     with tempfile.TemporaryDirectory() as assets:
         signatures = open_model(options)(assets=assets, explain=options.explain)
         changes = weight_changes(signatures, options.weights_as)
         checked = functools.partial(check, options, signatures) if options.check else None
-        say(options, write_export(signatures, options.to, checked), changes)
+        say(options, write_export(signatures, options.to, checked, options.overwrite), changes)
     return 0
 
 
@@ -130,6 +132,12 @@ def make_parser():
         metavar="DIR",
         required=True,
         help="the model's folder: the export becomes its next version, DIR/1, DIR/2 ...",
+    )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace a README.md, models.config or batching.config in DIR that tfreps did not "
+        "write",
     )
     parser.add_argument("--options", metavar="FILE.json", help="published model instead of MODEL")
     parser.add_argument("--weights", metavar="FILE.hdf5", help="its weights")

@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_the_last_good_one(tmp_path, monkeypatch, failure):
 
 
 def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path):
-    (tmp_path / "step-00000001.safetensors.tmp").write_bytes(b"half")
+    (tmp_path / ".step-00000001.safetensors.7777777.tmp.safetensors").write_bytes(b"half")
     (tmp_path / ".tmpAb3dE9").write_bytes(b"half")
     (tmp_path / ".tmp").mkdir()
     save(tmp_path, 2)

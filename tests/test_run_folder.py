@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tfreps import run_folder
+from tfreps.output_files import is_temporary
 from tfreps.run_folder import RunFolder
 
 
@@ -36,9 +37,9 @@ def test_open_takes_several_programs(run):
 
 
 def test_create_in_an_empty_folder(tmp_path):
-    (tmp_path / "options.json.tmp").write_text("left by a killed run")
+    (tmp_path / ".options.json.7777777.tmp.json").write_text("left by a killed run")
     RunFolder.create(tmp_path, "convert", {})
-    assert not (tmp_path / "options.json.tmp").exists()
+    assert not (tmp_path / ".options.json.7777777.tmp.json").exists()
 
 
 def test_create_refuses_a_folder_that_is_no_run(tmp_path):
@@ -129,7 +130,7 @@ def test_model_comes_back(run, no_classes):
     run.save_model(model)
     x = np.ones((1, 3), np.float32)
     np.testing.assert_array_equal(run.load_model()(x), model(x))
-    assert not (run.path / "model.saving.keras").exists()
+    assert not [path for path in run.path.iterdir() if is_temporary(path.name)]
 
 
 def test_a_failed_save_keeps_the_model_of_before(run):
@@ -142,7 +143,7 @@ def test_a_failed_save_keeps_the_model_of_before(run):
     with pytest.raises(OSError, match="No space left"):
         run.save_model(types.SimpleNamespace(save=save))
     assert run.model_path.read_text() == "good"
-    assert not (run.path / "model.saving.keras").exists()
+    assert not [path for path in run.path.iterdir() if is_temporary(path.name)]
 
 
 def test_loading_a_model_that_is_not_there_or_torn(run, no_classes):

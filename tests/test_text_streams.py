@@ -2,13 +2,11 @@
 
 import gzip
 import io
-import os
 import sys
-import threading
 
 import pytest
 
-from tfreps.text_streams import read_texts, written_whole
+from tfreps.text_streams import read_texts
 
 TEXT = "one two\n\n  drei vier \r\nλόγος"
 LINES = ["one two", "", "drei vier", "λόγος"]
@@ -70,53 +68,3 @@ def test_what_is_no_text(tmp_path, name, data, message):
 def test_a_folder_is_no_text(tmp_path):
     with pytest.raises(ValueError, match="Cannot read .*: Is a directory"):
         read(tmp_path)
-
-
-def test_written_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "out.txt"
-    with written_whole(path) as file:
-        file.write("yes\n")
-        assert not path.exists()
-    assert path.read_bytes() == b"yes\n"
-    with pytest.raises(RuntimeError), written_whole(path) as file:
-        file.write("half")
-        raise RuntimeError
-    assert path.read_text() == "yes\n" and list(tmp_path.iterdir()) == [path]
-
-
-def test_links_and_pipes_stay_what_they_are(tmp_path):
-    (tmp_path / "target").write_text("old")
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    with written_whole(tmp_path / "link") as file:
-        file.write("new")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_text() == "new"
-    os.mkfifo(tmp_path / "pipe")
-    read, found = threading.Thread(target=lambda: found.append(pipe.read_text())), []
-    pipe = tmp_path / "pipe"
-    read.start()
-    with written_whole(pipe) as file:
-        file.write("yes")
-    read.join(10)
-    assert found == ["yes"] and pipe.is_fifo()
-    receiver, sender = os.pipe()
-    with written_whole(f"/dev/fd/{sender}") as file:  # a link, as /dev/stdout, to no path at all
-        file.write("yes")
-    os.close(sender)
-    assert os.read(receiver, 9) == b"yes"
-    os.close(receiver)
-
-
-def test_standard_output_stays_open(capsys):
-    with written_whole(None) as file:
-        file.write("yes\n")
-    print("more")
-    assert capsys.readouterr().out == "yes\nmore\n"
-
-
-def test_places_where_nothing_can_be_written(tmp_path):
-    with pytest.raises(ValueError, match="Cannot write to .*: it is a folder"):
-        with written_whole(tmp_path):
-            raise AssertionError
-    with pytest.raises(ValueError, match="there is no folder"):
-        with written_whole(tmp_path / "absent" / "out.txt"):
-            raise AssertionError

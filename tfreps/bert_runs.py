@@ -6,6 +6,7 @@ import pathlib
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.convert.bert_table import has, label_rows
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps.output_files import write_text
 from tfreps.pretrained_bert import check_size
 from tfreps.pretrained_encoder import least, max_length
 from tfreps.run_folder import RunFolder
@@ -85,7 +86,7 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
     run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})
     write_tokenizer(tokenizer, run.tokenizer_path)
     names, path = (model.tags, run.tags_path) if is_tagger else (model.labels, run.labels_path)
-    path.write_text("".join(name + "\n" for name in names), encoding="utf-8")
+    write_text(path, "".join(name + "\n" for name in names))
     run.save_model(model)
 
 

@@ -10,10 +10,12 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from tfreps.output_files import is_temporary, replacing
+
 FORMAT = "tfreps-checkpoint-1"
 NAME = re.compile(r"step-(\d{8,})\.safetensors")
-# What a killed writer leaves behind: our temporary file, and the one safetensors makes of its own.
-UNFINISHED = re.compile(r"step-\d{8,}\.safetensors\.tmp|\.tmp\w{6}")
+# What a killed writer leaves besides our temporary file: the one that safetensors makes.
+UNFINISHED = re.compile(r"\.tmp\w{6}")
 
 Checkpoint = tuple[int, dict[str, np.ndarray], dict]
 
@@ -107,13 +109,10 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
     """Writes under a temporary name, waits for the disk, and renames."""
     # safetensors copies the memory as it lies, so it has to lie in C order (0-d stays 0-d).
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    temporary = path.with_name(path.name + ".tmp")
     try:
-        safetensors.numpy.save_file(arrays, temporary, metadata=metadata)
-        temporary.chmod(path.parent.stat().st_mode & 0o666)  # safetensors leaves it private
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with replacing(path, durable=True) as temporary:
+            safetensors.numpy.save_file(arrays, temporary, metadata=metadata)
+            temporary.chmod(path.parent.stat().st_mode & 0o666)  # safetensors leaves it private
     except safetensors.SafetensorError as error:
         remove_unfinished(path.parent)
         if "I/O error" in str(error):
@@ -139,5 +138,5 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
 def remove_unfinished(folder: pathlib.Path) -> None:
     """Removes what an interrupted or failed save left."""
     for path in folder.iterdir():
-        if UNFINISHED.fullmatch(path.name):
+        if UNFINISHED.fullmatch(path.name) or is_temporary(path.name):
             path.unlink(missing_ok=True)

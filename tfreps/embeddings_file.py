@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
+from tfreps.output_files import check_overwrite, naming, replacing, replacing_folder
+
 OPTIONS_ATTRIBUTE = "tfreps_options"
 SENTENCE_INDEX = "sentence_to_index"
 
@@ -29,13 +31,16 @@ class EmbeddingsFile:
         options: dict of JSON types: everything that the vectors depend on. Kept in the file as
             the attribute `tfreps_options`.
         resume: whether to go on with what an earlier run with the same options left.
+        overwrite: whether to replace a file, or an unfinished one; the file stays until the new one
+            is complete.
 
     Attributes:
         complete: bool, whether the file is there already, with `resume`.
         windows: int, how many windows are there already.
 
     Raises:
-        ValueError: the file exists, or an unfinished one without `resume` or of other options.
+        ValueError: the file exists, or an unfinished one, without `resume` or `overwrite`; or
+            with `resume` one of other options.
 
     Example:
     >>> import tempfile
@@ -48,24 +53,36 @@ class EmbeddingsFile:
     ['0', 'sentence_to_index'] (3, 8)
     """
 
-    def __init__(self, path: str | os.PathLike, options: dict, resume: bool = False):
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        options: dict,
+        resume: bool = False,
+        overwrite: bool = False,
+    ):
         self.path = pathlib.Path(path)
         self.options = options
         self.part = self.path.with_name(self.path.name + ".part")
         self.complete = False
-        if self.path.exists():
-            if not resume:
-                raise ValueError(f"{self.path} exists already: remove it or choose another name.")
+        if overwrite and not resume:
+            if self.part.exists():
+                _read_marker(self.part / "options.json")
+                shutil.rmtree(self.part)
+            self._begin()
+        elif not resume:
+            check_overwrite(self.path)
+            if self.part.exists():
+                raise ValueError(
+                    f"{self.part} holds an unfinished run: go on with --resume, or give "
+                    "--overwrite to begin anew."
+                )
+            self._begin()
+        elif self.path.exists():
             _check_same(self.path, read_options(self.path), options)
             self.complete = True
             shutil.rmtree(self.part, ignore_errors=True)
         elif self.part.exists():
-            marker = self.part / "options.json"
-            if not resume:
-                raise ValueError(
-                    f"{self.part} holds an unfinished run: go on with --resume, or remove it."
-                )
-            _check_same(self.part, _read_marker(marker), options)
+            _check_same(self.part, _read_marker(self.part / "options.json"), options)
         else:
             self._begin()
         self.windows = len(self._windows())
@@ -74,21 +91,22 @@ class EmbeddingsFile:
     def window(self) -> Iterator:
         """The next window; gives a function `put(number, vectors)`."""
         target = self._window(self.windows)
-        temporary = target.with_suffix(".tmp")
-        with h5py.File(temporary, "w") as file:
+        with naming(self.path), replacing(target, durable=True) as temporary:
+            with h5py.File(temporary, "w") as file:
 
-            def put(number: int, vectors: np.ndarray) -> None:
-                file.create_dataset(str(number), data=vectors)
+                def put(number: int, vectors: np.ndarray) -> None:
+                    file.create_dataset(str(number), data=vectors)
 
-            yield put
-        _sync(temporary)
-        os.replace(temporary, target)
+                yield put
         self.windows += 1
 
     def finish(self, sentence_to_index: dict[str, str] | None) -> None:
         """Puts the windows together; with None the sentences themselves are left out."""
-        temporary = self.part / "whole.tmp"
-        with h5py.File(temporary, "w") as whole:
+        with (
+            naming(self.path, self.part),
+            replacing(self.path, durable=True) as temporary,
+            h5py.File(temporary, "w") as whole,
+        ):
             whole.attrs[OPTIONS_ATTRIBUTE] = json.dumps(self.options)
             for window in self._windows():
                 with h5py.File(window) as file:
@@ -97,23 +115,20 @@ class EmbeddingsFile:
             if sentence_to_index is not None:
                 index = whole.create_dataset(SENTENCE_INDEX, (1,), h5py.string_dtype())
                 index[0] = json.dumps(sentence_to_index)
-        _sync(temporary)
-        os.replace(temporary, self.path)
         shutil.rmtree(self.part)
         self.complete = True
 
     def _begin(self) -> None:
         """Makes the folder with its marker at once, so that it is never there without."""
-        temporary = self.part.with_name(f"{self.part.name}.{os.getpid()}.tmp")
-        temporary.mkdir(parents=True)
-        (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
-        os.replace(temporary, self.part)
+        with naming(self.path, self.part), replacing_folder(self.part) as temporary:
+            temporary.mkdir()
+            (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
 
     def _window(self, number: int) -> pathlib.Path:
         return self.part / f"{number:08d}.hdf5"
 
     def _windows(self) -> list[pathlib.Path]:
-        return sorted(self.part.glob("*.hdf5"))
+        return sorted(self.part.glob("[0-9]*.hdf5"))
 
 
 def read_options(path: str | os.PathLike) -> dict:
@@ -160,8 +175,3 @@ def _check_same(path: pathlib.Path, found: dict, options: dict) -> None:
             f"{path} was written with {was}; now it is {now}. Ask for the same as before, or "
             "remove it."
         )
-
-
-def _sync(path: pathlib.Path) -> None:
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())

@@ -8,6 +8,8 @@ import pathlib
 import sys
 from typing import Any, NamedTuple
 
+from tfreps.output_files import write_text
+
 OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run that goes on
 
 
@@ -267,12 +269,7 @@ def as_json(values: dict) -> dict:
 
 def write_json(path: pathlib.Path, values: dict) -> None:
     """Writes a JSON file whole or not at all."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        temporary.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_text(path, json.dumps(values, indent=2) + "\n")
 
 
 def read_json(path: pathlib.Path) -> dict:

@@ -6,9 +6,10 @@ import pathlib
 import shutil
 from collections.abc import Callable, Iterable
 
+from tfreps.output_files import is_temporary, replacing
 from tfreps.program_options import as_json, parse_options, read_json, write_json
 
-__all__ = ["RunFolder", "parse_options"]
+__all__ = ["RunFolder", "parse_options", "run_files"]
 
 FORMAT_VERSION = 1
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
@@ -17,6 +18,11 @@ TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PICTURES)
+
+# Options that name files or folders to read, which a run must not be written over.
+INPUTS = "train", "dev", "test", "validation", "unlabelled", "vocabulary", "vectors", "init"
+INPUTS += ("elmo", "elmo_options", "elmo_weights", "bert", "options")
+INPUTS += ("train_vectors", "dev_vectors", "test_vectors")
 
 
 class RunFolder:
@@ -77,6 +83,7 @@ class RunFolder:
         """
         run = cls(path, program, as_json(options))
         run.check_free(run.path, overwrite)
+        check_inputs(run.path, options)
         clear_run(run.path)
         run.logs_path.mkdir(parents=True, exist_ok=True)
         run.checkpoints_path.mkdir(exist_ok=True)
@@ -107,6 +114,7 @@ class RunFolder:
         """
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
             cls.check_free(path, options["overwrite"])
+            check_inputs(path, options)
             return None
         run, now = cls.open(path, program), as_json(options)
         before = {**as_json(defaults or {}), **run.options}
@@ -125,7 +133,8 @@ class RunFolder:
         path = pathlib.Path(path)
         if path.exists() and not path.is_dir():
             raise ValueError(f"Expected a folder for the run, but {path} is a file.")
-        found = sorted(item.name for item in path.glob("*") if item.name != OPTIONS + ".tmp")
+        names = (item.name for item in path.glob("*"))
+        found = sorted(name for name in names if not is_temporary(name))
         if found and OPTIONS not in found:
             raise ValueError(
                 f"{path} is neither empty nor a run folder (it holds {found[0]!r}): "
@@ -181,17 +190,13 @@ class RunFolder:
         Raises:
             ValueError: a resumed run would get another.
         """
-        temporary = path.with_name(path.name + ".new")
-        try:
+        with replacing(path) as temporary:
             write(temporary)
             if path.exists() and path.read_bytes() != temporary.read_bytes():
                 raise ValueError(
                     f"{path} would be another one now: the training data have changed since the "
                     "run was begun. Resume with those of before, or begin a new run."
                 )
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def write_results(self, results: dict) -> None:
         """Writes results.json anew."""
@@ -203,14 +208,8 @@ class RunFolder:
 
     def save_model(self, model) -> None:
         """Saves the model whole or not at all: the file of before stays until the end."""
-        temporary = self.path / "model.saving.keras"  # Keras insists on the ending
-        try:
+        with replacing(self.model_path, durable=True) as temporary:
             model.save(temporary)
-            with open(temporary, "rb+") as file:
-                os.fsync(file.fileno())
-            os.replace(temporary, self.model_path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def load_model(self, compile: bool = False):
         """The saved model. Nothing in the file is run as code.
@@ -254,9 +253,30 @@ def read_head(path: pathlib.Path) -> dict:
     return head
 
 
+def run_files(path: str | os.PathLike) -> list[pathlib.Path]:
+    """The files that a run has in its folder, which no program may take for its output."""
+    return [item for name in CONTENTS if (item := pathlib.Path(path, name)).is_file()]
+
+
+def check_inputs(path: str | os.PathLike, options: dict) -> None:
+    """Raises a ValueError if an option names an input that is a part of the run in the folder."""
+    run = pathlib.Path(path).resolve()
+    parts = {run, *(run / name for name in CONTENTS)}
+    for name in INPUTS:
+        given = options.get(name) or ()
+        for each in given if isinstance(given, list | tuple) else [given]:
+            found = pathlib.Path(each).resolve()
+            if run.exists() and (found in parts or parts & set(found.parents) - {run}):
+                raise ValueError(
+                    f"--{name.replace('_', '-')} {each} is in the folder {path}, whose run "
+                    "--overwrite would remove: choose another folder for the new run."
+                )
+
+
 def clear_run(path: pathlib.Path) -> None:
     """Removes what a run has in its folder, and nothing else."""
-    for name in CONTENTS:
+    temporary = [item.name for item in path.glob(".*") if is_temporary(item.name)]
+    for name in (*CONTENTS, *temporary):
         item = path / name
         if item.is_dir() and not item.is_symlink():
             shutil.rmtree(item)

@@ -1,10 +1,10 @@
 """save_whole: a SavedModel that appears whole or not at all."""
 
-import os
 import pathlib
-import shutil
 
 import tensorflow as tf
+
+from tfreps.output_files import replacing_folder
 
 
 def save_whole(module, folder, functions, finish=None):
@@ -22,19 +22,12 @@ def save_whole(module, folder, functions, finish=None):
     """
     folder = pathlib.Path(folder)
     check_free(folder)
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    try:
+    with replacing_folder(folder) as temporary:
         # Without the gradients that were written by hand, which no server asks for.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, str(temporary), functions, options)
         if finish is not None:
             finish(temporary)
-        if folder.exists():
-            folder.rmdir()
-        os.replace(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_free(folder):

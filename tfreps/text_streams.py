@@ -1,10 +1,8 @@
-"""Raw text in from a file or standard input, answers out to a file or standard output."""
+"""Raw text from a file or standard input, line by line or in blocks of lines."""
 
 import codecs
-import contextlib
 import gzip
 import os
-import pathlib
 import sys
 import zlib
 from collections.abc import Iterator
@@ -68,44 +66,6 @@ def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
                     f"0x{line[error.start]:02x}. Convert it first, for example from Latin-1: "
                     "iconv -f LATIN1 -t UTF-8."
                 ) from None
-
-
-@contextlib.contextmanager
-def written_whole(path: str | os.PathLike | None):
-    """A text file to write to, which appears whole or not at all; standard output for None.
-
-    Behind a symbolic link its target is written. Devices and pipes are written to as they are.
-
-    Raises:
-        ValueError: the path is a folder, or in none.
-
-    Example:
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.txt")
-    >>> with written_whole(path) as file:
-    ...     _ = file.write("yes")
-    >>> path.read_text()
-    'yes'
-    """
-    if path is None:
-        yield sys.stdout
-        return
-    path = pathlib.Path(path)
-    if path.is_dir() or not path.parent.is_dir():
-        what = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise ValueError(f"Cannot write to {path}: {what}.")
-    if path.exists() and not path.is_file():
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            yield file
-        return
-    path = path.resolve() if path.is_symlink() else path
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            yield file
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:

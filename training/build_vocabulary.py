@@ -21,6 +21,7 @@ import time
 
 from tfreps.data import count_tokens
 from tfreps.data.text_files import find_files, read_blocks
+from tfreps.output_files import check_output
 from tfreps.program_options import parse_options
 from tfreps.text import CharacterTokenizer, Vocabulary
 from tfreps.text.character_tokens import count_tokens as count_characters
@@ -32,6 +33,7 @@ TOKENS = "spaces", "bert-characters"
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check_output(options.output, options.overwrite, options.files)
     if options.tokens == "bert-characters":
         return build_characters(options)
     if options.cased:
@@ -82,6 +84,9 @@ def make_parser():
         "files", nargs="+", metavar="FILES", help="text files or patterns; *.gz is unpacked"
     )
     parser.add_argument("--output", required=True, metavar="FILE", help="where the list goes")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the output file if it exists"
+    )
     parser.add_argument(
         "--tokens", choices=TOKENS, default=TOKENS[0], help="what text is cut into (spaces)"
     )

@@ -11,10 +11,11 @@ import argparse
 import json
 import sys
 
+from tfreps.output_files import check_output, written_whole
 from tfreps.program_options import first_line, parse_options
-from tfreps.run_folder import RunFolder
+from tfreps.run_folder import RunFolder, run_files
 from tfreps.text_model import TextModel
-from tfreps.text_streams import read_texts, written_whole
+from tfreps.text_streams import read_texts
 
 PROGRAM = "classify"
 TEXTS_AT_ONCE = 1024
@@ -22,6 +23,7 @@ TEXTS_AT_ONCE = 1024
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
     trained = TextModel.open(options.run)
     if trained.is_tagger:
         raise ValueError(f"{options.run} holds a tagger: ask it with tfreps tag.")
@@ -43,6 +45,7 @@ def make_parser():
     add("run", help="run folder of train-classifier")
     add("text", nargs="?", default="-", help="file, .gz too; without it, what comes on stdin")
     add("--output", help="file to write, whole or not at all (stdout)")
+    add("--overwrite", action="store_true", help="replace the output file if it exists")
     kinds = ["tab", "json"]
     add("--format", choices=kinds, default="tab", help="label, probability, text; or JSON (tab)")
     about = "of two labels, the probability from which on it is the second; dev: the best on dev"

@@ -16,14 +16,13 @@ BERT without a head needs no conversion: --encoder bert --bert FOLDER, tfreps ex
 """
 
 import argparse
-import os
 import pathlib
-import shutil
 
 from tfreps.bert_runs import load_with_head, write_published
 from tfreps.bert_runs import write_run as write_bert_run
 from tfreps.continuation import boundary_options, continue_checkpoint
 from tfreps.models import BiLM, Classifier
+from tfreps.output_files import replacing_folder
 from tfreps.pretrained import load_bilm
 from tfreps.program_options import first_line, parse_options
 from tfreps.run_folder import RunFolder
@@ -98,13 +97,11 @@ def published(options):
     """A run folder's biLM as the files that bilm-tf and AllenNLP read."""
     found, target = load_bilm(options.model), options.to_bilm_tf
 
-    def write(folder):
+    with replacing_folder(target) as folder:
         folder.mkdir()
         found.bilm.to_bilm_tf(folder / "options.json", folder / "weights.hdf5")
         if found.vocabulary is not None:
             found.vocabulary.write(folder / "vocabulary.txt")
-
-    write_whole(target, write)
     files = ", ".join(sorted(path.name for path in pathlib.Path(target).iterdir()))
     print(
         f"Wrote {target}: {files}. The format has no place for a softmax.\n"
@@ -114,11 +111,12 @@ def published(options):
 
 def published_bert(options):
     """A run folder's BERT, and its head, as the files that transformers reads."""
-    run, kind = RunFolder.open(options.model), []
-    write_whole(options.to_hugging_face, lambda folder: kind.append(write_published(run, folder)))
+    run = RunFolder.open(options.model)
+    with replacing_folder(options.to_hugging_face) as folder:
+        kind = write_published(run, folder)
     folder = options.to_hugging_face
     files = ", ".join(sorted(path.name for path in pathlib.Path(folder).iterdir()))
-    print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind[0]}.from_pretrained("{folder}")')
+    print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind}.from_pretrained("{folder}")')
     if OWN in files:
         print(
             f"It has no tokeniser that cuts text as this model's does: {OWN} is for "
@@ -130,7 +128,8 @@ def run_from_bert(options):
     """A run folder of a published BERT with a head over labels or tags."""
     model, tokenizer = load_with_head(options.model, options.scheme)
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
-    write_whole(run, lambda folder: write_bert_run(model, tokenizer, folder, given))
+    with replacing_folder(run) as folder:
+        write_bert_run(model, tokenizer, folder, given)
     ask = "classify" if isinstance(model, Classifier) else "tag"
     encoder = getattr(model.encoder, "encoder", model.encoder)
     spare = encoder.vocabulary_size - len(tokenizer.vocabulary)
@@ -177,27 +176,11 @@ def run_from_checkpoint(options):
 
 
 def write_run(options, model, vocabulary):
-    def write(folder):
+    with replacing_folder(options.to_run) as folder:
         run = RunFolder.create(folder, PROGRAM, vars(options))
         if vocabulary is not None:
             vocabulary.write(run.vocabulary_path)
         run.save_model(model)
-
-    write_whole(options.to_run, write)
-
-
-def write_whole(folder, write):
-    """Lets `write` fill a folder, which gets its name once it is complete."""
-    folder = pathlib.Path(folder).absolute()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    try:
-        write(temporary)
-        if folder.exists():
-            folder.rmdir()
-        os.replace(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 if __name__ == "__main__":

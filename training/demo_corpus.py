@@ -15,6 +15,7 @@ import pathlib
 import re
 
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
+from tfreps.output_files import check_overwrite, write_text
 from tfreps.run_folder import parse_options
 
 # A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,
@@ -33,12 +34,15 @@ def main(argv=None):
     """Collects sentences until there are enough, splits them by document, writes the files."""
     options = parse_options(make_parser(), argv)
     check(options)
+    folder, names = pathlib.Path(options.output), file_names(options.shards)
+    for path in sorted({folder / name for name in names} | set(old_shards(folder))):
+        check_overwrite(path, options.overwrite, options.text or ())
     documents = own_documents(options.text) if options.text else python_documents()
     kept = without_repetition(documents, options.max_tokens)
     if not kept:
         raise ValueError("There is no sentence in that text: expected running prose.")
     parts = split(kept)
-    write_files(pathlib.Path(options.output), parts, options.shards)
+    write_files(folder, parts, options.shards)
     for name, part in parts.items():
         lines = [line for _, lines in part for line in lines]
         print(f"{name:10}  {len(lines):9,} sentences  {count_tokens(lines):9,} tokens")
@@ -52,6 +56,9 @@ def make_parser():
     parser.add_argument("--output", required=True, metavar="FOLDER", help="where the files go")
     parser.add_argument(
         "--text", action="append", metavar="PATH", help="own text file or folder; may be repeated"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the corpus in that folder"
     )
     parser.add_argument("--max-tokens", type=int, default=3_000_000, help="stop at so many tokens")
     parser.add_argument("--shards", type=int, default=2, help="number of training files")
@@ -167,16 +174,20 @@ def split(documents):
 def write_files(folder, parts, shards):
     """One sentence per line; every file is whole or not there, and no shard of before stays."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {f"train-{n:02d}.txt": parts["train"][n::shards] for n in range(shards)}
-    files |= {"validation.txt": parts["validation"], "test.txt": parts["test"]}
+    *train, validation, test = names = file_names(shards)
+    files = {name: parts["train"][n::shards] for n, name in enumerate(train)}
+    files |= {validation: parts["validation"], test: parts["test"]}
     for name, documents in files.items():
-        lines = [line + "\n" for _, lines in documents for line in lines]
-        temporary = folder / f"{name}.tmp"
-        try:
-            temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
-            os.replace(temporary, folder / name)
-        finally:
-            temporary.unlink(missing_ok=True)
-    for old in folder.glob("train-*.txt"):
-        if old.name not in files and re.fullmatch(r"train-\d\d+\.txt", old.name):
+        write_text(folder / name, "".join(line + "\n" for _, lines in documents for line in lines))
+    for old in old_shards(folder):
+        if old.name not in names:
             old.unlink()
+
+
+def file_names(shards):
+    return [*(f"train-{n:02d}.txt" for n in range(shards)), "validation.txt", "test.txt"]
+
+
+def old_shards(folder):
+    """Training files that are in the folder already."""
+    return [path for path in folder.glob("train-*.txt") if re.fullmatch(r"train-\d\d+", path.stem)]

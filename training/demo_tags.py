@@ -11,11 +11,11 @@ test.conll.
 
 import argparse
 import hashlib
-import os
 import pathlib
 import re
 
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
+from tfreps.output_files import check_overwrite, write_text
 from tfreps.run_folder import parse_options
 
 # :class:`Name` and ``code`` and `code`, on one line of a paragraph.
@@ -32,6 +32,9 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     if options.max_sentences < 10:
         raise ValueError(f"--max-sentences must be at least 10; got {options.max_sentences}.")
+    folder = pathlib.Path(options.output)
+    for path in (folder / f"{part}.conll" for part in PARTS):
+        check_overwrite(path, options.overwrite)
     found = {name: {} for name in PARTS}  # sentences as keys: each once
     total, seen = 0, set()
     for name, text in docstring_documents():
@@ -44,7 +47,6 @@ def main(argv=None):
                 total += 1
         if total >= options.max_sentences:
             break
-    folder = pathlib.Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "dev", "test"):
         write(folder / f"{part}.conll", found[part].values())
@@ -59,6 +61,9 @@ def make_parser():
         prog="tfreps demo-tags", description="A tagged corpus from Python's own docstrings."
     )
     parser.add_argument("--output", required=True, metavar="FOLDER", help="where the files go")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the corpus in that folder"
+    )
     parser.add_argument(
         "--max-sentences", type=int, default=20_000, help="stop at so many sentences (20000)"
     )
@@ -105,13 +110,8 @@ def tag(tokens):
 
 def write(path, sentences):
     """CoNLL columns, whole or not at all."""
-    temporary = path.with_name(path.name + ".tmp")
     blocks = ("".join(f"{token}\t{tag}\n" for token, tag in tagged) for tagged in sentences)
-    try:
-        temporary.write_text("\n".join(blocks), encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_text(path, "\n".join(blocks))
 
 
 if __name__ == "__main__":

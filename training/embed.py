@@ -17,7 +17,6 @@ import collections
 import hashlib
 import json
 import math
-import pathlib
 import sys
 import time
 
@@ -25,8 +24,9 @@ import numpy as np
 
 from tfreps.data import read_blocks
 from tfreps.embeddings_file import EmbeddingsFile
+from tfreps.output_files import check_overwrite, is_stream
 from tfreps.pretrained import load_bilm
-from tfreps.run_folder import parse_options
+from tfreps.run_folder import parse_options, run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length together and kept or lost together
 LAYERS = ("all", "top", "average", "mix")
@@ -35,12 +35,15 @@ LAYERS = ("all", "top", "average", "mix")
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check(options)
+    if not options.resume:
+        check_overwrite(options.output, options.overwrite, inputs(options))
     counts, sentences, digest = first_pass(options)
     found = load_bilm(
         options.model, options.options, options.weights, options.state, options.vocabulary
     )
     encoder = make_encoder(options, found)
-    file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), options.resume)
+    again = {"resume": options.resume, "overwrite": options.overwrite}
+    file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), **again)
     if not file.complete:
         write(options, file, encoder, counts)
     print(
@@ -74,6 +77,7 @@ def make_parser():
     add("--cache", type=int, default=100_000, metavar="N", help="frequent tokens kept (100000)")
     add("--forget-sentences", action="store_true", help="leave out sentence_to_index")
     add("--resume", action="store_true", help="go on where a killed run stopped")
+    add("--overwrite", action="store_true", help="replace the output file if it exists")
     return parser
 
 
@@ -84,10 +88,18 @@ def check(options):
             raise ValueError(f"--{name.replace('_', '-')} must be at least {least}; got {value}.")
     if not math.isfinite(options.gamma):
         raise ValueError(f"--gamma must be a finite number; got {options.gamma}.")
-    if pathlib.Path(options.output).is_dir():
-        raise ValueError(f"Expected a file to write to, but --output {options.output} is a folder.")
+    if is_stream(options.output):
+        raise ValueError(f"--output must be a file, for HDF5 is no stream; got {options.output}.")
+    if options.resume and options.overwrite:
+        raise ValueError("--resume goes on with a file, --overwrite replaces it: give one of them.")
     if (options.mix is None) == (options.layers == "mix"):
         raise ValueError("--mix and --layers mix belong together: give both or neither.")
+
+
+def inputs(options):
+    """The files that are read, and so must not be the output."""
+    given = [options.text, options.options, options.weights, options.vocabulary]
+    return [path for path in given if path] + (run_files(options.model) if options.model else [])
 
 
 def layer_weights(options, num_layers):

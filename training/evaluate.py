@@ -11,11 +11,11 @@ import json
 
 from tfreps.data import read_labelled, read_tagged
 from tfreps.evaluation import evaluate_classifier, evaluate_tagger
+from tfreps.output_files import check_output, written_whole
 from tfreps.program_options import as_json, first_line, parse_options
 from tfreps.reports import format_report
-from tfreps.run_folder import RunFolder
+from tfreps.run_folder import RunFolder, run_files
 from tfreps.text_model import TextModel
-from tfreps.text_streams import written_whole
 
 PROGRAM = "evaluate"
 COLUMNS, FIELDS = ("token_column", "tag_column"), ("text_field", "label_field")
@@ -24,6 +24,7 @@ HOW_READ = "format", "encoding", *COLUMNS, *FIELDS
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check_output(options.output, options.overwrite, inputs(options))
     run, trained = RunFolder.open(options.run), TextModel.open(options.run)
     reading = {name: run.options[name] for name in HOW_READ if name in run.options}
     given = {
@@ -52,12 +53,18 @@ def main(argv=None):
     return 0
 
 
+def inputs(options):
+    """The files that are read, and so must not be the output."""
+    return [*options.data, *filter(None, [options.vectors]), *run_files(options.run)]
+
+
 def make_parser():
     parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
     add("run", help="run folder of train-tagger, train-classifier or train-hmm")
     add("--data", nargs="+", required=True, help="files or globs with the right answers")
     add("--output", help="JSON file for the figures, beside the run's results.json")
+    add("--overwrite", action="store_true", help="replace the output file if it exists")
     add("--vectors", help="file of `tfreps embed` for a model trained on stored vectors")
     add("--format", help="of the data, as for training (the run's, and so are those below)")
     add("--token-column", type=int, metavar="N", help="of a tagger's data")

@@ -13,6 +13,7 @@ import pathlib
 import sys
 
 from tfreps import plots
+from tfreps.output_files import check_output
 from tfreps.plots.curves import PLACES
 from tfreps.plots.position_maps import VIEWS
 from tfreps.program_options import parse_options
@@ -35,7 +36,7 @@ def main(argv=None):
         make_overview().parse_args(what or ["--help"])  # ends, or says what is wrong
         return 0
     options = parse_options(make_parser(chosen), rest)
-    check_output(options.output)
+    check_picture(options.output, options.overwrite)
     draw = {"attention": draw_attention, "positions": draw_positions, "curves": draw_curves}
     path = plots.save_figure(draw[chosen](options), options.output)
     if options.tensorboard is not None:
@@ -63,6 +64,7 @@ def make_parser(what):
     {"attention": add_attention, "positions": add_positions, "curves": add_curves}[what](parser)
     add = parser.add_argument
     add("--output", metavar="FILE.png", required=True, help="picture to write")
+    add("--overwrite", action="store_true", help="replace the picture if it exists")
     add("--tensorboard", metavar="LOGS", help="folder of logs, to show it there too: RUN/logs")
     return parser
 
@@ -110,13 +112,12 @@ def add_curves(parser):
     add("--figures", nargs="+", metavar="NAME", help=wanted)
 
 
-def check_output(output):
+def check_picture(output, overwrite):
     """Before anything is computed."""
     path = pathlib.Path(output)
     if path.suffix.lower() != ".png":
         raise ValueError(f"--output must be a file that ends in .png; got {output}.")
-    if not path.parent.is_dir():
-        raise ValueError(f"--output {output}: there is no folder {path.parent}.")
+    check_output(output, overwrite)
 
 
 def draw_attention(options):

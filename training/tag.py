@@ -12,11 +12,12 @@ import argparse
 import json
 
 from tfreps.data import read_tagged
+from tfreps.output_files import check_output, written_whole
 from tfreps.program_options import first_line, parse_options
-from tfreps.run_folder import RunFolder
+from tfreps.run_folder import RunFolder, run_files
 from tfreps.text import tags
 from tfreps.text_model import TextModel
-from tfreps.text_streams import read_texts, written_whole
+from tfreps.text_streams import read_texts
 
 PROGRAM = "tag"
 SENTENCES_AT_ONCE = 1024
@@ -26,6 +27,7 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     if options.input != "conll" and (options.token_column, options.encoding) != (None, None):
         raise ValueError("--token-column and --encoding are for --input conll.")
+    check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
     trained = TextModel.open(options.run)
     if not trained.is_tagger:
         raise ValueError(f"{options.run} holds a classifier: ask it with tfreps classify.")
@@ -44,6 +46,7 @@ def make_parser():
     add("run", help="run folder of train-tagger or train-hmm")
     add("text", nargs="?", default="-", help="file, .gz too; without it, lines from stdin")
     add("--output", help="file to write, whole or not at all (stdout)")
+    add("--overwrite", action="store_true", help="replace the output file if it exists")
     kinds = ["text", "conll"]
     add("--input", choices=kinds, default="text", help="a sentence a line, or a token (text)")
     add("--token-column", type=int, metavar="N", help="of --input conll (the run's)")

@@ -8,13 +8,12 @@ What `build-vocabulary`, `pretrain-elmo`, `evaluate-lm` and `embed` read. `train
 """
 
 import argparse
-import os
-import pathlib
 
 import tensorflow as tf
 
 from tfreps.data import find_files, read_labelled
 from tfreps.data.text_lines import read_lines
+from tfreps.output_files import check_output, written_whole
 from tfreps.program_options import first_line, parse_options
 from tfreps.text.tokenizers import TOKENIZERS, tokenize
 
@@ -26,20 +25,13 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     if options.max_length is not None and options.max_length < 1:
         raise ValueError(f"--max-length must be at least 1; got {options.max_length}.")
-    output = pathlib.Path(options.output)
-    if output.exists() and not options.overwrite:
-        raise ValueError(f"{output} exists already: choose another file, or give --overwrite.")
-    temporary = output.with_name(output.name + ".tmp")
+    check_output(options.output, options.overwrite, options.text)
     texts = num_tokens = 0
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            for tokens in tokenized(read_texts(options), options):
-                texts, num_tokens = texts + 1, num_tokens + len(tokens)
-                file.write(" ".join(tokens) + "\n")
-        os.replace(temporary, output)
-    finally:
-        temporary.unlink(missing_ok=True)
-    print(f"Wrote {output}: {texts:,} texts, {num_tokens:,} tokens.")
+    with written_whole(options.output) as file:
+        for tokens in tokenized(read_texts(options), options):
+            texts, num_tokens = texts + 1, num_tokens + len(tokens)
+            file.write(" ".join(tokens) + "\n")
+    print(f"Wrote {options.output}: {texts:,} texts, {num_tokens:,} tokens.")
     return 0
 
 

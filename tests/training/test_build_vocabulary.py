@@ -87,7 +87,14 @@ def test_unknown_tokens_as_evaluation_counts_them(corpus, capsys):
 
 def characters(corpus, output, *options):
     path = corpus / output
-    line = [str(corpus / "*.txt*"), "--tokens", "bert-characters", "--output", str(path)]
+    line = [
+        str(corpus / "*.txt*"),
+        "--tokens",
+        "bert-characters",
+        "--output",
+        str(path),
+        "--overwrite",
+    ]
     assert build_vocabulary.main([*line, *options]) == 0
     return path
 

@@ -79,7 +79,7 @@ def test_fewer_shards_leave_none_of_before(tmp_path):
     path, out = write_text(tmp_path), tmp_path / "out"
     demo_corpus.main(["--output", str(out), "--text", str(path), "--shards", "4"])
     (out / "train-notes.txt").write_text("the user's own")
-    demo_corpus.main(["--output", str(out), "--text", str(path), "--shards", "1"])
+    demo_corpus.main(["--output", str(out), "--text", str(path), "--shards", "1", "--overwrite"])
     assert sorted(read_parts(out)) == [
         "test.txt",
         "train-00.txt",

@@ -52,7 +52,7 @@ def test_files_parts_and_repetition(tmp_path, monkeypatch, capsys):
     for n, name in enumerate(names):
         assert any(f"\nx{n}\tB-CODE\n" in s for s in sentences[demo_tags.part_of(name)])
     assert len(sentences["train"]) > 30 and capsys.readouterr().out.startswith("train")
-    assert not list(tmp_path.glob("*.tmp"))
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_this_machine_has_enough_text(tmp_path):

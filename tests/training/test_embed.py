@@ -122,7 +122,7 @@ window = EmbeddingsFile.window
 
 def killing(self):
     if self.windows == 2:
-        (self.part / "00000002.tmp").write_bytes(b"torn")
+        (self.part / ".00000002.hdf5.7777777.tmp.hdf5").write_bytes(b"torn")
         os.kill(os.getpid(), signal.SIGKILL)
     return window(self)
 
@@ -208,7 +208,7 @@ def test_very_long_lines_and_tokens(tmp_path):
             ["--layers", "mix", "--mix", "1,1,2", "--gamma", "nan"],
             "--gamma must be a fin",
         ),
-        (b"a b\n", ["--output", "."], "Expected a file to write to, but --output . is a folder"),
+        (b"a b\n", ["--output", "."], "Cannot write to .: it is a folder"),
         (b"a b\n", ["--vocabulary", "v.txt"], "run folder has its own vocabulary"),
     ],
 )

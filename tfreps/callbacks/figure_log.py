@@ -2,11 +2,12 @@
 
 import json
 import math
-import os
 import sys
 
 import keras
 import tensorflow as tf
+
+from tfreps.output_files import naming, write_text
 
 
 class FigureLog(keras.callbacks.Callback):
@@ -34,7 +35,8 @@ class FigureLog(keras.callbacks.Callback):
 
     def append(self, figures):
         """A line of the history."""
-        with open(self.history_path, "a", encoding="utf-8") as file:
+        path = self.history_path
+        with naming(path), open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(figures) + "\n")
 
     def say(self, text, final=False, progress=False):
@@ -63,9 +65,7 @@ class FigureLog(keras.callbacks.Callback):
         lines = self.history_path.read_text(encoding="utf-8").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
         kept = [line for line in whole if json.loads(line)["step"] <= self.checkpoints.step]
-        temporary = self.history_path.with_name("history.jsonl.tmp")
-        temporary.write_text("".join(kept), encoding="utf-8")
-        os.replace(temporary, self.history_path)
+        write_text(self.history_path, "".join(kept))
 
 
 def check_finite(logs, step, figures=("loss", "perplexity")):

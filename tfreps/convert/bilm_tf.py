@@ -10,6 +10,7 @@ import numpy as np
 from tfreps.convert import bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
 from tfreps.models.bilm import BiLM
+from tfreps.output_files import replacing
 
 
 def table(model_options: dict) -> list[Row]:
@@ -95,19 +96,11 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
     config = model.get_config()
     options = bilm_tf_options.as_json(config)
     arrays = written_rows(table(config), weights_of(model))
-    weights_file, options_file = Path(weights_file), Path(options_file)
-    new_weights = weights_file.with_name(weights_file.name + ".part")
-    new_options = options_file.with_name(options_file.name + ".part")
-    try:
-        with h5py.File(new_weights, "w") as file:
+    with replacing(options_file) as new_options:
+        new_options.write_text(json.dumps(options, indent=1) + "\n", encoding="utf-8")
+        with replacing(weights_file) as new_weights, h5py.File(new_weights, "w") as file:
             for name, make in arrays.items():
                 file[name] = make()
-        new_options.write_text(json.dumps(options, indent=1) + "\n", encoding="utf-8")
-        os.replace(new_weights, weights_file)
-        os.replace(new_options, options_file)
-    finally:
-        new_weights.unlink(missing_ok=True)
-        new_options.unlink(missing_ok=True)
 
 
 def weights_of(model: BiLM) -> dict[str, object]:

@@ -10,6 +10,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from tfreps.output_files import replacing
+
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 
@@ -98,18 +100,13 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
         raise ValueError(
             f"{folder} holds the weights of another model, by {INDEX}: choose another folder."
         )
-    weights, text = folder / f"{SINGLE}.part", folder / "config.json.part"
-    try:
-        made = {name: np.ascontiguousarray(make()) for name, make in arrays.items()}
-        save_file(made, weights, metadata={"format": "pt"})  # without it transformers refuses
+    with replacing(folder / "config.json") as text:
         text.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        weights.chmod(text.stat().st_mode)  # safetensors leaves it private
-        (folder / "config.json").unlink(missing_ok=True)
-        os.replace(weights, folder / SINGLE)
-        os.replace(text, folder / "config.json")
-    finally:
-        weights.unlink(missing_ok=True)
-        text.unlink(missing_ok=True)
+        with replacing(folder / SINGLE) as weights:
+            made = {name: np.ascontiguousarray(make()) for name, make in arrays.items()}
+            save_file(made, weights, metadata={"format": "pt"})  # without it transformers refuses
+            weights.chmod(text.stat().st_mode)  # safetensors leaves it private
+            (folder / "config.json").unlink(missing_ok=True)
 
 
 def load_json(path: str | os.PathLike) -> dict:

@@ -3,7 +3,7 @@
 import pathlib
 from typing import NamedTuple
 
-from tfreps.exports.notes import model_name, write_notes
+from tfreps.exports.notes import check_notes, model_name, write_notes
 from tfreps.exports.warm_up_file import write_warm_up
 from tfreps.saved_model import save_whole
 from tfreps.versions import next_version
@@ -22,7 +22,7 @@ class WrittenExport(NamedTuple):
     num_warm_up: int | None
 
 
-def write_export(signatures, base, check=None):
+def write_export(signatures, base, check=None, overwrite=False):
     """Writes the next version of a model.
 
         base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests
@@ -36,16 +36,20 @@ def write_export(signatures, base, check=None):
         base: folder of the model, which may have versions already. Its name is the model's.
         check: function of the folder under its temporary name and the dict of functions, which
             raises what keeps the version from appearing; or None.
+        overwrite: bool. Whether a README.md or one of the two other files may be replaced that
+            tfreps did not write.
 
     Returns:
         `WrittenExport`.
 
     Raises:
-        ValueError: `base` is a file, or what the signatures refuse.
+        ValueError: `base` is a file, it holds such files without `overwrite`, or what the
+            signatures refuse.
     """
     base = pathlib.Path(base)
     if base.is_file():
         raise ValueError(f"Expected a folder to write to, but {base} is a file.")
+    check_notes(base, overwrite)
     functions = signatures.functions()
     version = next_version(base)
     asked = [n for n in ("default", "explain") if n in functions]
@@ -57,5 +61,5 @@ def write_export(signatures, base, check=None):
             check(folder, functions)
 
     save_whole(signatures.module(), base / str(version), functions, finish)
-    write_notes(base, version, signatures.title, functions)
+    write_notes(base, version, signatures.title, functions, overwrite)
     return WrittenExport(base / str(version), version, functions, num_warm_up[0])

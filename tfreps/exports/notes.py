@@ -1,19 +1,21 @@
 """write_notes: README.md, models.config and batching.config beside the versions of a model."""
 
 import json
-import os
 import pathlib
 
 import tensorflow as tf
 
 from tfreps.exports.meanings import LETTERS, meaning
+from tfreps.output_files import write_text
 
+FILES = "README.md", "models.config", "batching.config"
+MARK = b"ritten by `tfreps export`"  # in each of the files
 SERVER = "tensorflow/serving:2.20.0"
 MAX_BATCH = 32
 
 MODELS = """\
-# Read by tensorflow_model_server --model_config_file in its container, and by `tfreps serve
-# --model-config` with the base_path of this machine.
+# Written by `tfreps export`. Read by tensorflow_model_server --model_config_file in its container,
+# and by `tfreps serve --model-config` with the base_path of this machine.
 model_config_list {{
   config {{
     name: {quoted}
@@ -24,7 +26,8 @@ model_config_list {{
 }}
 """
 BATCHING = f"""\
-# Read by tensorflow_model_server --enable_batching --batching_parameters_file.
+# Written by `tfreps export`. Read by tensorflow_model_server --enable_batching
+# --batching_parameters_file.
 max_batch_size {{ value: {MAX_BATCH} }}
 batch_timeout_micros {{ value: 2000 }}
 max_enqueued_batches {{ value: 100 }}
@@ -90,14 +93,18 @@ numbers are versions; what follows describes version {version}.
 """
 
 
-def write_notes(base, version, title, functions):
-    """Writes the three files, each whole or not at all, in place of older ones.
+def write_notes(base, version, title, functions, overwrite=False):
+    """Writes the three files, each whole or not at all, in place of those of older versions.
 
     Args:
         base: folder with the versions; its name is the model's.
         version: int, of which README.md tells.
         title: str. What the model is.
         functions: dict from the name of a signature to its concrete function.
+        overwrite: bool. Whether to replace files of these names that tfreps did not write.
+
+    Raises:
+        ValueError: there is such a file.
     """
     base = pathlib.Path(base)
     name = model_name(base)
@@ -110,10 +117,21 @@ def write_notes(base, version, title, functions):
         needs=AND_TEXT.format(ops=ops) if ops else ALONE,
         **{"title": title[0].upper() + title[1:], "letters": LETTERS, "signatures": signatures},
     )
+    check_notes(base, overwrite)
     quoted, path = (json.dumps(part, ensure_ascii=False) for part in (name, f"/models/{name}"))
-    files = {"README.md": text, "models.config": MODELS.format(quoted=quoted, path=path)}
-    for file, content in {**files, "batching.config": BATCHING}.items():
-        write_whole(base / file, content)
+    contents = text, MODELS.format(quoted=quoted, path=path), BATCHING
+    for file, content in zip(FILES, contents, strict=True):
+        write_text(base / file, content)
+
+
+def check_notes(base, overwrite=False):
+    """Raises a ValueError if the folder holds a file of these names that tfreps did not write."""
+    for path in (pathlib.Path(base, name) for name in FILES):
+        if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
+            raise ValueError(
+                f"{path} exists already, and `tfreps export` did not write it: choose another "
+                "folder for the export, or give --overwrite."
+            )
 
 
 def text_ops(functions) -> list[str]:
@@ -130,16 +148,6 @@ def text_ops(functions) -> list[str]:
 def model_name(base) -> str:
     """The name of a model: that of its folder."""
     return pathlib.Path(base).absolute().name
-
-
-def write_whole(path, text):
-    """Writes a text file under a temporary name in the same folder, and renames it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _section(name, function):

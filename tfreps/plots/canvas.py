@@ -5,6 +5,8 @@ import io
 import os
 import pathlib
 
+from tfreps.output_files import replacing
+
 
 def new_figure(width, height):
     """An empty figure, without the windows and the global state of pyplot.
@@ -34,14 +36,9 @@ def save_figure(figure, path: str | os.PathLike) -> pathlib.Path:
     >>> save_figure(new_figure(3, 2), tempfile.mkdtemp() + "/empty.png").name
     'empty.png'
     """
-    path = pathlib.Path(path)
-    temporary = path.with_name(path.name + ".tmp")
-    try:
+    with replacing(path) as temporary:
         temporary.write_bytes(png_of(figure))
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return pathlib.Path(path)
 
 
 def png_of(figure) -> bytes:

@@ -4,8 +4,9 @@ import json
 import os
 import pathlib
 
+from tfreps.output_files import write_text
 from tfreps.text.character_tokens import CharacterTokenizer, count_tokens
-from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object, read_pieces, write_text
+from tfreps.text.piece_tokenizer import PieceTokenizer, read_json_object, read_pieces
 from tfreps.text.wordpiece import WordPieceTokenizer
 
 __all__ = [

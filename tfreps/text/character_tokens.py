@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from tfreps.text.piece_tokenizer import NONE, PieceTokenizer, read_json_object, write_text
+from tfreps.output_files import write_text
+from tfreps.text.piece_tokenizer import NONE, PieceTokenizer, read_json_object
 from tfreps.text.unicode_tables import python_class, re2_class, replacements, white_space
 
 NUMBER = "#NUM#"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tfreps.output_files import write_text
 from tfreps.text.decoding import decode_utf8
 
 SPECIALS = "padding", "unknown", "start", "separator", "mask"
@@ -257,18 +258,6 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
     return [line.removesuffix("\r") for line in text.rstrip("\r\n").split("\n")]
-
-
-def write_text(path: str | os.PathLike, text: str) -> None:
-    """Writes a UTF-8 file whole or not at all."""
-    temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
 
 
 def read_json_object(path: str | os.PathLike, what: str) -> dict:

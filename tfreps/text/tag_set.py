@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tfreps.output_files import write_text
 from tfreps.text import tag_schemes, tags
 from tfreps.text.decoding import decode_utf8
 
@@ -99,14 +100,7 @@ class TagSet:
 
     def write(self, path: str | os.PathLike) -> None:
         """Writes the file that `read` reads, under a temporary name first."""
-        temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
-        try:
-            with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(name + "\n" for name in self.names)
-            os.replace(temporary, path)
-        finally:
-            if os.path.exists(temporary):
-                os.remove(temporary)
+        write_text(path, "".join(name + "\n" for name in self.names))
 
     def __len__(self) -> int:
         return len(self.names)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from tfreps.output_files import write_text
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 from tfreps.text.decoding import decode_utf8
 
@@ -97,14 +98,7 @@ class Vocabulary:
 
     def write(self, path: str | os.PathLike) -> None:
         """Writes the file that `read` reads, under a temporary name first."""
-        temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
-        try:
-            with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(token + "\n" for token in self.tokens)
-            os.replace(temporary, path)
-        finally:
-            if os.path.exists(temporary):
-                os.remove(temporary)
+        write_text(path, "".join(token + "\n" for token in self.tokens))
 
     def __len__(self) -> int:
         return len(self.tokens)
