@@ -8,7 +8,8 @@ Every DIR is a model's base path: numbered versions as `tfreps export --to DIR` 
 other SavedModels. The newest version serves; a newer one that appears is loaded, warmed up, and
 takes over; one that is broken is reported and leaves the serving one alone. --page adds a page to
 look at: tags and paths, labels, attention, surprise, and neighbours of words, of exports made with
---explain. Ends on Ctrl-C or SIGTERM, once what was accepted is answered.
+--explain. Serve only exports that you trust: a SavedModel is a program (SECURITY.md). Ends on
+Ctrl-C or SIGTERM, once what was accepted is answered.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from tfreps.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
 MOST_SENTENCES = 1_000
+TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
 NOTE = (
     "For development, tests and small installations: one Python process. Whatever speaks to it "
     "speaks to the container tensorflow/serving unchanged, which is the one for production."
@@ -73,7 +75,9 @@ def stop_on_signals(stopped):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="tfreps serve", description=f"Serves SavedModels. {NOTE}")
+    parser = argparse.ArgumentParser(
+        prog="tfreps serve", description=f"Serves SavedModels. {TRUST} {NOTE}"
+    )
     parser.add_argument("folders", metavar="[NAME=]DIR", nargs="*", help="base path of a model")
     models = parser.add_argument_group("models")
     models.add_argument("--model-config", metavar="FILE", help="TensorFlow Serving's models.config")
@@ -86,6 +90,10 @@ def make_parser():
         help="latest (default), latest:2, all, or numbers: 3,4",
     )  # fmt: skip
     add = models.add_argument
+    add(
+        "--allow-file-ops", action="store_true",
+        help="load models that use files, the network or Python; they are refused otherwise",
+    )  # fmt: skip
     add("--poll-seconds", type=float, default=1.0, help="between looks for versions; 0: never (1)")
     add(
         "--try", metavar="SENTENCE", dest="sentence",
@@ -157,6 +165,7 @@ def make_server(options):
             tls_key=options.tls_key,
             allowed_hosts=tuple(options.allow_host),
             allowed_origins=tuple(options.allow_origin),
+            allow_file_ops=options.allow_file_ops,
         ),
         make_routes(options),
     )

@@ -70,16 +70,35 @@ def test_config_files(tmp_path):
     ]
 
 
+NESTED = "[type.googleapis.com/google.protobuf.Any] {"
+
+
+def config(text):
+    return f'model_config_list {{ config {{ base_path: "ner" {text} }} }}'
+
+
 @pytest.mark.parametrize(
     "text, words",
     [
         ("config {", "no model config"),
         ("", "must have a model_config_list"),
         ('model_config_list { config { name: "x" base_path: "no" } }', "no is not a folder"),
+        ('model_config_list { config { name: "x" } }', r"needs the folder .*base_path"),
+        (config('name: "x\\001"'), "no '/', ':', '=', spaces or control characters"),
+        (config(f'name: "{"x" * 256}"'), "at most 255 characters"),
+        (config('name: "x" model_version_policy { specific { versions: -1 } }'), "from 0 on"),
+        (config('name: "x" version_labels { key: "y" value: -1 }'), "from 0 on"),
+        (config('name: "x" model_version_policy { latest { num_versions: 1e99 } }'), "no model"),
+        ("custom_model_config {" + NESTED * 5_000, "no model config.*recursion"),
+        ("custom_model_config {" + NESTED * 2_000 + "}" * 2_001, "no model config.*recursion"),
+        (config('name: "x"') * 6_000, "larger than 262144 bytes"),
+        ("model_config_list { config " + "[" * 200_000, "^broken is no model config.{200,300}$"),
+        ("\udcff", "no model config.*utf-8"),
     ],
+    ids=range(14),
 )
 def test_broken_config_files(text, words):
-    with open("broken", "w") as file:
+    with open("broken", "w", errors="surrogateescape") as file:
         file.write(text)
     with pytest.raises(ValueError, match=words):
         read_config_file("broken")

@@ -7,6 +7,9 @@ import re
 
 from tfreps.server.version_policy import VersionPolicy, read_policy
 
+LARGEST = 2**18  # bytes of a config file: thousands of models, read in seconds
+LONGEST_NAME = 255  # characters
+
 
 @dataclasses.dataclass
 class ModelConfig:
@@ -34,8 +37,13 @@ class ModelConfig:
 
 
 def check_name(name, what):
-    if not name or re.search(r"[/:=\s]", name):
-        raise ValueError(f"A {what} cannot be called {name!r}: no '/', ':', '=' or spaces.")
+    if not name or re.search(r"[/:=\s]", name) or not name.isprintable():
+        raise ValueError(
+            f"A {what} cannot be called {name[:LONGEST_NAME]!r}: no '/', ':', '=', spaces or "
+            "control characters."
+        )
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"The name of a {what} has at most {LONGEST_NAME} characters.")
 
 
 def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig]:
@@ -86,6 +94,8 @@ def known(text, configs, form):
 
 def check_base(path):
     """Refuses what is no base path, with the likeliest mistake named."""
+    if not path:
+        raise ValueError("A model needs the folder of its versions (base_path).")
     folder = pathlib.Path(path)
     if not folder.is_dir():
         raise ValueError(f"{path} is not a folder.")
@@ -109,11 +119,15 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
     from google.protobuf import text_format
     from tensorflow_serving.config import model_server_config_pb2
 
+    with open(path, "rb") as file:
+        text = file.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise ValueError(f"{path} is larger than {LARGEST} bytes: that is no model config.")
     try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
-        parsed = text_format.Parse(text, model_server_config_pb2.ModelServerConfig())
-    except (UnicodeDecodeError, text_format.ParseError) as error:
-        raise ValueError(f"{path} is no model config of TensorFlow Serving: {error}") from error
+        parsed = text_format.Parse(text.decode(), model_server_config_pb2.ModelServerConfig())
+    except (UnicodeDecodeError, text_format.ParseError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(f"{path} is no model config of TensorFlow Serving: {reason}") from error
     configs = []
     for model in parsed.model_config_list.config:
         check_base(model.base_path)
@@ -121,6 +135,8 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
         choice = policy.WhichOneof("policy_choice")
         latest = 0 if choice == "all" else policy.latest.num_versions or 1
         specific = tuple(policy.specific.versions)
+        if min([0, *specific, *model.version_labels.values()]) < 0:
+            raise ValueError(f"{path}: versions are whole numbers from 0 on, also those of labels.")
         configs.append(
             ModelConfig(
                 model.name,

@@ -37,6 +37,7 @@ class ServerOptions:
         max_text_mb: texts of a request, each counted as long as the longest.
         tls_cert, tls_key: PEM files; both interfaces use them.
         allowed_hosts, allowed_origins: `names` and `origins` of the `RequestGuard`.
+        allow_file_ops: whether models may use files, the network and Python (`check_operations`).
     """
 
     host: str = "127.0.0.1"
@@ -55,6 +56,7 @@ class ServerOptions:
     tls_key: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    allow_file_ops: bool = False
 
 
 class ModelServer:
@@ -84,6 +86,7 @@ class ModelServer:
                 options.batching,
                 most_elements=options.max_elements,
                 most_text=options.max_text_mb * MEGABYTE,
+                allow_file_ops=options.allow_file_ops,
             )
 
         self._rest = self._grpc = None

@@ -12,6 +12,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfreps.server.batching import BatchOptions, batched
+from tfreps.server.graph_operations import check_operations
 from tfreps.server.serving_error import ServingError
 from tfreps.server.signature import Signature, rows_of
 from tfreps.server.tensor_protos import to_array
@@ -37,24 +38,36 @@ class Servable:
         most_elements: largest size of an input in a warm-up request.
         most_text: bytes of texts in a request, where all are as long as the longest, and that is
             64 at least: that is what models make of them, and where their memory goes.
+        allow_file_ops: whether it may have operations that do more than compute
+            (`check_operations`).
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
         signatures: dict from the name of every signature that can be asked to its `Signature`.
 
     Raises:
-        ValueError: the folder holds no SavedModel, or a broken one, or its warm-up requests fail.
+        ValueError: the folder holds no SavedModel, or a broken one, or one that does more than
+            compute, or its warm-up requests fail.
     """
 
     def __init__(
-        self, folder, batching=None, direct_runs=None, most_elements=2**24, most_text=2**24
+        self,
+        folder,
+        batching=None,
+        direct_runs=None,
+        most_elements=2**24,
+        most_text=2**24,
+        allow_file_ops=False,
     ):
         self.folder = os.fspath(folder)
         self._most_text = most_text
         self._batching = batching or BatchOptions()
         self._slots = threading.BoundedSemaphore(direct_runs or max(os.cpu_count() or 1, 2))
         try:
-            self.definitions = read_definitions(self.folder)
+            model = read_model(self.folder)
+            self.definitions = definitions(model)
+            if not allow_file_ops:
+                check_operations(model, self.folder)
             with quiet_absl():
                 self._loaded = load(self.folder)
         except Exception as error:  # torn protobufs, missing files and more have their own
@@ -185,12 +198,15 @@ def as_array(name, value):
     return np.asarray(value.numpy(), object if value.dtype == tf.string else None)
 
 
-def read_definitions(folder):
-    """The signatures in the SavedModel's own words, which loading it does not keep."""
+def read_model(folder):
     path = pathlib.Path(folder) / "saved_model.pb"
     if not path.is_file():
         raise ValueError("it holds no saved_model.pb")
-    model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    return saved_model_pb2.SavedModel.FromString(path.read_bytes())
+
+
+def definitions(model):
+    """The signatures in the SavedModel's own words, which loading it does not keep."""
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)

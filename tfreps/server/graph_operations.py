@@ -1,0 +1,187 @@
+"""check_operations: refuses a SavedModel whose graph does more than compute."""
+
+import pathlib
+import re
+
+# What reads or writes files, by the names of TensorFlow's operations. Names without a version
+# stand for those with one too, and for the ones that once were experimental.
+FILES = """
+ReadFile WriteFile MatchingFiles Save SaveSlices Restore RestoreSlice DTensorRestore
+MergeV2Checkpoints DistributedSave LoadAndRemapMatrix GenerateVocabRemapping ImmutableConst
+InitializeTableFromTextFile RecordInput Skipgram DumpTensor CalibrationStatisticsSaver
+DatasetToTFRecord CreateSummaryFileWriter CreateSummaryDbWriter WholeFileReader TextLineReader
+FixedLengthRecordReader TFRecordReader LMDBReader TextLineDataset TFRecordDataset
+FixedLengthRecordDataset CSVDataset LMDBDataset SqlDataset MatchingFilesDataset CacheDataset
+SaveDataset LoadDataset SnapshotDataset SnapshotDatasetReader SnapshotNestedDatasetReader
+SnapshotChunkDataset ListSnapshotChunksDataset FileSystemSetConfiguration InitializeTRTResource
+DebugIdentity DebugNanCount DebugNumericSummary
+"""
+NETWORK = """
+DataServiceDataset RegisterDataset RpcClient RpcServer RpcServerStart RpcServerRegister RpcCall
+RemoteCall ConfigureDistributedTPU ConfigureAndInitializeGlobalTPU WorkerHeartbeat
+"""
+PYTHON = "PyFunc PyFuncStateless EagerPyFunc"
+# They run what is not in the graph, or end the process.
+OPAQUE = "DatasetFromGraph XlaCustomCall XlaCallModule TRTEngineOp Abort"
+NAMES = {*FILES.split(), *NETWORK.split(), *PYTHON.split(), *OPAQUE.split()}
+PLAIN = {"DebugNumericSummaryV2"}  # writes nothing, unlike the operation that it came after
+
+TABLES = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
+SAVES = {"SaveV2", "MergeV2Checkpoints"}
+RESTORES = {"RestoreV2"}
+PASSING = {"Identity", "PlaceholderWithDefault"}
+
+
+def check_operations(model, folder) -> None:
+    """Refuses operations that use files, the network or Python, and assets outside the folder.
+
+    A SavedModel is a program: these operations run when it is loaded or asked, with the rights of
+    the process. What every SavedModel does is let through: saving and restoring its own variables,
+    and tables that are filled from its own assets.
+
+    Args:
+        model: a `SavedModel` message.
+        folder: where it lies.
+
+    Raises:
+        ValueError: it has such operations, which are named, or such an asset.
+
+    Example:
+    >>> from tensorflow.core.protobuf import saved_model_pb2
+    >>> model = saved_model_pb2.SavedModel()
+    >>> model.meta_graphs.add().graph_def.node.add(name="read", op="ReadFile").op
+    'ReadFile'
+    >>> check_operations(model, "exports/ner/1")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: it has operations that do more than compute: ReadFile. They could use ...
+    """
+    for graph in model.meta_graphs:
+        for asset in graph.asset_file_def:
+            check_asset(asset.filename, folder)
+    found = sorted({name for graph in model.meta_graphs for name in suspicious(graph)})
+    if found:
+        raise ValueError(
+            f"it has operations that do more than compute: {', '.join(found)}. They could use "
+            "files, the network or Python of this machine. If you trust whoever made it, serve it "
+            "with --allow-file-ops"
+        )
+
+
+def check_asset(name, folder):
+    """Refuses the name of an asset that leads out of the folder of assets."""
+    assets = pathlib.Path(folder).absolute() / "assets"
+    parts = pathlib.PurePath(name).parts
+    if ".." in parts or not (assets / name).is_relative_to(assets):
+        raise ValueError(f"its asset {name!r} is a file outside of its folder")
+
+
+def suspicious(graph):
+    """Names of the operations of a `MetaGraphDef` that are not let through."""
+    nodes = {node.name: node for node in graph.graph_def.node}
+    functions = graph.graph_def.library.function
+    by_nodes, by_functions = calls(nodes.values()), calls(n for f in functions for n in f.node_def)
+    assets = {plain(asset.tensor_info.name) for asset in graph.asset_file_def}
+    own_nodes, own_functions = own_saver(graph, nodes, by_nodes + by_functions)
+    for node in graph.graph_def.node:
+        if touches(node) and node.op not in own_nodes.get(node.name, ()):
+            if not (node.op in TABLES and source(nodes, node.input[1]) in assets):
+                yield node.op
+    for function in functions:
+        name = function.signature.name
+        bound = set() if name in by_functions else bound_assets(graph, function.signature)
+        for node in function.node_def:
+            if touches(node) and node.op not in own_functions.get(name, ()):
+                if not (node.op in TABLES and node.input[1] in bound):
+                    yield node.op
+
+
+def touches(node):
+    """Whether a node can do more than compute."""
+    if node.op in ("Print", "PrintV2"):
+        return node.attr["output_stream"].s.startswith(b"file:")
+    if node.op in ("EncodeProto", "DecodeProtoV2"):
+        where = node.attr["descriptor_source"].s
+        return where not in (b"", b"local://") and not where.startswith(b"bytes://")
+    if node.op == "FixedUnigramCandidateSampler":
+        return bool(node.attr["vocab_file"].s)
+    name = node.op.removeprefix("Experimental")
+    return node.op not in PLAIN and (name in NAMES or re.sub(r"V\d+$", "", name) in NAMES)
+
+
+def own_saver(graph, nodes, called):
+    """What saves and restores the variables, and nothing else: names to what they may do so with.
+
+    Returns:
+        two dicts: of nodes in a graph of TensorFlow 1, and of functions in one of TensorFlow 2.
+    """
+    saver = graph.saver_def
+    restore, save = plain(saver.restore_op_name), plain(saver.save_tensor_name)
+    functions = {}
+    for name, allowed in ((save, SAVES), (restore, RESTORES)):
+        function = nodes[name].attr["f"].func.name if name in nodes else ""
+        again = called.count(function) != 1
+        if not again and function not in graph.object_graph_def.concrete_functions:
+            functions[function] = allowed
+    others = [t.name for s in graph.signature_def.values() for t in s.outputs.values()]
+    others += [n for names in graph.collection_def.values() for n in names.node_list.value]
+    asked, restored = ancestors(nodes, others), ancestors(nodes, [restore])
+    found = {}
+    for name in ancestors(nodes, [save]) - restored - asked:
+        if nodes[name].op in SAVES:
+            found[name] = SAVES
+    for name in restored - asked:
+        own = nodes[name].op in RESTORES and plain(nodes[name].input[0])
+        if own == plain(saver.filename_tensor_name):
+            found[name] = RESTORES
+    return found, functions
+
+
+def calls(nodes):
+    """Names of functions, each as often as one of the nodes refers to it."""
+    found = []
+    for node in nodes:
+        for value in node.attr.values():
+            found += [value.func.name, *(function.name for function in value.list.func)]
+    return [name for name in found if name]
+
+
+def ancestors(nodes, names):
+    """All nodes that these ones wait for, and themselves."""
+    found, left = set(), [plain(name) for name in names]
+    while left:
+        name = left.pop()
+        if name in nodes and name not in found:
+            found.add(name)
+            left += map(plain, nodes[name].input)
+    return found
+
+
+def source(nodes, name):
+    """The node that a tensor of the graph comes from unchanged."""
+    name, seen = plain(name), set()
+    while name in nodes and nodes[name].op in PASSING and nodes[name].input and name not in seen:
+        seen.add(name)
+        name = plain(nodes[name].input[0])
+    return name
+
+
+def plain(name):
+    """The name of the node of a tensor or a control input."""
+    return name.lstrip("^").partition(":")[0]
+
+
+def bound_assets(graph, signature):
+    """The arguments of a function that the object graph binds to assets."""
+    objects = graph.object_graph_def
+    if signature.name not in objects.concrete_functions:
+        return set()
+    bound = objects.concrete_functions[signature.name].bound_inputs
+    last = list(signature.input_arg)[len(signature.input_arg) - len(bound) :]
+    if len(last) != len(bound):
+        return set()
+    return {
+        argument.name
+        for argument, number in zip(last, bound, strict=True)
+        if 0 <= number < len(objects.nodes) and objects.nodes[number].WhichOneof("kind") == "asset"
+    }
