@@ -1,6 +1,8 @@
 """Training by epochs: order of the data, the best model, early stopping, exact resumption."""
 
 import json
+import os
+import signal
 import types
 
 import keras
@@ -11,10 +13,12 @@ import tensorflow as tf
 from tests.line_model import make_model, options
 from tfreps import fitting
 from tfreps.callbacks import EpochLog
+from tfreps.checkpoint import load_latest_checkpoint
 from tfreps.fitting import fit_epochs
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.run_folder import RunFolder
 from tfreps.schedules import CutRate
+from tfreps.stop_signals import Stopped, is_asked, stopped_by_signals
 
 
 class Batches:
@@ -133,6 +137,62 @@ def still():
     return model
 
 
+def asks(monkeypatch, kind, moment, step):
+    """Has a signal come at a moment of a callback, such as the end of a batch of training."""
+    name = f"on_{moment}"
+    goes_on = getattr(kind, name)
+
+    def wrapped(callback, *arguments, **options):
+        checkpoints = getattr(callback, "checkpoints", callback)
+        if checkpoints.step == step and not is_asked():
+            os.kill(os.getpid(), signal.SIGTERM)
+        goes_on(callback, *arguments, **options)
+
+    monkeypatch.setattr(kind, name, wrapped)
+
+
+@pytest.mark.parametrize(
+    "average, moment, step",
+    [
+        (False, "epoch_begin", 0),  # before the first step
+        (True, "train_batch_end", 5),  # in the second epoch
+        (False, "train_batch_end", 8),  # before the last step of the second epoch
+        (False, "test_begin", 9),
+        (True, "test_begin", 9),  # measured with the averages, saved without
+        (False, "epoch_end", 9),  # the model may be saved, its checkpoint is not
+        (False, "epoch_end", 18),  # nothing is left to train
+    ],
+)
+def test_a_signal_ends_a_run_that_goes_on_bit_by_bit(tmp_path, monkeypatch, average, moment, step):
+    def run_one(run, **more):
+        model = make_model()
+        adam = keras.optimizers.Adam(0.1, use_ema=average, ema_momentum=0.9)
+        model.compile(GroupedOptimizer(adam, {}), "mse", metrics=["mae"])
+        return fit(run, model, average=average, **more)
+
+    whole_run, run = make_run(tmp_path / "whole"), make_run(tmp_path / "stopped")
+    whole, _, result = run_one(whole_run)
+    asks(monkeypatch, EpochLog, moment, step)
+    with pytest.raises(Stopped, match="stopped by SIGTERM at step") as raised:
+        with stopped_by_signals():
+            run_one(run)
+    monkeypatch.undo()
+    expected = step + (moment in ("epoch_begin", "train_batch_end"))
+    assert str(raised.value) == f"stopped by SIGTERM at step {expected}."
+    latest, _, state = load_latest_checkpoint(run.checkpoints_path)
+    is_measuring = expected == 9 and moment != "epoch_end"
+    assert latest == expected and bool(state["unmeasured"]) == is_measuring
+    model, _, again = run_one(run, resume=True)
+    assert again == result and lines(tmp_path / "stopped") == lines(tmp_path / "whole")
+    saved, kept = run.saved[-1], whole_run.saved[-1]
+    np.testing.assert_array_equal(saved, kept)
+    for ours, theirs in zip(model.variables, whole.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    arrays, others = (load_latest_checkpoint(r.checkpoints_path)[1] for r in (run, whole_run))
+    for name, array in others.items():
+        np.testing.assert_array_equal(arrays[name], array)
+
+
 def test_only_a_run_whose_rate_stays_may_get_more_epochs():
     assert "epochs" in fitting.may_change(options())
     assert "epochs" not in fitting.may_change(options(schedule="linear"))
@@ -209,3 +269,12 @@ def test_preparing_sets_precision_and_seed():
     first = np.random.rand()
     fitting.prepare(options(seed=3))
     assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first
+
+
+def test_determinism_is_asked_of_tensorflow(monkeypatch):
+    asked = []
+    monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", lambda: asked.append(1))
+    fitting.prepare(options())
+    assert asked == []
+    fitting.prepare(options(deterministic=True))
+    assert asked == [1]

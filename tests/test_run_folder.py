@@ -1,6 +1,7 @@
 """Run folders: made, opened, and every way in which they can be wrong."""
 
 import json
+import os
 import pathlib
 import types
 
@@ -11,6 +12,7 @@ import pytest
 from tfreps import run_folder
 from tfreps.output_files import is_temporary
 from tfreps.run_folder import RunFolder
+from tfreps.run_lock import RunInUse
 
 
 @pytest.fixture
@@ -183,6 +185,12 @@ def asked(**given):
     return {"run": "r", "resume": False, "overwrite": False, "units": 8, "epochs": 3, **given}
 
 
+def begin_run(*arguments, **options):
+    """The run that `RunFolder.begin` gives."""
+    with RunFolder.begin(*arguments, **options) as earlier:
+        return earlier
+
+
 @pytest.fixture
 def begun(tmp_path):
     return RunFolder.create(tmp_path / "run", "train-tagger", asked())
@@ -191,13 +199,13 @@ def begun(tmp_path):
 def test_a_new_run_begins_where_nothing_is(tmp_path):
     for resume in (False, True):
         path = tmp_path / "run"
-        assert RunFolder.begin(path, "train-tagger", asked(resume=resume)) is None
+        assert begin_run(path, "train-tagger", asked(resume=resume)) is None
         assert not path.exists()
 
 
 def test_a_run_goes_on_with_its_own_options(begun):
     def begin(**given):
-        return RunFolder.begin(begun.path, "train-tagger", asked(**given), {"epochs"})
+        return begin_run(begun.path, "train-tagger", asked(**given), {"epochs"})
 
     with pytest.raises(ValueError, match="already holds a run of `tfreps train-tagger`"):
         begin()
@@ -207,20 +215,69 @@ def test_a_run_goes_on_with_its_own_options(begun):
     with pytest.raises(ValueError, match="begun with other options: seed, units. Leave them out"):
         begin(resume=True, units=9, seed=1)
     with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected one of"):
-        RunFolder.begin(begun.path, "train-classifier", asked(resume=True))
+        begin_run(begun.path, "train-classifier", asked(resume=True))
 
 
 def test_a_run_of_before_an_option_was_there_goes_on_without_it(begun):
     def begin(defaults, **given):
-        return RunFolder.begin(
-            begun.path, "train-tagger", asked(resume=True, **given), defaults=defaults
-        )
+        again = asked(resume=True, **given)
+        return begin_run(begun.path, "train-tagger", again, defaults=defaults)
 
     assert begin({"l2": 0.0}, l2=0.0).options == begun.options
     with pytest.raises(ValueError, match="with other options: l2"):
         begin({"l2": 0.0}, l2=0.1)
     with pytest.raises(ValueError, match="with other options: units"):
         begin({"l2": 0.0, "units": 9}, l2=0.0, units=9)  # what the run says beats the default
+
+
+@pytest.mark.parametrize("again", [{"resume": True}, {"overwrite": True}])
+def test_a_second_process_is_refused_beside_the_one_that_trains(begun, again):
+    """The lock belongs to an open file, so a second one in this process stands for another."""
+    with RunFolder.begin(begun.path, "train-tagger", asked(resume=True)) as earlier:
+        assert earlier.options == begun.options
+        with pytest.raises(RunInUse, match=r"run is in use: process \d+, `tfreps train-tagger`"):
+            begin_run(begun.path, "train-tagger", asked(**again))
+        said = begun.add_evaluation("evaluate", {"f1": 1.0})
+        assert "results.json was not written: " in said and f"process {os.getpid()}," in said
+        assert begun.results() == {}
+    assert begin_run(begun.path, "train-tagger", asked(resume=True)).options == begun.options
+    assert begun.add_evaluation("evaluate", {"f1": 1.0}) == f"Wrote {begun.results_path}."
+    assert begun.results() == {"evaluation": {"f1": 1.0}}
+
+
+def test_of_two_that_begin_the_second_is_refused(tmp_path):
+    with RunFolder.begin(tmp_path / "run", "train-tagger", asked()):
+        with pytest.raises(RunInUse):
+            begin_run(tmp_path / "run", "train-tagger", asked())
+        RunFolder.create(tmp_path / "run", "train-tagger", asked())
+    assert [path.name for path in (tmp_path / "run").glob("*.lock")] == []
+
+
+def test_what_is_killed_in_mid_creation_is_still_a_run(begun, monkeypatch):
+    """Of an earlier run options.json goes last, of a new one it comes first."""
+    (begun.logs_path / "history.jsonl").write_text("")
+
+    class Killed(Exception):
+        pass
+
+    def dies(*arguments, **options):
+        raise Killed
+
+    monkeypatch.setattr(run_folder.shutil, "rmtree", dies)
+    with pytest.raises(Killed):
+        RunFolder.create(begun.path, "train-tagger", asked(units=9), overwrite=True)
+    assert RunFolder.open(begun.path).options == begun.options
+    monkeypatch.undo()
+    monkeypatch.setattr(run_folder.pathlib.Path, "mkdir", dies)
+    with pytest.raises(Killed):
+        RunFolder.create(begun.path, "train-tagger", asked(units=9), overwrite=True)
+    monkeypatch.undo()
+    RunFolder.check_free(begun.path, overwrite=True)
+
+
+def test_the_command_that_goes_on(tmp_path):
+    run = RunFolder(tmp_path / "my run", "train-tagger", {})
+    assert run.resume_command() == f"tfreps train-tagger --run '{tmp_path}/my run' --resume"
 
 
 def test_names_stay_those_of_before(run):

@@ -110,11 +110,11 @@ def run_program(name, argv):
         code = program.main(argv) or 0
         standard_streams.flush()
         return code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:  # or `tfreps.stop_signals.Stopped`, which says more
         if debug:
             raise
-        standard_streams.say(f"\ntfreps {name}: interrupted")
-        return 130
+        standard_streams.say(f"\ntfreps {name}: {str(error) or 'interrupted'}")
+        return getattr(error, "code", 130)
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None:
             if dropped := standard_streams.drop_unwritable():

@@ -13,6 +13,7 @@ from tfreps.callbacks import (
     WeightAverages,
 )
 from tfreps.program_options import Option
+from tfreps.stop_signals import held_back
 
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
@@ -28,6 +29,7 @@ OPTIONS = {
     "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
     "checkpoint_every": Option(int, 500, "steps (500)", at_least=1),
     "seed": Option(int, 0, "of weights, order, dropout (0)", at_least=0),
+    "deterministic": Option(bool, False, "same numbers in every run; slower on GPUs"),
 }  # fmt: skip
 MAY_CHANGE = {"minutes", "checkpoint_every", "test", "test_vectors"}
 
@@ -44,9 +46,11 @@ def may_change(options):
 
 
 def prepare(options):
-    """Sets what has to stand before the first weight is made: precision and seed."""
+    """Sets what has to stand before the first weight is made: precision, seed, determinism."""
     keras.config.set_dtype_policy(PRECISIONS[options.precision])
     keras.utils.set_random_seed(options.seed)
+    if options.deterministic:
+        tf.config.experimental.enable_op_determinism()
 
 
 def fit(model, batches, validation, run, figure, options):
@@ -119,7 +123,8 @@ def fit_epochs(
 
     A run that was killed anywhere goes on from its last checkpoint with `resume`, and ends as it
     would have ended: weights, optimiser, dropout seeds, running metrics, the place in the data
-    and the wait for a better figure all come back.
+    and the wait for a better figure all come back. A signal that asks the program to stop
+    (`tfreps.stop_signals`) ends it behind the next step, with a checkpoint.
 
     Args:
         model: compiled Keras model.
@@ -144,6 +149,9 @@ def fit_epochs(
 
     Returns:
         dict with the best `figure`, its `step`, and `steps`, the number of all updates.
+
+    Raises:
+        Stopped: a signal came.
     """
     best, place = {}, {"epoch": 0, "first_step": 0}
 
@@ -160,22 +168,20 @@ def fit_epochs(
         more.append(RateCuts(rate_factor, plateau_decay, best))
     if resume:  # Keras makes the variables of compiled metrics at the first batch
         model.evaluate(batches.dataset(0).take(1), verbose=0)
-    epoch, batch = _start(checkpoints.restore(model) if resume else None, batches)
+    callbacks = [log, keeper, *more, checkpoints]
+    found = checkpoints.restore(model) if resume else None
+    epoch, batch = _start(found, batches, checkpoints.unmeasured is not None)
     stopped = keeper.has_waited_enough()
     while epoch < epochs and not stopped:
         place.update(epoch=epoch, first_step=checkpoints.step - batch)
         log.first_batch = batch
         try:
-            model.fit(
-                batches.dataset(epoch, batch),
-                steps_per_epoch=batches.num_batches(epoch) - batch,
-                initial_epoch=epoch,
-                epochs=epoch + 1,
-                validation_data=validation.dataset() if validation else None,
-                callbacks=[log, keeper, *more, checkpoints],
-                shuffle=False,
-                verbose=0,
-            )
+            with held_back(), checkpoints.kept_when_stopped(averages and averages.put_back):
+                if checkpoints.unmeasured is None:
+                    fit_epoch(model, batches, validation, callbacks, epoch, batch)
+                else:
+                    data = validation.dataset() if validation else None
+                    measure_epoch(model, data, callbacks, epoch, checkpoints.unmeasured)
         except OutOfTime:
             log.say(f"Time is over in epoch {epoch + 1} of {epochs}: --resume goes on.", final=True)
             if epoch == 0:  # there is no better one
@@ -183,6 +189,41 @@ def fit_epochs(
             break
         stopped, epoch, batch = model.stop_training, epoch + 1, 0
     return {**best, "steps": checkpoints.step}
+
+
+def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
+    """One epoch of `model.fit`, or what is left of it."""
+    model.fit(
+        batches.dataset(epoch, first_batch),
+        steps_per_epoch=batches.num_batches(epoch) - first_batch,
+        initial_epoch=epoch,
+        epochs=epoch + 1,
+        validation_data=validation.dataset() if validation else None,
+        callbacks=callbacks,
+        shuffle=False,
+        verbose=0,
+    )
+
+
+def measure_epoch(model, validation, callbacks, epoch, figures):
+    """What `model.fit` does behind the last step of an epoch, for one that ended there.
+
+    Args:
+        model: compiled Keras model.
+        validation: data set to measure on; None for none.
+        callbacks: list of Keras callbacks.
+        epoch: int.
+        figures: dict of str to float. Those of training, as `Checkpoints.unmeasured` has them.
+    """
+    called = keras.callbacks.CallbackList(callbacks, model=model, epochs=epoch + 1, steps=0)
+    model.stop_training, figures = False, dict(figures)
+    called.on_train_begin()
+    called.on_epoch_begin(epoch)
+    if validation is not None:
+        measured = model.evaluate(validation, callbacks=called, return_dict=True, verbose=0)
+        figures |= {f"val_{name}": value for name, value in measured.items()}
+    called.on_epoch_end(epoch, figures)
+    called.on_train_end(figures)
 
 
 def keep_counts(run, counts):
@@ -208,10 +249,10 @@ def _counts(counts):
     return ", ".join(f"{number:,} {name}" for name, number in counts.items())
 
 
-def _start(position, batches):
+def _start(position, batches, is_unmeasured):
     """Epoch and batch at which training begins."""
     if position is None:
         return 0, 0
-    if position["batch"] >= batches.num_batches(position["epoch"]):
+    if not is_unmeasured and position["batch"] >= batches.num_batches(position["epoch"]):
         return position["epoch"] + 1, 0
     return position["epoch"], position["batch"]

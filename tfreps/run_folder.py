@@ -1,13 +1,16 @@
 """RunFolder: the one thing that training, evaluation, embedding and export share."""
 
+import contextlib
 import importlib
 import os
 import pathlib
+import shlex
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from tfreps.output_files import is_temporary, replacing
 from tfreps.program_options import as_json, parse_options, read_json, write_json
+from tfreps.run_lock import LOCK, RunInUse, locked
 
 __all__ = ["RunFolder", "parse_options", "run_files"]
 
@@ -38,6 +41,7 @@ class RunFolder:
         logs/            for TensorBoard
         pictures/        PNG files
         results.json     what was measured
+        run.lock         while a process writes there (`tfreps.run_lock`)
 
     Made by `RunFolder.create` and `RunFolder.open`. The paths of all of these are attributes;
     `options`, `program` are what options.json says.
@@ -85,13 +89,15 @@ class RunFolder:
         run.check_free(run.path, overwrite)
         check_inputs(run.path, options)
         clear_run(run.path)
-        run.logs_path.mkdir(parents=True, exist_ok=True)
-        run.checkpoints_path.mkdir(exist_ok=True)
+        run.path.mkdir(parents=True, exist_ok=True)
         head = {"program": program, "format_version": FORMAT_VERSION}
-        write_json(run.options_path, {**head, "options": run.options})
+        write_json(run.options_path, {**head, "options": run.options})  # from here on it is a run
+        run.logs_path.mkdir()
+        run.checkpoints_path.mkdir()
         return run
 
     @classmethod
+    @contextlib.contextmanager
     def begin(
         cls,
         path: str | os.PathLike,
@@ -99,8 +105,8 @@ class RunFolder:
         options: dict,
         free: Iterable[str] = (),
         defaults: dict | None = None,
-    ) -> "RunFolder | None":
-        """The run to go on with, or None where `create` is to make one; changes nothing.
+    ) -> Iterator["RunFolder | None"]:
+        """Keeps other processes from writing into the folder, while inside; checks it before.
 
         Args:
             path: the folder.
@@ -109,9 +115,21 @@ class RunFolder:
             free: names of options that may have changed since.
             defaults: what an option stands at that the program did not have when the run began.
 
+        Returns:
+            Context manager; gives the run to go on with, or None where `create` is to make one.
+
         Raises:
-            ValueError: the folder is not free, another option has changed, or what `open` raises.
+            ValueError: the folder is not free, another option has changed, another process writes
+                there, or what `open` raises.
         """
+        earlier = path, program, options, free, defaults
+        cls._earlier(*earlier)  # what is wrong is told before anything is written
+        with locked(path, program):
+            yield cls._earlier(*earlier)
+
+    @classmethod
+    def _earlier(cls, path, program, options, free, defaults):
+        """The run to go on with, or None."""
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
             cls.check_free(path, options["overwrite"])
             check_inputs(path, options)
@@ -134,7 +152,7 @@ class RunFolder:
         if path.exists() and not path.is_dir():
             raise ValueError(f"Expected a folder for the run, but {path} is a file.")
         names = (item.name for item in path.glob("*"))
-        found = sorted(name for name in names if not is_temporary(name))
+        found = sorted(name for name in names if name != LOCK and not is_temporary(name))
         if found and OPTIONS not in found:
             raise ValueError(
                 f"{path} is neither empty nor a run folder (it holds {found[0]!r}): "
@@ -198,9 +216,28 @@ class RunFolder:
                     "run was begun. Resume with those of before, or begin a new run."
                 )
 
+    def resume_command(self) -> str:
+        """The command that goes on with the run."""
+        return f"tfreps {self.program} --run {shlex.quote(str(self.path))} --resume"
+
     def write_results(self, results: dict) -> None:
         """Writes results.json anew."""
         write_json(self.results_path, as_json(results))
+
+    def add_evaluation(self, program: str, figures: dict) -> str:
+        """Adds what another program has measured to results.json, as `evaluation`.
+
+        While a process writes into the folder, it is left alone.
+
+        Returns:
+            A sentence about what was done.
+        """
+        try:
+            with locked(self.path, program):
+                self.write_results({**self.results(), "evaluation": figures})
+        except RunInUse as error:
+            return f"{self.results_path} was not written: {error}"
+        return f"Wrote {self.results_path}."
 
     def results(self) -> dict:
         """What results.json says; empty before anything was written."""
@@ -276,7 +313,7 @@ def check_inputs(path: str | os.PathLike, options: dict) -> None:
 def clear_run(path: pathlib.Path) -> None:
     """Removes what a run has in its folder, and nothing else."""
     temporary = [item.name for item in path.glob(".*") if is_temporary(item.name)]
-    for name in (*CONTENTS, *temporary):
+    for name in (*temporary, *reversed(CONTENTS)):  # options.json last: until then it is a run
         item = path / name
         if item.is_dir() and not item.is_symlink():
             shutil.rmtree(item)

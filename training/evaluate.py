@@ -43,13 +43,11 @@ def main(argv=None):
     say(results)
     if trained.num_cut:
         print(trained.cut_notice())
-    run.write_results({**run.results(), "evaluation": {"data": options.data, **results}})
-    written = str(run.results_path)
     if options.output:
         with written_whole(options.output) as file:
             json.dump(as_json(results), file, indent=2)
-        written += f" and {options.output}"
-    print(f"\nWrote {written}.")
+        print(f"\nWrote {options.output}.")
+    print(run.add_evaluation(PROGRAM, {"data": options.data, **results}))
     return 0
 
 

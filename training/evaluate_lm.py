@@ -35,7 +35,7 @@ def main(argv=None):
         )
     vocabulary = run.vocabulary()
     check_vocabulary(model, vocabulary, run.path)
-    earlier = run.results()
+    run.results()  # if they cannot be read, it is told before the work
     counts = count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None
     if options.unigram_from:
@@ -66,8 +66,8 @@ def main(argv=None):
         }
     if unigrams:
         results["unigram_perplexity"] = unigram_perplexity(vocabulary, unigrams, counts)
-    run.write_results({**earlier, "evaluation": results})
-    say(results, run)
+    say(results)
+    print(run.add_evaluation(PROGRAM, results))
     return 0
 
 
@@ -180,7 +180,7 @@ def _with_ends(vocabulary, counts):
     return seen
 
 
-def say(results, run):
+def say(results):
     share = results["unknown_tokens"] / results["tokens"]
     how = "each sentence from the fixed state"
     if results["state"] == "carry":
@@ -200,7 +200,7 @@ def say(results, run):
         )
     if "unigram_perplexity" in results:
         print(f"{'unigram perplexity':20} {results['unigram_perplexity']:10.3f}")
-    print(f"Full softmax; {how}. Wrote {run.results_path}.")
+    print(f"Full softmax; {how}.")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import pathlib
 import zlib
 
 import keras
-import tensorflow as tf
 
 from tfreps import fitting
 from tfreps.convert.bert_files import open_checkpoint
@@ -37,6 +36,7 @@ from tfreps.program_options import (
 )
 from tfreps.run_folder import RunFolder
 from tfreps.schedules import LinearWarmup
+from tfreps.stop_signals import go_on_with, stopped_by_signals
 from tfreps.text.bert_tokens import (
     KINDS,
     CharacterTokenizer,
@@ -49,7 +49,7 @@ PROGRAM = "pretrain-bert"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 PRESET = "bert_articles"
 SCHEDULES = "linear", "constant"
-SHARED = "minutes", "precision", "checkpoint_every", "seed"
+SHARED = "minutes", "precision", "checkpoint_every", "seed", "deterministic"
 OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
 TEXT = {
@@ -101,7 +101,6 @@ TRAINING = {
     "clip_norm": Option(float, 1.0, "of the gradient; 0: none (1)", at_least=0),
     **{name: fitting.OPTIONS[name] for name in SHARED},
     "log_every": Option(int, 100, "steps between figures within an epoch (100)", at_least=1),
-    "deterministic": Option(bool, False, "same numbers in every run; slower on GPUs"),
 }
 TABLES = {"text": TEXT, "tokens": TOKENS, "tasks": TASKS, "model": MODEL, "training": TRAINING}
 SIZES = sorted(set(MODEL) - {"init", "preset"})
@@ -115,12 +114,17 @@ def main(argv=None):
     check(options)
     may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
     defaults = default_values(*TABLES.values())
-    run = RunFolder.begin(options.run, PROGRAM, vars(options), may_change, defaults)
-    fitting.prepare(options)
-    if options.deterministic:
-        tf.config.experimental.enable_op_determinism()
+    with (
+        RunFolder.begin(options.run, PROGRAM, vars(options), may_change, defaults) as earlier,
+        stopped_by_signals(),
+    ):
+        return train(options, earlier)
 
-    model, tokenizer = make_model(options, run)
+
+def train(options, earlier):
+    """Trains and reports; goes on with the earlier run if there is one."""
+    fitting.prepare(options)
+    model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
         raise ValueError("--whole-words goes unseen: characters are no pieces of words.")
     check_length(options, model.encoder)
@@ -130,7 +134,8 @@ def main(argv=None):
     steps = sum(map(batches["train"].num_batches, range(options.epochs)))
     model.compile(make_optimizer(options, steps), jit_compile=False)
 
-    run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    go_on_with(run.resume_command())
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
     fitting.keep_counts(run, counts(model, batches["train"]))
     say_start(run, model, steps)

@@ -26,15 +26,19 @@ from tfreps.continuation import (
     word_options,
 )
 from tfreps.data import LMBatches, count_corpus, sentence_batches
+from tfreps.fitting import measure_epoch
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad
 from tfreps.program_options import first_line, parse_options
 from tfreps.run_folder import RunFolder
+from tfreps.stop_signals import go_on_with, held_back, stopped_by_signals
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+# Moved text is recognised by its contents.
+MAY_CHANGE = {"train", "minutes", "histograms", "checkpoint_every"}
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # of training sentences of all lengths, whose full-softmax perplexity is logged
 
@@ -44,7 +48,18 @@ def main(argv=None):
     check(options)
     # Keras says so of every data set whose length it does not know.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
-    earlier = earlier_run(options)
+    free = MAY_CHANGE | ({"epochs", "steps"} if options.schedule == "constant" else set())
+    with (
+        RunFolder.begin(options.run, PROGRAM, vars(options), free) as earlier,
+        stopped_by_signals(),
+    ):
+        return train(options, earlier)
+
+
+def train(options, earlier):
+    """Trains and reports; goes on with the earlier run if there is one."""
+    if options.resume and not earlier:
+        print(f"There is no run in {options.run} to resume: beginning one.", file=sys.stderr)
     vocabulary = read_vocabulary(options, earlier)
     keras.utils.set_random_seed(options.seed)
     if options.deterministic:
@@ -56,26 +71,30 @@ def main(argv=None):
     model.compile(optimizer=make_optimizer(options, total_steps), jit_compile=False)
     restore_accumulators(model, accumulators)
 
-    run = earlier or RunFolder.create(options.run, PROGRAM, given(options), options.overwrite)
+    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    go_on_with(run.resume_command())
     vocabulary.write(run.vocabulary_path)
     callbacks = make_callbacks(options, run, batches, total_steps, sample)
     checkpoints = callbacks[-1]
     position = checkpoints.restore(model) if options.resume else None
     say_start(run, model, batches, checkpoints.step, total_steps)
     model.stop_training = False
-    while checkpoints.step < total_steps and not model.stop_training:
-        epoch, epochs, steps = next_epochs(checkpoints.step, steps_per_epoch, total_steps)
-        model.fit(
-            batches.dataset(position),
-            initial_epoch=epoch,
-            epochs=epochs,
-            steps_per_epoch=steps,
-            validation_data=validation,
-            callbacks=callbacks,
-            shuffle=False,
-            verbose=0,
-        )
-        position = batches.state(checkpoints.step)
+    with held_back(), checkpoints.kept_when_stopped():
+        if checkpoints.unmeasured is not None:
+            measure_epoch(model, validation, callbacks, 0, checkpoints.unmeasured)
+        while checkpoints.step < total_steps and not model.stop_training:
+            epoch, epochs, steps = next_epochs(checkpoints.step, steps_per_epoch, total_steps)
+            model.fit(
+                batches.dataset(position),
+                initial_epoch=epoch,
+                epochs=epochs,
+                steps_per_epoch=steps,
+                validation_data=validation,
+                callbacks=callbacks,
+                shuffle=False,
+                verbose=0,
+            )
+            position = batches.state(checkpoints.step)
     say_end(run, checkpoints)
     return 0
 
@@ -175,33 +194,6 @@ def _are_filters(pairs):
         for pair in (pairs if isinstance(pairs, list) else [None])
     ]
     return all(is_pair)
-
-
-def given(options):
-    """What the run folder keeps of the options: all that `--resume` compares."""
-    return {name: value for name, value in vars(options).items() if name != "resume"}
-
-
-def earlier_run(options):
-    """The run that --resume goes on with; None where a new one begins."""
-    if not options.resume or not pathlib.Path(options.run, "options.json").exists():
-        RunFolder.check_free(options.run, options.overwrite)
-        if options.resume:
-            print(f"There is no run in {options.run} to resume: beginning one.", file=sys.stderr)
-        return None
-    run = RunFolder.open(options.run, PROGRAM)
-    now = given(options)
-    # Moved text is recognised by its contents.
-    free = {"run", "overwrite", "train", "minutes", "histograms", "checkpoint_every"}
-    if options.schedule == "constant":
-        free |= {"epochs", "steps"}
-    changed = sorted(n for n in now if run.options.get(n) != now[n] and n not in free)
-    if changed:
-        raise ValueError(
-            f"{options.run} was begun with other options: {', '.join(changed)}. Leave them out, "
-            "for --resume knows those of before, or begin a new run with --init."
-        )
-    return run
 
 
 def read_vocabulary(options, earlier):

@@ -36,6 +36,7 @@ from tfreps.program_options import (
 )
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
+from tfreps.stop_signals import go_on_with, stopped_by_signals
 from tfreps.text import TagSet
 from tfreps.text.piece_tokenizer import TOO_LONG
 from tfreps.text.tokenizers import TOKENIZERS
@@ -104,9 +105,16 @@ def main(argv=None):
     optimization.check(options)
     settle(options)
     defaults = default_values(*TABLES.values())
-    run = RunFolder.begin(
-        options.run, PROGRAM, vars(options), fitting.may_change(options), defaults
-    )
+    free = fitting.may_change(options)
+    with (
+        RunFolder.begin(options.run, PROGRAM, vars(options), free, defaults) as earlier,
+        stopped_by_signals(),
+    ):
+        return train(options, earlier)
+
+
+def train(options, earlier):
+    """Trains, measures and reports; goes on with the earlier run if there is one."""
     fitting.prepare(options)
 
     bert = inputs.read_bert(options, pooler=options.pooling == "pooled")
@@ -122,7 +130,8 @@ def main(argv=None):
     batches = {part: make_batches(options, data, part, features, label_set) for part in data}
     model = make_model(options, features, label_set, elmo, batches["train"].vector_shape, bert)
 
-    run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    go_on_with(run.resume_command())
     inputs.keep(run, features)
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, batches["train"], data["train"].num_cut)

@@ -19,6 +19,7 @@ from tfreps.metrics import WeightedTokenF1
 from tfreps.models import HMMTagger
 from tfreps.program_options import Option, add_flags, first_line, parse_options
 from tfreps.run_folder import RunFolder
+from tfreps.stop_signals import held_back, stopped_by_signals
 from tfreps.text import TagSet, TokenFeatures, tokenize_texts
 from tfreps.text.tokenizers import TOKENIZERS
 from tfreps.text_model import TextModel
@@ -63,7 +64,13 @@ UNLABELLED = {
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check(options)
-    RunFolder.check_free(options.run, options.overwrite)
+    new = {"resume": False, "overwrite": options.overwrite}
+    with RunFolder.begin(options.run, PROGRAM, new), stopped_by_signals():
+        return train(options)
+
+
+def train(options):
+    """Counts, measures and reports."""
     begin = time.monotonic()
     data = {part: read(options, part) for part in ("train", "dev", "test")}
     scheme = None if options.scheme == "none" else options.scheme
@@ -97,15 +104,16 @@ def main(argv=None):
         results["baum_welch"] = learn_more(model, ids, counts, results["smoothing"], options, score)
     results["seconds"] = round(time.monotonic() - begin, 2)
 
-    run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    features.vocabulary.write(run.vocabulary_path)
-    tag_set.write(run.tags_path)
-    run.save_model(model)
     trained = TextModel(model, features, options.tokens)
     for part in ("dev", "test"):
         if data[part]:
             results[part] = evaluate_tagger(trained, data[part])
-    run.write_results(results)
+    with held_back():  # all of the run, or nothing
+        run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+        features.vocabulary.write(run.vocabulary_path)
+        tag_set.write(run.tags_path)
+        run.save_model(model)
+        run.write_results(results)
     say(run, data["train"], model, results)
     return 0
 

@@ -27,6 +27,7 @@ from tfreps.program_options import (
 )
 from tfreps.reports import format_report
 from tfreps.run_folder import RunFolder
+from tfreps.stop_signals import go_on_with, stopped_by_signals
 from tfreps.text import TagSet, tags
 from tfreps.text.tokenizers import TOKENIZERS
 from tfreps.text_model import TextModel
@@ -76,13 +77,20 @@ def main(argv=None):
         raise ValueError("--transition-learning-rate is for a CRF: leave --softmax out.")
     if options.tokens == "bert" and options.encoder != "bert":
         raise ValueError("--tokens bert cuts text as a BERT does: give --encoder bert.")
-    scheme = None if options.scheme == "none" else options.scheme
     defaults = default_values(*TABLES.values())
-    run = RunFolder.begin(
-        options.run, PROGRAM, vars(options), fitting.may_change(options), defaults
-    )
+    free = fitting.may_change(options)
+    with (
+        RunFolder.begin(options.run, PROGRAM, vars(options), free, defaults) as earlier,
+        stopped_by_signals(),
+    ):
+        return train(options, earlier)
+
+
+def train(options, earlier):
+    """Trains, measures and reports; goes on with the earlier run if there is one."""
     fitting.prepare(options)
 
+    scheme = None if options.scheme == "none" else options.scheme
     data = {part: read(options, part) for part in ("train", "dev", "test")}
     check_tags(data, scheme, options.constrain)
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
@@ -93,7 +101,8 @@ def main(argv=None):
     batches = {part: make_batches(options, data, part, features, tag_set) for part in data}
     model = make_model(options, features, tag_set, elmo, batches["train"].vector_shape, bert)
 
-    run = run or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+    go_on_with(run.resume_command())
     inputs.keep(run, features)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, batches["train"], tag_set)

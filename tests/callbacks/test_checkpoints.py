@@ -17,7 +17,8 @@ def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
     fit(make_model(), 7, [checkpoints])
     assert kept(tmp_path) == [6, 7] and checkpoints.step == 7
     _, arrays, state = load_latest_checkpoint(tmp_path)
-    assert state == {"position": {"line": 7}, "extra": {"best": 2.5}, "in_epoch": False}
+    expected = {"position": {"line": 7}, "extra": {"best": 2.5}, "in_epoch": False}
+    assert state == {**expected, "unmeasured": None}
     assert {name.split("/")[0] for name in arrays} == {"model", "metrics", "optimizer"}
     assert any(name.endswith("seed_generator_state") for name in arrays)
     fit(make_model(), 6, [checkpoints_in(tmp_path / "b", every=3)])  # the last step once, not twice

@@ -77,7 +77,8 @@ class EpochLog(FigureLog):
         self.flush()
         parts = [f"epoch {epoch + 1} of {self.epochs}", f"train {_shown(train)}"]
         parts += [f"validation {_shown(validation)}"] if validation else []
-        self.say(" | ".join([*parts, self._pace()]), final=True)
+        parts += [self._pace()] if self.rate else []  # none where it was only measured
+        self.say(" | ".join(parts), final=True)
 
     def _write_train(self, step, logs, **place):
         """Writes the figures of training at a step, and returns them with the learning rate."""

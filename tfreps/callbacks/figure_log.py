@@ -22,6 +22,7 @@ class FigureLog(keras.callbacks.Callback):
         super().__init__()
         self.folder, self.checkpoints = folder, checkpoints
         self.history_path = folder / "history.jsonl"
+        folder.mkdir(parents=True, exist_ok=True)
         self.writers = {
             name: tf.summary.create_file_writer(str(folder / name))
             for name in ("train", "validation")

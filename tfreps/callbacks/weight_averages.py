@@ -23,7 +23,7 @@ class WeightAverages(keras.callbacks.Callback):
 
     def __init__(self, save):
         super().__init__()
-        self.save_model = save
+        self.save_model, self.is_swapped = save, False
 
     def on_test_begin(self, logs=None):
         self._swap()
@@ -39,7 +39,13 @@ class WeightAverages(keras.callbacks.Callback):
         finally:
             self._swap()
 
+    def put_back(self):
+        """Gives the model its own weights again, where measuring has ended early."""
+        if self.is_swapped:
+            self._swap()
+
     def _swap(self):
+        self.is_swapped = not self.is_swapped
         for part in self.model.optimizer.optimizers:
             averages = part._model_variables_moving_average
             for weight, average in zip(part._trainable_variables, averages, strict=True):
