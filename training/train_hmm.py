@@ -64,7 +64,7 @@ UNLABELLED = {
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check(options)
-    new = {"resume": False, "overwrite": options.overwrite}
+    new = {**vars(options), "resume": False}
     with RunFolder.begin(options.run, PROGRAM, new), stopped_by_signals():
         return train(options)
 
