@@ -69,3 +69,22 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="no file of `tfreps embed`"):
         EmbeddingsFile(path, OPTIONS, resume=True)
     assert path.read_text() == "something else"
+
+
+def test_files_that_are_damaged(tmp_path):
+    """What h5py raises beside OSError becomes a ValueError that names the file."""
+    file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
+    write(file, 1)
+    file.finish({"b": "1", "c": "3", "d": ["1"]})
+    assert read_vectors(file.path, "b").shape == (1, 4)
+    for sentence, message in ("c", "array 3 cannot be read"), ("d", "holds no sentence 'd'"):
+        with pytest.raises(ValueError, match=f"v.hdf5.*{message}"):
+            read_vectors(file.path, sentence)
+    with h5py.File(file.path, "a") as changed:
+        del changed["sentence_to_index"]
+        changed["sentence_to_index"] = np.ones([3])
+        changed.attrs["tfreps_options"] = "[1]"
+    with pytest.raises(ValueError, match="v.hdf5: sentence_to_index .* it should hold text"):
+        read_vectors(file.path, "b")
+    with pytest.raises(ValueError, match="v.hdf5 exists and is no file of `tfreps embed`"):
+        read_options(file.path)

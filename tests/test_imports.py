@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "layers": {"backend"},
     "text": set(),
     "models": {"layers", "text", "metrics", "optimizers", "schedules", "backend"},
-    "data": {"text"},
+    "data": {"hdf5_files", "text"},
     "metrics": {"text"},
     "reports": {"text"},
     "callbacks": {"checkpoint", "stop_signals"},
@@ -25,7 +25,8 @@ MAY_IMPORT = {
     "evaluation": {"metrics", "reports"},
     "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},
     "text_model": {"data", "models", "pretrained_encoder", "run_folder", "text"},
-    "convert": {"models"},
+    "convert": {"hdf5_files", "models"},
+    "embeddings_file": {"hdf5_files"},
     "run_folder": {"models", "text", "layers", "program_options", "run_lock"},
     # What is served: text -> ids -> model -> named outputs.
     "token_reader": {"text"},

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
+from tfreps.hdf5_files import damage_told, find_array, open_hdf5, read_array
 from tfreps.output_files import check_overwrite, naming, replacing, replacing_folder
 
 OPTIONS_ATTRIBUTE = "tfreps_options"
@@ -138,25 +139,32 @@ def read_options(path: str | os.PathLike) -> dict:
         ValueError: no HDF5 file, or not one of tfreps.
     """
     try:
-        with h5py.File(path) as file:
-            return json.loads(file.attrs[OPTIONS_ATTRIBUTE])
-    except (OSError, KeyError, ValueError) as error:
+        with open_hdf5(path) as file, damage_told(path, OPTIONS_ATTRIBUTE):
+            found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
+        if not isinstance(found, dict):
+            raise ValueError(f"{path}: {OPTIONS_ATTRIBUTE} is no object.")
+    except ValueError as error:
         raise ValueError(
             f"{path} exists and is no file of `tfreps embed`: choose another name."
         ) from error
+    return found
 
 
 def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
     """The vectors of a sentence, as it stands in the text.
 
     Raises:
-        ValueError: the file holds no such sentence, or no index of sentences.
+        ValueError: the file holds no such sentence, or no index of sentences, or is damaged.
     """
-    with h5py.File(path) as file:
-        index = json.loads(file[SENTENCE_INDEX][0]) if SENTENCE_INDEX in file else {}
-        if sentence not in index:
+    with open_hdf5(path) as file:
+        with damage_told(path, "its list of arrays"):
+            has_index = SENTENCE_INDEX in file
+        text = find_array(file, SENTENCE_INDEX, "OS") if has_index else ["{}"]
+        with damage_told(path, SENTENCE_INDEX):
+            index = dict(json.loads(text[0]))
+        if not isinstance(index.get(sentence), str):
             raise ValueError(f"{path} holds no sentence {sentence!r}.")
-        return file[index[sentence]][()]
+        return read_array(file, index[sentence])
 
 
 def _read_marker(path: pathlib.Path) -> dict:

@@ -75,7 +75,7 @@ def test_errors(tmp_path, stored, message):
 def test_bad_files(tmp_path):
     (tmp_path / "v.hdf5").write_text("text")
     for name in ("v.hdf5", "none.hdf5"):
-        with pytest.raises(ValueError, match=f"Cannot read the vectors .*{name}"):
+        with pytest.raises(ValueError, match=f"{name}: expected an HDF5 file of vectors; "):
             SentenceVectors(tmp_path / name, [0], [1], [1])
     with pytest.raises(ValueError, match="there are 2 sentences and 1 numbers"):
         SentenceVectors(tmp_path / "v.hdf5", [0], [1, 1], [1, 1])

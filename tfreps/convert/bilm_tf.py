@@ -2,13 +2,13 @@
 
 import json
 import os
-from pathlib import Path
 
 import h5py
 import numpy as np
 
 from tfreps.convert import bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
+from tfreps.hdf5_files import array_shapes, find_array, open_hdf5, read_array
 from tfreps.models.bilm import BiLM
 from tfreps.output_files import replacing
 
@@ -54,7 +54,7 @@ def read(
     options = bilm_tf_options.read(options_file)
     source, embedding_source = str(weights_file), str(embedding_file)
     with _open(weights_file) as file:
-        shapes, ignored = _shapes(file), []
+        shapes, ignored = array_shapes(file), []
         if embedding_file is not None:
             with _open(embedding_file) as extra:
                 size = _vocabulary_size(extra)
@@ -69,14 +69,18 @@ def read(
         check_names([row for row in rows if row not in outside], shapes, source, ignored)
         if outside:
             with _open(embedding_file) as extra:
-                check_names(outside, _shapes(extra), embedding_source)
+                check_names(outside, array_shapes(extra), embedding_source)
+                find_array(extra, "embedding")
+        for row in rows:
+            if row not in outside:
+                find_array(file, row.foreign)  # what is claimed is there, before memory is taken
         model = BiLM(**{**options, **model_options})
 
         def array(name):
             if name == "embedding" and embedding_file is not None:
                 with _open(embedding_file) as extra:
-                    return finite(_array(extra, name, embedding_source), name, embedding_source)
-            return _array(file, name, source)
+                    return finite(read_array(extra, name), name, embedding_source)
+            return read_array(file, name)
 
         read_rows(rows, array, weights_of(model), source)
     if model.initial_state == "warm":
@@ -163,34 +167,9 @@ def _swap(array):
 
 
 def _open(path):
-    if not Path(path).is_file():
-        raise ValueError(f"{path}: expected an HDF5 file of weights; there is no such file.")
-    try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        raise ValueError(
-            f"{path}: expected an HDF5 file of weights; it cannot be read as one ({error}). "
-            "It may be truncated: compare its size with the original's."
-        ) from error
-
-
-def _shapes(file) -> dict[str, tuple[int, ...]]:
-    shapes = {}
-    file.visititems(
-        lambda name, item: (
-            shapes.update({name: item.shape}) if isinstance(item, h5py.Dataset) else None
-        )
-    )
-    return shapes
+    return open_hdf5(path, "an HDF5 file of weights")
 
 
 def _vocabulary_size(file) -> int:
     """Rows of the array `embedding`; 0 where there is no such array."""
-    return (*_shapes(file).get("embedding", ()), 0)[0]
-
-
-def _array(file, name: str, source: str) -> np.ndarray:
-    try:
-        return file[name][...]
-    except OSError as error:
-        raise ValueError(f"{source}: array {name} cannot be read ({error}).") from error
+    return (*array_shapes(file).get("embedding", ()), 0)[0]

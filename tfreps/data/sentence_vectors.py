@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
+from tfreps.hdf5_files import damage_told, find_array, open_hdf5, read_array
+
 
 class SentenceVectors:
     """Reads contextual vectors of numbered sentences from an HDF5 file.
@@ -48,10 +50,7 @@ class SentenceVectors:
 
     def open(self) -> h5py.File:
         """The file, for `read`."""
-        try:
-            return h5py.File(self.path)
-        except OSError as error:
-            raise ValueError(f"Cannot read the vectors {self.path}: {error}.") from error
+        return open_hdf5(self.path, "an HDF5 file of vectors")
 
     def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
         """Vectors of some sentences.
@@ -66,7 +65,7 @@ class SentenceVectors:
         """
         batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
         for row, sentence in enumerate(sentences.tolist()):
-            vectors = file[self.numbers[sentence]][()]  # [L, n, D] or [n, D]
+            vectors = read_array(file, self.numbers[sentence])  # [L, n, D] or [n, D]
             length = self.cut_lengths[sentence]
             batch[row, :, :length] = vectors[..., :length, :]
         return batch
@@ -75,13 +74,15 @@ class SentenceVectors:
         """Looks at the shapes of all sentences; L and D."""
         expected = None
         for place, number in enumerate(self.numbers):
-            if number not in file:
+            with damage_told(self.path, "its list of arrays"):
+                is_there = number in file
+            if not is_there:
                 raise ValueError(
                     f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
                     f"data, counted from 0; there are {len(lengths)}). It was computed from "
                     "another text."
                 )
-            shape = file[number].shape
+            shape = find_array(file, number).shape
             if len(shape) not in (2, 3):
                 raise ValueError(
                     f"{self.path}, sentence {number}: expected the shape [layers, tokens, "

@@ -1,0 +1,145 @@
+"""Hostile weights: HDF5, safetensors and TensorFlow's checkpoints, published or our own."""
+
+import contextlib
+import gc
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+from tests import oracles
+from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tests.convert.bert_folders import USUAL, arrays_of, as_google, google, google_config
+from tests.convert.bert_folders import hugging_face as hugging_face_folder
+from tests.convert.test_articles_bert import state_dict
+from tests.hostile.campaign import run_many
+from tests.hostile.folders import folder_format
+from tfreps.checkpoint import load_latest_checkpoint, save_checkpoint
+from tfreps.convert import bilm_tf_checkpoint
+from tfreps.data.sentence_vectors import SentenceVectors
+from tfreps.embeddings_file import EmbeddingsFile, read_options, read_vectors
+from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
+
+LENGTHS = [3, 2]
+
+
+def forget(model):
+    """Keras keeps names of layers for ever, and its models are circles."""
+    del model
+    keras.backend.clear_session()
+    gc.collect()
+
+
+def write_bilm(folder, **changes):
+    folder.mkdir()
+    options = oracles.options_with(**changes)
+    oracles.write_files(folder, options, oracles.random_weights(options))
+
+
+def read_bilm(folder, random):
+    if random.random() < 0.1:
+        with contextlib.suppress(OSError, RuntimeError, KeyError):  # too broken to be made worse
+            sparse_arrays(folder / "weights.hdf5", random)
+    forget(BiLM.from_bilm_tf(folder / "options.json", folder / "weights.hdf5"))
+
+
+def sparse_arrays(path, random):
+    """Arrays that claim to be huge, and links that lead nowhere or round in a circle."""
+    with h5py.File(path, "a") as file:
+        names = [name for name in file if random.random() < 0.7] or ["embedding"]
+        name = random.choice(names)
+        file.pop(name, None)
+        what = random.randrange(5)
+        if what == 0:
+            size = random.choice([2**24, 2**40])
+            file.create_dataset(name, (size, 4), "f4", chunks=(2**14, 4))
+        elif what == 1:
+            file[name] = h5py.SoftLink(f"/{name}")
+        elif what == 2:
+            file[name] = h5py.ExternalLink("/etc/passwd", "/")
+        elif what == 3:
+            file.create_dataset(name, (2, 4), h5py.string_dtype())
+        else:
+            file[name] = h5py.Empty("f4")
+
+
+def write_checkpoint(folder):
+    options = training_options()
+    write_training_folder(folder, options, training_arrays(options))
+
+
+def read_checkpoint(folder, random):
+    forget(bilm_tf_checkpoint.read(folder))
+
+
+def read_bert(folder, random):
+    model = random.choice([BertEncoder, BertPretrainer, Classifier])
+    forget(model.from_pretrained(folder))
+
+
+def read_articles(folder, random):
+    forget(BertPretrainer.from_pretrained(folder / "model.safetensors"))
+
+
+def write_articles(folder):
+    folder.mkdir()
+    state_dict(folder / "model.safetensors")
+
+
+def write_two_files(folder):
+    hugging_face_folder(folder, kind="BertForSequenceClassification", files="several")
+
+
+def write_google(folder):
+    google(folder, as_google(arrays_of(USUAL)), google_config(USUAL))
+
+
+def write_resumable(folder):
+    for step in 1, 2:
+        arrays = {"w": np.ones([3, 4], "float32"), "n": np.int64(step), "b": np.array([True])}
+        save_checkpoint(folder, step, arrays, {"seed": 1, "position": [1, 2]})
+
+
+def read_resumable(folder, random):
+    found = load_latest_checkpoint(folder)
+    assert found is None or found[0] in (1, 2)
+
+
+def write_vectors(folder):
+    folder.mkdir()
+    file = EmbeddingsFile(folder / "vectors.hdf5", {"layers": "all"})
+    with file.window() as put:
+        for number, length in enumerate(LENGTHS):
+            put(number, np.ones([2, length, 4], "float32"))
+    file.finish({"a b c": "0", "d e": "1"})
+
+
+def read_vectors_of(folder, random):
+    path = folder / "vectors.hdf5"
+    if random.random() < 0.3:
+        assert isinstance(read_options(path), dict)
+        read_vectors(path, "d e")
+        return
+    vectors = SentenceVectors(path, [0, 1], LENGTHS, LENGTHS)
+    with vectors.open() as file:
+        batch = vectors.read(file, np.arange(2), (2, 3))
+    assert batch.shape == (2, vectors.num_layers, 3, vectors.dim)
+
+
+FORMATS = [
+    folder_format("HDF5 of bilm-tf", 3_000, write_bilm, read_bilm),
+    folder_format("HDF5 of vectors", 3_000, write_vectors, read_vectors_of),
+    folder_format("safetensors", 2_500, hugging_face_folder, read_bert),
+    folder_format("safetensors, two files", 1_500, write_two_files, read_bert),
+    folder_format("safetensors of articles", 1_000, write_articles, read_articles),
+    folder_format("checkpoints to resume from", 4_000, write_resumable, read_resumable),
+    folder_format("checkpoints of bilm-tf", 1_500, write_checkpoint, read_checkpoint),
+    folder_format("checkpoints of Google", 1_500, write_google, read_bert),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+def test_many(kind, tmp_path):
+    run_many(kind, __name__, tmp_path)

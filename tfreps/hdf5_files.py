@@ -1,0 +1,109 @@
+"""Arrays of HDF5 files that anybody may have made: looked at before memory is taken."""
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator
+
+import h5py
+import numpy as np
+
+# The most that gzip, the usual filter of HDF5, makes of a byte.
+LARGEST_RATIO = 1032
+LARGEST_BLOCK = 2**24  # bytes of a chunk that may be larger than its array
+
+
+def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
+    """A file, open for reading.
+
+    Args:
+        path: of the file.
+        what: was expected there, for the error.
+
+    Raises:
+        ValueError: there is none, or it is no HDF5.
+    """
+    if not os.path.isfile(path):
+        raise ValueError(f"{path}: expected {what}; there is no such file.")
+    try:
+        return h5py.File(path, "r")
+    except Exception as error:
+        raise ValueError(
+            f"{path}: expected {what}; it cannot be read as one ({error}). It may be "
+            "truncated: compare its size with the original's."
+        ) from error
+
+
+def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every array in a file; links to other places are left out.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    shapes = {}
+
+    def note(name, item):
+        if isinstance(item, h5py.Dataset):
+            shapes[name] = item.shape or ()
+
+    with damage_told(file.filename, "its list of arrays"):
+        file.visititems(note)
+    return shapes
+
+
+def find_array(file: h5py.File, name: str, kinds: str = "fiu") -> h5py.Dataset:
+    """An array in a file, not read yet.
+
+    Args:
+        file: of `open_hdf5`.
+        name: of the array.
+        kinds: letters of NumPy for the types it may have; by default, those of numbers.
+
+    Raises:
+        ValueError: there is none; it lies in another file, is of another type, or claims more than
+            is there.
+    """
+    path = file.filename
+    with damage_told(path, f"array {name}"):
+        link = file.get(name, getlink=True)
+        found = file[name] if isinstance(link, h5py.HardLink) else None
+        if found is None or not isinstance(found, h5py.Dataset):
+            reason = "there is no such array in the file itself"
+        elif found.external or found.is_virtual:
+            reason = "its numbers are in another file, which is not looked for"
+        elif found.shape is None:
+            reason = "it has no shape"
+        elif found.dtype.kind not in kinds:
+            reason = f"it should hold {'floats' if 'f' in kinds else 'text'}; got {found.dtype}"
+        else:
+            packed = found.id.get_create_plist().get_nfilters()
+            stored = found.id.get_storage_size() * (LARGEST_RATIO if packed else 1)
+            block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is unpacked at once
+            if found.nbytes > stored:
+                reason = f"it claims {found.nbytes:,} bytes, and {stored:,} can be there"
+            elif block > max(found.nbytes, LARGEST_BLOCK):
+                reason = f"its blocks are of {block:,} bytes, more than the whole"
+            else:
+                return found
+    raise ValueError(f"{path}: array {name} cannot be read ({reason}).")
+
+
+def read_array(file: h5py.File, name: str) -> np.ndarray:
+    """An array of numbers in a file.
+
+    Raises:
+        ValueError: what `find_array` raises; its bytes are damaged.
+    """
+    found = find_array(file, name)
+    with damage_told(file.filename, f"array {name}"):
+        return found[...]
+
+
+@contextlib.contextmanager
+def damage_told(path: str, what: str) -> Iterator[None]:
+    """Whatever the library raises about a damaged file comes out as a ValueError."""
+    try:
+        yield
+    except Exception as error:  # it has OSError, RuntimeError, KeyError, TypeError and more
+        reason = error.args[0] if error.args else type(error).__name__
+        raise ValueError(f"{path}: {what} cannot be read ({reason}).") from error
