@@ -32,6 +32,14 @@ NOTE = (
     "speaks to the container tensorflow/serving unchanged, which is the one for production."
 )
 
+LIMITS = (
+    "Requests beyond a limit are rejected before the model runs, answers beyond --max-answer-mb "
+    "once they are computed. The memory that a model uses while it runs is not limited: for an "
+    "export of `tfreps export` it grows with the number of tokens; for any other model only the "
+    "number of texts is limited, not their tokens. A run that takes longer than --timeout-seconds "
+    "is stopped, unless it is part of a batch."
+)
+
 
 def main(argv=None):
     options = make_parser().parse_args(argv)
@@ -119,7 +127,7 @@ def make_parser():
         "--sentences", metavar="FILE",
         help=f"among whose words it looks for neighbours; the first {MOST_SENTENCES:,} lines",
     )  # fmt: skip
-    add = parser.add_argument_group("batches and limits").add_argument
+    add = parser.add_argument_group("batches and limits", LIMITS).add_argument
     add("--max-batch-size", type=int, default=64, help="sentences answered together; 1: none (64)")
     add("--batch-timeout-ms", type=float, default=0.0, help="that a batch waits for more (0)")
     add("--batch-threads", type=int, default=1, help="batches at the same time (1)")
@@ -128,6 +136,9 @@ def make_parser():
     add("--max-message-mb", type=int, default=2_047, help="of a gRPC request (2047)")
     add("--max-body-mb", type=int, default=128, help="of a REST request, then 413 (128)")
     add("--max-text-mb", type=int, default=16, help="texts, each as long as the longest (16)")
+    add("--max-tokens", type=int, default=2**14, help="texts x tokens of the longest (16384)")
+    add("--max-text-tokens", type=int, default=2**12, help="tokens of one text (4096)")
+    add("--max-answer-mb", type=int, default=128, help="of an answer, also as JSON (128)")
     add("--grace-seconds", type=float, default=30.0, help="for accepted requests at the end (30)")
     return parser
 
@@ -161,6 +172,9 @@ def make_server(options):
             max_message_mb=options.max_message_mb,
             max_body_mb=options.max_body_mb,
             max_text_mb=options.max_text_mb,
+            max_tokens=options.max_tokens,
+            max_text_tokens=options.max_text_tokens,
+            max_answer_mb=options.max_answer_mb,
             tls_cert=options.tls_cert,
             tls_key=options.tls_key,
             allowed_hosts=tuple(options.allow_host),
@@ -190,8 +204,8 @@ def check(options):
         raise ValueError("--sentences are for the page: give --page too.")
     if bool(options.tls_cert) != bool(options.tls_key):
         raise ValueError("--tls-cert and --tls-key go together.")
-    sizes = "max_batch_size", "batch_threads", "max_queue"
-    for name in (*sizes, "max_message_mb", "max_body_mb", "max_text_mb"):
+    sizes = "max_batch_size", "batch_threads", "max_queue", "max_tokens", "max_text_tokens"
+    for name in (*sizes, "max_message_mb", "max_body_mb", "max_text_mb", "max_answer_mb"):
         if getattr(options, name) < 1:
             raise ValueError(f"--{name.replace('_', '-')} must be at least 1.")
     for name in ("rest_port", "grpc_port"):

@@ -98,6 +98,7 @@ class BiLMSignatures:
         check_vocabulary(model, vocabulary)
         self.reader = TokenReader(bilm, vocabulary, assets)
         self.explains = explain
+        self.text_counts = {"tokens": "spaces", "most_per_text": None}
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
         self.weights = StoredWeights(models)
         kind = "a language model" if self.pretrainer is not None else "a biLM"

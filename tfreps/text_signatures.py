@@ -11,6 +11,7 @@ from tfreps.string_signatures import (
     with_vocabulary,
     write_signatures,
 )
+from tfreps.text.character_tokens import CharacterTokenizer
 from tfreps.text.graph_spans import padded_spans
 from tfreps.text.tag_schemes import span_rules
 from tfreps.text.tokenizers import tokenize
@@ -100,6 +101,7 @@ class TextSignatures(StringSignatures):
         # A classifier on a BERT reads pieces of texts, all others tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
+        self.text_counts = text_counts(trained)
         self.room = trained.tokenizer.room(trained.max_length) if trained.tokenizer else None
 
     def expected(self, texts):
@@ -158,6 +160,17 @@ class TextSignatures(StringSignatures):
         if self.trained.is_tagger:
             return _tagged(self.trained, features, tokens, sequence_len)
         return {**_classified(self.trained, features), "sequence_len": sequence_len}
+
+
+def text_counts(trained):
+    """How raw texts are cut: `{"tokens": ..., "most_per_text": ...}`, for servers to count."""
+    if trained.tokenizer is None:
+        return {"tokens": trained.tokens, "most_per_text": trained.max_length}
+    if trained.is_tagger:  # which cuts a text only once all of its words are pieces
+        of_characters = isinstance(trained.tokenizer, CharacterTokenizer)
+        how = "characters" if of_characters else "bert_words"
+        return {"tokens": how, "most_per_text": None}
+    return {"tokens": "characters", "most_per_text": trained.max_length}
 
 
 def check_exportable(model):

@@ -6,6 +6,8 @@ import tensorflow as tf
 from tests.exports.tiny_signatures import TinySignatures
 from tfreps.exports.notes import text_ops, write_notes
 
+COUNTS = TinySignatures.text_counts
+
 
 @pytest.fixture(scope="module")
 def functions():
@@ -15,8 +17,8 @@ def functions():
 def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     base = tmp_path / "toy"
     base.mkdir()
-    (base / "README.md").write_text("of before")
-    write_notes(base, 3, "a toy", functions)
+    (base / "README.md").write_text("written by `tfreps export` before")
+    write_notes(base, 3, "a toy", functions, COUNTS)
     text = (base / "README.md").read_text()
     assert text.startswith("# toy\n\nA toy, written by") and "describes version 3" in text
     assert "It needs TensorFlow\nalone." in text and text_ops(functions) == []
@@ -28,6 +30,8 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         "tfreps serve toy\ntfreps query toy ",
         '-v "$PWD/toy:/models/toy:ro" tensorflow/serving:2.20.0',
         '"signature_name": "explain"',
+        "## What a request costs\n\nThe time and memory of a request",
+        "Each of these is a token: every run",
     ):
         assert line in text, line
     assert str(tmp_path) not in text
@@ -36,7 +40,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
 
 
 def test_an_export_that_reads_no_text(tmp_path):
-    write_notes(tmp_path, 1, "a toy", TinySignatures(reads_text=False).functions())
+    write_notes(tmp_path, 1, "a toy", TinySignatures(reads_text=False).functions(), COUNTS)
     text = (tmp_path / "README.md").read_text()
     assert "It reads ids, not text" in text and "curl" not in text
     assert "| takes | `token_ids` | int32 | [N, T] |" in text
@@ -48,7 +52,7 @@ def test_the_config_of_models_is_what_tensorflow_serving_reads(tmp_path, functio
 
     base = tmp_path / 'with "quotes"'
     base.mkdir()
-    write_notes(base, 1, "a toy", functions)
+    write_notes(base, 1, "a toy", functions, COUNTS)
     found = text_format.Parse((base / "models.config").read_text(), pb2.ModelServerConfig())
     (config,) = found.model_config_list.config
     assert config.name == 'with "quotes"' and config.base_path == '/models/with "quotes"'
@@ -58,7 +62,7 @@ def test_the_config_of_models_is_what_tensorflow_serving_reads(tmp_path, functio
 
 def test_the_parameters_of_batching(tmp_path, functions):
     """Their message is in no wheel: every line is a known field with a value."""
-    write_notes(tmp_path, 1, "a toy", functions)
+    write_notes(tmp_path, 1, "a toy", functions, COUNTS)
     lines = (tmp_path / "batching.config").read_text().splitlines()
     *lines, last = [line for line in lines if not line.startswith("#")]
     assert last == "pad_variable_length_inputs: true"
@@ -83,6 +87,6 @@ def test_operations_of_tensorflow_text_are_named(tmp_path):
     default = tf.function(lambda text: {"token_ids": inner(text)}).get_concrete_function(text=spec)
     functions = {**TinySignatures().functions(), "default": default}
     assert text_ops(functions) == ["FastWordpieceTokenizeWithOffsets"]
-    write_notes(tmp_path, 1, "a toy", functions)
+    write_notes(tmp_path, 1, "a toy", functions, COUNTS)
     notes = (tmp_path / "README.md").read_text()
     assert "TensorFlow\nand these operations of TensorFlow Text: `FastWordpieceTokenizeW" in notes

@@ -34,7 +34,7 @@ def test_time_is_limited_and_the_place_kept():
     go_on = threading.Event()
     for seconds in (None, 0.01):
         with pytest.raises(ServingError) as caught:
-            dispatcher.answer(go_on.wait, 10, seconds=seconds)
+            dispatcher.answer(go_on.wait, 10, ticket=dispatcher.new_ticket(seconds))
         assert caught.value.code == ("DEADLINE_EXCEEDED" if seconds is None else "UNAVAILABLE")
     assert dispatcher.accepted == 1
     go_on.set()

@@ -112,7 +112,7 @@ def test_too_much_in_packed_bodies(models):
         waiting, go_on = threading.Semaphore(0), threading.Event()
         submit = server.core.dispatcher.submit
 
-        server.core.dispatcher.submit = lambda *given: submit(wait_first, *given)
+        server.core.dispatcher.submit = lambda *given, **rest: submit(wait_first, *given, **rest)
 
         def wait_first(work, *given):
             waiting.release()

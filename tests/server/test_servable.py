@@ -7,8 +7,10 @@ import tensorflow as tf
 from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
 from tfreps.server import servable
 from tfreps.server.batching import BatchOptions
+from tfreps.server.request_limits import RequestLimits
 from tfreps.server.servable import Servable
 from tfreps.server.serving_error import ServingError, as_serving_error
+from tfreps.server.ticket import Ticket
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def test_no_time_to_wait(models):
 
     def ask(number):
         try:
-            found.append(servable.run("slow", texts("x" * 400), seconds=0.001))
+            found.append(servable.run("slow", texts("x" * 400), ticket=Ticket(0.001)))
         except ServingError as error:
             found.append(error.code)
 
@@ -124,11 +126,13 @@ def test_a_saved_model_of_tensorflow_1(tmp_path):
 
 def test_too_much_text(models):
     """One long text among many: all are padded to its length."""
-    servable = Servable(models / "zoo" / "7", BatchOptions(), most_text=1_000)
+    servable = Servable(
+        models / "zoo" / "7", BatchOptions(), limits=RequestLimits(text_bytes=1_000)
+    )
     for inputs in (texts("x" * 1_001), texts("x" * 600, "y"), texts(*["abc"] * 400)):
         with pytest.raises(ServingError, match="more than the 1000 bytes") as caught:
             servable.run("", inputs)
-        assert caught.value.code == "INVALID_ARGUMENT"
+        assert (caught.value.code, caught.value.http_status) == ("RESOURCE_EXHAUSTED", 413)
     assert servable.run("", texts("x" * 1_000))["length"].tolist() == [1_000]
 
 

@@ -7,7 +7,7 @@ import time
 
 from tests.server.small_models import at_the_same_time, save_half, serving
 
-HEAD = b"POST /v1/models/half/versions/1:predict HTTP/1.1\r\nHost: x\r\n"
+HEAD = b"POST /v1/models/half/versions/1:predict HTTP/1.1\r\nHost: localhost\r\n"
 
 
 def test_keep_alive_connections_end_with_connection_close(tmp_path):

@@ -4,6 +4,7 @@ import pathlib
 from typing import NamedTuple
 
 from tfreps.exports.notes import check_notes, model_name, write_notes
+from tfreps.exports.text_counts import write_counts
 from tfreps.exports.warm_up_file import write_warm_up
 from tfreps.saved_model import save_whole
 from tfreps.versions import next_version
@@ -25,7 +26,8 @@ class WrittenExport(NamedTuple):
 def write_export(signatures, base, check=None, overwrite=False):
     """Writes the next version of a model.
 
-        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests
+        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests, and how its texts
+                            are cut, for servers that limit the tokens of a request
         base/README.md          what it is, takes and gives, and how to ask it
         base/models.config, base/batching.config    for TensorFlow Serving
 
@@ -56,10 +58,12 @@ def write_export(signatures, base, check=None, overwrite=False):
     num_warm_up = []
 
     def finish(folder):
+        write_counts(folder, signatures.text_counts)
         num_warm_up.append(write_warm_up(folder, model_name(base), asked) if asked else 0)
         if check is not None:
             check(folder, functions)
 
     save_whole(signatures.module(), base / str(version), functions, finish)
-    write_notes(base, version, signatures.title, functions, overwrite)
+    counts = signatures.text_counts
+    write_notes(base, version, signatures.title, functions, counts, overwrite)
     return WrittenExport(base / str(version), version, functions, num_warm_up[0])

@@ -6,6 +6,7 @@ import pathlib
 import tensorflow as tf
 
 from tfreps.exports.meanings import LETTERS, meaning
+from tfreps.exports.text_counts import about_cost
 from tfreps.output_files import write_text
 
 FILES = "README.md", "models.config", "batching.config"
@@ -75,6 +76,9 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 
 {letters}. Strings are UTF-8. No answer depends on a request before it.
 {signatures}
+## What a request costs
+
+{cost}
 """
 ALONE = "alone"
 AND_TEXT = """\
@@ -93,7 +97,7 @@ numbers are versions; what follows describes version {version}.
 """
 
 
-def write_notes(base, version, title, functions, overwrite=False):
+def write_notes(base, version, title, functions, counts, overwrite=False):
     """Writes the three files, each whole or not at all, in place of those of older versions.
 
     Args:
@@ -101,6 +105,7 @@ def write_notes(base, version, title, functions, overwrite=False):
         version: int, of which README.md tells.
         title: str. What the model is.
         functions: dict from the name of a signature to its concrete function.
+        counts: dict. How texts are cut, see `write_counts`.
         overwrite: bool. Whether to replace files of these names that tfreps did not write.
 
     Raises:
@@ -114,6 +119,7 @@ def write_notes(base, version, title, functions, overwrite=False):
     other = "explain" if "explain" in functions else "default"
     text = form.format(
         **{"name": name, "version": version, "server": SERVER, "other": other},
+        cost=about_cost(counts),
         needs=AND_TEXT.format(ops=ops) if ops else ALONE,
         **{"title": title[0].upper() + title[1:], "letters": LETTERS, "signatures": signatures},
     )

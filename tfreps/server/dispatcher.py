@@ -5,14 +5,15 @@ import threading
 import time
 
 from tfreps.server.serving_error import ServingError
+from tfreps.server.ticket import Ticket, too_late
 
 
 class Dispatcher:
     """Where the interfaces leave their work.
 
     Every request that is accepted has a thread at once: most of them wait in TensorFlow's batch
-    operation. One that takes longer than allowed is answered with DEADLINE_EXCEEDED; it keeps its
-    place until it has ended, so that no more is accepted than the machine can bear.
+    operation. One that takes longer than allowed is answered with DEADLINE_EXCEEDED and cancelled;
+    it keeps its place until it has ended, so that no more is accepted than the machine can bear.
 
     Args:
         max_queue: most requests in work at the same time; more get UNAVAILABLE.
@@ -31,14 +32,28 @@ class Dispatcher:
         self._changed = threading.Condition()
         self._accepted = 0
         self._closed = False
+        self._local = threading.local()
+
+    @property
+    def ticket(self):
+        """The `Ticket` of the request that the calling thread works on, or a new one."""
+        return getattr(self._local, "ticket", None) or self.new_ticket()
+
+    def new_ticket(self, seconds=None):
+        """A `Ticket` for a request whose client waits so many seconds, None for no end."""
+        limit = self.seconds if seconds is None else min(seconds, self.seconds)
+        return Ticket(limit, self.seconds)
 
     @property
     def accepted(self):
         """Requests in work."""
         return self._accepted
 
-    def submit(self, work, *arguments):
-        """Starts `work(*arguments)` in a thread.
+    def submit(self, work, *arguments, ticket=None):
+        """Starts `work(*arguments)` in a thread, where `ticket` is the request's.
+
+        Args:
+            ticket: a `Ticket`; a new one for None.
 
         Returns:
             `concurrent.futures.Future`.
@@ -55,26 +70,27 @@ class Dispatcher:
                 )
             self._accepted += 1
         try:
-            return self._pool.submit(self._work, work, arguments)
+            return self._pool.submit(self._work, work, arguments, ticket or self.new_ticket())
         except BaseException:
             self._leave()
             raise
 
-    def answer(self, work, *arguments, seconds=None):
+    def answer(self, work, *arguments, ticket=None):
         """What `work(*arguments)` returns, or raises.
 
         Args:
-            seconds: less time than usual, or None.
+            ticket: a `Ticket`; a new one for None.
 
         Raises:
             ServingError: UNAVAILABLE; DEADLINE_EXCEEDED.
         """
-        limit = self.seconds if seconds is None else min(seconds, self.seconds)
-        future = self.submit(work, *arguments)
+        ticket = ticket or self.new_ticket()
+        future = self.submit(work, *arguments, ticket=ticket)
         try:
-            return future.result(limit)
+            return future.result(ticket.remaining)
         except concurrent.futures.TimeoutError:
-            raise too_late(limit) from None
+            ticket.cancel()
+            raise too_late(ticket.seconds) from None
 
     def drain(self, seconds):
         """Accepts nothing from now on, and waits for what is in work.
@@ -93,18 +109,16 @@ class Dispatcher:
         """Lets go of the threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _work(self, work, arguments):
+    def _work(self, work, arguments, ticket):
+        self._local.ticket = ticket
         try:
+            ticket.check()
             return work(*arguments)
         finally:
+            self._local.ticket = None
             self._leave()
 
     def _leave(self):
         with self._changed:
             self._accepted -= 1
             self._changed.notify_all()
-
-
-def too_late(seconds):
-    """The error of a request that took longer than this."""
-    return ServingError("DEADLINE_EXCEEDED", f"The request took longer than {seconds:g} seconds.")

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import logging
+import threading
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -11,6 +12,7 @@ from tfreps.server.grpc_services import ModelService, PredictionService
 
 NAMES = "PredictionService", "ModelService"
 SERVICES = *NAMES, *(f"tensorflow.serving.{name}" for name in NAMES)
+HEALTH_SECONDS = 1.0  # between looks whether a model is stuck
 SPARE = 16  # threads beyond those of accepted requests, to refuse the others and tell health
 
 
@@ -61,23 +63,30 @@ class GrpcFront:
             raise OSError(f"Cannot listen on {address} for gRPC: {error}") from error
         if not self.port:
             raise OSError(f"Cannot listen on {address} for gRPC: is it in use?")
+        self._stopped = threading.Event()
         core.pool.watchers.append(self.tell_health)
 
     def start(self):
         """Begins to answer."""
         self.tell_health()
         self._server.start()
+        threading.Thread(target=self._watch_health, name="tfreps-health", daemon=True).start()
 
     def tell_health(self):
         """The health of the server, also under the names of its services, and of each model."""
-        pool = self._core.pool
+        core = self._core
         for service in ("", *SERVICES):
-            self._health.set(service, serving(pool.ready))
-        for name, model in pool.models.items():
-            self._health.set(name, serving(model.available))
+            self._health.set(service, serving(core.ready))
+        for name, model in core.pool.models.items():
+            self._health.set(name, serving(model.available and not core.is_stuck(name)))
+
+    def _watch_health(self):
+        while not self._stopped.wait(HEALTH_SECONDS):
+            self.tell_health()
 
     def stop(self, seconds):
         """Takes no new requests; returns when those in work are answered, or the time is up."""
+        self._stopped.set()
         self._health.enter_graceful_shutdown()
         self._server.stop(seconds).wait()
 

@@ -29,8 +29,10 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         """The answer of a signature to one request, of all outputs or those in `output_filter`."""
 
         def work(request):  # in the time that the server and the client allow
-            seconds = context.time_remaining()
-            return self._core.dispatcher.answer(self._predict, request, seconds=seconds)
+            ticket = self._core.dispatcher.new_ticket(context.time_remaining())
+            if not context.add_callback(ticket.cancel):  # the client is gone already
+                ticket.cancel()
+            return self._core.dispatcher.answer(self._predict, request, ticket=ticket)
 
         return answer(self._core, "Predict", work, request, context)
 
@@ -46,6 +48,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             outputs = core.run(
                 spec.name, servable, spec.signature_name, inputs, request.output_filter
             )
+        core.dispatcher.ticket.check()  # an answer is written for somebody who waits
         response = predict_pb2.PredictResponse()
         response.model_spec.name = spec.name
         response.model_spec.signature_name = spec.signature_name or DEFAULT

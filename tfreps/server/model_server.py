@@ -11,6 +11,7 @@ from tfreps.server.dispatcher import Dispatcher
 from tfreps.server.grpc_front import GrpcFront
 from tfreps.server.model_pool import ModelPool
 from tfreps.server.request_guard import RequestGuard
+from tfreps.server.request_limits import RequestLimits
 from tfreps.server.rest_app import RestApp
 from tfreps.server.rest_front import RestFront
 from tfreps.server.servable import Servable
@@ -35,6 +36,9 @@ class ServerOptions:
         max_body_mb: size of a REST request, then 413.
         max_elements: numbers or strings in an input.
         max_text_mb: texts of a request, each counted as long as the longest.
+        max_tokens: tokens of a request's texts, each counted as long as the longest.
+        max_text_tokens: tokens of one text.
+        max_answer_mb: size of an answer.
         tls_cert, tls_key: PEM files; both interfaces use them.
         allowed_hosts, allowed_origins: `names` and `origins` of the `RequestGuard`.
         allow_file_ops: whether models may use files, the network and Python (`check_operations`).
@@ -52,6 +56,9 @@ class ServerOptions:
     max_body_mb: int = 128
     max_elements: int = 2**24
     max_text_mb: int = 16
+    max_tokens: int = 2**14
+    max_text_tokens: int = 2**12
+    max_answer_mb: int = 128
     tls_cert: str | None = None
     tls_key: str | None = None
     allowed_hosts: tuple[str, ...] = ()
@@ -85,7 +92,12 @@ class ModelServer:
                 folder,
                 options.batching,
                 most_elements=options.max_elements,
-                most_text=options.max_text_mb * MEGABYTE,
+                limits=RequestLimits(
+                    options.max_tokens,
+                    options.max_text_tokens,
+                    options.max_text_mb * MEGABYTE,
+                    options.max_answer_mb * MEGABYTE,
+                ),
                 allow_file_ops=options.allow_file_ops,
             )
 

@@ -8,8 +8,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tfreps.server.context_neighbours import ContextNeighbours, text_signature
-from tfreps.server.dispatcher import too_late
 from tfreps.server.serving_error import ServingError, as_serving_error
+from tfreps.server.ticket import too_late
 
 LARGEST_BODY = 2**20
 # The page may load what this server has, and nothing else from anywhere.
@@ -80,11 +80,13 @@ def text_models(core):
 async def answer(core, neighbours, request):
     """The neighbours that a request asks for, found in a thread of the server's."""
     asked = await read_json(request)
-    future = core.dispatcher.submit(neighbours.find, *check(asked))
+    ticket = core.dispatcher.new_ticket()
+    future = core.dispatcher.submit(neighbours.find, *check(asked), ticket=ticket)
     try:
-        return await asyncio.wait_for(asyncio.wrap_future(future), core.dispatcher.seconds)
+        return await asyncio.wait_for(asyncio.wrap_future(future), ticket.seconds)
     except asyncio.TimeoutError:
-        raise too_late(core.dispatcher.seconds) from None
+        ticket.cancel()
+        raise too_late(ticket.seconds) from None
 
 
 async def read_json(request):

@@ -18,11 +18,11 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from tensorflow_serving.apis import get_model_metadata_pb2
 
-from tfreps.server.dispatcher import too_late
-from tfreps.server.json_answers import predict_json
+from tfreps.server.json_answers import json_size, predict_json
 from tfreps.server.json_requests import parse_body, read_inputs, signature_name
 from tfreps.server.serving_core import SIGNATURE_DEF
 from tfreps.server.serving_error import ServingError, as_serving_error
+from tfreps.server.ticket import too_late
 
 WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
@@ -35,7 +35,7 @@ PART = 2**20  # bytes that are unpacked before they are counted
 class RestApp:
     """`/v1/models/NAME[/versions/N|/labels/L]`, its `/metadata` and `:predict`, and the metrics.
 
-    Besides, `/healthz`: 200 while every model has a version that answers, else 503.
+    Besides, `/healthz`: 200 while every model has a version that answers in time, else 503.
 
     Args:
         core: a `ServingCore`.
@@ -88,7 +88,7 @@ class RestApp:
                 raise ServingError("UNIMPLEMENTED", f"This server has no {match['verb']}: predict.")
             with self._place() as place:
                 body = await self._body(request, place)
-                return await self._work(which, self._predict, which, body)
+                return await self._work(request, which, self._predict, which, body)
         if request.method == "GET" and (match := LOOK.fullmatch(path)):
             which = asked_for(match)
             if not which[0]:
@@ -101,15 +101,27 @@ class RestApp:
                 return reply(await asyncio.to_thread(look, which))
         raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
 
-    async def _work(self, which, work, *arguments):
-        """The answer of `work`, which runs in a thread, in the time that there is."""
+    async def _work(self, request, which, work, *arguments):
+        """The answer of `work`, which runs in a thread as long as somebody waits for it."""
         dispatcher = self._core.dispatcher
         with self._core.recorded(which[0], "predict", "REST"):
-            future = asyncio.wrap_future(dispatcher.submit(work, *arguments))
+            ticket = dispatcher.new_ticket()
+            future = asyncio.wrap_future(dispatcher.submit(work, *arguments, ticket=ticket))
+            gone = asyncio.ensure_future(end_of(request))
             try:
-                return reply(await asyncio.wait_for(future, dispatcher.seconds))
-            except asyncio.TimeoutError:
-                raise too_late(dispatcher.seconds) from None
+                await asyncio.wait(
+                    {future, gone}, timeout=ticket.seconds, return_when=asyncio.FIRST_COMPLETED
+                )
+                if future.done():
+                    return reply(future.result())
+                if gone.done():
+                    raise ServingError("CANCELLED", "The client is gone.")
+                raise too_late(ticket.seconds)
+            finally:
+                gone.cancel()
+                if not future.done():
+                    ticket.cancel()
+                    future.cancel()
 
     @contextlib.contextmanager
     def _place(self):
@@ -181,6 +193,9 @@ class RestApp:
             signature = servable.signature(name, "INVALID_ARGUMENT")
             inputs, rows = read_inputs(asked, signature)
             outputs = self._core.run(which[0], servable, name, inputs)
+            limits = servable.limits
+        self._core.dispatcher.ticket.check()  # an answer is written for somebody who waits
+        limits.check_answer(json_size(outputs), "The answer as JSON")
         return predict_json(outputs, rows)
 
     def _status(self, which):
@@ -204,8 +219,14 @@ class RestApp:
         return Response(self._core.metrics.page(), media_type="text/plain; version=0.0.4")
 
     async def _healthz(self, request):
-        ready = self._core.pool.ready
+        ready = self._core.ready
         return reply({"ready": ready}, 200 if ready else 503)
+
+
+async def end_of(request):
+    """Returns when the client of a request whose body has come is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def raw_path(request):

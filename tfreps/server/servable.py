@@ -13,15 +13,18 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfreps.server.batching import BatchOptions, batched
 from tfreps.server.graph_operations import check_operations
+from tfreps.server.lane import Lane
+from tfreps.server.request_limits import RequestLimits
+from tfreps.server.request_size import RequestCounter
 from tfreps.server.serving_error import ServingError
 from tfreps.server.signature import Signature, rows_of
 from tfreps.server.tensor_protos import to_array
+from tfreps.server.ticket import Ticket
 from tfreps.server.warm_up import warm_up_requests
 
 DEFAULT = "serving_default"
 TAG = "serve"
-LEAST = 64  # bytes that any text counts for
-LONG = 2**14  # bytes of a text that is asked alone, lest the others be padded to its length
+LONG_WAITING = 64  # long requests that wait; the places of the others are for small ones
 
 
 class Servable:
@@ -29,15 +32,15 @@ class Servable:
 
     Signatures all of whose inputs are of rank 1 with an open size, and all of whose outputs have
     rows, are asked together by TensorFlow's batch operation. What fails in such a batch is asked
-    again alone, so that a request fails by its own fault only.
+    again alone, so that a request fails by its own fault only. Long requests wait for one another
+    in a lane of their own.
 
     Args:
         folder: of a SavedModel.
         batching: a `BatchOptions`.
         direct_runs: how many requests outside batches run at the same time.
         most_elements: largest size of an input in a warm-up request.
-        most_text: bytes of texts in a request, where all are as long as the longest, and that is
-            64 at least: that is what models make of them, and where their memory goes.
+        limits: a `RequestLimits`.
         allow_file_ops: whether it may have operations that do more than compute
             (`check_operations`).
 
@@ -56,18 +59,23 @@ class Servable:
         batching=None,
         direct_runs=None,
         most_elements=2**24,
-        most_text=2**24,
+        limits=None,
         allow_file_ops=False,
     ):
         self.folder = os.fspath(folder)
-        self._most_text = most_text
-        self._batching = batching or BatchOptions()
-        self._slots = threading.BoundedSemaphore(direct_runs or max(os.cpu_count() or 1, 2))
+        self.limits = limits or RequestLimits()
+        self._batching = options = batching or BatchOptions()
+        # Two full batches: what waits beyond them is dropped when its client has gone.
+        room = 2 * max(options.max_rows, 1) * options.threads
+        self._batches = Lane("batched", room, workers=options.threads)
+        self._alone = Lane("single", direct_runs or max(os.cpu_count() or 1, 2))
+        self._long = Lane("long", 1, LONG_WAITING)
         try:
             model = read_model(self.folder)
             self.definitions = definitions(model)
             if not allow_file_ops:
                 check_operations(model, self.folder)
+            self._counter = RequestCounter.of_folder(self.folder)
             with quiet_absl():
                 self._loaded = load(self.folder)
         except Exception as error:  # torn protobufs, missing files and more have their own
@@ -102,54 +110,53 @@ class Servable:
             raise ServingError(code, text)
         return self.signatures[name]
 
-    def run(self, name, inputs, outputs=(), seconds=None):
+    @property
+    def is_stuck(self):
+        """Whether small requests cannot be answered, as what runs took longer than it may."""
+        return self._batches.is_stuck or self._alone.is_stuck
+
+    def run(self, name, inputs, outputs=(), ticket=None):
         """The answer of a signature.
 
         Args:
             name: of the signature; empty for `serving_default`.
             inputs: dict from names to NumPy arrays.
             outputs: names of the outputs wanted; all of them where empty.
-            seconds: how long to wait for others, or None for as long as it takes.
+            ticket: the `Ticket` of the request, or None for one of as much time as it takes.
 
         Returns:
             dict from names to NumPy arrays, strings as `bytes` in arrays of objects.
 
         Raises:
-            ServingError: the request does not fit the signature, or there is no time or place.
+            ServingError: the request does not fit the signature or the limits, or there is no time
+                or place, or nobody waits any more.
             tf.errors.OpError: the model refuses it.
         """
         signature = self.signature(name)
         signature.check(inputs)
         wanted = signature.check_filter(outputs)
-        longest = self._check_texts(inputs)
+        longest_bytes = self.limits.check_bytes(inputs)
+        size = self._counter.size(inputs, self.limits.text_tokens, self.limits.tokens)
+        self.limits.check_tokens(size)
         tensors = {key: tf.constant(value) for key, value in inputs.items()}
         for key in set(signature.inputs) - set(tensors):
             tensors[key] = tf.constant(signature.defaults[key])
+        merges = self.limits.merges(size, longest_bytes, self._batching.max_rows)
+        lane = self._long if self.limits.is_long(size, longest_bytes) else self._alone
+        rows = rows_of(inputs) if merges else 0
         answer = self._ask(
-            signature.name, tensors, 0 if longest > LONG else rows_of(inputs), seconds
+            signature.name, tensors, rows, lane, ticket or Ticket(threading.TIMEOUT_MAX)
         )
+        self.limits.check_answer(sum(bytes_of(answer[key]) for key in wanted))
         return {key: as_array(key, answer[key]) for key in wanted}
 
-    def _check_texts(self, inputs):
-        """Bytes of the longest text; refuses what would not fit into memory once it is padded."""
-        longest = 0
-        for name, value in inputs.items():
-            if value.dtype == object and value.size:
-                longest = max(longest, *map(len, value.flat), 0)
-                if max(longest, LEAST) * value.size > self._most_text:
-                    raise ServingError(
-                        "INVALID_ARGUMENT",
-                        f"Input '{name}' has {value.size} texts of up to {longest} bytes: together "
-                        f"more than the {self._most_text} bytes that are allowed.",
-                    )
-        return longest
-
-    def _ask(self, name, tensors, rows, seconds):
+    def _ask(self, name, tensors, rows, lane, ticket):
         """The model's answer; in a batch, where `rows` is the number of rows."""
         merged = self._merged.get(name)
         if merged is not None and rows and rows <= self._batching.max_rows:
             try:
-                return merged(**tensors)
+                with self._batches.turn(ticket):
+                    return merged(**tensors)
             except tf.errors.UnavailableError as error:
                 raise ServingError(
                     "UNAVAILABLE", "The batch scheduling queue of this model is full."
@@ -157,12 +164,8 @@ class Servable:
             except tf.errors.OpError as error:
                 if "Batched output tensor" in str(error):
                     self._merged.pop(name, None)  # its outputs are no rows, whatever they claim
-        if not self._slots.acquire(timeout=seconds):
-            raise ServingError("DEADLINE_EXCEEDED", "The request waited too long for its turn.")
-        try:
+        with lane.turn(ticket), ticket.running():
             return self._calls[name](**tensors)
-        finally:
-            self._slots.release()
 
     def _warm_up(self, most_elements):
         for number, request in enumerate(warm_up_requests(self.folder), 1):
@@ -189,6 +192,15 @@ def load(folder):
                 f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text"
             ) from error
     return tf.saved_model.load(folder, tags=[TAG])
+
+
+def bytes_of(value):
+    """Size of an output before it becomes an array; 0 of what becomes none."""
+    if not isinstance(value, tf.Tensor):
+        return 0
+    if value.dtype == tf.string:
+        return int(tf.reduce_sum(tf.strings.length(value))) + 8 * int(tf.size(value))
+    return int(tf.size(value)) * value.dtype.size
 
 
 def as_array(name, value):

@@ -6,7 +6,7 @@ import time
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
 
 from tfreps.server.dispatcher import Dispatcher
-from tfreps.server.serving_error import as_serving_error
+from tfreps.server.serving_error import ServingError, as_serving_error
 from tfreps.server.serving_metrics import ServingMetrics
 
 SIGNATURE_DEF = "signature_def"  # the one kind of metadata there is
@@ -36,6 +36,17 @@ class ServingCore:
         self.most_elements = most_elements
         self.metrics = ServingMetrics()
 
+    @property
+    def ready(self):
+        """Whether every model has a version that answers, and none is stuck."""
+        return self.pool.ready and not any(map(self.is_stuck, self.pool.models))
+
+    def is_stuck(self, name):
+        """Whether the newest version of a model works on what took longer than it may."""
+        with contextlib.suppress(ServingError), self.pool.lease(name) as (_, servable):
+            return servable.is_stuck
+        return False
+
     def run(self, model, servable, signature, inputs, outputs=()):
         """The answer of a leased version, as a dict of NumPy arrays; its time is counted.
 
@@ -47,7 +58,7 @@ class ServingCore:
             outputs: names of the outputs wanted, all for none.
         """
         started = time.perf_counter()
-        answer = servable.run(signature, inputs, outputs, self.dispatcher.seconds)
+        answer = servable.run(signature, inputs, outputs, self.dispatcher.ticket)
         self.metrics.record_run(model, time.perf_counter() - started)
         return answer
 

@@ -1,0 +1,133 @@
+"""RequestSize: rows and tokens of a request, counted before the model sees it."""
+
+import itertools
+import json
+import os
+import re
+import unicodedata
+from typing import NamedTuple
+
+FILE = os.path.join("assets.extra", "tfreps_counts.json")  # as tfreps.exports writes it
+PLANES = 0x20000  # code points below which combining marks are looked for
+
+
+def marks():
+    """Combining marks, that `re` takes for no letters, one after the other."""
+    found = [c for c in map(chr, range(0x300, PLANES)) if unicodedata.category(c)[0] == "M"]
+    return "".join(found)
+
+
+_MARKS = marks()
+# CJK characters, each of which is a word to BERT, and so is an underscore.
+_ALONE = "_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+# What every token of a tokenisation has one of: the count is exact, or a little too high.
+PATTERNS = {
+    "spaces": re.compile(r"\S+"),
+    "words": re.compile(rf"[\w{_MARKS}]+|\S"),
+    "bert_words": re.compile(rf"(?:(?![{_ALONE}])[\w{_MARKS}])+|\S"),
+    "characters": re.compile(r"\S"),
+}
+BOUNDARIES = 2  # tokens that BERT adds to a text
+
+
+class RequestSize(NamedTuple):
+    """How large a request is once its rows are padded.
+
+    Args:
+        rows: texts, or rows of the arrays.
+        longest: tokens of the longest one.
+    """
+
+    rows: int
+    longest: int
+
+    @property
+    def padded(self):
+        """Tokens of all rows, each as long as the longest: what work and memory go by."""
+        return self.rows * self.longest
+
+
+class RequestCounter:
+    """Counts the tokens of requests for one model, as its export says that it cuts texts.
+
+    Args:
+        tokens: how raw texts are cut: a key of `PATTERNS`; None if that is not known, as of models
+            that `tfreps export` did not write. Then a text counts as one token.
+        most_per_text: int or None. Where the model itself cuts texts that are longer.
+
+    Raises:
+        ValueError: no such way of cutting.
+
+    Example:
+    >>> import numpy as np
+    >>> texts = np.array([b"The dog sat .", b"", b"ok"], object)
+    >>> RequestCounter("spaces").size({"text": texts}, 100, 1000)
+    RequestSize(rows=3, longest=4)
+    """
+
+    def __init__(self, tokens=None, most_per_text=None):
+        if tokens is not None and tokens not in PATTERNS:
+            raise ValueError(f"Texts cannot be counted in {tokens!r}: {', '.join(PATTERNS)}.")
+        self.tokens, self.most_per_text = tokens, most_per_text
+
+    @classmethod
+    def of_folder(cls, folder):
+        """The counter of an export; that of a model of unknown origin without its file.
+
+        Args:
+            folder: of one version of a model.
+
+        Raises:
+            ValueError: the file is broken.
+        """
+        path = os.path.join(os.fspath(folder), FILE)
+        if not os.path.isfile(path):
+            return cls()
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        if not isinstance(found, dict) or set(found) != {"tokens", "most_per_text"}:
+            raise ValueError(f"{FILE} must have the keys tokens and most_per_text.")
+        return cls(**found)
+
+    def size(self, inputs, most, most_padded):
+        """The size of a request.
+
+        Args:
+            inputs: dict from names to NumPy arrays, strings as `bytes` in arrays of objects.
+            most: tokens of a text beyond which counting stops.
+            most_padded: tokens of all texts, each as long as the longest, beyond which it stops.
+        """
+        found = [self._of_array(value, most, most_padded) for value in inputs.values()]
+        return RequestSize(
+            max((size.rows for size in found), default=0),
+            max((size.longest for size in found), default=0),
+        )
+
+    def _of_array(self, array, most, most_padded):
+        if self.tokens is None:  # numbers of any meaning, or strings that may be anything
+            return RequestSize(array.size if array.dtype == object else 0, 1)
+        if array.ndim == 1 and array.dtype == object:
+            most = min(most, most_padded // max(array.size, 1))
+            return RequestSize(array.size, self._longest(array, most))
+        if array.ndim > 1:  # [N, T], [N, T, C]
+            return RequestSize(array.shape[0], self._cut(array.shape[1]))
+        return RequestSize(array.size, 1)
+
+    def _longest(self, texts, most):
+        """Tokens of the longest text, at least 1: an empty row is work too."""
+        longest = 1
+        for text in sorted(texts, key=len, reverse=True):
+            if len(text) + BOUNDARIES <= longest:
+                break  # no text that follows has more tokens than bytes
+            longest = max(longest, self._cut(self._count(text, most)))
+            if longest > most:
+                break
+        return longest
+
+    def _count(self, text, most):
+        found = PATTERNS[self.tokens].finditer(text.decode("utf-8", "replace"))
+        extra = BOUNDARIES if self.most_per_text and self.tokens == "characters" else 0
+        return sum(1 for _ in itertools.islice(found, most + 1)) + extra
+
+    def _cut(self, count):
+        return count if self.most_per_text is None else min(count, self.most_per_text)
