@@ -48,6 +48,7 @@ def test_messages_are_about_the_input():
         ("No such file: '/home/ada/x y'", "No such file: 'x y'"),
         ("in C:\\Users\\ada\\model.pb, line 1", "in model.pb, line 1"),
         ("(/tmp/x)", "(x)"),
+        ("<b>x</b> and/or </li>", None),
         ("see https://example.org/a/b or model/dense/kernel, 1/2", None),
     ],
 )

@@ -94,6 +94,7 @@ def test_killed_and_started_again_at_once(zoo):
         ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
         ([".", "--rest-port", "65536"], "--rest-port must be from"),
         ([".", "--timeout-seconds", "0"], "Times must be positive"),
+        ([".", "--allow-origin", "example.org"], "An origin is written https://example.org"),
         ([".", "--label", "x"], "Expected NAME:LABEL=VERSION"),
         ([".", "--versions", "x:all"], "no model is called 'x'"),
         (["--model-config", "nowhere"], "nowhere: No such file"),

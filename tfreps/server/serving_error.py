@@ -26,7 +26,7 @@ NUMBERS = {name: number for number, (name, _) in CODES.items()}
 LONGEST = 1_000  # characters of a message
 # A path from the root of a file system, with its last name apart.
 PATH = re.compile(
-    r"""(?<![\w.~/\\-])(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'"()<>]+)*[/\\]([^\s/\\:;,'"()<>]+)"""
+    r"""(?<![^\s'"(\[=:,;])(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'"()<>]+)*[/\\]([^\s/\\:;,'"()<>]+)"""
 )
 
 
