@@ -157,6 +157,8 @@ TABLE = {
     "dropout": Option(float, 0.5, "share (0.5)", at_least=0, below=1),
     "rate": Option(float, None, "of learning", above=0),
     "shift": Option(float, 0.0, "anything finite"),
+    "seed": Option(int, 0, "of all that is random", at_least=0, at_most=9),
+    "column": Option(int, -1, "from the end if negative"),
     "kind": Option(str, "a", "(a)", ["a", "b"]),
     "quick": Option(bool, False, "no waiting"),
 }
@@ -165,6 +167,8 @@ TABLE = {
 def parse_table(*flags):
     parser = argparse.ArgumentParser(prog="tfreps test")
     add_flags(parser.add_argument_group("all of them"), TABLE)
+    parser.add_argument("--plain", type=float)
+    parser.add_argument("--whole", type=int)
     return parse_options(parser, list(flags))
 
 
@@ -188,7 +192,15 @@ def test_a_table_becomes_flags_and_keys_of_the_file(tmp_path):
 def test_what_argparse_refuses(flags, capsys):
     with pytest.raises(SystemExit) as raised:
         parse_table(*flags)
-    assert raised.value.code == 2 and flags[0] in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert raised.value.code == 2 and flags[0] in error
+    assert error.count("\n") == 1 and error.endswith("See tfreps test --help.\n")
+
+
+def test_errors_of_flags_are_short(capsys):
+    with pytest.raises(SystemExit):
+        parse_table("--num-units", "9" * 5000, "--kind", "x\ny")
+    assert len(capsys.readouterr().err) < 1000
 
 
 @pytest.mark.parametrize(
@@ -198,9 +210,30 @@ def test_what_argparse_refuses(flags, capsys):
         (["--train", "a", "--num-units", "0"], "--num-units must be at least 1; got 0."),
         (["--train", "a", "--widths", "2", "-1"], "--widths must be at least 1; got -1."),
         (["--train", "a", "--dropout", "1"], "--dropout must be at least 0 and below 1; got 1."),
-        (["--train", "a", "--dropout", "nan"], "--dropout must be at least 0 and below 1; got nan"),
-        (["--train", "a", "--rate", "0"], "--rate must be above 0; got 0."),
-        (["--train", "a", "--rate", "inf"], "--rate must be above 0; got inf."),
+        (
+            ["--dropout", "nan"],
+            "--dropout must be a finite number at least 0 and below 1; got",
+        ),
+        (["--rate", "0"], "--rate must be above 0; got 0."),
+        (["--rate", "-0.0"], "--rate must be above 0; got -0."),
+        (["--rate", "inf"], "--rate must be a finite number above 0; got inf."),
+        (["--rate", "1e400"], "--rate must be a finite number above 0; got inf."),
+        (["--rate=-inf"], "--rate must be a finite number above 0; got -inf."),
+        (["--num-units", "2147483648"], "at least 1 and at most 2147483647; got 2147483648."),
+        (["--num-units", "9" * 4000], "and at most 2147483647; got one of 13,288 bits."),
+        (
+            ["--seed", str(2**64)],
+            "--seed must be at least 0 and at most 9; got 1844674",
+        ),
+        (
+            ["--column", str(-(2**31))],
+            "at least -2147483647 and at most 2147483647; got -2",
+        ),
+        (["--plain", "nan"], "--plain must be a finite number; got nan."),
+        (
+            ["--whole", str(2**31)],
+            "--whole must be at least -2147483647 and at most",
+        ),
         (["--train", "a", "--shift", "inf"], "--shift must be a finite number; got inf."),
     ],
 )

@@ -3,6 +3,7 @@
 import difflib
 import json
 import math
+import operator
 import os
 import pathlib
 import sys
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 from tfreps.output_files import write_text
 
+LARGEST = 2**31 - 1  # of whole numbers: what the int32 of a tensor holds
 OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run that goes on
 
 
@@ -17,7 +19,8 @@ class Option(NamedTuple):
     """What programs share of an option: its type, default and sentence, in a table by name.
 
     `kind` bool makes a switch, `many` a list. `check_options` looks for what is `required`, and
-    whether numbers keep to `at_least`, `above` and `below`.
+    whether numbers are finite, keep to `at_least`, `above`, `below` and `at_most`, and, if whole,
+    fit into 32 bits.
     """
 
     kind: type
@@ -29,6 +32,7 @@ class Option(NamedTuple):
     at_least: float | None = None
     above: float | None = None
     below: float | None = None
+    at_most: float | None = None
 
 
 def add_flags(group, options: dict[str, Option]) -> None:
@@ -55,9 +59,10 @@ def add_flags(group, options: dict[str, Option]) -> None:
             more["choices"] = option.choices
         else:
             more["metavar"] = {int: "N", float: "X"}.get(option.kind)
-        group.add_argument(
+        given = group.add_argument(
             flag, type=option.kind, default=option.default, help=option.about, **more
         )
+        given.option = option  # for `parse_options`
 
 
 def default_values(*tables: dict[str, Option]) -> dict:
@@ -95,9 +100,7 @@ def check_options(options, *tables: dict[str, Option]) -> None:
             resumes = getattr(options, "resume", False)
             hint = f" There is no run in {options.run} to go on with." if resumes else ""
             raise ValueError(f"{flag} is missing: {option.about}.{hint}")
-        if option.kind in (int, float) and value is not None:
-            for number in value if option.many else [value]:
-                _check_number(flag, number, option)
+        check_numbers(flag, value, option)
 
 
 def parse_options(
@@ -123,7 +126,7 @@ def parse_options(
 
     Raises:
         ValueError: the file is not a JSON object, has a key that is no option of the program, or
-            a value that its flag would not take.
+            a value that its flag would not take; a number is out of the bounds of its `Option`.
 
     Example:
     >>> import argparse
@@ -135,7 +138,7 @@ def parse_options(
     parser.allow_abbrev, argv = False, sys.argv[1:] if argv is None else argv
     known = {path.stem: path for path in sorted(recipes.glob("*.json"))} if recipes else {}
     about = f"options from a JSON object{_recipe_names(known)}; flags beat it"
-    first = type(parser)(prog=parser.prog, add_help=False, allow_abbrev=False)
+    first = short_errors(type(parser)(prog=parser.prog, add_help=False, allow_abbrev=False))
     flags = {a.dest: a for a in parser._actions if a.option_strings and a.dest != "help"}
     for each in (first, parser):
         each.add_argument("--config", metavar="FILE.json", help=about)
@@ -154,9 +157,26 @@ def parse_options(
     for dest in given:
         flags[dest].required = False
     parser.set_defaults(**given)
-    options = parser.parse_intermixed_args(argv)
+    options = short_errors(parser).parse_intermixed_args(argv)
+    for dest, flag in flags.items():
+        if flag.type in (int, float):
+            option = getattr(flag, "option", Option(flag.type, None, ""))
+            check_numbers(flag.option_strings[-1], getattr(options, dest), option)
     del options.config
     return options
+
+
+def short_errors(parser):
+    """The parser itself, which says in one line what is wrong with flags, without its usage."""
+
+    def error(message):
+        line = " ".join(message.split())
+        line = line if len(line) <= 800 else f"{line[:600]} ... {line[-195:]}"
+        end = "" if line.endswith(".") else "."
+        parser.exit(2, f"{parser.prog}: error: {line}{end} See {parser.prog} --help.\n")
+
+    parser.error = error
+    return parser
 
 
 def first_line(doc: str | None) -> str:
@@ -230,18 +250,36 @@ def converted(value, flag):
     return result
 
 
-def _check_number(flag: str, number: float, option: Option) -> None:
-    """Raises a ValueError for a number that is not finite, or out of bounds."""
-    bounds = {"at least": option.at_least, "above": option.above, "below": option.below}
-    bounds = {word: bound for word, bound in bounds.items() if bound is not None}
-    holds = {
-        "at least": lambda bound: number >= bound,
-        "above": lambda bound: number > bound,
-        "below": lambda bound: number < bound,
+def check_numbers(flag: str, value, option: Option) -> None:
+    """Raises a ValueError for numbers that are not finite, or out of the option's bounds."""
+    if option.kind not in (int, float) or value is None:
+        return
+    bounds = {
+        "at least": (option.at_least, operator.ge),
+        "above": (option.above, operator.gt),
+        "below": (option.below, operator.lt),
+        "at most": (option.at_most, operator.le),
     }
-    if not math.isfinite(number) or not all(holds[word](b) for word, b in bounds.items()):
-        wanted = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items())
-        raise ValueError(f"{flag} must be {wanted or 'a finite number'}; got {number:g}.")
+    bounds = {word: pair for word, pair in bounds.items() if pair[0] is not None}
+    for number in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(number, str):  # of a flag that takes words, too
+            continue
+        wanted = " and ".join(f"{word} {_short(bound)}" for word, (bound, _) in bounds.items())
+        if isinstance(number, float) and not math.isfinite(number):
+            wanted = f"a finite number {wanted}".strip()
+        elif isinstance(number, int) and abs(number) > LARGEST:
+            least = wanted or f"at least -{LARGEST}"
+            wanted = least if option.at_most else f"{least} and at most {LARGEST}"
+        elif all(holds(number, bound) for bound, holds in bounds.values()):
+            continue
+        raise ValueError(f"{flag} must be {wanted}; got {_short(number)}.")
+
+
+def _short(number: float) -> str:
+    """A number as it is written, whole ones with all digits unless there are many."""
+    if isinstance(number, float):
+        return f"{number:g}"
+    return str(number) if abs(number) < 10**40 else f"one of {number.bit_length():,} bits"
 
 
 def exactly(value, kind: type):

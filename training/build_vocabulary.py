@@ -22,13 +22,17 @@ import time
 from tfreps.data import count_tokens
 from tfreps.data.text_files import find_files, read_blocks
 from tfreps.output_files import check_output
-from tfreps.program_options import parse_options
+from tfreps.program_options import Option, add_flags, parse_options
 from tfreps.text import CharacterTokenizer, Vocabulary
 from tfreps.text.character_tokens import count_tokens as count_characters
 
 BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"
 TOKENS = "spaces", "bert-characters"
+SIZES = {
+    "min_count": Option(int, 1, "leave out rarer tokens (1)", at_least=1),
+    "max_size": Option(int, None, "most ids, special ones included", at_least=4),
+}
 
 
 def main(argv=None):
@@ -38,7 +42,6 @@ def main(argv=None):
         return build_characters(options)
     if options.cased:
         raise ValueError("--cased is for --tokens bert-characters: others keep capital letters.")
-    Vocabulary.from_counts({}, options.min_count, options.max_size)  # bad options, before reading
     counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
     if not counts:
         raise ValueError(f"There is no token in {' '.join(options.files)}: nothing to count.")
@@ -91,10 +94,7 @@ def make_parser():
         "--tokens", choices=TOKENS, default=TOKENS[0], help="what text is cut into (spaces)"
     )
     parser.add_argument("--cased", action="store_true", help="characters keep capital letters")
-    parser.add_argument(
-        "--min-count", type=int, default=1, metavar="N", help="leave out rarer tokens (1)"
-    )
-    parser.add_argument("--max-size", type=int, metavar="N", help="most ids, special ones included")
+    add_flags(parser, SIZES)
     return parser
 
 

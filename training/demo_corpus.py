@@ -16,7 +16,7 @@ import re
 
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
 from tfreps.output_files import check_overwrite, write_text
-from tfreps.run_folder import parse_options
+from tfreps.program_options import Option, add_flags, parse_options
 
 # A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,
 # tf.data), or one punctuation mark.
@@ -27,6 +27,10 @@ MARKUP = (
     (re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+"), ""),
 )
 SHORTEST, LONGEST = 4, 120  # tokens of a sentence
+SIZES = {
+    "max_tokens": Option(int, 3_000_000, "stop at so many tokens (3000000)", at_least=1),
+    "shards": Option(int, 2, "number of training files (2)", at_least=1, at_most=1000),
+}
 LINES_PER_DOCUMENT = 200  # own text is split by blocks of so many lines
 
 
@@ -60,17 +64,11 @@ def make_parser():
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the corpus in that folder"
     )
-    parser.add_argument("--max-tokens", type=int, default=3_000_000, help="stop at so many tokens")
-    parser.add_argument("--shards", type=int, default=2, help="number of training files")
+    add_flags(parser, SIZES)
     return parser
 
 
 def check(options):
-    if options.shards < 1 or options.max_tokens < 1:
-        raise ValueError(
-            "--shards and --max-tokens must be at least 1; "
-            f"got {options.shards} and {options.max_tokens}."
-        )
     for path in options.text or ():
         if not os.path.exists(path):
             raise ValueError(f"Expected a text file or folder, but {path} does not exist.")

@@ -16,7 +16,7 @@ import re
 
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
 from tfreps.output_files import check_overwrite, write_text
-from tfreps.run_folder import parse_options
+from tfreps.program_options import Option, add_flags, parse_options
 
 # :class:`Name` and ``code`` and `code`, on one line of a paragraph.
 CODE = re.compile(r"(?:(?<!\w):[\w:]+:)?(?<!`)(`{1,2})(?!`)([^`]+?)\1(?!`)")
@@ -24,14 +24,13 @@ BEGIN, END = "\ue000", "\ue001"  # private characters that no text has
 TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
 SHORTEST, LONGEST = 5, 60  # tokens of a sentence
 MOST_CODE = 0.5  # share of a sentence's tokens; above it, it is no prose
+SIZES = {"max_sentences": Option(int, 20_000, "stop at so many sentences (20000)", at_least=10)}
 PARTS = {"dev": 0.1, "test": 0.1, "train": 0.8}
 
 
 def main(argv=None):
     """Collects sentences until there are enough, splits them by source file, writes the files."""
     options = parse_options(make_parser(), argv)
-    if options.max_sentences < 10:
-        raise ValueError(f"--max-sentences must be at least 10; got {options.max_sentences}.")
     folder = pathlib.Path(options.output)
     for path in (folder / f"{part}.conll" for part in PARTS):
         check_overwrite(path, options.overwrite)
@@ -64,9 +63,7 @@ def make_parser():
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the corpus in that folder"
     )
-    parser.add_argument(
-        "--max-sentences", type=int, default=20_000, help="stop at so many sentences (20000)"
-    )
+    add_flags(parser, SIZES)
     return parser
 
 

@@ -16,7 +16,6 @@ import argparse
 import collections
 import hashlib
 import json
-import math
 import sys
 import time
 
@@ -26,10 +25,17 @@ from tfreps.data import read_blocks
 from tfreps.embeddings_file import EmbeddingsFile
 from tfreps.output_files import check_overwrite, is_stream
 from tfreps.pretrained import load_bilm
-from tfreps.run_folder import parse_options, run_files
+from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.run_folder import run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length together and kept or lost together
 LAYERS = ("all", "top", "average", "mix")
+NUMBERS = {
+    "gamma": Option(float, 1.0, "of --layers mix: a factor behind it (1)"),
+    "column": Option(int, None, "CoNLL text: tokens are in column N, from 1", at_least=1),
+    "batch_tokens": Option(int, 4096, "size of a batch, padding counted (4096)", at_least=1),
+    "cache": Option(int, 100_000, "frequent tokens kept (100000)", at_least=0),
+}
 
 
 def main(argv=None):
@@ -67,14 +73,11 @@ def make_parser():
     add("--vocabulary", metavar="FILE", help="its vocabulary, if it reads words, not characters")
     add("--layers", choices=LAYERS, default="all", help="which, or one mix of them (all)")
     add("--mix", metavar="W0,W1,...", help="of --layers mix: weights before the softmax, as Elmo's")
-    add("--gamma", type=float, default=1.0, help="of --layers mix: a factor behind it (1)")
-    add("--column", type=int, metavar="N", help="CoNLL text: tokens are in column N, from 1")
     add(
         "--state", choices=["zero", "warm"], default="zero", help="what sentences start from (zero)"
     )
     add("--dtype", choices=["float32", "float16"], default="float32", help="in the file (float32)")
-    add("--batch-tokens", type=int, default=4096, help="size of a batch, padding counted (4096)")
-    add("--cache", type=int, default=100_000, metavar="N", help="frequent tokens kept (100000)")
+    add_flags(parser, NUMBERS)
     add("--forget-sentences", action="store_true", help="leave out sentence_to_index")
     add("--resume", action="store_true", help="go on where a killed run stopped")
     add("--overwrite", action="store_true", help="replace the output file if it exists")
@@ -82,12 +85,6 @@ def make_parser():
 
 
 def check(options):
-    for name, least in (("batch_tokens", 1), ("cache", 0), ("column", 1)):
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least {least}; got {value}.")
-    if not math.isfinite(options.gamma):
-        raise ValueError(f"--gamma must be a finite number; got {options.gamma}.")
     if is_stream(options.output):
         raise ValueError(f"--output must be a file, for HDF5 is no stream; got {options.output}.")
     if options.resume and options.overwrite:

@@ -17,19 +17,21 @@ import numpy as np
 
 from tfreps.data import read_blocks
 from tfreps.pretrained import load_bilm
-from tfreps.run_folder import parse_options
+from tfreps.program_options import Option, add_flags, parse_options
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
 LONGEST = 200  # tokens; longer sentences are passed over
 OFTEN = 10  # occurrences that a word found by the program has at least
+NUMBERS = {
+    "count": Option(int, 5, "neighbours of each occurrence (5)", at_least=1),
+    "sentences": Option(int, 2000, "read at most so many (2000)", at_least=2),
+}
 COMMON = 0.004  # and at most this share of all tokens: no articles, no commas
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    if options.count < 1 or options.sentences < 2:
-        raise ValueError("--count must be at least 1 and --sentences at least 2.")
     sentences = read_sentences(options.text, options.sentences)
     words = [word for sentence in sentences for word in sentence]
     places = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
@@ -64,8 +66,7 @@ def make_parser():
     add("model", metavar="MODEL", nargs="?", help="run folder of a biLM")
     add("--text", metavar="FILE", required=True, help="UTF-8, one tokenised sentence per line")
     add("--word", help="a word of that text (one that stands in varied contexts)")
-    add("--count", type=int, default=5, help="neighbours of each occurrence (5)")
-    add("--sentences", type=int, default=2000, help="read at most so many (2000)")
+    add_flags(parser, NUMBERS)
     add("--options", metavar="FILE.json", help="published model instead of MODEL")
     add("--weights", metavar="FILE.hdf5", help="its weights")
     add("--vocabulary", metavar="FILE", help="its vocabulary, if it reads words, not characters")

@@ -14,17 +14,16 @@ import tensorflow as tf
 from tfreps.data import find_files, read_labelled
 from tfreps.data.text_lines import read_lines
 from tfreps.output_files import check_output, written_whole
-from tfreps.program_options import first_line, parse_options
+from tfreps.program_options import Option, add_flags, first_line, parse_options
 from tfreps.text.tokenizers import TOKENIZERS, tokenize
 
 PROGRAM = "tokenize"
 TEXTS_AT_ONCE = 512
+SIZES = {"max_length": Option(int, None, "cut texts after so many tokens", at_least=1)}
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    if options.max_length is not None and options.max_length < 1:
-        raise ValueError(f"--max-length must be at least 1; got {options.max_length}.")
     check_output(options.output, options.overwrite, options.text)
     texts = num_tokens = 0
     with written_whole(options.output) as file:
@@ -48,7 +47,7 @@ def make_parser():
     add("--encoding", default="utf-8", help="of the files (utf-8)")
     add("--tokens", choices=TOKENIZERS, default="words", help="what a token is (words)")
     add("--lowercase", action="store_true", help="write tokens in lower case")
-    add("--max-length", type=int, help="cut texts after so many tokens")
+    add_flags(parser, SIZES)
     return parser
 
 

@@ -17,7 +17,7 @@ from tfreps.data.text_lines import read_lines
 from tfreps.evaluation import check_names, evaluate_tagger
 from tfreps.metrics import WeightedTokenF1
 from tfreps.models import HMMTagger
-from tfreps.program_options import Option, add_flags, first_line, parse_options
+from tfreps.program_options import Option, add_flags, check_numbers, first_line, parse_options
 from tfreps.run_folder import RunFolder
 from tfreps.stop_signals import held_back, stopped_by_signals
 from tfreps.text import TagSet, TokenFeatures, tokenize_texts
@@ -41,10 +41,14 @@ DATA = {
     "tokens": Option(str, "spaces", "how raw text is cut into tokens (spaces)", TOKENIZERS),
     "lowercase": Option(bool, False, "look tokens up in lower case"),
     "digits_to_zero": Option(bool, False, "look tokens up with every digit as 0"),
-    "min_count": Option(int, 1, "tokens that are rarer in the training data are unknown (1)"),
+    "min_count": Option(
+        int, 1, "tokens that are rarer in the training data are unknown (1)", at_least=1
+    ),
 }
 COUNTS = {
-    "floor": Option(float, None, "what counts of 0 are replaced with, in place of smoothing"),
+    "floor": Option(
+        float, None, "what counts of 0 are replaced with, in place of smoothing", above=0
+    ),
     "end": Option(bool, False, "use the probability that a sentence ends after a tag"),
     "unknown": Option(
         str,
@@ -56,8 +60,10 @@ COUNTS = {
 }
 UNLABELLED = {
     "unlabelled": Option(str, None, "text to learn from too, a sentence a line", many=True),
-    "baum_welch_steps": Option(int, 5, "passes over it at most (5)"),
-    "tagged_weight": Option(float, 1.0, "weight of a tagged sentence beside one of these (1)"),
+    "baum_welch_steps": Option(int, 5, "passes over it at most (5)", at_least=1),
+    "tagged_weight": Option(
+        float, 1.0, "weight of a tagged sentence beside one of these (1)", at_least=0
+    ),
 }
 
 
@@ -152,8 +158,7 @@ def check(options):
         )
     if options.floor is not None and options.smoothing != "tuned":
         raise ValueError("Give --smoothing or --floor, not both.")
-    if options.baum_welch_steps < 1 or not options.tagged_weight >= 0:
-        raise ValueError("--baum-welch-steps must be at least 1, --tagged-weight at least 0.")
+    check_numbers("--smoothing", options.smoothing, Option(float, None, "", at_least=0))
 
 
 def read(options, part):
