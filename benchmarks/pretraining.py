@@ -86,7 +86,7 @@ def review_texts(data, folder):
 
 def hotel_texts(data, folder):
     """train.txt: the characters of the training texts; bert.txt: each of them a document."""
-    examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "json")
+    examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "python")
     texts = [example.text for example in examples]
     tokens = tokenize_texts(texts, "characters")
     write_lines(folder / "train.txt", [" ".join(own) for own in tokens])

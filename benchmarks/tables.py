@@ -28,7 +28,7 @@ HMM = (
 )
 HOTEL = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
-    "--test {data}/hotel_reviews/test_sentiment.txt --format json --tokens characters "
+    "--test {data}/hotel_reviews/test_sentiment.txt --format python --tokens characters "
     "--max-length 400 --seed {seed} --run {run} --resume "
 )
 FDU_MTL = (
@@ -38,7 +38,7 @@ FDU_MTL = (
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
-    "--test {data}/hotel_reviews/test_sentiment.txt --format json --config bert_articles "
+    "--test {data}/hotel_reviews/test_sentiment.txt --format python --config bert_articles "
     "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 8 "
     "--precision bfloat16 --seed {seed} --run {run} --resume "
 )

@@ -14,14 +14,22 @@ import itertools
 import json
 import sys
 
+from tfreps.program_options import Option, add_flags, check_options, short_errors
 from tfreps.server.answers import as_lines
 from tfreps.text_streams import read_texts
 
 BATCH = 32
+WHICH = {"version": Option(int, None, "the newest by default", at_least=0)}
+WHERE = {
+    "rest_port": Option(int, 8501, "(8501)", at_least=0, at_most=65535),
+    "grpc_port": Option(int, 8500, "(8500)", at_least=0, at_most=65535),
+    "timeout_seconds": Option(float, 60.0, "to wait for an answer (60)", above=0, at_most=1e6),
+}
 
 
 def main(argv=None):
-    options = make_parser().parse_intermixed_args(argv)
+    options = short_errors(make_parser()).parse_intermixed_args(argv)
+    check_options(options, WHICH, WHERE)
     if options.file is not None and options.sentences:
         raise ValueError("Give sentences or --file, not both.")
     if options.version is not None and options.label is not None:
@@ -50,17 +58,17 @@ def make_parser():
     parser.add_argument("--file", help="sentences from a UTF-8 text file, one a line")
     parser.add_argument("--json", action="store_true", help="every output, as JSON lines")
     parser.add_argument("--status", action="store_true", help="which versions are served")
-    add = parser.add_argument_group("which").add_argument
+    which = parser.add_argument_group("which")
+    add_flags(which, WHICH)
+    add = which.add_argument
     add("--signature", default="", help="one that takes texts alone (serving_default)")
-    add("--version", type=int, help="the newest by default")
     add("--label", help="a name for a version, such as stable")
-    add = parser.add_argument_group("where").add_argument
+    where = parser.add_argument_group("where")
+    add_flags(where, WHERE)
+    add = where.add_argument
     add("--grpc", action="store_true", help="gRPC instead of REST")
     add("--host", default="127.0.0.1", help="of the server (127.0.0.1)")
-    add("--rest-port", type=int, default=8501, help="(8501)")
-    add("--grpc-port", type=int, default=8500, help="(8500)")
     add("--tls-ca", metavar="FILE", help="TLS, trusting the certificate in this PEM file")
-    add("--timeout-seconds", type=float, default=60.0, help="to wait for an answer (60)")
     return parser
 
 

@@ -22,11 +22,39 @@ import sys
 import threading
 import time
 
+from tfreps.program_options import Option, add_flags, check_options, short_errors
 from tfreps.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
 MOST_SENTENCES = 1_000
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
+MODELS = {
+    "poll_seconds": Option(
+        float, 1.0, "between looks for versions; 0: never (1)", at_least=0, at_most=1e6
+    ),
+}
+PORTS = {
+    "rest_port": Option(int, 8501, "0 for a free one (8501)", at_least=0, at_most=65535),
+    "grpc_port": Option(int, 8500, "0 for a free one (8500)", at_least=0, at_most=65535),
+}
+WORK = {
+    "max_batch_size": Option(int, 64, "sentences answered together; 1: none (64)", at_least=1),
+    "batch_timeout_ms": Option(
+        float, 0.0, "that a batch waits for more (0)", at_least=0, at_most=1e6
+    ),
+    "batch_threads": Option(int, 1, "batches at the same time (1)", at_least=1, at_most=1000),
+    "max_queue": Option(int, 256, "requests in work, then 503 (256)", at_least=1),
+    "timeout_seconds": Option(float, 60.0, "of a request, then 504 (60)", above=0, at_most=1e6),
+    "max_message_mb": Option(int, 2_047, "of a gRPC request (2047)", at_least=1, at_most=2_047),
+    "max_body_mb": Option(int, 128, "of a REST request, then 413 (128)", at_least=1),
+    "max_text_mb": Option(int, 16, "texts, each as long as the longest (16)", at_least=1),
+    "max_tokens": Option(int, 2**14, "texts x tokens of the longest (16384)", at_least=1),
+    "max_text_tokens": Option(int, 2**12, "tokens of one text (4096)", at_least=1),
+    "max_answer_mb": Option(int, 128, "of an answer, also as JSON (128)", at_least=1),
+    "grace_seconds": Option(
+        float, 30.0, "for accepted requests at the end (30)", at_least=0, at_most=1e6
+    ),
+}
 NOTE = (
     "For development, tests and small installations: one Python process. Whatever speaks to it "
     "speaks to the container tensorflow/serving unchanged, which is the one for production."
@@ -42,7 +70,7 @@ LIMITS = (
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    options = short_errors(make_parser()).parse_args(argv)
     logging.basicConfig(stream=sys.stderr, format="%(message)s")
     logging.getLogger("tfreps.server").setLevel(logging.INFO)
     stopped = threading.Event()
@@ -97,20 +125,19 @@ def make_parser():
         "--versions", metavar="NAME:POLICY", action="append", default=[],
         help="latest (default), latest:2, all, or numbers: 3,4",
     )  # fmt: skip
-    add = models.add_argument
-    add(
+    add_flags(models, MODELS)
+    models.add_argument(
         "--allow-file-ops", action="store_true",
         help="load models that use files, the network or Python; they are refused otherwise",
     )  # fmt: skip
-    add("--poll-seconds", type=float, default=1.0, help="between looks for versions; 0: never (1)")
-    add(
+    models.add_argument(
         "--try", metavar="SENTENCE", dest="sentence",
         help="ask the first model this over REST and over gRPC, print both answers, and end",
     )  # fmt: skip
-    add = parser.add_argument_group("addresses").add_argument
+    addresses = parser.add_argument_group("addresses")
+    add_flags(addresses, PORTS)
+    add = addresses.add_argument
     add("--host", default="127.0.0.1", help="this machine alone by default; 0.0.0.0 for all")
-    add("--rest-port", type=int, default=8501, help="0 for a free one (8501)")
-    add("--grpc-port", type=int, default=8500, help="0 for a free one (8500)")
     add("--tls-cert", metavar="FILE", help="PEM; with --tls-key, both ports speak TLS")
     add("--tls-key", metavar="FILE", help="PEM")
     add(
@@ -127,19 +154,7 @@ def make_parser():
         "--sentences", metavar="FILE",
         help=f"among whose words it looks for neighbours; the first {MOST_SENTENCES:,} lines",
     )  # fmt: skip
-    add = parser.add_argument_group("batches and limits", LIMITS).add_argument
-    add("--max-batch-size", type=int, default=64, help="sentences answered together; 1: none (64)")
-    add("--batch-timeout-ms", type=float, default=0.0, help="that a batch waits for more (0)")
-    add("--batch-threads", type=int, default=1, help="batches at the same time (1)")
-    add("--max-queue", type=int, default=256, help="requests in work, then 503 (256)")
-    add("--timeout-seconds", type=float, default=60.0, help="of a request, then 504 (60)")
-    add("--max-message-mb", type=int, default=2_047, help="of a gRPC request (2047)")
-    add("--max-body-mb", type=int, default=128, help="of a REST request, then 413 (128)")
-    add("--max-text-mb", type=int, default=16, help="texts, each as long as the longest (16)")
-    add("--max-tokens", type=int, default=2**14, help="texts x tokens of the longest (16384)")
-    add("--max-text-tokens", type=int, default=2**12, help="tokens of one text (4096)")
-    add("--max-answer-mb", type=int, default=128, help="of an answer, also as JSON (128)")
-    add("--grace-seconds", type=float, default=30.0, help="for accepted requests at the end (30)")
+    add_flags(parser.add_argument_group("batches and limits", LIMITS), WORK)
     return parser
 
 
@@ -198,21 +213,13 @@ def make_routes(options):
 
 
 def check(options):
+    check_options(options, MODELS, PORTS, WORK)
     if bool(options.folders) == bool(options.model_config):
         raise ValueError("Give the base paths of models, or --model-config with all of them.")
     if options.sentences and not options.page:
         raise ValueError("--sentences are for the page: give --page too.")
     if bool(options.tls_cert) != bool(options.tls_key):
         raise ValueError("--tls-cert and --tls-key go together.")
-    sizes = "max_batch_size", "batch_threads", "max_queue", "max_tokens", "max_text_tokens"
-    for name in (*sizes, "max_message_mb", "max_body_mb", "max_text_mb", "max_answer_mb"):
-        if getattr(options, name) < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least 1.")
-    for name in ("rest_port", "grpc_port"):
-        if not 0 <= getattr(options, name) < 2**16:
-            raise ValueError(f"--{name.replace('_', '-')} must be from 0 to 65535.")
-    if options.timeout_seconds <= 0 or options.batch_timeout_ms < 0 or options.poll_seconds < 0:
-        raise ValueError("Times must be positive.")
 
 
 def report(server, options):

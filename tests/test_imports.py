@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "fitting": {"callbacks", "optimization", "program_options", "stop_signals"},
     "optimization": {"optimizers", "program_options", "schedules"},
     "encoders": {"models", "program_options"},
+    "elmo_options": {"program_options"},
     "evaluation": {"metrics", "reports"},
     "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},
     "text_model": {"data", "models", "pretrained_encoder", "run_folder", "text"},

@@ -197,6 +197,15 @@ def test_what_argparse_refuses(flags, capsys):
     assert error.count("\n") == 1 and error.endswith("See tfreps test --help.\n")
 
 
+def test_empty_values():
+    with pytest.raises(ValueError, match="--train is empty: expected a value"):
+        parse_table("--train", "a", "")
+    with pytest.raises(ValueError, match="text is empty"):
+        parse_options(make_parser(), ["--run", "r", ""])
+    with pytest.raises(ValueError, match="--run is empty"):
+        parse_options(make_parser(), ["--run", ""])
+
+
 def test_errors_of_flags_are_short(capsys):
     with pytest.raises(SystemExit):
         parse_table("--num-units", "9" * 5000, "--kind", "x\ny")

@@ -126,7 +126,8 @@ def parse_options(
 
     Raises:
         ValueError: the file is not a JSON object, has a key that is no option of the program, or
-            a value that its flag would not take; a number is out of the bounds of its `Option`.
+            a value that its flag would not take; a number is out of the bounds of its `Option`; a
+            text is empty.
 
     Example:
     >>> import argparse
@@ -158,6 +159,11 @@ def parse_options(
         flags[dest].required = False
     parser.set_defaults(**given)
     options = short_errors(parser).parse_intermixed_args(argv)
+    for flag in parser._actions:
+        value = getattr(options, flag.dest, None)
+        if value == "" or isinstance(value, list) and "" in value:
+            name = flag.option_strings[-1] if flag.option_strings else flag.metavar or flag.dest
+            raise ValueError(f"{name} is empty: expected a value, such as the name of a file.")
     for dest, flag in flags.items():
         if flag.type in (int, float):
             option = getattr(flag, "option", Option(flag.type, None, ""))

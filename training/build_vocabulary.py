@@ -121,9 +121,6 @@ def report(options, counts, vocabulary):
     known -= counts[UNKNOWN]
     print(f"{options.output}: {len(vocabulary):,} tokens, of {len(counts):,} distinct ones")
     print(f"text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary")
-    if known == 0:
-        print("No token of the text is in it: lower --min-count or raise --max-size.")
-        return
     print(
         f"next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
         "(see tfreps pretrain-elmo --help)"

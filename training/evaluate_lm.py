@@ -18,10 +18,14 @@ import tensorflow as tf
 from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.models import BiLMPretrainer
 from tfreps.pretrained import check_vocabulary
-from tfreps.program_options import first_line, parse_options
+from tfreps.program_options import Option, add_flags, first_line, parse_options
 from tfreps.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
+ROWS = {
+    "batch_size": Option(int, 32, "rows (32)", at_least=1),
+    "unroll_steps": Option(int, 20, "with --state carry (20)", at_least=1),
+}
 
 
 def main(argv=None):
@@ -81,8 +85,7 @@ def make_parser():
         default="fixed",
         help="what a sentence starts from: the model's fixed state, or the sentence before (fixed)",
     )
-    parser.add_argument("--batch-size", type=int, default=32, help="rows (32)")
-    parser.add_argument("--unroll-steps", type=int, default=20, help="with --state carry (20)")
+    add_flags(parser, ROWS)
     parser.add_argument(
         "--unigram-from", nargs="+", help="training text: print its unigrams' perplexity too"
     )

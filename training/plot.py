@@ -16,11 +16,25 @@ from tfreps import plots
 from tfreps.output_files import check_output
 from tfreps.plots.curves import PLACES
 from tfreps.plots.position_maps import VIEWS
-from tfreps.program_options import parse_options
+from tfreps.program_options import Option, add_flags, parse_options, short_errors
 from tfreps.run_folder import RunFolder
 
 PROGRAM = "plot"
 KINDS, UNITS = ("sinusoidal", "sinusoidal_articles"), 128  # of waves, the first without --kind
+OF_ATTENTION = {
+    "layer": Option(int, None, "block, counted from 1 (the mean over all)", at_least=1),
+    "head": Option(int, None, "attention head, from 1 (the mean over all)", at_least=1),
+}
+OF_POSITIONS = {
+    "units": Option(int, None, "width, without MODEL (128)", at_least=1, at_most=100_000),
+    "length": Option(
+        int, None, "positions (100; of a learned table all)", at_least=1, at_most=100_000
+    ),
+    "first": Option(int, 0, "position the surface begins with (0)", at_least=0),
+    "dimensions": Option(
+        int, [1, 2, 3], "to draw as curves, from 0 (1 2 3)", many=True, at_least=0
+    ),
+}
 ABOUT = {
     "attention": "how much each token of a text reads of each other, as a heat map",
     "positions": "position vectors: heat map, curves, or the surface of their products",
@@ -33,7 +47,7 @@ def main(argv=None):
     what, rest = argv[:1], argv[1:]
     chosen = what[0] if what and what[0] in ABOUT else None
     if chosen is None:
-        make_overview().parse_args(what or ["--help"])  # ends, or says what is wrong
+        short_errors(make_overview()).parse_args(what or ["--help"])  # ends, or says what is wrong
         return 0
     options = parse_options(make_parser(chosen), rest)
     check_picture(options.output, options.overwrite)
@@ -79,8 +93,7 @@ def add_attention(parser):
     )
     add("--text", required=True, help="raw text, cut into tokens as in training")
     add("--second", metavar="TEXT", help="a second text, which BERT reads behind the first")
-    add("--layer", type=int, metavar="N", help="block, counted from 1 (the mean over all)")
-    add("--head", type=int, metavar="N", help="attention head, from 1 (the mean over all)")
+    add_flags(parser, OF_ATTENTION)
     add("--font", metavar="FILE", help="font with the tokens' characters (one is looked for)")
 
 
@@ -97,11 +110,7 @@ def add_positions(parser):
     add("--kind", choices=KINDS, help="waves, without MODEL (sinusoidal)")
     about = "divide each vector by its length, without MODEL"
     add("--normalize-rows", action="store_true", default=None, help=about)
-    add("--units", type=int, metavar="N", help="width, without MODEL (128)")
-    add("--length", type=int, metavar="N", help="positions (100; of a learned table all)")
-    add("--first", type=int, default=0, metavar="N", help="position the surface begins with (0)")
-    wanted = "to draw as curves, from 0 (1 2 3)"
-    add("--dimensions", type=int, nargs="+", default=[1, 2, 3], metavar="N", help=wanted)
+    add_flags(parser, OF_POSITIONS)
 
 
 def add_curves(parser):
@@ -145,10 +154,6 @@ def table_and_title(options):
     from tfreps.attention_reader import POSITIONS, open_encoder, position_table
     from tfreps.layers.position_embedding import sinusoids
 
-    for name, least in ("length", 1), ("units", 1), ("first", 0):
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise ValueError(f"--{name} must be at least {least}; got {value}.")
     if options.model is not None:
         for name in "kind", "units", "normalize_rows":
             if getattr(options, name) is not None:

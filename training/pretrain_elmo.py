@@ -9,8 +9,6 @@ laptop: --preset elmo_tiny --minutes 3.
 """
 
 import argparse
-import json
-import math
 import pathlib
 import sys
 import warnings
@@ -18,6 +16,7 @@ import warnings
 import keras
 import tensorflow as tf
 
+from tfreps import elmo_options
 from tfreps.callbacks import BestModel, Checkpoints, TrainingLog
 from tfreps.continuation import (
     continue_pretraining,
@@ -30,7 +29,7 @@ from tfreps.fitting import measure_epoch
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad
-from tfreps.program_options import first_line, parse_options
+from tfreps.program_options import add_flags, first_line, parse_options
 from tfreps.run_folder import RunFolder
 from tfreps.stop_signals import go_on_with, held_back, stopped_by_signals
 from tfreps.text import Vocabulary
@@ -45,7 +44,7 @@ SAMPLE_BATCHES = 40  # of training sentences of all lengths, whose full-softmax 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv, either=("epochs", "steps"))
-    check(options)
+    elmo_options.check(options)
     # Keras says so of every data set whose length it does not know.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
     free = MAY_CHANGE | ({"epochs", "steps"} if options.schedule == "constant" else set())
@@ -108,92 +107,29 @@ def make_parser():
     add("--run", required=True, help="folder to make: model, checkpoints, logs")
     add("--resume", action="store_true", help="go on with the killed run in that folder")
     add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    add = parser.add_argument_group("model").add_argument
+    model = parser.add_argument_group("model")
+    add = model.add_argument
     add("--init", help="go on from HDF5 weights, a bilm-tf checkpoint folder or a run folder")
     add("--init-options", help="options.json of --init, if it does not lie beside it")
     add("--preset", choices=sorted(ELMO), help="sizes (elmo_small), unless these flags say others:")
-    for name, kind in SIZES.items():
-        add(f"--{name.replace('_', '-')}", type=kind, help=f"{name} of BiLM")
+    add_flags(model, elmo_options.SIZES)
     add("--no-skip-connections", action="store_true")
     add("--forward-only", action="store_true", help="one direction instead of two")
     add("--word-input", action="store_true", help="read token ids instead of characters")
     add("--tied", action="store_true", help="with --word-input: embedding and softmax are one")
-    add("--dropout", type=float, help="(0.1, or that of --init)")
     add("--precision", choices=sorted(PRECISIONS), default="float32", help="of products (float32)")
-    add = parser.add_argument_group("training").add_argument
-    add("--batch-size", type=int, default=128, help="rows (128)")
-    add("--unroll-steps", type=int, default=20, help="tokens of a row in a batch (20)")
-    add("--epochs", type=float, help="passes over the text (10)")
-    add("--steps", type=int, help="updates, instead of --epochs")
-    add("--minutes", type=float, help="stop after this time")
-    add("--num-sampled", type=int, help="negatives, 0: full softmax (8192, or 0 for fewer tokens)")
+    training = parser.add_argument_group("training")
+    add_flags(training, elmo_options.TRAINING)
+    add = training.add_argument
     add("--any-order", action="store_true", help="sample although the vocabulary is not sorted")
     add("--optimizer", choices=["adagrad", "adam"], default="adagrad", help="(adagrad)")
-    add("--learning-rate", type=float, help="(0.2 for adagrad, 0.001 for adam)")
     add("--schedule", choices=["constant", "cosine"], default="constant", help="(constant)")
-    add("--warmup-steps", type=int, default=0, help="of the cosine schedule (0)")
-    add("--clip-norm", type=float, default=10.0, help="of the whole gradient; 0: none (10)")
-    add("--reset-probability", type=float, default=0.01, help="of carried states; 0: never (0.01)")
-    add("--seed", type=int, default=0, help="of weights, shuffling, dropout, negatives (0)")
     add("--deterministic", action="store_true", help="same numbers in every run; slower on GPUs")
-    add = parser.add_argument_group("figures").add_argument
-    add("--log-every", type=int, default=100, help="steps (100)")
-    add("--checkpoint-every", type=int, default=1000, help="steps (1000)")
-    add("--evaluate-every", type=int, help="steps between measurements (one pass)")
+    figures = parser.add_argument_group("figures")
+    add_flags(figures, elmo_options.FIGURES)
+    add = figures.add_argument
     add("--histograms", action="store_true", help="of all weights, in TensorBoard")
     return parser
-
-
-def json_or_text(text):
-    """What JSON says; text that is no JSON as it is, for `check` to refuse."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-# Options of BiLM that have a flag of their own, with the type of the flag.
-SIZES = {
-    "filters": json_or_text,
-    "character_dim": int,
-    "num_highways": int,
-    "activation": str,
-    "max_characters": int,
-    "units": int,
-    "projection_dim": int,
-    "num_layers": int,
-    "cell_clip": float,
-    "projection_clip": float,
-}
-
-
-def check(options):
-    """Refuses what no later part would."""
-    positive = "epochs", "steps", "minutes", "learning_rate", "batch_size", "unroll_steps"
-    positive += "cell_clip", "projection_clip", "log_every", "checkpoint_every", "evaluate_every"
-    for names, is_fine, expected in (
-        (positive, lambda value: 0 < value < math.inf, "positive and finite"),
-        (("num_sampled", "warmup_steps"), lambda value: value >= 0, "0 or more"),
-        (("clip_norm",), lambda value: 0 <= value < math.inf, "0 or more, and finite"),
-        (("reset_probability",), lambda value: 0 <= value <= 1, "in [0, 1]"),
-        (("seed",), lambda value: 0 <= value < 2**31, "0 or more, and below 2^31"),
-        (("filters",), _are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
-    ):
-        for name in names:
-            value = getattr(options, name)
-            if value is not None and not is_fine(value):
-                flag = name.replace("_", "-")
-                raise ValueError(f"--{flag} must be {expected}; got {value!r}.")
-    if options.epochs and options.steps:
-        raise ValueError("Give --epochs or --steps, not both (the file of --config counts).")
-
-
-def _are_filters(pairs):
-    is_pair = [
-        isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
-        for pair in (pairs if isinstance(pairs, list) else [None])
-    ]
-    return all(is_pair)
 
 
 def read_vocabulary(options, earlier):
@@ -208,7 +144,7 @@ def read_vocabulary(options, earlier):
 
 def make_model(options, vocabulary):
     """A fresh pretrainer, or one that goes on from --init; and Adagrad's accumulators by path."""
-    sizes = {name: getattr(options, name) for name in SIZES}
+    sizes = {name: getattr(options, name) for name in elmo_options.SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     switches = "preset", "no_skip_connections", "forward_only", "word_input", "tied"
     # Names that Keras does not count up: those of the optimiser hold them.

@@ -40,7 +40,7 @@ def make_parser():
     add("text", nargs="+", help="files or globs, .gz too")
     add("--output", required=True, help="file to write")
     add("--overwrite", action="store_true", help="replace that file")
-    kinds = ["lines", "tab", "csv", "tsv", "json", "folders"]
+    kinds = ["lines", "tab", "csv", "tsv", "json", "python", "folders"]
     add("--format", choices=kinds, default="lines", help="a text a line, or texts with labels")
     add("--text-field", default="text", help="column or JSON field of the text (text)")
     add("--label-field", default="label", help="that of the label (label)")

@@ -45,7 +45,7 @@ from tfreps.text_model import TextModel
 PROGRAM = "train-classifier"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 FIGURES = "accuracy", "auc", "loss"
-FORMATS = "tab", "csv", "tsv", "json", "folders"
+FORMATS = "tab", "csv", "tsv", "json", "python", "folders"
 
 DATA = {
     "train": Option(
@@ -59,7 +59,8 @@ DATA = {
     ),
     "test": Option(str, None, "texts for the final figures", many=True),
     "format": Option(
-        str, "tab", "label<TAB>text, columns with a header, JSON lines, a folder per label (tab)",
+        str, "tab", "label<TAB>text, columns with a header, JSON lines, lines of Python dict "
+        "literals, a folder per label (tab)",
         FORMATS,
     ),
     "text_field": Option(str, "text", "column or JSON field of the text (text)"),

@@ -34,7 +34,12 @@ DATA = {
     "train": Option(str, None, "files or globs of tagged sentences", many=True),
     "dev": Option(str, None, "held-out sentences, to choose the smoothing on", many=True),
     "test": Option(str, None, "sentences for the final figures", many=True),
-    "format": Option(str, "conll", "columns, or JSON lines (conll)", ["conll", "json"]),
+    "format": Option(
+        str,
+        "conll",
+        "columns, JSON lines, or lines of Python dict literals (conll)",
+        ["conll", "json", "python"],
+    ),
     "token_column": Option(int, 0, "counted from 0, from the end if negative (0)"),
     "tag_column": Option(int, -1, "(-1, the last)"),
     "scheme": Option(str, None, "of the tags; none: they are no spans", SCHEMES),
@@ -166,8 +171,8 @@ def read(options, part):
     files = getattr(options, part)
     if not files:
         return []
-    if options.format == "json":
-        return read_tagged(files, "json")
+    if options.format != "conll":
+        return read_tagged(files, options.format)
     columns = {"token_column": options.token_column, "tag_column": options.tag_column}
     return read_tagged(files, **columns)
 

@@ -40,7 +40,10 @@ DATA = {
     "train": Option(str, None, "files or globs of tagged sentences", many=True, required=True),
     "dev": Option(str, None, "held-out data, for the best weights", many=True),
     "test": Option(str, None, "data for the final figures", many=True),
-    "format": Option(str, "conll", "columns, or JSON lines (conll)", ["conll", "json"]),
+    "format": Option(
+        str, "conll", "columns, JSON lines, or lines of Python dict literals (conll)",
+        ["conll", "json", "python"],
+    ),
     "token_column": Option(int, 0, "of the token, counted from 0; from the end if negative (0)"),
     "tag_column": Option(int, -1, "of its tag (-1, the last)"),
     "scheme": Option(

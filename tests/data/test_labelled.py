@@ -28,7 +28,7 @@ def read(folder, text, **options):
         ("csv", '\ufeffid,label,text\r\n7,1,"good book"\r\n\r\n8,0,dull'),
         ("tsv", "label\ttext\n1\tgood book\n0\tdull\n"),
         ("json", '{"text": "good book", "label": 1}\n{"text": "dull", "label": "0"}\n'),
-        ("json", "{'text': 'good book', 'label': 1}\r\n\r\n{'label': 0, 'text': 'dull'}\r\n"),
+        ("python", "{'text': 'good book', 'label': 1}\r\n\r\n{'label': 0, 'text': 'dull'}\r\n"),
     ],
 )
 def test_formats(tmp_path, format, text):
@@ -136,8 +136,8 @@ def test_hotel_reviews(tfreps_data):
     folder = tfreps_data / "hotel_reviews"
     if not folder.is_dir():
         pytest.skip(f"needs {folder}")
-    train = read_labelled(folder / "train_sentiment.txt", "json")
-    test = read_labelled(folder / "test_sentiment.txt", "json")
+    train = read_labelled(folder / "train_sentiment.txt", "python")
+    test = read_labelled(folder / "test_sentiment.txt", "python")
     assert collections.Counter(example.label for example in train) == {"0": 4006, "1": 3994}
     assert collections.Counter(example.label for example in test) == {"0": 994, "1": 1006}
     assert max(len(example.text) for example in train) == 1916

@@ -62,7 +62,11 @@ def test_document_starts_as_sentences(tmp_path):
     ],
 )
 def test_json(tmp_path, text):
-    assert read(tmp_path, text, format="json") == [ADA, SHE]
+    format, other = ("python", "json") if "'" in text else ("json", "python")
+    assert read(tmp_path, text, format=format) == [ADA, SHE]
+    if format == "python":
+        with pytest.raises(ValueError, match="line 1: expected one JSON object"):
+            read(tmp_path, text, format=other)
 
 
 def test_json_fields(tmp_path):

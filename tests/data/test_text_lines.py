@@ -70,13 +70,27 @@ def test_lines_end_with_a_line_feed_only(tmp_path):
     ],
 )
 def test_records(line):
-    assert parse_record(line, "") == {"text": ["a", "bé"], "label": 1}
+    wanted = {"text": ["a", "bé"], "label": 1}
+    assert parse_record(line, "", "either") == wanted
+    assert parse_record(line, "", "python") == wanted
+    if '"' in line:
+        assert parse_record(line, "") == wanted
+    else:
+        with pytest.raises(ValueError, match="expected one JSON .* Python: read it as format py"):
+            parse_record(line, "")
+
+
+def test_json_is_no_python_and_python_no_json():
+    assert parse_record('{"a": true}', "") == {"a": True}
+    assert parse_record("{'a': True}", "", "python") == {"a": True}
+    with pytest.raises(ValueError, match="f: expected one Python dict literal"):
+        parse_record('{"a": true}', "f", "python")
 
 
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("{'text': open('x')}", "f, line 1: expected one JSON object or Python dict literal"),
+        ("{'text': open('x')}", "f, line 1: expected one JSON object, .* or Python dict literal"),
         ("{'text': 'a'", "f, line 1: expected one JSON"),
         ("[" * 100_000, "f, line 1: expected one JSON"),
         ("{[]: 1}", "f, line 1: expected one JSON"),
@@ -86,7 +100,7 @@ def test_records(line):
 )
 def test_bad_records(line, message):
     with pytest.raises(ValueError, match=message):
-        parse_record(line, "f, line 1")
+        parse_record(line, "f, line 1", "either")
 
 
 def test_fields():

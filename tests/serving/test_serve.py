@@ -92,8 +92,11 @@ def test_killed_and_started_again_at_once(zoo):
         ([".", "--tls-cert", "x"], "go together"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
         ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
-        ([".", "--rest-port", "65536"], "--rest-port must be from"),
-        ([".", "--timeout-seconds", "0"], "Times must be positive"),
+        (
+            [".", "--rest-port", "65536"],
+            "--rest-port must be at least 0 and at most 65535; got",
+        ),
+        ([".", "--timeout-seconds", "0"], "--timeout-seconds must be above 0"),
         ([".", "--allow-origin", "example.org"], "An origin is written https://example.org"),
         ([".", "--label", "x"], "Expected NAME:LABEL=VERSION"),
         ([".", "--versions", "x:all"], "no model is called 'x'"),

@@ -84,6 +84,12 @@ def test_character_table():
     assert table[3].tolist() == [259, 61, 86, 79, 76, 63, 260, 261]  # <UNK> spelled out
 
 
+def test_a_count_that_leaves_nothing():
+    with pytest.raises(ValueError, match="`min_count` 4 leaves no .*, 'b', occurs 3 times"):
+        Vocabulary.from_counts({"a": 1, "b": 3, "<UNK>": 9}, min_count=4)
+    assert len(Vocabulary.from_counts({}, min_count=4)) == 3
+
+
 def test_from_counts():
     counts = {"b": 2, "a": 2, "é": 5, "rare": 1, "<UNK>": 9}
     assert Vocabulary.from_counts(counts).tokens == [*SPECIALS, "é", "a", "b", "rare"]

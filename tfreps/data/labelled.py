@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tfreps.data.text_files import Files, find_files
 from tfreps.data.text_lines import check_unicode, get_field, parse_record, read_lines, read_text
 
-_FORMATS = ("tab", "csv", "tsv", "json", "folders")
+_FORMATS = ("tab", "csv", "tsv", "json", "python", "folders")
 _EMPTY_TEXTS = ("error", "skip", "keep")
 
 
@@ -37,7 +37,8 @@ def read_labelled(
     - "tab": `label<TAB>text` per line; tabs after the first belong to the text.
     - "csv", "tsv": comma or tab separated, the first row names the columns; fields may be in
       double quotes and then hold line ends.
-    - "json": `{"text": "...", "label": 1}` per line, as JSON or as a Python dict literal.
+    - "json": a JSON object `{"text": "...", "label": 1}` per line.
+    - "python": the same as a Python dict literal, `{'text': '...', 'label': 1}`.
     - "folders": `FOLDER/CLASS/FILE`, every file one text, the name of its folder the label.
       Names that begin with a dot are passed over, and so are files beside the class folders.
 
@@ -48,7 +49,7 @@ def read_labelled(
     Args:
         files: path, glob pattern or a list of them, read in order of name; `*.gz` is unpacked.
             For "folders", a folder or a list of them.
-        format: "tab", "csv", "tsv", "json" or "folders".
+        format: "tab", "csv", "tsv", "json", "python" or "folders".
         text_field: column or JSON field of the text.
         label_field: that of the label.
         empty_texts: what becomes of texts of nothing but white space: "error", "skip" or "keep".
@@ -81,8 +82,9 @@ def read_labelled(
     if format == "folders":
         groups = [_read_folder(folder, encoding) for folder in _list_folders(files)]
     else:
-        read = {"tab": _read_tab, "json": _read_json}.get(format, _read_csv)
-        more = {"csv": (",",), "tsv": ("\t",)}.get(format, ())
+        readers = {"tab": _read_tab, "json": _read_records, "python": _read_records}
+        read = readers.get(format, _read_csv)
+        more = {"tab": (), "csv": (",",), "tsv": ("\t",)}.get(format, (format,))
         fields = (text_field, label_field)
         groups = [read(path, encoding, fields, *more) for path in find_files(files)]
     return _without_empty([example for group in groups for example in group], empty_texts)
@@ -101,7 +103,7 @@ def _read_tab(path, encoding, fields) -> Iterator[LabelledText]:
         yield LabelledText(text, _label(label, place), path, number)
 
 
-def _read_json(path, encoding, fields) -> Iterator[LabelledText]:
+def _read_records(path, encoding, fields, format) -> Iterator[LabelledText]:
     text_field, label_field = fields
     lines = read_lines(path, encoding)
     _check_some(path, lines)
@@ -109,7 +111,7 @@ def _read_json(path, encoding, fields) -> Iterator[LabelledText]:
         if not line.strip():
             continue
         place = f"{path}, line {number}"
-        record = parse_record(line, place)
+        record = parse_record(line, place, format)
         text = get_field(record, text_field, place)
         if not isinstance(text, str):
             raise ValueError(

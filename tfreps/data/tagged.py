@@ -38,8 +38,9 @@ def read_tagged(
 
     - "conll": a token per line with its tag in another column, and blank lines between
       sentences. The blank line at the end of the file may be missing, and several stand for one.
-    - "json": a sentence per line, `{"text": ["a", "b"], "label": ["X", "O"]}`, as JSON or as a
-      Python dict literal. Blank lines are passed over.
+    - "json": a sentence per line, a JSON object `{"text": ["a", "b"], "label": ["X", "O"]}`.
+      Blank lines are passed over.
+    - "python": the same as Python dict literals, `{'text': ['a', 'b'], 'label': ['X', 'O']}`.
 
     Lines end with a line feed or with carriage return and line feed; a byte order mark at the
     start of a file is left out. Tokens and tags are taken as they stand; whether tags fit a
@@ -47,7 +48,7 @@ def read_tagged(
 
     Args:
         files: path, glob pattern or a list of them, read in order of name; `*.gz` is unpacked.
-        format: "conll" or "json".
+        format: "conll", "json" or "python".
         token_column: int, counted from 0, or from the end if negative.
         tag_column: the same, or None to read no tags.
         separator: what stands between columns: None for any run of blanks and tabs, mixed or
@@ -75,8 +76,8 @@ def read_tagged(
         ...     [(sentence.tokens, sentence.tags) for sentence in read_tagged(path)]
         [(['Ada', 'sleeps'], ['B-PER', 'O']), (['She'], ['O'])]
     """
-    if format not in ("conll", "json"):
-        raise ValueError(f'`format` must be "conll" or "json"; got {format!r}.')
+    if format not in ("conll", "json", "python"):
+        raise ValueError(f'`format` must be "conll", "json" or "python"; got {format!r}.')
     if separator not in _SEPARATORS:
         raise ValueError(f"`separator` must be None, a tab or a blank; got {separator!r}.")
     sentences = []
@@ -86,7 +87,7 @@ def read_tagged(
             columns = (token_column, tag_column)
             found = _read_columns(path, lines, columns, separator, skip_document_starts)
         else:
-            found = _read_records(path, lines, token_field, tag_field)
+            found = _read_records(path, lines, token_field, tag_field, format)
         if not found:
             raise ValueError(f"{path} holds no sentence.")
         sentences += found
@@ -139,14 +140,14 @@ def _check_columns(place, width, columns, line):
         )
 
 
-def _read_records(path, lines, token_field, tag_field):
+def _read_records(path, lines, token_field, tag_field, format):
     """The sentences of a file with one JSON object in a line."""
     sentences = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         place = f"{path}, line {number}"
-        record = parse_record(line, place)
+        record = parse_record(line, place, format)
         tokens = _strings(get_field(record, token_field, place), token_field, place)
         tags = []
         if tag_field is not None:

@@ -74,34 +74,37 @@ def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def parse_record(line: str, place: str) -> dict:
+def parse_record(line: str, place: str, format: str = "json") -> dict:
     """The dict that a line holds: a JSON object, or a literal as Python writes it.
-
-    A Python literal is read by `ast.literal_eval`, which runs no code.
 
     Args:
         line: str.
         place: what errors begin with: file and line.
+        format: "json"; or "python" for `ast.literal_eval`, which runs no code; or "either".
 
     Raises:
-        ValueError: the line is neither, or holds half of a UTF-16 pair.
+        ValueError: the line is no such object, or holds half of a UTF-16 pair.
 
     Example:
         >>> from tfreps.data.text_lines import parse_record
         >>> parse_record('{"text": "good", "label": 1}', "a.json, line 1")
         {'text': 'good', 'label': 1}
-        >>> parse_record("{'text': 'good', 'label': 1}", "a.txt, line 1")
+        >>> parse_record("{'text': 'good', 'label': 1}", "a.txt, line 1", "python")
         {'text': 'good', 'label': 1}
     """
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as json_error:
+    tried = {"either": ("json", "python")}.get(format, (format,))
+    for number, kind in enumerate(tried, 1):
         try:
-            record = ast.literal_eval(line.strip())
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            record = _READERS[kind](line)
+            break
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+            if number < len(tried):
+                continue
+            wanted = " or ".join(_WANTED[kind] for kind in tried)
+            hint = " It looks like Python: read it as format python." if _is_python(line) else ""
             raise ValueError(
-                f"{place}: expected one JSON object or Python dict literal in a line, such as "
-                f'{{"text": ..., "label": ...}}; got {line[:60]!r} ({json_error}).'
+                f"{place}: expected one {wanted} in a line; got {line[:60]!r} ({error})."
+                f"{hint if tried == ('json',) else ''}"
             ) from None
     if not isinstance(record, dict):
         raise ValueError(
@@ -109,6 +112,20 @@ def parse_record(line: str, place: str) -> dict:
             f"{line[:60]!r}, a {type(record).__name__}."
         )
     return record
+
+
+_READERS = {"json": json.loads, "python": lambda line: ast.literal_eval(line.strip())}
+_WANTED = {
+    "json": 'JSON object, such as {"text": ..., "label": ...},',
+    "python": "Python dict literal, such as {'text': ..., 'label': ...},",
+}
+
+
+def _is_python(line: str) -> bool:
+    try:
+        return isinstance(_READERS["python"](line), dict)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
 
 
 def get_field(record: dict, name: str, place: str):

@@ -139,7 +139,7 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
 
 def _record(path: str, line: int, text: str, fields: Sequence[str]) -> Iterator[str]:
     place = f"{os.fspath(path)}, line {line}"
-    record = parse_record(text, place)
+    record = parse_record(text, place, "either")
     for field in fields:
         sentence = get_field(record, field, place)
         if not isinstance(sentence, str):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from tfreps.output_files import write_text
 from tfreps.text.piece_tokenizer import NONE, PieceTokenizer, read_json_object
 from tfreps.text.unicode_tables import python_class, re2_class, replacements, white_space
+from tfreps.text.vocabulary import check_left
 
 NUMBER = "#NUM#"
 NUMBER_PATTERN = r"[0-9]+(?:\.[0-9]+)?"
@@ -101,7 +102,8 @@ class CharacterTokenizer(PieceTokenizer):
             **options: of the constructor.
 
         Raises:
-            ValueError: `min_count` below 1, or a `max_size` without room for a token.
+            ValueError: `min_count` below 1, or so high that it leaves no token; a `max_size`
+                without room for a token.
         """
         counts = count_tokens(texts, progress, **options)
         return cls.from_counts(counts, min_count, max_size, **options)
@@ -124,6 +126,7 @@ class CharacterTokenizer(PieceTokenizer):
             )
         head = _placed({}, FIRST_ID)
         kept = [t for t, n in counts.items() if n >= min_count and t not in cls.SPECIAL_TOKENS]
+        check_left(kept, counts, min_count, cls.SPECIAL_TOKENS)
         kept.sort(key=lambda token: (-counts[token], token))
         return cls([*head, *kept][:max_size], **options)
 

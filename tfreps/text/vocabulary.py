@@ -84,6 +84,9 @@ class Vocabulary:
 
         Returns:
             Vocabulary.
+
+        Raises:
+            ValueError: `min_count` leaves no token of those counted.
         """
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
@@ -93,6 +96,7 @@ class Vocabulary:
                 f"got {max_size}."
             )
         kept = [t for t, n in counts.items() if n >= min_count and t not in SPECIAL_TOKENS]
+        check_left(kept, counts, min_count, SPECIAL_TOKENS)
         kept.sort(key=lambda token: (-counts[token], token))
         return cls([*SPECIAL_TOKENS, *kept][:max_size])
 
@@ -151,6 +155,19 @@ class Vocabulary:
                     "the full softmax."
                 )
             rarest, fewest = index, count
+
+
+def check_left(
+    kept: Sequence[str], counts: Mapping[str, int], min_count: int, special: Sequence[str]
+) -> None:
+    """Raises a ValueError if some tokens were counted, and none of them often enough."""
+    rest = [token for token in counts if token not in special]
+    if rest and not kept:
+        token = max(rest, key=counts.get)
+        raise ValueError(
+            f"`min_count` {min_count} leaves no token in the vocabulary: the most frequent one, "
+            f"{token!r}, occurs {counts[token]:,} times. Take a smaller one."
+        )
 
 
 def _check(numbered: list[tuple[int, str]], source: str) -> None:

@@ -1,0 +1,103 @@
+"""Every flag of every program with every absurd value: one line, exit code 2, nothing written."""
+
+import pytest
+
+from tfreps import __main__ as command
+from tfreps import program_options
+
+LONG = "x" * 5000
+NUMBERS = ["", LONG, "-1", "0", "nan", "inf", "-inf", "1e400", "9" * 400, "9" * 5000, "1.5", "٣x"]
+WORDS = ["", LONG, "-x", "a\0b"]
+# What a program needs beside the flag that is tried: names of files that are not there.
+LEAST = {
+    "demo-corpus": ["--output", "out", "--text", "absent"],
+    "demo-tags": ["--output", "file/out"],
+    "tokenize": ["absent", "--output", "out"],
+    "build-vocabulary": ["absent", "--output", "out"],
+    "pretrain-elmo": ["--train", "absent", "--vocabulary", "absent", "--run", "out"],
+    "pretrain-bert": ["--train", "absent", "--run", "out"],
+    "evaluate-lm": ["absent", "--text", "absent"],
+    "embed": ["absent", "absent", "--output", "out"],
+    "neighbours": ["absent", "--text", "absent"],
+    "train-hmm": ["--train", "absent", "--scheme", "bio", "--smoothing", "1", "--run", "out"],
+    "train-tagger": ["--train", "absent", "--scheme", "bio", "--run", "out"],
+    "train-classifier": ["--train", "absent", "--run", "out"],
+    "evaluate": ["absent", "--data", "absent"],
+    "tag": ["absent", "absent"],
+    "classify": ["absent", "absent"],
+    "plot attention": ["absent", "--text", "a", "--output", "out.png"],
+    "plot positions": ["absent", "--output", "out.png"],
+    "plot curves": ["absent", "--output", "out.png"],
+    "convert": ["absent", "--to-run", "out"],
+    "export": ["absent", "--to", "out"],
+    "predict": ["absent", "text"],
+    "serve": ["absent", "--rest-port", "0", "--grpc-port", "0"],
+    "query": ["absent", "text", "--rest-port", "1", "--grpc-port", "1"],
+}
+
+
+def parser_of(name):
+    program, *what = name.split()
+    module = command.import_program(command.PROGRAMS[program][0])
+    return module.make_parser(*what)
+
+
+def flags_of(name):
+    """The flags of a program that take a value, as argparse knows them."""
+    actions = parser_of(name)._actions
+    return [a for a in actions if a.option_strings and a.nargs != 0 and a.dest != "help"]
+
+
+def test_every_program_is_there():
+    assert {name.split()[0] for name in LEAST} == set(command.PROGRAMS)
+
+
+@pytest.fixture
+def refused(tmp_path, monkeypatch, capsys):
+    """A function that runs a command and gives its one line, for a code of 2."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TFREPS_DEBUG", raising=False)
+    (tmp_path / "file").write_text("text\n")
+    (tmp_path / "folder").mkdir()
+
+    def run(name, *arguments):
+        line = [*name.split(), *LEAST[name], *arguments]
+        try:
+            code = command.main(line)
+        except SystemExit as end:
+            code = end.code
+        error = capsys.readouterr().err
+        assert code == 2 and error.count("\n") == 1, (line, code, error)
+        assert error.startswith(f"tfreps {name.split()[0]}") and ": error: " in error
+        assert len(error) < 1200 and "Traceback" not in error
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"], line
+        return error
+
+    return run
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_numbers_and_words(name, refused):
+    """The absent files end what the values do not; a number that is wrong is told before."""
+    for action in flags_of(name):
+        flag = action.option_strings[-1]
+        is_number = action.type in (int, float)
+        for value in NUMBERS if is_number else WORDS:
+            if f"{name} {flag}" == "demo-tags --output" and value:
+                continue  # no input that could be absent
+            error = refused(name, f"{flag}={value}")
+            if value == "" and name.split()[0] not in ("predict", "query", "serve"):
+                assert flag in error, (flag, error)
+            is_fine = value in ("-1", "0", "1.5") and is_number
+            if is_number and not is_fine:
+                assert flag in error, (flag, value, error)
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_numbers_know_their_bounds(name):
+    """But for those that anything whole may be: columns, that count from both ends."""
+    free = {"token_column", "tag_column"}
+    for action in flags_of(name):
+        if action.type in (int, float) and action.dest not in free and name != "query":
+            option = getattr(action, "option", None)
+            assert isinstance(option, program_options.Option), action.dest
