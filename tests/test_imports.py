@@ -25,10 +25,13 @@ MAY_IMPORT = {
     "elmo_options": {"program_options"},
     "evaluation": {"metrics", "reports"},
     "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},
-    "text_model": {"data", "models", "pretrained_encoder", "run_folder", "text"},
+    "text_model": {
+        *("data", "models", "pretrained_bert", "pretrained_encoder", "run_folder", "text"),
+    },
     "convert": {"hdf5_files", "models"},
     "embeddings_file": {"hdf5_files"},
-    "run_folder": {"models", "text", "layers", "program_options", "run_lock"},
+    "run_folder": {"models", "text", "layers", "program_options", "run_assets", "run_lock"},
+    "run_assets": {"program_options"},
     # What is served: text -> ids -> model -> named outputs.
     "token_reader": {"text"},
     "scoring": {"layers"},

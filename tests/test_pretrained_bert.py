@@ -1,11 +1,13 @@
 """load_pretrainer: from a run folder and from a checkpoint, and sources that are wrong."""
 
+import types
+
 import keras
 import numpy as np
 import pytest
 
 from tfreps.models import BertEncoder, BertPretrainer
-from tfreps.pretrained_bert import load_pretrainer
+from tfreps.pretrained_bert import check_size, load_pretrainer
 from tfreps.run_folder import RunFolder
 from tfreps.text.bert_tokens import WordPieceTokenizer, write_tokenizer
 
@@ -87,3 +89,15 @@ def test_what_is_refused(tmp_path):
     run.save_model(make().encoder)
     with pytest.raises(ValueError, match="holds a BertEncoder; expected a BertPretrainer"):
         load_pretrainer(run.path)
+
+
+@pytest.mark.parametrize("spare, fits", [(-1, False), (0, True), (1024, True), (1025, False)])
+def test_a_table_may_be_rounded_up_but_not_to_many_times_the_vocabulary(spare, fits):
+    tokenizer = WordPieceTokenizer(PIECES)
+    size = len(tokenizer.vocabulary)
+    encoder = types.SimpleNamespace(vocabulary_size=size + spare, padding_id=tokenizer.padding_id)
+    if fits:
+        check_size(encoder, tokenizer, "published")
+        return
+    with pytest.raises(ValueError, match=f"published has .* tokens.* has {size} *, .*another"):
+        check_size(encoder, tokenizer, "published")

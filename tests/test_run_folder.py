@@ -290,5 +290,5 @@ def test_names_stay_those_of_before(run):
         run.keep(run.tags_path, writer("O\n"))
     assert run.tags_path.read_text() == "O\nB-X\n"
     names = {path.name for path in run.path.iterdir()}
-    assert names == {"checkpoints", "logs", "options.json", "tags.txt"}
+    assert names == {"assets.json", "checkpoints", "logs", "options.json", "tags.txt"}
     assert run.labels_path.name == "labels.txt" and run.pictures_path.name == "pictures"

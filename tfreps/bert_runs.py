@@ -84,9 +84,10 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
     is_tagger = isinstance(model, Tagger)
     program = "train-tagger" if is_tagger else "train-classifier"
     run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})
-    write_tokenizer(tokenizer, run.tokenizer_path)
+    run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
     names, path = (model.tags, run.tags_path) if is_tagger else (model.labels, run.labels_path)
-    write_text(path, "".join(name + "\n" for name in names))
+    text = "".join(name + "\n" for name in names)
+    run.keep(path, lambda path: write_text(path, text))
     run.save_model(model)
 
 

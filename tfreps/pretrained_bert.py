@@ -4,6 +4,8 @@ import os
 import pathlib
 from typing import Any, NamedTuple
 
+MOST_SPARE = 1024  # rows of a table of pieces that stand for none
+
 
 class PretrainedBert(NamedTuple):
     """What `load_pretrainer` found: a `BertPretrainer` and a `tfreps.text` tokeniser."""
@@ -76,13 +78,17 @@ def open_bert(source: str | os.PathLike, of_run, of_checkpoint):
 
 
 def check_size(encoder, tokenizer, source):
-    """Refuses a tokeniser with tokens for which an encoder's table has no row.
+    """Refuses a tokeniser whose vocabulary does not belong to an encoder's table.
+
+    Some tables were rounded up, so a vocabulary may have up to `MOST_SPARE` tokens fewer.
 
     Raises:
-        ValueError: for one, and for one with another padding; `source` says whose encoder it is.
+        ValueError: tokens without a row, too many rows without a token, or another padding;
+            `source` says whose encoder it is.
     """
     size = len(tokenizer.vocabulary)
-    if size > encoder.vocabulary_size or encoder.padding_id != tokenizer.padding_id:
+    fits = 0 <= encoder.vocabulary_size - size <= MOST_SPARE
+    if not fits or encoder.padding_id != tokenizer.padding_id:
         raise ValueError(
             f"{source} has {encoder.vocabulary_size:,} tokens, padding being "
             f"{encoder.padding_id}; the vocabulary {tokenizer.source} has {size:,}, padding being "

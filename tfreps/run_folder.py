@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tfreps.output_files import is_temporary, replacing
 from tfreps.program_options import as_json, parse_options, read_json, write_json
+from tfreps.run_assets import ASSETS, check_assets, record_asset
 from tfreps.run_lock import LOCK, RunInUse, locked
 
 __all__ = ["RunFolder", "parse_options", "run_files"]
@@ -19,7 +20,7 @@ OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
-CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
+CONTENTS = (OPTIONS, RESULTS, MODEL, ASSETS, VOCABULARY, TOKENIZER, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PICTURES)
 
 # Options that name files or folders to read, which a run must not be written over.
@@ -36,6 +37,7 @@ class RunFolder:
         tokenizer.json   the tokeniser of a BERT, its vocabulary in it
         tags.txt         the tags of a tagger
         labels.txt       the labels of a classifier
+        assets.json      sizes and hashes of these four, which `open` compares
         model.keras      the best model so far
         checkpoints/     to resume from (`tfreps.checkpoint`)
         logs/            for TensorBoard
@@ -92,8 +94,7 @@ class RunFolder:
         run.path.mkdir(parents=True, exist_ok=True)
         head = {"program": program, "format_version": FORMAT_VERSION}
         write_json(run.options_path, {**head, "options": run.options})  # from here on it is a run
-        run.logs_path.mkdir()
-        run.checkpoints_path.mkdir()
+        run._make_folders()
         return run
 
     @classmethod
@@ -125,7 +126,10 @@ class RunFolder:
         earlier = path, program, options, free, defaults
         cls._earlier(*earlier)  # what is wrong is told before anything is written
         with locked(path, program):
-            yield cls._earlier(*earlier)
+            run = cls._earlier(*earlier)
+            if run is not None:
+                run._make_folders()
+            yield run
 
     @classmethod
     def _earlier(cls, path, program, options, free, defaults):
@@ -178,7 +182,8 @@ class RunFolder:
 
         Raises:
             ValueError: not a folder, no options.json, torn or foreign JSON, a run of another
-                program or of another format version.
+                program or of another format version; a vocabulary or list that is not the one
+                that the run was made with.
         """
         path = pathlib.Path(path)
         if not path.is_dir():
@@ -196,6 +201,7 @@ class RunFolder:
                 + " or ".join(f"`tfreps {name}`" for name in wanted)
                 + "."
             )
+        check_assets(path)
         return cls(path, head["program"], head["options"])
 
     def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
@@ -215,6 +221,11 @@ class RunFolder:
                     f"{path} would be another one now: the training data have changed since the "
                     "run was begun. Resume with those of before, or begin a new run."
                 )
+        record_asset(path)
+
+    def _make_folders(self) -> None:
+        self.logs_path.mkdir(exist_ok=True)
+        self.checkpoints_path.mkdir(exist_ok=True)
 
     def resume_command(self) -> str:
         """The command that goes on with the run."""

@@ -2,15 +2,17 @@
 
 import os
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
 
 from tfreps.data import SequenceBatches
 from tfreps.models import Classifier, HMMTagger, Tagger
+from tfreps.pretrained_bert import check_size
 from tfreps.pretrained_encoder import least, max_length
 from tfreps.run_folder import RunFolder
-from tfreps.text import TokenFeatures
+from tfreps.text import TagSet, TokenFeatures
 from tfreps.text.bert_tokens import read_tokenizer
 from tfreps.text.piece_features import PieceFeatures, check_room, piece_texts
 from tfreps.text.tokenizers import tokenize_texts
@@ -73,15 +75,19 @@ class TextModel:
         model = run.load_model()
         if not isinstance(model, Tagger | HMMTagger | Classifier):
             raise ValueError(f"{path} holds a {type(model).__name__}, no tagger or classifier.")
+        check_names(run, model)
         options = run.options
         tokens, longest = options.get("tokens", "spaces"), options.get("max_length")
         if run.tokenizer_path.exists():
             tokenizer = read_tokenizer(run.tokenizer_path)
+            check_size(_bert(model), tokenizer, path)
             features = PieceFeatures(tokenizer, words=not isinstance(model, Classifier))
             longest = least(longest, max_length(_bert(model), tokenizer))
             return cls(model, features, tokens, longest)
+        vocabulary = run.vocabulary()
+        check_table(run, model, vocabulary)
         features = TokenFeatures(
-            run.vocabulary(),
+            vocabulary,
             lowercase=options.get("lowercase", False),
             digits_to_zero=options.get("digits_to_zero", False),
             max_characters=num_characters(model),
@@ -185,6 +191,33 @@ def num_characters(model) -> int | None:
     if getattr(embedder, "elmo", None) is not None:
         return embedder.elmo.bilm.max_characters
     return embedder.max_characters if getattr(embedder, "characters", None) else None
+
+
+def check_names(run, model) -> None:
+    """Raises a ValueError if a run's list of tags or labels is not the model's."""
+    is_tagger = not isinstance(model, Classifier)
+    word, path = ("tag", run.tags_path) if is_tagger else ("label", run.labels_path)
+    own = model.tags if is_tagger else model.labels
+    found = TagSet.read(path, word=word).names if path.exists() else list(own)
+    if found != list(own):
+        line = next(i for i, pair in enumerate(zip_longest(found, own), 1) if pair[0] != pair[1])
+        raise ValueError(
+            f"{path} holds {len(found)} {word}s, the model {len(own)}, and they differ from line "
+            f"{line} on: that is another model's list. Put the original file back."
+        )
+
+
+def check_table(run, model, vocabulary) -> None:
+    """Raises a ValueError if a vocabulary has another size than the model's table of tokens."""
+    part = model if isinstance(model, HMMTagger) else _embedder(model)
+    size = getattr(part, "vocabulary_size", None)
+    if size is None and getattr(part, "elmo", None) is not None:
+        size = part.elmo.bilm.vocabulary_size
+    if size not in (None, len(vocabulary)):
+        raise ValueError(
+            f"{run.vocabulary_path} holds {len(vocabulary)} tokens, the model's table {size}: "
+            "that is another model's vocabulary. Put the original file back."
+        )
 
 
 def _bert(model):

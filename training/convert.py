@@ -179,7 +179,7 @@ def write_run(options, model, vocabulary):
     with replacing_folder(options.to_run) as folder:
         run = RunFolder.create(folder, PROGRAM, vars(options))
         if vocabulary is not None:
-            vocabulary.write(run.vocabulary_path)
+            run.keep(run.vocabulary_path, vocabulary.write)
         run.save_model(model)
 
 

@@ -72,7 +72,7 @@ def train(options, earlier):
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())
-    vocabulary.write(run.vocabulary_path)
+    run.keep(run.vocabulary_path, vocabulary.write)
     callbacks = make_callbacks(options, run, batches, total_steps, sample)
     checkpoints = callbacks[-1]
     position = checkpoints.restore(model) if options.resume else None

@@ -121,8 +121,8 @@ def train(options):
             results[part] = evaluate_tagger(trained, data[part])
     with held_back():  # all of the run, or nothing
         run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-        features.vocabulary.write(run.vocabulary_path)
-        tag_set.write(run.tags_path)
+        run.keep(run.vocabulary_path, features.vocabulary.write)
+        run.keep(run.tags_path, tag_set.write)
         run.save_model(model)
         run.write_results(results)
     say(run, data["train"], model, results)

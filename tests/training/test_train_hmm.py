@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tfreps import run_folder
+from tfreps.__main__ import main
 from tfreps.text_model import TextModel
 from training import train_hmm
 
@@ -65,6 +66,7 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     assert "test  precision / recall / F1, token-weighted: 1.0000" in printed
     assert f"Next: tfreps tag {run}" in printed
 
+    assert set(json.loads((run / "assets.json").read_text())) == {"vocabulary.txt", "tags.txt"}
     trained = TextModel.open(run)
     answers = trained.tag([["Ada", "left", "New", "York", "."], [], ["Oslo"]])
     assert answers[0].tags == ["S-PER", "O", "B-LOC", "E-LOC", "O"]
@@ -164,3 +166,17 @@ def test_the_goal_on_resume_ner(tfreps_data, tmp_path):
     found = results(train(sum(files, []), tmp_path))["test"]
     assert round(found["weighted"]["f1"], 4) >= 0.9255
     assert round(found["spans"]["micro"]["f1"], 4) >= 0.8736
+
+
+def test_a_run_with_another_vocabulary_is_neither_asked_nor_exported(
+    short_grid, corpus, tmp_path, capsys
+):
+    run = train(corpus, tmp_path)
+    path = run / "vocabulary.txt"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:-2], lines[-1], lines[-2]]))  # as many lines and bytes
+    capsys.readouterr()
+    for line in (["tag", str(run)], ["export", str(run), "--to", str(tmp_path / "export")]):
+        assert main(line) == 2
+        assert f"{path} is not the file that the run was made with" in capsys.readouterr().err
+    assert not (tmp_path / "export").exists()

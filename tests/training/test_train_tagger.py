@@ -27,7 +27,7 @@ def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
     names = {path.name for path in tagger.iterdir()}
     assert names == {
         *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
-        *("checkpoints", "logs", "pictures"),
+        *("assets.json", "checkpoints", "logs", "pictures"),
     }
     assert (tagger / "tags.txt").read_text().split("\n") == [
         *("O", "B-LOC", "I-LOC", "B-NUM", "B-PER", "I-PER", ""),
