@@ -16,7 +16,7 @@ PROGRAMS = {"tfreps.training": "training", "tfreps.serving": "serving"}
 REQUIRES = [
     "tensorflow>=2.20",
     'tensorflow-text>=2.21.1; platform_system != "Windows"',  # has no Windows wheels
-    "keras>=3.10",
+    "keras>=3.12",
     "numpy",
     "h5py",
     "tensorboard",

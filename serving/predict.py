@@ -9,6 +9,9 @@ One JSON object per sentence. Of an ELMo or BERT: its number of tokens, the shap
 and the first numbers of `default`, or with --full every number; of a tagger: tokens, tags, spans;
 of a classifier: the label. Sentences come from the command line, from --file, or else from
 standard input, one a line (UTF-8 without a byte order mark).
+
+Load only exports that you trust: a SavedModel is a program, and nothing checks it here, see
+SECURITY.md.
 """
 
 import argparse
@@ -40,7 +43,9 @@ def main(argv=None):
 
 def make_parser():
     parser = argparse.ArgumentParser(
-        prog="tfreps predict", description="Answers of an exported SavedModel, as JSON lines."
+        prog="tfreps predict",
+        description="Answers of an exported SavedModel, as JSON lines. "
+        "Load only exports that you trust: a SavedModel is a program (see SECURITY.md).",
     )
     parser.add_argument("folder", metavar="EXPORT_FOLDER", help="what `tfreps export` wrote")
     parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="raw sentences")

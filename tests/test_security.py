@@ -1,0 +1,53 @@
+"""SECURITY.md is true where a test can tell, and users are sent there."""
+
+import re
+
+import pytest
+
+from serving import predict, serve
+from tests.conftest import CHECKOUT
+from tfreps.server import model_configs
+from tfreps.server.model_server import ServerOptions
+
+TEXT = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")
+ELSEWHERE = {"--help", "--resume", "--format"}  # of other programs
+
+
+def test_flags_that_it_names():
+    flags = {flag for action in serve.make_parser()._actions for flag in action.option_strings}
+    named = set(re.findall(r"--[a-z][a-z-]+", TEXT))
+    assert len(named) > 6 and named - ELSEWHERE <= flags
+
+
+def test_files_and_modules_that_it_names():
+    for name in re.findall(r"`tfreps\.([a-z0-9_.]+)`", TEXT):
+        assert (CHECKOUT / "tfreps" / f"{name.replace('.', '/')}.py").is_file()
+
+
+def test_limits_that_it_names():
+    assert f"{model_configs.LARGEST // 2**10} KiB" in TEXT
+    assert f"more than {ServerOptions().header_seconds:g} seconds" in TEXT
+    assert ServerOptions().host == "127.0.0.1" and not ServerOptions().allow_file_ops
+    setup = (CHECKOUT / "setup.py").read_text(encoding="utf-8")
+    assert f"Keras {re.search(r'keras>=([0-9.]+)', setup)[1]} or later" in TEXT
+
+
+@pytest.mark.parametrize("path", ["README.md", "serving/README.md"])
+def test_readers_are_sent_there(path):
+    text = " ".join((CHECKOUT / path).read_text(encoding="utf-8").split())
+    assert "only exports that you trust" in text and "SECURITY.md" in text
+
+
+@pytest.mark.parametrize("program", [serve, predict])
+def test_programs_say_what_a_saved_model_is(program):
+    text = " ".join(program.make_parser().format_help().split())
+    assert "only exports that you trust" in text and "SECURITY.md" in text
+
+
+@pytest.mark.parametrize("words", [r"\beval\(", r"\bexec\(", r"\bpickle\.", r"safe_mode=False"])
+def test_no_reader_runs_what_it_reads(words):
+    paths = [
+        p for folder in ("tfreps", "training", "serving") for p in (CHECKOUT / folder).rglob("*.py")
+    ]
+    assert len(paths) > 150
+    assert [p.name for p in paths if re.search(words, p.read_text(encoding="utf-8"))] == []
