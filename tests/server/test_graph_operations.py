@@ -138,16 +138,25 @@ def function_of(graph, words):
 
 def test_functions_that_save_and_restore_do_nothing_else(regular):
     """Nor are they called by others: the names in `saver_def` are no password."""
-    for change in ("more", "call", "object"):
+    for change in ("more", "call", "name", "attribute", "gradient", "plug", "object"):
         model = read(regular)
         graph = model.meta_graphs[0]
         save_function = function_of(graph, "traced_save")
+        wrapper = function_of(graph, "signature_wrapper").node_def
         if change == "more":
             save_function.node_def.add(name="x", op="ReadFile")
+        elif change == "name":
+            wrapper.add(name="x", op=save_function.signature.name)
+        elif change == "attribute":
+            node = wrapper.add(name="x", op="PartitionedCall").attr["f"].func
+            node.name = function_of(graph, "ask").signature.name
+            node.attr["g"].list.func.add(name=save_function.signature.name)
+        elif change == "gradient":
+            graph.graph_def.library.gradient.add(gradient_func=save_function.signature.name)
+        elif change == "plug":
+            save_function.attr["api_implements"].s = b"x"
         elif change == "call":
-            node = function_of(graph, "signature_wrapper").node_def.add(
-                name="x", op="PartitionedCall"
-            )
+            node = wrapper.add(name="x", op="PartitionedCall")
             node.attr["f"].func.name = save_function.signature.name
         else:
             graph.object_graph_def.concrete_functions[save_function.signature.name].SetInParent()
@@ -230,6 +239,13 @@ def operations():
 )
 def test_names(name, expected):
     assert touches(tf.compat.v1.NodeDef(op=name)) == expected
+
+
+def test_files_that_a_caller_names():
+    node = tf.compat.v1.NodeDef(op="PrintV2")
+    assert not touches(node)
+    node.attr["output_stream"].placeholder = "where"
+    assert touches(node)
 
 
 def test_descriptors_of_messages_from_files():

@@ -22,10 +22,19 @@ RemoteCall ConfigureDistributedTPU ConfigureAndInitializeGlobalTPU WorkerHeartbe
 """
 PYTHON = "PyFunc PyFuncStateless EagerPyFunc"
 # They run what is not in the graph, or end the process.
-OPAQUE = "DatasetFromGraph XlaCustomCall XlaCallModule TRTEngineOp Abort"
+OPAQUE = """
+DatasetFromGraph DeserializeIterator MlirPassthroughOp XlaCustomCall XlaCallModule TRTEngineOp Abort
+"""
 NAMES = {*FILES.split(), *NETWORK.split(), *PYTHON.split(), *OPAQUE.split()}
 PLAIN = {"DebugNumericSummaryV2"}  # writes nothing, unlike the operation that it came after
 
+# Operations that use a file where an attribute says so, and what it says if not.
+WITH_FILES = {
+    "PrintV2": ("output_stream", rb"(?!file:).*"),
+    "EncodeProto": ("descriptor_source", rb"|local://|bytes://.*"),
+    "DecodeProtoV2": ("descriptor_source", rb"|local://|bytes://.*"),
+    "FixedUnigramCandidateSampler": ("vocab_file", rb""),
+}
 TABLES = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
 SAVES = {"SaveV2", "MergeV2Checkpoints"}
 RESTORES = {"RestoreV2"}
@@ -80,7 +89,9 @@ def suspicious(graph):
     """Names of the operations of a `MetaGraphDef` that are not let through."""
     nodes = {node.name: node for node in graph.graph_def.node}
     functions = graph.graph_def.library.function
-    by_nodes, by_functions = calls(nodes.values()), calls(n for f in functions for n in f.node_def)
+    by_nodes = calls(graph.graph_def.node)
+    by_functions = calls(node for function in functions for node in function.node_def)
+    by_functions += [gradient.gradient_func for gradient in graph.graph_def.library.gradient]
     assets = {plain(asset.tensor_info.name) for asset in graph.asset_file_def}
     own_nodes, own_functions = own_saver(graph, nodes, by_nodes + by_functions)
     for node in graph.graph_def.node:
@@ -98,13 +109,11 @@ def suspicious(graph):
 
 def touches(node):
     """Whether a node can do more than compute."""
-    if node.op in ("Print", "PrintV2"):
-        return node.attr["output_stream"].s.startswith(b"file:")
-    if node.op in ("EncodeProto", "DecodeProtoV2"):
-        where = node.attr["descriptor_source"].s
-        return where not in (b"", b"local://") and not where.startswith(b"bytes://")
-    if node.op == "FixedUnigramCandidateSampler":
-        return bool(node.attr["vocab_file"].s)
+    if node.op in WITH_FILES:
+        attribute, harmless = WITH_FILES[node.op]
+        value = node.attr[attribute]
+        # A placeholder stands for what the caller of the function says.
+        return bool(value.placeholder) or not re.fullmatch(harmless, value.s, re.S)
     name = node.op.removeprefix("Experimental")
     return node.op not in PLAIN and (name in NAMES or re.sub(r"V\d+$", "", name) in NAMES)
 
@@ -115,13 +124,14 @@ def own_saver(graph, nodes, called):
     Returns:
         two dicts: of nodes in a graph of TensorFlow 1, and of functions in one of TensorFlow 2.
     """
-    saver = graph.saver_def
+    saver, library = graph.saver_def, graph.graph_def.library
+    plugged = {f.signature.name for f in library.function if "api_implements" in f.attr}
     restore, save = plain(saver.restore_op_name), plain(saver.save_tensor_name)
     functions = {}
     for name, allowed in ((save, SAVES), (restore, RESTORES)):
         function = nodes[name].attr["f"].func.name if name in nodes else ""
-        again = called.count(function) != 1
-        if not again and function not in graph.object_graph_def.concrete_functions:
+        others = function in plugged or function in graph.object_graph_def.concrete_functions
+        if called.count(function) == 1 and not others:
             functions[function] = allowed
     others = [t.name for s in graph.signature_def.values() for t in s.outputs.values()]
     others += [n for names in graph.collection_def.values() for n in names.node_list.value]
@@ -138,12 +148,21 @@ def own_saver(graph, nodes, called):
 
 
 def calls(nodes):
-    """Names of functions, each as often as one of the nodes refers to it."""
+    """Names of functions, each as often as one of the nodes refers to it.
+
+    A node names a function as its operation, in an attribute, or for the functions that it calls.
+    """
     found = []
     for node in nodes:
-        for value in node.attr.values():
-            found += [value.func.name, *(function.name for function in value.list.func)]
-    return [name for name in found if name]
+        found.append(node.op)
+        left = list(node.attr.values())
+        while left:
+            value = left.pop()
+            for function in (value.func, *value.list.func):
+                if function.name:
+                    found.append(function.name)
+                    left += function.attr.values()
+    return found
 
 
 def ancestors(nodes, names):
