@@ -84,7 +84,7 @@ def test_files_that_are_damaged(tmp_path):
         del changed["sentence_to_index"]
         changed["sentence_to_index"] = np.ones([3])
         changed.attrs["tfreps_options"] = "[1]"
-    with pytest.raises(ValueError, match="v.hdf5: array sentence_to_index .* it should hold text"):
+    with pytest.raises(ValueError, match="v.hdf5: array sentence_to_index .*it should hold text"):
         read_vectors(file.path, "b")
     with pytest.raises(ValueError, match="v.hdf5 exists and is no file of `tfreps embed`"):
         read_options(file.path)

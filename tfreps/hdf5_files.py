@@ -76,14 +76,8 @@ def find_array(file: h5py.File, name: str, kinds: str = "fiu") -> h5py.Dataset:
         elif found.dtype.kind not in kinds:
             reason = f"it should hold {'floats' if 'f' in kinds else 'text'}; got {found.dtype}"
         else:
-            packed = found.id.get_create_plist().get_nfilters()
-            stored = found.id.get_storage_size() * (LARGEST_RATIO if packed else 1)
-            block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is unpacked at once
-            if found.nbytes > stored:
-                reason = f"it claims {found.nbytes:,} bytes, and {stored:,} can be there"
-            elif block > max(found.nbytes, LARGEST_BLOCK):
-                reason = f"its blocks are of {block:,} bytes, more than the whole"
-            else:
+            reason = _lie(found, os.path.getsize(path))
+            if reason is None:
                 return found
     raise ValueError(f"{path}: array {name} cannot be read ({reason}).")
 
@@ -107,3 +101,18 @@ def damage_told(path: str, what: str) -> Iterator[None]:
     except Exception as error:  # it has OSError, RuntimeError, KeyError, TypeError and more
         reason = error.args[0] if error.args else type(error).__name__
         raise ValueError(f"{path}: {what} cannot be read ({reason}).") from error
+
+
+def _lie(found: h5py.Dataset, file_size: int) -> str | None:
+    """What an array says of its size that cannot be, or None."""
+    stored = found.id.get_storage_size()
+    packed = found.id.get_create_plist().get_nfilters()
+    claimed = math.prod(found.shape) * found.dtype.itemsize
+    block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is unpacked at once
+    if stored > file_size:
+        return f"it claims {stored:,} bytes of a file of {file_size:,}"
+    if claimed > stored * (LARGEST_RATIO if packed else 1):
+        return f"it claims {claimed:,} bytes, of which {stored:,} are there"
+    if block > max(claimed, LARGEST_BLOCK):
+        return f"its blocks are of {block:,} bytes, more than the whole"
+    return None
