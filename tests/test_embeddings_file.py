@@ -83,8 +83,24 @@ def test_files_that_are_damaged(tmp_path):
     with h5py.File(file.path, "a") as changed:
         del changed["sentence_to_index"]
         changed["sentence_to_index"] = np.ones([3])
-        changed.attrs["tfreps_options"] = "[1]"
     with pytest.raises(ValueError, match="v.hdf5: array sentence_to_index .*it should hold text"):
         read_vectors(file.path, "b")
-    with pytest.raises(ValueError, match="v.hdf5 exists and is no file of `tfreps embed`"):
-        read_options(file.path)
+    for text in np.bytes_(b"[1]"), json.dumps(OPTIONS):
+        with h5py.File(file.path, "a") as changed:
+            changed.attrs["tfreps_options"] = text
+        with pytest.raises(ValueError, match="v.hdf5 exists and is no file of `tfreps embed`"):
+            read_options(file.path)
+
+
+def test_an_index_that_claims_more_than_the_file_holds(tmp_path):
+    """The length of a string is a number in the file, by which memory is taken."""
+    file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
+    write(file, 1)
+    file.finish({"b": "1"})
+    with h5py.File(file.path) as whole:
+        place = whole["sentence_to_index"].id.get_offset()
+    with open(file.path, "rb+") as changed:
+        changed.seek(place)
+        changed.write((2**30).to_bytes(4, "little"))
+    with pytest.raises(ValueError, match="v.hdf5: .* claims a text of 1,073,741,824 bytes in a fi"):
+        read_vectors(file.path, "b")

@@ -108,7 +108,7 @@ class EmbeddingsFile:
             replacing(self.path, durable=True) as temporary,
             h5py.File(temporary, "w") as whole,
         ):
-            whole.attrs[OPTIONS_ATTRIBUTE] = json.dumps(self.options)
+            whole.attrs[OPTIONS_ATTRIBUTE] = np.bytes_(json.dumps(self.options).encode())
             for window in self._windows():
                 with h5py.File(window) as file:
                     for number in file:
@@ -140,6 +140,8 @@ def read_options(path: str | os.PathLike) -> dict:
     """
     try:
         with open_hdf5(path) as file, damage_told(path, OPTIONS_ATTRIBUTE):
+            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # of a size that is known
+                raise ValueError("no bytes")
             found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
         if not isinstance(found, dict):
             raise ValueError(f"{path}: {OPTIONS_ATTRIBUTE} is no object.")
@@ -159,7 +161,7 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
     with open_hdf5(path) as file:
         with damage_told(path, "its list of arrays"):
             has_index = SENTENCE_INDEX in file
-        text = find_array(file, SENTENCE_INDEX, "OS") if has_index else ["{}"]
+        text = find_array(file, SENTENCE_INDEX, is_text=True) if has_index else ["{}"]
         with damage_told(path, SENTENCE_INDEX):
             index = dict(json.loads(text[0]))
         if not isinstance(index.get(sentence), str):

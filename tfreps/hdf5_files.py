@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import sys
 from collections.abc import Iterator
 
 import h5py
@@ -51,13 +52,13 @@ def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def find_array(file: h5py.File, name: str, kinds: str = "fiu") -> h5py.Dataset:
+def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Dataset:
     """An array in a file, not read yet.
 
     Args:
         file: of `open_hdf5`.
         name: of the array.
-        kinds: letters of NumPy for the types it may have; by default, those of numbers.
+        is_text: whether it holds strings; by default, numbers.
 
     Raises:
         ValueError: there is none; it lies in another file, is of another type, or claims more than
@@ -73,8 +74,8 @@ def find_array(file: h5py.File, name: str, kinds: str = "fiu") -> h5py.Dataset:
             reason = "its numbers are in another file, which is not looked for"
         elif found.shape is None:
             reason = "it has no shape"
-        elif found.dtype.kind not in kinds:
-            reason = f"it should hold {'floats' if 'f' in kinds else 'text'}; got {found.dtype}"
+        elif found.dtype.kind not in ("O" if is_text else "fiu"):
+            reason = f"it should hold {'text' if is_text else 'floats'}; got {found.dtype}"
         else:
             reason = _lie(found, os.path.getsize(path))
             if reason is None:
@@ -115,4 +116,18 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
         return f"it claims {claimed:,} bytes, of which {stored:,} are there"
     if block > max(claimed, LARGEST_BLOCK):
         return f"its blocks are of {block:,} bytes, more than the whole"
+    if found.dtype.kind == "O" and _longest_text(found) > file_size:
+        return f"it claims a text of {_longest_text(found):,} bytes in a file of {file_size:,}"
     return None
+
+
+def _longest_text(found: h5py.Dataset) -> int:
+    """Bytes of the longest of some texts, by what stands in the file in place of each."""
+    start = found.id.get_offset()
+    if start is None:  # in blocks, as nobody writes a few texts
+        return sys.maxsize
+    count = math.prod(found.shape)
+    with open(found.file.filename, "rb") as file:
+        file.seek(start)
+        entries = np.frombuffer(file.read(16 * count), [("size", "<u4"), ("place", "V12")])
+    return int(entries["size"].max(initial=0))

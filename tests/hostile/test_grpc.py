@@ -158,7 +158,7 @@ FORMATS = [
     Format("gRPC messages", 12_000, Served, messages),
     Format("gRPC bytes", 2_000, channel, wire, seconds=20),
     Format("TensorProto", 8_000, lambda folder: requests(), tensors, refusals=(ServingError,)),
-    Format("warm-up requests", 1_000, warm_up_file, warm_ups),
+    Format("warm-up requests", 500, warm_up_file, warm_ups),
 ]
 
 

@@ -69,7 +69,7 @@ TOKENIZER_CONFIG = {
 RUN = {"program": "train-tagger", "format_version": 1, "options": {"units": 8, "tokens": "words"}}
 
 
-def json_file(name, document, read, cases=8_000):
+def json_file(name, document, read, cases=6_000):
     """A Format of one JSON file, which `read` is given with the folder and a `Random`."""
 
     def ask(ready, random, folder):
@@ -181,7 +181,7 @@ def tokenizers(ready, random, folder):
     return True
 
 
-FORMATS.append(Format("tokenizer.json and others", 8_000, tokenizer_files, tokenizers))
+FORMATS.append(Format("tokenizer.json and others", 6_000, tokenizer_files, tokenizers))
 
 
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)

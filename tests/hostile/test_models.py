@@ -129,7 +129,7 @@ def histories(ready, random, folder):
 FORMATS = [
     Format("models.config", 6_000, bases, model_configs),
     Format("history.jsonl", 4_000, lambda folder: None, histories),
-    Format(".keras files", 1_500, runs, keras_files, seconds=20, megabytes=512),
+    Format(".keras files", 600, runs, keras_files, seconds=20, megabytes=512),
     folder_format("SavedModel folders", 1_500, write_export, read_export, seconds=20),
 ]
 

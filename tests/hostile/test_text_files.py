@@ -47,7 +47,7 @@ def text_file(name, read, sources):
             path.unlink()
         return True
 
-    return Format(name, 8_000, lambda folder: None, ask)
+    return Format(name, 6_000, lambda folder: None, ask)
 
 
 def vocabulary(path, random):
@@ -125,7 +125,7 @@ def vectors(ready, random, folder):
     return True
 
 
-FORMATS.append(Format("word vectors", 8_000, vector_files, vectors))
+FORMATS.append(Format("word vectors", 6_000, vector_files, vectors))
 
 
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)

@@ -128,14 +128,14 @@ def read_vectors_of(folder, random):
 
 
 FORMATS = [
-    folder_format("HDF5 of bilm-tf", 3_000, write_bilm, read_bilm),
-    folder_format("HDF5 of vectors", 3_000, write_vectors, read_vectors_of),
-    folder_format("safetensors", 2_500, hugging_face_folder, read_bert),
-    folder_format("safetensors, two files", 1_500, write_two_files, read_bert),
-    folder_format("safetensors of articles", 1_000, write_articles, read_articles),
-    folder_format("checkpoints to resume from", 4_000, write_resumable, read_resumable),
-    folder_format("checkpoints of bilm-tf", 1_500, write_checkpoint, read_checkpoint),
-    folder_format("checkpoints of Google", 1_500, write_google, read_bert),
+    folder_format("HDF5 of bilm-tf", 1_500, write_bilm, read_bilm),
+    folder_format("HDF5 of vectors", 6_000, write_vectors, read_vectors_of),
+    folder_format("safetensors", 1_500, hugging_face_folder, read_bert),
+    folder_format("safetensors, two files", 800, write_two_files, read_bert),
+    folder_format("safetensors of articles", 600, write_articles, read_articles),
+    folder_format("checkpoints to resume from", 6_000, write_resumable, read_resumable),
+    folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),
+    folder_format("checkpoints of Google", 1_000, write_google, read_bert),
 ]
 
 
