@@ -91,6 +91,11 @@ def lines(file, name):
                     f"{name}, line 1: starts with a byte order mark, which would become part of "
                     "the first token. Save the text as UTF-8 without it."
                 )
+            if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise ValueError(
+                    f"{name}, line 1: expected UTF-8 text, and this looks like UTF-16. Convert it "
+                    "first: iconv -f UTF-16 -t UTF-8."
+                )
             if b"\0" in line:
                 raise ValueError(
                     f"{name}, line {number}: expected UTF-8 text, found a NUL byte: no text."

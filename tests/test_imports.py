@@ -11,6 +11,7 @@ from tests.conftest import CHECKOUT
 # Module or folder of tfreps -> what else of tfreps it may import. `layers` and `text` are the
 # foundations, and all may import `output_files`. A module that is not named here may import
 # nothing else of ours.
+OF_RUNS = "model_archive", "run_assets", "run_lock"
 MAY_IMPORT = {
     "layers": {"backend"},
     "text": set(),
@@ -25,12 +26,13 @@ MAY_IMPORT = {
     "elmo_options": {"program_options"},
     "evaluation": {"metrics", "reports"},
     "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},
+    "text_streams": {"text"},
     "text_model": {
         *("data", "models", "pretrained_bert", "pretrained_encoder", "run_folder", "text"),
     },
     "convert": {"hdf5_files", "models"},
     "embeddings_file": {"hdf5_files"},
-    "run_folder": {"models", "text", "layers", "program_options", "run_assets", "run_lock"},
+    "run_folder": {"models", "text", "layers", "program_options", *OF_RUNS},
     "run_assets": {"program_options"},
     # What is served: text -> ids -> model -> named outputs.
     "token_reader": {"text"},

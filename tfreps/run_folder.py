@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 
+from tfreps.model_archive import check_archive, refusal
 from tfreps.output_files import is_temporary, replacing
 from tfreps.program_options import as_json, parse_options, read_json, write_json
 from tfreps.run_assets import ASSETS, check_assets, record_asset
@@ -266,20 +267,17 @@ class RunFolder:
             compile: whether to restore optimiser, loss and metrics too.
 
         Raises:
-            ValueError: no model was saved yet, or the file is torn or foreign.
+            ValueError: no model was saved yet, or the file is torn or foreign, or holds code.
         """
         if not self.model_path.is_file():
             raise ValueError(f"{self.path} holds no {MODEL}: its run has not saved a model yet.")
+        check_archive(self.model_path)
         register_classes()
         keras = importlib.import_module("keras")
         try:
             return keras.models.load_model(self.model_path, compile=compile, safe_mode=True)
         except Exception as error:  # zip, HDF5, JSON and Keras each have their own
-            message = " ".join(str(error).split())[:500]
-            raise ValueError(
-                f"{self.model_path} cannot be loaded ({type(error).__name__}: {message}). The "
-                "file is damaged or was made by another version: train or convert again."
-            ) from error
+            raise ValueError(refusal(self.model_path, error)) from error
 
     def vocabulary(self):
         """The run's vocabulary, a `tfreps.text.Vocabulary`."""

@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from tfreps.text import decode_utf8
+
 
 def read_texts(path: str | os.PathLike, at_once: int) -> Iterator[list[str]]:
     """The lines of a file in blocks; those of standard input for `"-"`.
@@ -54,18 +56,7 @@ def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
                     f"{name}, line 1: starts with a byte order mark, which would become part of "
                     "the first token. Save the text as UTF-8 without it."
                 )
-            if b"\0" in line:
-                raise ValueError(
-                    f"{name}, line {number}: expected UTF-8 text, found a NUL byte: no text."
-                )
-            try:
-                yield line.decode("utf-8").strip()
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{name}, line {number}: expected UTF-8 text, found the byte "
-                    f"0x{line[error.start]:02x}. Convert it first, for example from Latin-1: "
-                    "iconv -f LATIN1 -t UTF-8."
-                ) from None
+            yield decode_utf8(line, name, number).strip()
 
 
 def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ line, words and punctuation apart, no line twice: train-00.txt ..., validation.t
 """
 
 import argparse
+import codecs
 import hashlib
 import os
 import pathlib
@@ -17,6 +18,7 @@ import re
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
 from tfreps.output_files import check_overwrite, write_text
 from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.text import decode_utf8
 
 # A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,
 # tf.data), or one punctuation mark.
@@ -91,18 +93,7 @@ def own_documents(paths):
 
 
 def read_text(path):
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8. "
-            "Save the file as UTF-8 text."
-        ) from error
-    if "\0" in text:
-        raise ValueError(f"{path} is not text: it holds zero bytes.")
-    return text
+    return decode_utf8(path.read_bytes().removeprefix(codecs.BOM_UTF8), path)
 
 
 # From raw text to sentences.

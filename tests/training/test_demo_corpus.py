@@ -110,8 +110,9 @@ def test_own_folder_with_windows_line_ends(tmp_path):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"fine\ncaf\xe9\n", r"own.txt, line 2: byte 0xe9 is not UTF-8"),
-        (b"\0\1\0\1", "zero bytes"),
+        (b"fine\ncaf\xe9\n", r"own.txt, line 2: expected UTF-8 text, found the byte 0xe9"),
+        (b"\0\1\0\0\1", "NUL byte"),
+        ("The dog .".encode("utf-16"), "line 1: .* looks like UTF-16. Convert the file first"),
         (b"", "no sentence"),
         (b"x = 1\n", "no sentence"),
     ],

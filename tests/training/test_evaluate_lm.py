@@ -197,7 +197,7 @@ def test_bad_runs(heldout, tmp_path, capsys):
     run.save_model(BiLM(units=4, projection_dim=2, vocabulary_size=9))
     assert "without softmax" in refused(capsys, run.path, "--text", heldout)
     run.model_path.write_bytes(b"PK torn")
-    assert "cannot be loaded" in refused(capsys, run.path, "--text", heldout)
+    assert "model.keras is damaged" in refused(capsys, run.path, "--text", heldout)
     RunFolder.create(tmp_path / "other", "train-tagger", {})
     assert "a run of `tfreps train-tagger`" in refused(
         capsys, tmp_path / "other", "--text", heldout

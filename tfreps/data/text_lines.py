@@ -8,6 +8,7 @@ import os
 import zlib
 
 from tfreps.text import decode_utf8
+from tfreps.text.decoding import wide_encoding
 
 
 def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
@@ -55,7 +56,11 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
         raise ValueError(f"{path}, line {line}: expected {encoding} text ({error}).") from None
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
-        raise ValueError(f"{path}, line {line}: expected {encoding} text, found a NUL character.")
+        wide = wide_encoding(data)
+        hint = f" The file looks like {wide}: read it as that." if wide else ""
+        raise ValueError(
+            f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
+        )
     return text.removeprefix("\ufeff")
 
 
