@@ -241,6 +241,17 @@ def test_names(name, expected):
     assert touches(tf.compat.v1.NodeDef(op=name)) == expected
 
 
+def test_broken_nodes_are_named_too(regular):
+    model = read(regular)
+    node = model.meta_graphs[0].graph_def.node.add(name="x", op="InitializeTableFromTextFileV2")
+    with pytest.raises(ValueError, match="compute: InitializeTableFromTextFileV2"):
+        check_operations(model, regular)
+    node.op = "RestoreV2"
+    model.meta_graphs[0].saver_def.restore_op_name = "x"
+    with pytest.raises(ValueError, match="compute: RestoreV2"):
+        check_operations(model, regular)
+
+
 def test_files_that_a_caller_names():
     node = tf.compat.v1.NodeDef(op="PrintV2")
     assert not touches(node)

@@ -96,14 +96,14 @@ def suspicious(graph):
     own_nodes, own_functions = own_saver(graph, nodes, by_nodes + by_functions)
     for node in graph.graph_def.node:
         if touches(node) and node.op not in own_nodes.get(node.name, ()):
-            if not (node.op in TABLES and source(nodes, node.input[1]) in assets):
+            if not (node.op in TABLES and source(nodes, taken(node, 1)) in assets):
                 yield node.op
     for function in functions:
         name = function.signature.name
         bound = set() if name in by_functions else bound_assets(graph, function.signature)
         for node in function.node_def:
             if touches(node) and node.op not in own_functions.get(name, ()):
-                if not (node.op in TABLES and node.input[1] in bound):
+                if not (node.op in TABLES and taken(node, 1) in bound):
                     yield node.op
 
 
@@ -141,7 +141,7 @@ def own_saver(graph, nodes, called):
         if nodes[name].op in SAVES:
             found[name] = SAVES
     for name in restored - asked:
-        own = nodes[name].op in RESTORES and plain(nodes[name].input[0])
+        own = nodes[name].op in RESTORES and plain(taken(nodes[name], 0))
         if own == plain(saver.filename_tensor_name):
             found[name] = RESTORES
     return found, functions
@@ -183,6 +183,11 @@ def source(nodes, name):
         seen.add(name)
         name = plain(nodes[name].input[0])
     return name
+
+
+def taken(node, place):
+    """The name of an input; empty where a broken node has too few."""
+    return node.input[place] if place < len(node.input) else ""
 
 
 def plain(name):
