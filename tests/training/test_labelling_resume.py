@@ -12,37 +12,51 @@ from tests.training.test_pretrain_resume import finish, start
 from tfreps.checkpoint import load_latest_checkpoint
 from tfreps.run_folder import RunFolder
 
-# Runs `tfreps` with the arguments behind the first, the step at which it is killed (0: never).
+# Runs `tfreps` with the arguments behind the first two: the step at which it gets a signal (0:
+# never), and the signal's number.
 KILLED = """
-import os, signal, sys
+import os, sys
 from tfreps import callbacks
 from tfreps.__main__ import main
-import tensorflow as tf
 
-tf.config.experimental.enable_op_determinism()
-when, goes_on = int(sys.argv[1]), callbacks.EpochLog.on_train_batch_end
+when, number = map(int, sys.argv[1:3])
+goes_on = callbacks.EpochLog.on_train_batch_end
 
 def dies(log, batch, logs=None):
     goes_on(log, batch, logs)
     if log.checkpoints.step + 1 == when:  # the step is done, its checkpoint is not
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), number)
 
 callbacks.EpochLog.on_train_batch_end = dies
-sys.exit(main(sys.argv[2:]))
+sys.exit(main(sys.argv[3:]))
 """
 # Dropout, a decaying rate, a group of its own, patience: all that has a state.
 MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
 MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learning-rate", "0.02"]
+MORE += ["--deterministic"]
 TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
 CLASSIFIER = ["--encoder", "cnn", "--filters", "8", "--embedding-dim", "8", *MORE]
 CLASSIFIER += ["--best-by", "auc", "--plateau-decay", "0.5", "--cut-share", "0.5", "--l2", "0.001"]
 CLASSIFIER += ["--warmup-steps", "5"]
 
 
-def train(program, files, flags, run, *more, when=0, code=0):
+def train(program, files, flags, run, *more, when=0, number=0, code=0):
     line = [program, *files, *flags, "--run", str(run), *more]
-    finish(start(("-c", KILLED, str(when)), *line), code)
-    return run
+    return finish(start(("-c", KILLED, str(when), str(number)), *line), code)
+
+
+def interrupt(program, files, flags, run, *more, when, number):
+    """Trains up to a signal, and looks at what there is to go on from."""
+    kill = number == signal.SIGKILL
+    code = -number if kill else 128 + number
+    err = train(program, files, flags, run, *more, when=when, number=int(number), code=code)
+    latest = load_latest_checkpoint(run / "checkpoints")
+    if kill:
+        assert (latest[0] if latest else 0) < when
+    else:
+        assert latest[0] == when and not list(run.glob("*.lock"))
+        command = f"Go on with: tfreps {program} --run {run} --resume"
+        assert f"stopped by {number.name} at step {when}. {command}\n" in err
 
 
 def figures(run):
@@ -56,19 +70,20 @@ def figures(run):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "program, flags, steps",
-    [("train-tagger", TAGGER, (3, 11)), ("train-classifier", CLASSIFIER, (14,))],
+    [
+        ("train-tagger", TAGGER, {3: signal.SIGKILL, 11: signal.SIGTERM}),
+        ("train-classifier", CLASSIFIER, {9: signal.SIGINT, 14: signal.SIGKILL}),
+    ],
 )
 def test_killed_and_resumed(request, tmp_path, program, flags, steps):
     files = request.getfixturevalue("tagged" if program == "train-tagger" else "labelled")
-    whole = train(program, files, flags, tmp_path / "whole")
-    run = tmp_path / "run"
-    for number, step in enumerate(steps):  # killed again and again
-        more = ["--resume"] if number else []
-        train(program, files, flags, run, *more, when=step, code=-signal.SIGKILL)
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    train(program, files, flags, whole)
+    for times, (step, number) in enumerate(steps.items()):  # interrupted again and again
+        more = ["--resume"] if times else []
+        interrupt(program, files, flags, run, *more, when=step, number=number)
         assert "best" not in (results(run) if (run / "results.json").exists() else {})
-        latest = load_latest_checkpoint(run / "checkpoints")
-        assert (latest[0] if latest else 0) < step
-    train(program, files, flags, run, "--resume")
+    train(program, [], [], run, "--resume")  # as the message says
 
     assert figures(run) == figures(whole) and len(figures(run)) == 6
     assert json.dumps(results(run)) == json.dumps(results(whole))

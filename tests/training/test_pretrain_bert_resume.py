@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.training.bert_corpus import SIZES, files, history, write_documents
-from tests.training.test_labelling_resume import train
+from tests.training.test_labelling_resume import interrupt, train
 from tfreps.checkpoint import load_latest_checkpoint
 from tfreps.run_folder import RunFolder
 
@@ -18,12 +18,12 @@ FLAGS += ["--accumulate", "2", "--log-every", "3", "--learning-rate", "0.01", "-
 @pytest.mark.parametrize("more", [[], ["--no-next-sentence", "--precision", "bfloat16"]])
 def test_killed_and_resumed(tmp_path, more):
     line, flags = files(write_documents(tmp_path)), [*FLAGS, *more]
-    whole = train("pretrain-bert", line, flags, tmp_path / "whole")
-    run, steps = tmp_path / "run", RunFolder.open(whole).results()["steps"]
-    for number, step in enumerate((3, steps - 1)):  # killed again and again
-        again = ["--resume"] if number else []
-        train("pretrain-bert", line, flags, run, *again, when=step, code=-signal.SIGKILL)
-    train("pretrain-bert", line, flags, run, "--resume")
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    train("pretrain-bert", line, flags, whole)
+    last = RunFolder.open(whole).results()["steps"] - 1
+    interrupt("pretrain-bert", line, flags, run, when=3, number=signal.SIGKILL)
+    interrupt("pretrain-bert", line, flags, run, "--resume", when=last, number=signal.SIGTERM)
+    train("pretrain-bert", [], [], run, "--resume")
 
     assert history(run) == history(whole)
     assert RunFolder.open(run).results() == RunFolder.open(whole).results()

@@ -1,6 +1,7 @@
 """Killed runs of `tfreps pretrain-elmo` go on as if nothing had happened, bit by bit."""
 
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,16 +19,18 @@ from tfreps.run_folder import RunFolder
 
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
 
-# Runs `tfreps` with the arguments behind the first two, which say when to kill it, and where.
+# Runs `tfreps` with the arguments behind the first three, which say when and where it gets a
+# signal, and which.
 KILLED = """
-import os, signal, sys
+import os, sys
 from tfreps import callbacks, checkpoint
 from tfreps.__main__ import main
 
-when, where = int(sys.argv[1]), sys.argv[2]
+when, where, numbers = int(sys.argv[1]), sys.argv[2], [int(sys.argv[3])]
 
 def die():
-    os.kill(os.getpid(), signal.SIGKILL)
+    if numbers:
+        os.kill(os.getpid(), numbers.pop())
 
 def die_behind(holder, name, step_of):
     function = getattr(holder, name)
@@ -54,7 +57,7 @@ elif where == "measuring":
     )
 elif where == "best":
     die_behind(callbacks.BestModel, "on_epoch_end", lambda best, *_: best.checkpoints.step)
-sys.exit(main(sys.argv[3:]))
+sys.exit(main(sys.argv[4:]))
 """
 # 17 steps are a pass; figures every 2 steps; checkpoints every 5, and at 17 and 26.
 FLAGS = ["--checkpoint-every", "5", "--deterministic"]
@@ -82,8 +85,9 @@ def start_training(corpus, run, model, *more, code=("-m", "tfreps")):
     return start(code, *flags(corpus, run, *FLAGS, *more, steps=STEPS, sizes=MODELS[model]))
 
 
-def start_killed(corpus, run, model, when, where):
-    return start_training(corpus, run, model, code=("-c", KILLED, str(when), where))
+def start_killed(corpus, run, model, when, where, number=signal.SIGKILL):
+    code = "-c", KILLED, str(when), where, str(int(number))
+    return start_training(corpus, run, model, code=code)
 
 
 def resume(corpus, run, model):
@@ -145,6 +149,30 @@ def test_killed_elsewhere(corpus, whole, tmp_path, when, where):
     run = tmp_path / "run"
     finish(start_killed(corpus, run, "characters", when, where), -signal.SIGKILL)
     resume(corpus, run, "characters")
+    assert_same_run(run, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "when, where, stopped_at",
+    [
+        (7, "training", 7),
+        (16, "training", 16),  # before the last step of the first pass
+        (17, "training", 17),  # which is then measured on resuming
+        (17, "measuring", 17),
+        (17, "best", 17),
+        (26, "best", 26),  # nothing is left to train
+    ],
+)
+def test_a_signal_saves_a_checkpoint(corpus, whole, tmp_path, when, where, stopped_at):
+    run = tmp_path / "my run"
+    process = start_killed(corpus, run, "characters", when, where, signal.SIGTERM)
+    err = finish(process, 143)
+    message = f"stopped by SIGTERM at step {stopped_at}. Go on with: "
+    (command,) = (line.split(message)[1] for line in err.splitlines() if message in line)
+    assert command == f"tfreps pretrain-elmo --run '{run}' --resume"
+    assert load_latest_checkpoint(run / "checkpoints")[0] == stopped_at
+    finish(start(("-m",), *shlex.split(command)), 0)
     assert_same_run(run, whole)
 
 

@@ -1,6 +1,8 @@
 """`tfreps train-tagger` learns a rule, by every encoder and from every kind of input."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import h5py
@@ -10,7 +12,7 @@ import pytest
 from tests import tiny_run
 from tests.training import labelling
 from tests.training.labelling import SMALL, ask, history, results, train_tagger
-from tfreps.__main__ import main
+from tfreps.__main__ import import_program, main
 from tfreps.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
@@ -247,6 +249,35 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     assert not (run / "logs" / "history.jsonl").exists()
     assert results(run)["best"] == {"steps": 1} and results(run)["test"]["sentences"] == 4
     assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
+
+
+def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypatch, capfd):
+    """Nothing is half-written, and what was trained is measured by --resume."""
+    files = labelling.write_tagged(tmp_path, sizes=(16, 4, 4))
+    program, run = import_program("training.train_tagger"), tmp_path / "run"
+    line = ["train-tagger", *files, "--scheme", "bio", "--softmax", *EMBEDDINGS, "--epochs", "1"]
+    line += ["--run", str(run)]
+
+    def interrupted(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(program, "read_tagged", interrupted)
+        assert main(line) == 143 and not run.exists()
+    assert capfd.readouterr().err.endswith("tfreps train-tagger: stopped by SIGTERM.\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(program, "evaluate_tagger", interrupted)
+        assert main(line) == 143
+    command = f"Go on with: tfreps train-tagger --run {run} --resume\n"
+    assert capfd.readouterr().err.endswith(f"stopped by SIGTERM. {command}")
+    names = {path.name for path in run.iterdir()}
+    assert names == {
+        *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
+        *("checkpoints", "logs"),
+    }
+    assert set(results(run)) == {"training"}
+    assert main(["train-tagger", "--run", str(run), "--resume"]) == 0
+    assert set(results(run)) == {"training", "best", "dev", "test"}
 
 
 @pytest.mark.slow
