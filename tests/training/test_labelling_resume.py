@@ -15,11 +15,12 @@ from tfreps.run_folder import RunFolder
 # Runs `tfreps` with the arguments behind the first two: the step at which it gets a signal (0:
 # never), and the signal's number.
 KILLED = """
-import os, sys
+import os, signal, sys
 from tfreps import callbacks
 from tfreps.__main__ import main
 
 when, number = map(int, sys.argv[1:3])
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells' background jobs ignore it
 goes_on = callbacks.EpochLog.on_train_batch_end
 
 def dies(log, batch, logs=None):
