@@ -1,6 +1,8 @@
 """The HDF5 layout, and what is left of a file that was not finished."""
 
 import json
+import os
+import types
 
 import h5py
 import numpy as np
@@ -104,3 +106,21 @@ def test_an_index_that_claims_more_than_the_file_holds(tmp_path):
         changed.write((2**30).to_bytes(4, "little"))
     with pytest.raises(ValueError, match="v.hdf5: .* claims a text of 1,073,741,824 bytes in a fi"):
         read_vectors(file.path, "b")
+
+
+def test_a_full_disk_is_told_by_the_name_of_the_file(tmp_path, monkeypatch):
+    file = EmbeddingsFile(tmp_path / "vectors.hdf5", {})
+    with file.window() as put:
+        put(0, np.ones([3, 8], "float32"))
+    full = types.SimpleNamespace(f_bavail=100, f_frsize=4096)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "statvfs", lambda path: full)
+        with pytest.raises(OSError, match="No space left") as caught, file.window() as put:
+            put(1, np.ones([3, 8], "float32"))
+        assert caught.value.filename == str(file.path)
+        with pytest.raises(OSError, match="No space left") as caught:
+            file.finish({})
+        assert caught.value.filename == str(file.path)
+    assert sorted(p.name for p in file.part.iterdir()) == ["00000000.hdf5", "options.json"]
+    file.finish({})
+    assert file.complete

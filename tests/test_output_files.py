@@ -14,6 +14,7 @@ import pytest
 
 from tfreps.output_files import (
     check_output,
+    check_space,
     is_temporary,
     naming,
     replacing,
@@ -215,3 +216,11 @@ def test_a_folder_appears_whole(tmp_path):
         temporary.mkdir()
         (temporary / "x").write_text("whole")
     assert (tmp_path / "a" / "run" / "x").read_text() == "whole"
+
+
+def test_a_disk_without_room_is_noticed_before(tmp_path):
+    path = tmp_path / "vectors.hdf5"
+    check_space(path, 0)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        check_space(path, 2**62)
+    assert caught.value.filename == str(path)

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from tfreps.hdf5_files import damage_told, find_array, open_hdf5, read_array
-from tfreps.output_files import check_overwrite, naming, replacing, replacing_folder
+from tfreps.output_files import check_overwrite, check_space, naming, replacing, replacing_folder
 
 OPTIONS_ATTRIBUTE = "tfreps_options"
 SENTENCE_INDEX = "sentence_to_index"
@@ -92,10 +92,11 @@ class EmbeddingsFile:
     def window(self) -> Iterator:
         """The next window; gives a function `put(number, vectors)`."""
         target = self._window(self.windows)
-        with naming(self.path), replacing(target, durable=True) as temporary:
+        with naming(self.path, self.part), replacing(target, durable=True) as temporary:
             with h5py.File(temporary, "w") as file:
 
                 def put(number: int, vectors: np.ndarray) -> None:
+                    check_space(target, vectors.nbytes)
                     file.create_dataset(str(number), data=vectors)
 
                 yield put
@@ -103,8 +104,10 @@ class EmbeddingsFile:
 
     def finish(self, sentence_to_index: dict[str, str] | None) -> None:
         """Puts the windows together; with None the sentences themselves are left out."""
+        text = "" if sentence_to_index is None else json.dumps(sentence_to_index)
+        size = sum(window.stat().st_size for window in self._windows()) + len(text)
+        check_space(self.path, size)
         with (
-            naming(self.path, self.part),
             replacing(self.path, durable=True) as temporary,
             h5py.File(temporary, "w") as whole,
         ):
@@ -115,7 +118,7 @@ class EmbeddingsFile:
                         file.copy(number, whole)
             if sentence_to_index is not None:
                 index = whole.create_dataset(SENTENCE_INDEX, (1,), h5py.string_dtype())
-                index[0] = json.dumps(sentence_to_index)
+                index[0] = text
         shutil.rmtree(self.part)
         self.complete = True
 

@@ -16,6 +16,7 @@ STREAMS = "/dev/", "/proc/"  # what stands there is no file that a program could
 DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 # The system's errors for a file that cannot grow; libraries repeat their texts in their own errors.
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+SPARE = 2**20  # bytes that `check_space` leaves for what a format adds
 
 
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
@@ -179,6 +180,20 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
         if number is None:
             raise
         raise OSError(number, os.strerror(number), os.fspath(path)) from error
+
+
+def check_space(path: Path, num_bytes: int) -> None:
+    """Raises an OSError that names the file if its disk has no room for so many bytes more.
+
+    HDF5 breaks down on a full disk, with thousands of lines on stderr: asked before, it does not.
+
+    Args:
+        path: the file, in a folder that exists.
+        num_bytes: int. What is going to be written; `SPARE` is added to it.
+    """
+    disk = os.statvfs(pathlib.Path(path).resolve().parent)
+    if disk.f_bavail * disk.f_frsize < num_bytes + SPARE:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
 
 
 def is_temporary(name: str) -> bool:

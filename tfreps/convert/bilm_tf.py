@@ -1,6 +1,7 @@
 """bilm-tf and AllenNLP ELMo weights (options.json and HDF5) to and from `BiLM`."""
 
 import json
+import math
 import os
 
 import h5py
@@ -10,7 +11,7 @@ from tfreps.convert import bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
 from tfreps.hdf5_files import array_shapes, find_array, open_hdf5, read_array
 from tfreps.models.bilm import BiLM
-from tfreps.output_files import replacing
+from tfreps.output_files import check_space, replacing
 
 
 def table(model_options: dict) -> list[Row]:
@@ -102,6 +103,7 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
     arrays = written_rows(table(config), weights_of(model))
     with replacing(options_file) as new_options:
         new_options.write_text(json.dumps(options, indent=1) + "\n", encoding="utf-8")
+        check_space(weights_file, 4 * sum(math.prod(row.shape) for row in table(config)))
         with replacing(weights_file) as new_weights, h5py.File(new_weights, "w") as file:
             for name, make in arrays.items():
                 file[name] = make()
