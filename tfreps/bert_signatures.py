@@ -66,7 +66,10 @@ class BertSignatures(StringSignatures):
     def __init__(self, model, tokenizer, assets, explain=False, core_ops=True):
         self.encoder = model.encoder if isinstance(model, BertPretrainer) else model
         self.max_length = max_length(self.encoder, tokenizer)
-        self.text_counts = {"tokens": "characters", "most_per_text": self.max_length}
+        self.text_counts = {
+            **{"tokens": "characters", "most_per_text": self.max_length, "added_per_text": 2},
+            "attends": False,  # as far as that counts, in texts that are cut
+        }
         features = PieceFeatures(tokenizer)
         size = self.encoder.count_params()
         super().__init__(

@@ -54,6 +54,13 @@ def explain_label(model, features):
     return {"token_weights": model.token_weights(features)}
 
 
+def transformer_of(model):
+    """The Transformer of a model, or itself; None where there is none."""
+    while model is not None and not isinstance(model, TRANSFORMERS):
+        model = getattr(model, "encoder", None)
+    return model
+
+
 def explain_attention(model, features, tokens, strings=None):
     """Who reads whom in the Transformer of a tagger or classifier, or in a BERT.
 
@@ -68,9 +75,7 @@ def explain_attention(model, features, tokens, strings=None):
         add up to 1, others are 0; and `attention_tokens` str `[N, P]`, their names, `""` on
         padding. Empty without a Transformer.
     """
-    encoder = model
-    while encoder is not None and not isinstance(encoder, TRANSFORMERS):
-        encoder = getattr(encoder, "encoder", None)
+    encoder = transformer_of(model)
     if encoder is None:
         return {}
     if not isinstance(encoder, PieceEncoder):

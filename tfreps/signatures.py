@@ -98,7 +98,10 @@ class BiLMSignatures:
         check_vocabulary(model, vocabulary)
         self.reader = TokenReader(bilm, vocabulary, assets)
         self.explains = explain
-        self.text_counts = {"tokens": "spaces", "most_per_text": None}
+        self.text_counts = {
+            **{"tokens": "spaces", "most_per_text": None, "attends": False},
+            "added_per_text": 2,  # start and end
+        }
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
         self.weights = StoredWeights(models)
         kind = "a language model" if self.pretrainer is not None else "a biLM"

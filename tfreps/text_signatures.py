@@ -3,7 +3,12 @@
 import numpy as np
 import tensorflow as tf
 
-from tfreps.explanations import explain_attention, explain_label, explain_tags
+from tfreps.explanations import (
+    explain_attention,
+    explain_label,
+    explain_tags,
+    transformer_of,
+)
 from tfreps.stored_weights import StoredWeights
 from tfreps.string_signatures import (
     StringSignatures,
@@ -163,14 +168,16 @@ class TextSignatures(StringSignatures):
 
 
 def text_counts(trained):
-    """How raw texts are cut: `{"tokens": ..., "most_per_text": ...}`, for servers to count."""
+    """How raw texts are cut, for servers to count: see `tfreps.exports.text_counts`."""
     if trained.tokenizer is None:
-        return {"tokens": trained.tokens, "most_per_text": trained.max_length}
+        attends = transformer_of(trained.model) is not None
+        how, most = trained.tokens, trained.max_length
+        return {"tokens": how, "most_per_text": most, "added_per_text": 0, "attends": attends}
+    how, most = "characters", trained.max_length
     if trained.is_tagger:  # which cuts a text only once all of its words are pieces
         of_characters = isinstance(trained.tokenizer, CharacterTokenizer)
-        how = "characters" if of_characters else "bert_words"
-        return {"tokens": how, "most_per_text": None}
-    return {"tokens": "characters", "most_per_text": trained.max_length}
+        how, most = "characters" if of_characters else "bert_words", None
+    return {"tokens": how, "most_per_text": most, "added_per_text": 2, "attends": False}
 
 
 def check_exportable(model):

@@ -9,7 +9,7 @@ class TinySignatures:
     """Tags every word of a text with its length, under an error of `error`."""
 
     title = "a toy of 0 parameters"
-    text_counts = {"tokens": "spaces", "most_per_text": None}
+    text_counts = {"tokens": "spaces", "most_per_text": None, "added_per_text": 0, "attends": False}
 
     def __init__(self, reads_text=True, error=0.0):
         self.weights, self.reads_text, self.error = StoredWeights([]), reads_text, error

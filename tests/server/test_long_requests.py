@@ -26,7 +26,7 @@ def counted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("counted") / "zoo"
     extra = save_zoo(folder / "1") / "assets.extra"
     extra.mkdir()
-    counts = {"tokens": "spaces", "most_per_text": None}
+    counts = {"tokens": "spaces", "most_per_text": None, "added_per_text": 0, "attends": False}
     (extra / "tfreps_counts.json").write_text(json.dumps(counts))
     return folder
 

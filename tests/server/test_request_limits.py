@@ -41,10 +41,10 @@ def test_too_many_bytes():
 @pytest.mark.parametrize(
     "size, longest_bytes, merges, is_long",
     [
-        (RequestSize(4, 100), 600, True, True),
+        (RequestSize(1, 100), 600, True, False),
+        (RequestSize(2, 100), 600, False, True),
         (RequestSize(1, 101), 600, False, False),  # ten rows of as many would be too many
         (RequestSize(11, 1), 600, False, False),
-        (RequestSize(2, 63), 600, True, True),
         (RequestSize(1, 126), 600, False, True),
         (RequestSize(1, 1), 20_000, False, True),
         (RequestSize(0, 1), 0, True, False),
@@ -53,3 +53,9 @@ def test_too_many_bytes():
 def test_lanes(size, longest_bytes, merges, is_long):
     assert LIMITS.merges(size, longest_bytes, most_rows=10) == merges
     assert LIMITS.is_long(size, longest_bytes) == is_long
+
+
+def test_tokens_that_nobody_sent_do_not_count_as_of_a_text():
+    LIMITS.check_tokens(RequestSize(1, 502), added=2)
+    with pytest.raises(ServingError, match="--max-text-tokens"):
+        LIMITS.check_tokens(RequestSize(1, 503), added=2)

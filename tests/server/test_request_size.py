@@ -46,8 +46,18 @@ def test_rows_times_the_longest():
     assert counter.size(texts(*[""] * 1_000), 100, 10_000) == RequestSize(1_000, 1)
     assert counter.size(texts(), 100, 10_000).padded == 0
     assert counter.size(texts(b"\xff \xfe".decode("latin-1")), 100, 10_000).longest == 2
+    added = RequestCounter("spaces", added_per_text=2).size(texts("a b c", ""), 100, 10_000)
+    assert added == RequestSize(2, 5)
     assert RequestCounter("spaces", 2).size(texts("a b c"), 100, 10_000) == RequestSize(1, 2)
-    assert RequestCounter("characters", 512).size(texts("a bc"), 100, 10_000) == RequestSize(1, 5)
+    assert RequestCounter("characters", 512, added_per_text=2).size(
+        texts("a bc"), 100, 10_000
+    ) == RequestSize(1, 5)
+
+
+def test_attention_counts_squares():
+    counter = RequestCounter("spaces", attends=True)
+    assert counter.size(texts("a " * 1_024, ""), 5_000, 99_999).padded == 2_048
+    assert counter.size(texts("a " * 4_096, ""), 5_000, 99_999).padded == 32_768
 
 
 def test_arrays_of_tokens_and_ids():
@@ -79,14 +89,19 @@ def test_read_from_an_export(tmp_path):
     extra = tmp_path / "assets.extra"
     extra.mkdir()
     for content, words in (
-        ('{"tokens": "x", "most_per_text": null}', "cannot be counted in 'x': spaces, words"),
-        ("{}", "must have the keys tokens and most_per_text"),
+        (
+            '{"tokens": "x", "most_per_text": 1, "attends": true, "added_per_text": 2}',
+            "cannot be counted in 'x'",
+        ),
+        ("{}", "must have the keys added_per_text, attends, most_per_text, tokens"),
         ("[]", "must have the keys"),
         ("{", "Expecting"),
     ):
         (extra / "tfreps_counts.json").write_text(content)
         with pytest.raises(ValueError, match=words):
             RequestCounter.of_folder(tmp_path)
-    (extra / "tfreps_counts.json").write_text('{"tokens": "words", "most_per_text": 5}')
+    (extra / "tfreps_counts.json").write_text(
+        '{"tokens": "words", "most_per_text": 5, "attends": true, "added_per_text": 0}'
+    )
     counter = RequestCounter.of_folder(tmp_path)
     assert (counter.tokens, counter.most_per_text) == ("words", 5)

@@ -1,5 +1,7 @@
 """PredictionService and ModelService of TensorFlow Serving, answered from a ServingCore."""
 
+import functools
+
 import grpc
 from tensorflow_serving.apis import (
     model_service_pb2_grpc,
@@ -45,17 +47,9 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         with core.pool.lease(*asked_for(request)) as (number, servable):
             servable.signature(spec.signature_name).check_names(request.inputs)  # before memory
             inputs = {key: to_array(v, core.most_elements) for key, v in request.inputs.items()}
-            outputs = core.run(
-                spec.name, servable, spec.signature_name, inputs, request.output_filter
-            )
-        core.dispatcher.ticket.check()  # an answer is written for somebody who waits
-        response = predict_pb2.PredictResponse()
-        response.model_spec.name = spec.name
-        response.model_spec.signature_name = spec.signature_name or DEFAULT
-        response.model_spec.version.value = number
-        for key, value in outputs.items():
-            fill_proto(response.outputs[key], value)
-        return response
+            write = functools.partial(response_of, spec, number)
+            filter_ = request.output_filter
+            return core.run(spec.name, servable, spec.signature_name, inputs, filter_, write)
 
     def _metadata(self, request):
         which = asked_for(request)
@@ -95,6 +89,17 @@ def answer(core, api, work, request, context):
             return work(request)
     except ServingError as error:
         context.abort(CODES[error.code], error.message)
+
+
+def response_of(spec, version, outputs):
+    """`PredictResponse` with the outputs of a version."""
+    response = predict_pb2.PredictResponse()
+    response.model_spec.name = spec.name
+    response.model_spec.signature_name = spec.signature_name or DEFAULT
+    response.model_spec.version.value = version
+    for key, value in outputs.items():
+        fill_proto(response.outputs[key], value)
+    return response
 
 
 def asked_for(request):

@@ -8,6 +8,7 @@ import numpy as np
 from tfreps.server.serving_error import ServingError
 
 BYTES_SUFFIX = "_bytes"
+AT_A_TIME = 2**13  # elements: each is 60 bytes of Python until it is written
 # Bytes of an element with what parts it from the next, about; of strings, beside what is in them.
 BYTES = {"float16": 12, "bfloat16": 12, "float32": 14, "float64": 22, "object": 7}
 SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -36,16 +37,30 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
     """
     if not outputs:
         raise ServingError("INVALID_ARGUMENT", "Cannot convert empty tensor map to JSON")
-    written = {name: written_parts(name, value, rows) for name, value in outputs.items()}
     if not rows:
-        parts = {name: part for name, (part,) in written.items()}
-        return f'{{"outputs": {named(parts)}}}'.encode()
+        return f'{{"outputs": {named({n: whole(n, v) for n, v in outputs.items()})}}}'.encode()
+    for name, value in outputs.items():
+        if not value.ndim:
+            raise ServingError(
+                "INVALID_ARGUMENT", f"Tensor name: {name} has no shape information (it has no rows)"
+            )
     check_rows(outputs)
-    names = list(written)
-    items = [
-        named(dict(zip(names, row, strict=True))) for row in zip(*written.values(), strict=True)
-    ]
-    return f'{{"predictions": [{", ".join(items)}]}}'.encode()
+    size = len(next(iter(outputs.values())))
+    step = rows_at_a_time(max(value.size for value in outputs.values()), size)
+    blocks = (
+        {name: value[start : start + step] for name, value in outputs.items()}
+        for start in range(0, size, step)
+    )
+    items = b", ".join(row_items(block).encode() for block in blocks)
+    return b'{"predictions": [' + items + b"]}"
+
+
+def row_items(outputs):
+    """The items of some rows."""
+    written = {name: written_rows(name, value) for name, value in outputs.items()}
+    return ", ".join(
+        named(dict(zip(written, row, strict=True))) for row in zip(*written.values(), strict=True)
+    )
 
 
 def json_size(outputs) -> int:
@@ -78,14 +93,26 @@ def named(parts):
     return "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
 
 
-def written_parts(name, array, rows):
-    """The JSON of each row of an array, or of the whole in a list of one."""
-    if rows and not array.ndim:
-        raise ServingError(
-            "INVALID_ARGUMENT", f"Tensor name: {name} has no shape information (it has no rows)"
-        )
+def whole(name, array):
+    """The JSON of an array, of a large one part by part."""
+    if not array.ndim:
+        return leaves(name, array)[0]
+    step = rows_at_a_time(array.size, len(array))
+    blocks = (array[start : start + step] for start in range(0, len(array), step))
+    return "[" + ", ".join(", ".join(written_rows(name, block)) for block in blocks) + "]"
+
+
+def rows_at_a_time(elements, rows):
+    """How many rows are written at a time: what others wait for, and what takes memory."""
+    return max(AT_A_TIME * rows // max(elements, 1), 1)
+
+
+def written_rows(name, array):
+    """The JSON of each row of an array."""
+    if array.ndim > 1 and array.size > AT_A_TIME:
+        return [whole(name, row) for row in array]
     parts = leaves(name, array)
-    for axis in range(array.ndim - 1, int(rows) - 1, -1):
+    for axis in range(array.ndim - 1, 0, -1):
         parts = grouped(parts, array.shape[axis], int(np.prod(array.shape[:axis], dtype=int)))
     return parts
 

@@ -17,7 +17,7 @@ class Lane:
 
     Args:
         name: of the requests, as an error calls them: `"long"`.
-        slots: how many have their turn at the same time.
+        slots: how many have their turn at the same time, or how many rows of theirs.
         most_waiting: how many wait; more get UNAVAILABLE.
         workers: how many of `slots` really run at the same time, all by default.
 
@@ -35,27 +35,28 @@ class Lane:
         self._workers = workers or slots
         self._changed = threading.Condition()
         self._waiting = collections.deque()
-        self._running = {}  # ticket -> when it is late
+        self._running = {}  # ticket -> when it is late, slots
 
     @property
     def is_stuck(self):
         """Whether all workers are held by requests that took longer than they may."""
         now = time.monotonic()
         with self._changed:
-            return sum(late < now for late in self._running.values()) >= self._workers
+            return sum(late < now for late, _ in self._running.values()) >= self._workers
 
     @contextlib.contextmanager
-    def turn(self, ticket):
+    def turn(self, ticket, slots=1):
         """Waits for the turn of a request, which lasts as long as the block.
 
         Args:
             ticket: its `Ticket`.
+            slots: that it takes.
 
         Raises:
             ServingError: UNAVAILABLE: too many wait; DEADLINE_EXCEEDED; CANCELLED.
         """
         with ticket.when_cancelled(self._wake):
-            self._wait(ticket)
+            self._wait(ticket, slots)
         try:
             yield
         finally:
@@ -63,7 +64,7 @@ class Lane:
                 del self._running[ticket]
                 self._changed.notify_all()
 
-    def _wait(self, ticket):
+    def _wait(self, ticket, slots):
         with self._changed:
             if len(self._waiting) >= self._most_waiting:
                 raise ServingError(
@@ -73,13 +74,17 @@ class Lane:
             self._waiting.append(ticket)
             try:
                 ticket.check()
-                while len(self._running) >= self._slots or self._waiting[0] is not ticket:
+                while self._waiting[0] is not ticket or self._taken + slots > self._slots:
                     self._changed.wait(ticket.remaining)
                     ticket.check()
-                self._running[ticket] = time.monotonic() + ticket.limit + SLACK
+                self._running[ticket] = time.monotonic() + ticket.limit + SLACK, slots
             finally:
                 self._waiting.remove(ticket)
                 self._changed.notify_all()
+
+    @property
+    def _taken(self):
+        return sum(slots for _, slots in self._running.values())
 
     def _wake(self):
         with self._changed:

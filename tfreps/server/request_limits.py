@@ -48,13 +48,17 @@ class RequestLimits:
                     )
         return longest
 
-    def check_tokens(self, size: RequestSize):
+    def check_tokens(self, size: RequestSize, added=0):
         """Refuses a request of too many tokens.
+
+        Args:
+            size: of the request.
+            added: tokens of each text that the model adds, and nobody sent.
 
         Raises:
             ServingError: RESOURCE_EXHAUSTED.
         """
-        if size.rows and size.longest > self.text_tokens:
+        if size.rows and size.longest - added > self.text_tokens:
             raise too_large(
                 f"A text has more than the {self.text_tokens} tokens that are allowed",
                 "--max-text-tokens",
@@ -81,8 +85,8 @@ class RequestLimits:
 
     def merges(self, size: RequestSize, longest_bytes, most_rows):
         """Whether a request may share a batch, which then has no more tokens than a request."""
-        fits = size.longest * most_rows <= self.tokens
-        return fits and size.rows <= most_rows and longest_bytes <= LONG_BYTES
+        fits = size.longest * most_rows <= self.tokens and size.rows <= most_rows
+        return fits and not self.is_long(size, longest_bytes)
 
     def is_long(self, size: RequestSize, longest_bytes):
         """Whether a request waits behind others of its kind only."""

@@ -20,6 +20,7 @@ def marks():
 _MARKS = marks()
 # CJK characters, each of which is a word to BERT, and so is an underscore.
 _ALONE = "_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+ATTENDED = 1024  # tokens of a row up to which attention costs less than all the rest, about
 # What every token of a tokenisation has one of: the count is exact, or a little too high.
 PATTERNS = {
     "spaces": re.compile(r"\S+"),
@@ -27,7 +28,7 @@ PATTERNS = {
     "bert_words": re.compile(rf"(?:(?![{_ALONE}])[\w{_MARKS}])+|\S"),
     "characters": re.compile(r"\S"),
 }
-BOUNDARIES = 2  # tokens that BERT adds to a text
+KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 
 
 class RequestSize(NamedTuple):
@@ -36,15 +37,23 @@ class RequestSize(NamedTuple):
     Args:
         rows: texts, or rows of the arrays.
         longest: tokens of the longest one.
+        attends: whether each token of a row reads all others.
     """
 
     rows: int
     longest: int
+    attends: bool = False
 
     @property
     def padded(self):
-        """Tokens of all rows, each as long as the longest: what work and memory go by."""
-        return self.rows * self.longest
+        """Tokens of all rows, each as long as the longest: what work and memory go by.
+
+        Where they attend to one another, a row of t tokens above 1,024 counts as t * t / 1,024.
+        """
+        longest = self.longest
+        if self.attends and longest > ATTENDED:
+            longest = longest * longest // ATTENDED
+        return self.rows * longest
 
 
 class RequestCounter:
@@ -54,6 +63,8 @@ class RequestCounter:
         tokens: how raw texts are cut: a key of `PATTERNS`; None if that is not known, as of models
             that `tfreps export` did not write. Then a text counts as one token.
         most_per_text: int or None. Where the model itself cuts texts that are longer.
+        attends: bool. Whether each token of a text reads all others.
+        added_per_text: int. Tokens that the model adds to each text.
 
     Raises:
         ValueError: no such way of cutting.
@@ -62,13 +73,14 @@ class RequestCounter:
     >>> import numpy as np
     >>> texts = np.array([b"The dog sat .", b"", b"ok"], object)
     >>> RequestCounter("spaces").size({"text": texts}, 100, 1000)
-    RequestSize(rows=3, longest=4)
+    RequestSize(rows=3, longest=4, attends=False)
     """
 
-    def __init__(self, tokens=None, most_per_text=None):
+    def __init__(self, tokens=None, most_per_text=None, attends=False, added_per_text=0):
         if tokens is not None and tokens not in PATTERNS:
             raise ValueError(f"Texts cannot be counted in {tokens!r}: {', '.join(PATTERNS)}.")
-        self.tokens, self.most_per_text = tokens, most_per_text
+        self.tokens, self.most_per_text, self.attends = tokens, most_per_text, attends
+        self.added_per_text = added_per_text
 
     @classmethod
     def of_folder(cls, folder):
@@ -85,8 +97,8 @@ class RequestCounter:
             return cls()
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
-        if not isinstance(found, dict) or set(found) != {"tokens", "most_per_text"}:
-            raise ValueError(f"{FILE} must have the keys tokens and most_per_text.")
+        if not isinstance(found, dict) or set(found) != KEYS:
+            raise ValueError(f"{FILE} must have the keys {', '.join(sorted(KEYS))}.")
         return cls(**found)
 
     def size(self, inputs, most, most_padded):
@@ -101,6 +113,7 @@ class RequestCounter:
         return RequestSize(
             max((size.rows for size in found), default=0),
             max((size.longest for size in found), default=0),
+            self.attends,
         )
 
     def _of_array(self, array, most, most_padded):
@@ -115,9 +128,9 @@ class RequestCounter:
 
     def _longest(self, texts, most):
         """Tokens of the longest text, at least 1: an empty row is work too."""
-        longest = 1
+        longest = self._cut(1)
         for text in sorted(texts, key=len, reverse=True):
-            if len(text) + BOUNDARIES <= longest:
+            if len(text) + self.added_per_text <= longest:
                 break  # no text that follows has more tokens than bytes
             longest = max(longest, self._cut(self._count(text, most)))
             if longest > most:
@@ -126,8 +139,8 @@ class RequestCounter:
 
     def _count(self, text, most):
         found = PATTERNS[self.tokens].finditer(text.decode("utf-8", "replace"))
-        extra = BOUNDARIES if self.most_per_text and self.tokens == "characters" else 0
-        return sum(1 for _ in itertools.islice(found, most + 1)) + extra
+        return sum(1 for _ in itertools.islice(found, most + 1))
 
     def _cut(self, count):
+        count += self.added_per_text
         return count if self.most_per_text is None else min(count, self.most_per_text)

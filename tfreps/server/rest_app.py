@@ -192,11 +192,12 @@ class RestApp:
         with self._core.pool.lease(*which) as (_, servable):
             signature = servable.signature(name, "INVALID_ARGUMENT")
             inputs, rows = read_inputs(asked, signature)
-            outputs = self._core.run(which[0], servable, name, inputs)
-            limits = servable.limits
-        self._core.dispatcher.ticket.check()  # an answer is written for somebody who waits
-        limits.check_answer(json_size(outputs), "The answer as JSON")
-        return predict_json(outputs, rows)
+
+            def write(outputs):
+                servable.limits.check_answer(json_size(outputs), "The answer as JSON")
+                return predict_json(outputs, rows)
+
+            return self._core.run(which[0], servable, name, inputs, write=write)
 
     def _status(self, which):
         return json_format.MessageToDict(

@@ -115,7 +115,7 @@ class Servable:
         """Whether small requests cannot be answered, as what runs took longer than it may."""
         return self._batches.is_stuck or self._alone.is_stuck
 
-    def run(self, name, inputs, outputs=(), ticket=None):
+    def run(self, name, inputs, outputs=(), ticket=None, write=None):
         """The answer of a signature.
 
         Args:
@@ -123,9 +123,12 @@ class Servable:
             inputs: dict from names to NumPy arrays.
             outputs: names of the outputs wanted; all of them where empty.
             ticket: the `Ticket` of the request, or None for one of as much time as it takes.
+            write: function of the answer, a dict from names to NumPy arrays (strings as `bytes` in
+                arrays of objects), that is called before others have their turn, since answers may
+                be large; or None.
 
         Returns:
-            dict from names to NumPy arrays, strings as `bytes` in arrays of objects.
+            what `write` returns; the answer for None.
 
         Raises:
             ServingError: the request does not fit the signature or the limits, or there is no time
@@ -137,26 +140,36 @@ class Servable:
         wanted = signature.check_filter(outputs)
         longest_bytes = self.limits.check_bytes(inputs)
         size = self._counter.size(inputs, self.limits.text_tokens, self.limits.tokens)
-        self.limits.check_tokens(size)
+        self.limits.check_tokens(size, self._counter.added_per_text)
         tensors = {key: tf.constant(value) for key, value in inputs.items()}
         for key in set(signature.inputs) - set(tensors):
             tensors[key] = tf.constant(signature.defaults[key])
-        merges = self.limits.merges(size, longest_bytes, self._batching.max_rows)
-        lane = self._long if self.limits.is_long(size, longest_bytes) else self._alone
-        rows = rows_of(inputs) if merges else 0
-        answer = self._ask(
-            signature.name, tensors, rows, lane, ticket or Ticket(threading.TIMEOUT_MAX)
-        )
-        self.limits.check_answer(sum(bytes_of(answer[key]) for key in wanted))
-        return {key: as_array(key, answer[key]) for key in wanted}
+        ticket = ticket or Ticket(threading.TIMEOUT_MAX)
 
-    def _ask(self, name, tensors, rows, lane, ticket):
-        """The model's answer; in a batch, where `rows` is the number of rows."""
+        def finish(answer):
+            self.limits.check_answer(sum(bytes_of(answer[key]) for key in wanted))
+            arrays = {key: as_array(key, answer[key]) for key in wanted}
+            ticket.check()  # whether somebody waits for it
+            return arrays if write is None else write(arrays)
+
+        if self.limits.merges(size, longest_bytes, self._batching.max_rows):
+            answer = self._ask_together(signature.name, tensors, rows_of(inputs), ticket, finish)
+            if answer is not None:
+                return answer
+        lane = self._long if self.limits.is_long(size, longest_bytes) else self._alone
+        with lane.turn(ticket):
+            with ticket.running():
+                answer = self._calls[signature.name](**tensors)
+            return finish(answer)
+
+    def _ask_together(self, name, tensors, rows, ticket, finish):
+        """The answer in a batch; None where there is none, or where it failed."""
         merged = self._merged.get(name)
-        if merged is not None and rows and rows <= self._batching.max_rows:
+        if merged is None or not rows or rows > self._batching.max_rows:
+            return None
+        with self._batches.turn(ticket, rows):
             try:
-                with self._batches.turn(ticket):
-                    return merged(**tensors)
+                answer = merged(**tensors)
             except tf.errors.UnavailableError as error:
                 raise ServingError(
                     "UNAVAILABLE", "The batch scheduling queue of this model is full."
@@ -164,8 +177,8 @@ class Servable:
             except tf.errors.OpError as error:
                 if "Batched output tensor" in str(error):
                     self._merged.pop(name, None)  # its outputs are no rows, whatever they claim
-        with lane.turn(ticket), ticket.running():
-            return self._calls[name](**tensors)
+                return None
+            return finish(answer)
 
     def _warm_up(self, most_elements):
         for number, request in enumerate(warm_up_requests(self.folder), 1):

@@ -47,8 +47,8 @@ class ServingCore:
             return servable.is_stuck
         return False
 
-    def run(self, model, servable, signature, inputs, outputs=()):
-        """The answer of a leased version, as a dict of NumPy arrays; its time is counted.
+    def run(self, model, servable, signature, inputs, outputs=(), write=None):
+        """The answer of a leased version, as `write` makes it; the model's time is counted.
 
         Args:
             model: its name.
@@ -56,11 +56,15 @@ class ServingCore:
             signature: name of a signature, empty for the default one.
             inputs: dict of NumPy arrays.
             outputs: names of the outputs wanted, all for none.
+            write: function of a dict of NumPy arrays, or None for the dict itself.
         """
         started = time.perf_counter()
-        answer = servable.run(signature, inputs, outputs, self.dispatcher.ticket)
-        self.metrics.record_run(model, time.perf_counter() - started)
-        return answer
+
+        def finish(answer):
+            self.metrics.record_run(model, time.perf_counter() - started)
+            return answer if write is None else write(answer)
+
+        return servable.run(signature, inputs, outputs, self.dispatcher.ticket, finish)
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
