@@ -68,3 +68,19 @@ def test_what_is_no_text(tmp_path, name, data, message):
 def test_a_folder_is_no_text(tmp_path):
     with pytest.raises(ValueError, match="Cannot read .*: Is a directory"):
         read(tmp_path)
+
+
+def test_lines_that_are_too_long(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abc\nab\n" + "好好\n".encode())
+    assert list(read_texts(path, 9, 6)) == [["abc", "ab", "好好"]]
+    with pytest.raises(ValueError, match="a.txt, line 3: the line has more than 5 bytes, and all"):
+        list(read_texts(path, 9, 5))
+    path.write_bytes(b"abc")
+    assert list(read_texts(path, 9, 3)) == [["abc"]]
+
+
+def test_a_block_ends_with_its_characters(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("".join("x" * 100_000 + "\n" for _ in range(7)))
+    assert [len(block) for block in read_texts(path, 1000)] == [3, 3, 1]

@@ -10,8 +10,12 @@ from typing import BinaryIO
 
 from tfreps.text import decode_utf8
 
+BLOCK_CHARACTERS = 1 << 18  # with so many a block ends, so that the first answers come soon
 
-def read_texts(path: str | os.PathLike, at_once: int) -> Iterator[list[str]]:
+
+def read_texts(
+    path: str | os.PathLike, at_once: int, max_line_bytes: int | None = None
+) -> Iterator[list[str]]:
     """The lines of a file in blocks; those of standard input for `"-"`.
 
     Lines that are typed are answered one by one: where `"-"` is a terminal, each is a block of
@@ -19,7 +23,8 @@ def read_texts(path: str | os.PathLike, at_once: int) -> Iterator[list[str]]:
 
     Args:
         path: the file, unpacked by gzip if it is called `*.gz`; or `"-"`.
-        at_once: int. Lines of a block.
+        at_once: int. Lines of a block at most.
+        max_line_bytes: int or None. As of `text_lines`.
 
     Yields:
         list of str, without line ends and white space around them; empty lines stay.
@@ -29,28 +34,37 @@ def read_texts(path: str | os.PathLike, at_once: int) -> Iterator[list[str]]:
     """
     at_once = 1 if os.fspath(path) == "-" and sys.stdin.isatty() else at_once
     block: list[str] = []
-    for line in text_lines(*_open(path)):
+    size = 0
+    for line in text_lines(*_open(path), max_line_bytes):
         block.append(line)
-        if len(block) == at_once:
+        size += len(line)
+        if len(block) == at_once or size >= BLOCK_CHARACTERS:
             yield block
-            block = []
+            block, size = [], 0
     if block:
         yield block
 
 
-def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
+def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> Iterator[str]:
     """The lines of a binary file as text, without white space around them.
 
     Args:
         file: open for reading; closed at the end.
         name: how errors call it.
+        max_line_bytes: int or None. Bytes of a line at most, its end not counted. No more
+            is read before the error.
 
     Raises:
-        ValueError: a byte order mark, a NUL byte, or bytes that are no UTF-8, with the line;
-            damaged gzip.
+        ValueError: a line that is too long, a byte order mark, a NUL byte, or bytes that are no
+            UTF-8, with the line; damaged gzip.
     """
     with file:
-        for number, line in enumerate(_unpacked(file, name), 1):
+        for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):
+            if max_line_bytes is not None and len(line.rstrip(b"\r\n")) > max_line_bytes:
+                raise ValueError(
+                    f"{name}, line {number}: the line has more than {max_line_bytes:,} bytes, and "
+                    "all of it is computed at once. Break it into lines, or raise --max-line-bytes."
+                )
             if number == 1 and line.startswith(codecs.BOM_UTF8):
                 raise ValueError(
                     f"{name}, line 1: starts with a byte order mark, which would become part of "
@@ -59,10 +73,11 @@ def text_lines(file: BinaryIO, name: str) -> Iterator[str]:
             yield decode_utf8(line, name, number).strip()
 
 
-def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
+def _unpacked(file: BinaryIO, name: str, max_line_bytes: int | None) -> Iterator[bytes]:
     """The lines of a file; what gzip says of damaged ones becomes a ValueError."""
     try:
-        yield from file
+        most = -1 if max_line_bytes is None else max_line_bytes + 2
+        yield from iter(lambda: file.readline(most), b"")
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise ValueError(
             f"{name}: damaged or no gzip file ({error}). Only gzip files may be called *.gz."

@@ -12,13 +12,20 @@ import json
 import sys
 
 from tfreps.output_files import check_output, written_whole
-from tfreps.program_options import first_line, parse_options
+from tfreps.program_options import Option, add_flags, first_line, parse_options
+from tfreps.progress import make_progress
 from tfreps.run_folder import RunFolder, run_files
 from tfreps.text_model import TextModel
 from tfreps.text_streams import read_texts
 
 PROGRAM = "classify"
 TEXTS_AT_ONCE = 1024
+LIMITS = {
+    "max_line_bytes": Option(
+        int, 200_000, "bytes of a text's line; a longer one ends the program (200000)",
+        at_least=1,
+    ),
+}  # fmt: skip
 
 
 def main(argv=None):
@@ -29,11 +36,14 @@ def main(argv=None):
         raise ValueError(f"{options.run} holds a tagger: ask it with tfreps tag.")
     threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.format]
+    progress = make_progress("texts")
     with written_whole(options.output) as file:
-        for texts in read_texts(options.text, TEXTS_AT_ONCE):
-            answers = trained.classify(trained.tokenize(texts))
+        for texts in read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes):
+            tokens = trained.tokenize(texts)
+            answers = trained.classify(tokens)
             for text, answer in zip(texts, answers, strict=True):
                 file.write(write(text, with_threshold(answer, trained.names, threshold)))
+            progress(len(texts), sum(map(len, tokens)))
     if trained.num_cut:
         print(trained.cut_notice(), file=sys.stderr)
     return 0
@@ -49,6 +59,7 @@ def make_parser():
     kinds = ["tab", "json"]
     add("--format", choices=kinds, default="tab", help="label, probability, text; or JSON (tab)")
     about = "of two labels, the probability from which on it is the second; dev: the best on dev"
+    add_flags(parser, LIMITS)
     add("--threshold", metavar="X", help=f"{about} (the likelier label)")
     return parser
 

@@ -34,6 +34,9 @@ NUMBERS = {
     "gamma": Option(float, 1.0, "of --layers mix: a factor behind it (1)"),
     "column": Option(int, None, "CoNLL text: tokens are in column N, from 1", at_least=1),
     "batch_tokens": Option(int, 4096, "size of a batch, padding counted (4096)", at_least=1),
+    "max_sentence_tokens": Option(
+        int, 200_000, "a longer sentence ends the program (200000)", at_least=1
+    ),
     "cache": Option(int, 100_000, "frequent tokens kept (100000)", at_least=0),
 }
 
@@ -156,6 +159,13 @@ def first_pass(options):
     for _, tokens in read_sentences(options):
         counts.update(tokens)
         sentences += 1
+        if len(tokens) > options.max_sentence_tokens:
+            place = "line" if options.column is None else "sentence"
+            raise ValueError(
+                f"{options.text}, {place} {sentences}: the sentence has {len(tokens):,} tokens, "
+                "and all of it is computed at once. Break it into sentences, or raise "
+                "--max-sentence-tokens."
+            )
         digest.update(("\0".join(tokens) + "\n").encode())
     if not sentences:
         raise ValueError(f"{options.text} is empty: expected at least one sentence.")

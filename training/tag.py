@@ -13,7 +13,8 @@ import json
 
 from tfreps.data import read_tagged
 from tfreps.output_files import check_output, written_whole
-from tfreps.program_options import first_line, parse_options
+from tfreps.program_options import Option, add_flags, first_line, parse_options
+from tfreps.progress import make_progress
 from tfreps.run_folder import RunFolder, run_files
 from tfreps.text import tags
 from tfreps.text_model import TextModel
@@ -21,6 +22,12 @@ from tfreps.text_streams import read_texts
 
 PROGRAM = "tag"
 SENTENCES_AT_ONCE = 1024
+LIMITS = {
+    "max_line_bytes": Option(
+        int, 50_000, "bytes of a sentence's line; a longer one ends the program (50000)",
+        at_least=1,
+    ),
+}  # fmt: skip
 
 
 def main(argv=None):
@@ -32,11 +39,13 @@ def main(argv=None):
     if not trained.is_tagger:
         raise ValueError(f"{options.run} holds a classifier: ask it with tfreps classify.")
     write = {"conll": as_columns, "json": as_json_line}[options.format]
+    progress = make_progress("sentences")
     with written_whole(options.output) as file:
         for places, sentences in blocks(options, trained):
             answers = trained.tag(sentences, places)
             for tokens, answer in zip(sentences, answers, strict=True):
                 file.write(write(tokens, answer, trained.scheme))
+            progress(len(sentences), sum(map(len, sentences)))
     return 0
 
 
@@ -53,6 +62,7 @@ def make_parser():
     add("--encoding", help="of --input conll (the run's)")
     kinds = ["conll", "json"]
     add("--format", choices=kinds, default="conll", help="columns, or JSON lines (conll)")
+    add_flags(parser, LIMITS)
     return parser
 
 
@@ -65,7 +75,7 @@ def blocks(options, trained):
             yield [f"{s.file}, line {s.line}" for s in block], [s.tokens for s in block]
         return
     name, line = "standard input" if options.text == "-" else options.text, 1
-    for texts in read_texts(options.text, SENTENCES_AT_ONCE):
+    for texts in read_texts(options.text, SENTENCES_AT_ONCE, options.max_line_bytes):
         places = [f"{name}, line {number}" for number in range(line, line + len(texts))]
         yield places, trained.tokenize(texts)
         line += len(texts)

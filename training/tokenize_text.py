@@ -15,10 +15,10 @@ from tfreps.data import find_files, read_labelled
 from tfreps.data.text_lines import read_lines
 from tfreps.output_files import check_output, written_whole
 from tfreps.program_options import Option, add_flags, first_line, parse_options
-from tfreps.text.tokenizers import TOKENIZERS, tokenize
+from tfreps.progress import make_progress
+from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = "tokenize"
-TEXTS_AT_ONCE = 512
 SIZES = {"max_length": Option(int, None, "cut texts after so many tokens", at_least=1)}
 
 
@@ -64,18 +64,14 @@ def read_texts(options):
 
 def tokenized(texts, options):
     """The tokens of each text."""
-    block = []
-    for text in texts:
-        block.append(text)
-        if len(block) == TEXTS_AT_ONCE:
-            yield from cut(block, options)
-            block = []
-    yield from cut(block, options)
+    progress = make_progress("texts")
+    for block in blocks(texts):
+        rows = list(cut(block, options))
+        progress(len(rows), sum(map(len, rows)))
+        yield from rows
 
 
 def cut(texts, options):
-    if not texts:
-        return
     tokens = tokenize(tf.constant(texts), options.tokens)  # [N, T]
     if options.lowercase:
         tokens = tf.strings.lower(tokens, encoding="utf-8")

@@ -195,6 +195,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"\n\n", ["--column", "1"], "is empty"),
         (b"the DT\nbank\n", ["--column", "1"], "line 2: expected 2 columns"),
         (b"the DT\n", ["--column", "3"], "line 1: expected 2 columns as in the lines before, at"),
+        (b"a\na b c\n", ["--max-sentence-tokens", "2"], "text.bad, line 2: the sentence has 3 tok"),
         (b"a b\n", ["--column", "0"], "--column must be at least 1"),
         (b"a b\n", ["--batch-tokens", "0"], "--batch-tokens must be at least 1"),
         (b"a b\n", ["--layers", "mix"], "belong together"),

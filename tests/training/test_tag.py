@@ -123,6 +123,15 @@ def test_bad_places_and_texts(run, tmp_path, capsys):
     assert "a.conll, line 2: expected 2 columns" in err
 
 
+def test_a_line_that_is_too_long(run, tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("Ada\n" + "x" * 10_000_000)
+    output = tmp_path / "out"
+    err = refused(capsys, "tag", run, tmp_path / "a.txt", "--output", output)
+    assert "a.txt, line 2: the line has more than 50,000 bytes" in err and not output.exists()
+    (tmp_path / "a.txt").write_text("Ada in\n")
+    assert "line 1" in refused(capsys, "tag", run, tmp_path / "a.txt", "--max-line-bytes", 5)
+
+
 def test_runs_of_another_kind(tmp_path, capsys):
     run = known_models.classifier_run(tmp_path / "labels").path
     assert "holds a classifier: ask it with tfreps classify" in refused(capsys, "tag", run)

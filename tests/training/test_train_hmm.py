@@ -79,8 +79,8 @@ def test_json_lines_without_a_scheme(tmp_path):
     lines = []
     for line in sentences(20, 3):
         record = {"text": [token for token, _ in line], "label": [tag for _, tag in line]}
-        lines.append(str(record) if len(lines) % 2 else json.dumps(record))
-    (tmp_path / "train.json").write_text("\n".join(lines))
+        lines.append(record)
+    (tmp_path / "train.json").write_text("\n".join(map(json.dumps, lines)))
     files = ["--train", str(tmp_path / "train.json"), "--test", str(tmp_path / "train.json")]
     options = ["--format", "json", "--smoothing", "0.5", "--scheme", "none"]
     run = tmp_path / "run"
@@ -120,9 +120,10 @@ def test_goes_on_with_sentences_without_tags(corpus, tmp_path, capsys):
     "options, message",
     [
         (["--scheme", "bio"], "B|E|S"),
-        (["--smoothing", "-1"], "must not be negative"),
+        (["--smoothing", "-1"], "--smoothing must be at least 0; got -1"),
         (["--smoothing", "0.1", "--floor", "1e-8"], "not both"),
         (["--baum-welch-steps", "0"], "at least 1"),
+        (["--min-count", "1000"], "`min_count` 1000 leaves no token in the vocabulary: the most"),
         (["--train", "nowhere.conll"], "matches no file"),
     ],
 )

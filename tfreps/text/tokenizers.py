@@ -1,7 +1,7 @@
 """Raw texts to tokens inside a TensorFlow graph: at spaces, by character, by word, as BERT."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfreps.text.piece_tokenizer import PieceTokenizer
 from tfreps.text.splitting import split_tokens
@@ -16,6 +16,7 @@ _RULES = {
 }
 TOKENIZERS = tuple(_RULES)
 _TEXTS_AT_A_TIME = 256
+_PADDED_CHARACTERS = 1 << 22  # that these have, each counted as long as the longest
 
 
 def tokenize(texts, how: str | PieceTokenizer = "spaces"):
@@ -82,14 +83,35 @@ def tokenize_texts(texts: Sequence[str], how: str | PieceTokenizer = "spaces") -
         raise ValueError(f"`texts` must be a list of strings; got the string {texts[:40]!r}.")
     texts, tokens = list(texts), []
     strings: dict[bytes, str] = {}  # equal tokens share one string
-    for start in range(0, len(texts), _TEXTS_AT_A_TIME):
-        rows = tokenize(tf.constant(texts[start : start + _TEXTS_AT_A_TIME]), how)  # [N, T]
+    for block in blocks(texts):
+        rows = tokenize(tf.constant(block), how)  # [N, T]
         real = rows != ""
         flat = iter(rows[real].numpy().tolist())
         for length in tf.math.count_nonzero(real, axis=1).numpy().tolist():
             own = itertools.islice(flat, length)
             tokens.append([strings.get(t) or strings.setdefault(t, t.decode()) for t in own])
     return tokens
+
+
+def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Consecutive texts to cut together: a long one alone, for all are padded to it.
+
+    Example:
+        >>> from tfreps.text.tokenizers import blocks
+        >>> [len(block) for block in blocks(["a"] * 300 + ["b" * 5_000_000, "c"])]
+        [256, 44, 1, 1]
+    """
+    block: list[str] = []
+    longest = 0
+    for text in texts:
+        longest = max(longest, len(text))
+        is_full = (len(block) + 1) * longest > _PADDED_CHARACTERS
+        if block and (is_full or len(block) == _TEXTS_AT_A_TIME):
+            yield block
+            block, longest = [], len(text)
+        block.append(text)
+    if block:
+        yield block
 
 
 def check_tokenizer(how: str | PieceTokenizer) -> None:
