@@ -197,6 +197,10 @@ def test_what_argparse_refuses(flags, capsys):
     assert error.count("\n") == 1 and error.endswith("See tfreps test --help.\n")
 
 
+def test_names_with_a_dash():
+    assert parse_options(make_parser(), ["--run", "r", "--", "-a.txt"]).text == "-a.txt"
+
+
 def test_empty_values():
     with pytest.raises(ValueError, match="--train is empty: expected a value"):
         parse_table("--train", "a", "")

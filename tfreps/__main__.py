@@ -179,6 +179,8 @@ def one_line(error):
     text = printable(str(error)) or name
     if name in TENSORFLOW_ERRORS:
         text = essence(str(error)) or name
+    if isinstance(error, UnicodeEncodeError) and error.encoding == sys.stdout.encoding:
+        text += f". Standard output is in {error.encoding}: set PYTHONIOENCODING=utf-8."
     if name in OUT_OF_MEMORY:
         text += ". There was not enough memory: take smaller batches, or a smaller model."
     return text

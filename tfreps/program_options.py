@@ -158,7 +158,9 @@ def parse_options(
     for dest in given:
         flags[dest].required = False
     parser.set_defaults(**given)
-    options = short_errors(parser).parse_intermixed_args(argv)
+    short_errors(parser)
+    # Before Python 3.13 what is behind `--` is lost in the intermixed way.
+    options = parser.parse_args(argv) if "--" in argv else parser.parse_intermixed_args(argv)
     for flag in parser._actions:
         value = getattr(options, flag.dest, None)
         if value == "" or isinstance(value, list) and "" in value:
