@@ -36,7 +36,8 @@ demo: install
 	  --min-count 5
 	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
 	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
-	  --num-sampled 1024 --run demo/run --minutes 2.5
+	  --num-sampled 1024 --steps 300 --optimizer adam --learning-rate 0.005 \
+	  --schedule cosine --warmup-steps 30 --run demo/run
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
 	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
@@ -47,7 +48,8 @@ demo: install
 	  --test demo/tags/test.conll --scheme bio --run demo/hmm --overwrite
 	$(TFREPS) train-tagger --train demo/tags/train.conll --dev demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --tokens words --elmo demo/run --lowercase \
-	  --min-count 2 --embedding-dim 50 --units 64 --minutes 0.75 --run demo/tagger
+	  --min-count 2 --embedding-dim 50 --units 64 --epochs 5 --batch-rows 16 \
+	  --learning-rate 0.004 --schedule linear --warmup-steps 20 --run demo/tagger
 	$(TFREPS) export demo/tagger --to demo/exports/tagger --explain
 	$(TFREPS) serve demo/exports/tagger demo/exports/elmo --rest-port 0 --grpc-port 0 \
 	  --try "Call get_config before you pass the result to from_config."

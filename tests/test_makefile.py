@@ -1,0 +1,31 @@
+"""The demonstration of the Makefile: its trainings are as long on every machine."""
+
+import re
+import shlex
+
+from tests.conftest import CHECKOUT
+from tfreps.__main__ import PROGRAMS, import_program
+from tfreps.program_options import parse_options
+
+
+def demo_commands():
+    """`[program, argument ...]` of each command of `make demo`."""
+    text = (CHECKOUT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", text, re.M)[1]
+    lines = [line.strip() for line in recipe.splitlines()]
+    lines = [re.sub(r"\$\(if .*\)", "", line) for line in lines]
+    return [shlex.split(x)[1:] for x in lines if x.startswith("$(TFREPS) ")]
+
+
+def test_the_trainings_of_the_demo_end_by_steps_and_not_by_the_clock():
+    """A clock would leave another model on a slow machine than on a fast one."""
+    commands = demo_commands()
+    assert len(commands) >= 12 and {command[0] for command in commands} <= set(PROGRAMS)
+    ends = {}
+    for name, *flags in commands:
+        if name.startswith(("train-", "pretrain-")):
+            program = import_program(PROGRAMS[name][0])
+            options = vars(parse_options(program.make_parser(), flags))
+            assert options.get("minutes") is None, name
+            ends[name] = options.get("steps") or options.get("epochs")
+    assert ends == {"pretrain-elmo": 300, "train-hmm": None, "train-tagger": 5}
