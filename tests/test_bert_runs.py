@@ -74,6 +74,7 @@ def test_where_the_files_name_no_class_a_scheme_does(tagger, tmp_path):
         assert opened.is_tagger and opened.scheme == (None if scheme == "none" else "bio")
 
 
+@pytest.mark.slow
 def test_a_published_tagger_answers_words(tagger, tmp_path):
     """A word has the tag of its first piece, as their own example of NER has it."""
     model, folder = tagger

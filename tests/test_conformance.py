@@ -18,6 +18,14 @@ every_class = pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.slow if "," in n else ()) for n in CATALOGUE],
 )
+# An export of a model has unknown sizes too, and is checked wherever models are exported.
+every_layer = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if hasattr(layers, n) else pytest.mark.slow)
+        for n in CATALOGUE  # `Name, form` is the name of no layer
+    ],
+)
 # An export of a model holds its layers: alone they are left to the slow tests too.
 every_exported = pytest.mark.parametrize(
     "name",
@@ -148,6 +156,7 @@ def compiled(entry, layer):
     return call
 
 
+@pytest.mark.slow
 @every_exported
 def test_exports_as_a_saved_model(name, tmp_path):
     entry = CATALOGUE[name]
@@ -194,7 +203,7 @@ def flat_shapes(shapes):
     return [shape for part in shapes for shape in flat_shapes(part)]
 
 
-@every_class
+@every_layer
 def test_unknown_batch_and_length_compile(name):
     entry = CATALOGUE[name]
     layer = entry.make()
@@ -266,6 +275,7 @@ def test_low_precision_is_close_and_float32(name, policy):
     assert any(changed) == (name not in exact)
 
 
+@pytest.mark.slow
 @every_class
 @pytest.mark.parametrize("policy", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_weights_of_low_precision(name, policy):

@@ -198,6 +198,7 @@ def test_only_a_run_whose_rate_stays_may_get_more_epochs():
     assert "epochs" not in fitting.may_change(options(schedule="linear"))
 
 
+@pytest.mark.slow
 def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
     def run_one(folder, **given):
         model, factor = make_model(), tf.Variable(1.0)
@@ -215,6 +216,7 @@ def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
+@pytest.mark.slow
 def test_a_run_with_averages_ends_as_if_it_had_not_been_killed(tmp_path):
     def run_one(folder, **given):
         model = make_model()

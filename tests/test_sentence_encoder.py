@@ -49,6 +49,7 @@ def test_equal_to_the_model_sentence_by_sentence(state, budget, kept):
         np.testing.assert_allclose(found[number], expected, **EXACT)
 
 
+@pytest.mark.slow
 def test_combine():
     bilm = make_pretrainer().bilm
     encoder = SentenceEncoder(bilm, batch_tokens=20, combine=lambda layers: layers[:, -1])

@@ -169,6 +169,7 @@ def test_score_is_the_language_model_and_its_state_goes_on(exported, signatures)
         given = {name: answer[name] for name in given}
 
 
+@pytest.mark.slow
 def test_surprise_adds_up_to_the_score(signatures):
     score = signatures["score"](
         tokens=padded(), sequence_len=tf.constant(LENGTHS), **zeros(signatures, 4)
@@ -216,6 +217,7 @@ def test_nothing_is_compiled_by_xla_and_nothing_is_stateful(exported, signatures
         np.testing.assert_array_equal(first[name], second[name])
 
 
+@pytest.mark.slow
 def test_bfloat16_answers_in_float32(tmp_path):
     pretrainer = make_pretrainer(dtype="mixed_bfloat16")
     functions = BiLMSignatures(pretrainer, VOCABULARY, None, str(tmp_path)).functions()
@@ -235,6 +237,7 @@ def test_a_model_in_carry_gives_a_stateless_twin(tmp_path):
     assert all(np.all(state.numpy() == 0) for state in carrying.kept_states)
 
 
+@pytest.mark.slow
 def test_warm_states_are_where_a_warm_export_begins(tmp_path):
     pretrainer = make_pretrainer()
     warm = BiLMSignatures(pretrainer, VOCABULARY, "warm", str(tmp_path))

@@ -112,6 +112,7 @@ def bert_run(path, kind, **options):
     return TextModel.open(path)
 
 
+@pytest.mark.slow
 def test_a_classifier_on_a_bert_reads_pieces(tmp_path):
     texts = ["房间hotels", "", "房" * 50, "x"]
     trained = bert_run(tmp_path / "run", "classifier", tokens="bert")

@@ -95,6 +95,7 @@ def test_stored_vectors_cannot_be_served(tmp_path):
 BERT_TEXTS = ["房间 Hotels 3", "", "房" * 50, "x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pieces", pytest.param("characters", marks=SLOW)])
 def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
     trained = make_bert(kind)
@@ -128,7 +129,7 @@ def test_taggers_on_a_bert_tag_words(tmp_path):
     assert cut["tags"][1, :4].tolist() == answer["tags"][0, :4].tolist()
 
 
-@pytest.mark.parametrize("by", ["text", "tokens"])
+@pytest.mark.parametrize("by", ["text", pytest.param("tokens", marks=pytest.mark.slow)])
 def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
     """There is room for 22 pieces; others of its batch are answered as alone."""
     trained = make_bert("words")
@@ -162,6 +163,7 @@ EXPLAINED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=SLOW if k != "attention" else ()) for k in EXPLAINED]
 )

@@ -79,6 +79,7 @@ def fit(model, batches, validation, run, figure, options):
     optimizer = optimization.make_optimizer(options, model, batches.num_batches(), factor)
     optimization.penalize(model, options.l2)
     model.compile(optimizer, jit_compile=False)
+    optimizer.build(model.trainable_variables)  # in `fit` it would trace the step twice
     if not validation:
         print(
             "No text is held out: the newest weights are kept. Nothing is measured that would end "

@@ -133,6 +133,7 @@ def train(options, earlier):
         batches["validation"] = make_batches(options, model, tokenizer, "validation")
     steps = sum(map(batches["train"].num_batches, range(options.epochs)))
     model.compile(make_optimizer(options, steps), jit_compile=False)
+    model.optimizer.build(model.trainable_variables)  # in `fit` it would trace the step twice
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())

@@ -68,6 +68,7 @@ def train(options, earlier):
     batches, validation, sample = make_data(options, model, vocabulary)
     steps_per_epoch, total_steps = count_steps(options, batches)
     model.compile(optimizer=make_optimizer(options, total_steps), jit_compile=False)
+    model.optimizer.build(model.trainable_variables)  # in `fit` it would trace the step twice
     restore_accumulators(model, accumulators)
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)

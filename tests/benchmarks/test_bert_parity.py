@@ -74,6 +74,7 @@ def test_a_table_of_differences(peer, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_one_difference_is_enough_to_fail(peer, monkeypatch, capsys):
     monkeypatch.setattr(bert_parity, "articles", lambda folder: [2e-5])
     assert bert_parity.main(["--peer-python", "none"]) == 1
@@ -125,6 +126,7 @@ def test_the_articles_go_in_and_out(tmp_path):
     assert request == {"kind": "BertForPreTraining", "row": "articles, out"}
 
 
+@pytest.mark.slow
 def test_raw_texts(tmp_path):
     """Beside the model of the folder, asked the pieces: each word has the scores of its first."""
     shapes = shapes_of(RAW_CONFIG, "BertForTokenClassification")

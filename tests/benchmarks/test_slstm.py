@@ -18,6 +18,7 @@ def test_measures_a_row(small, name):
     slstm.print_table([result])
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss(small):
     step = slstm.make_train("paper", "float32")
     losses = [float(step()) for _ in range(30)]

@@ -104,6 +104,7 @@ def test_any_position_goes_on_as_before():
     assert len(batches.dataset(2, len(whole))) == 0
 
 
+@pytest.mark.slow
 def test_masks_are_new_in_every_epoch_and_with_every_seed():
     texts = []
     for seed, epoch in (1, 0), (1, 1), (2, 0):

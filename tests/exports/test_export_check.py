@@ -17,6 +17,7 @@ def written(tmp_path_factory):
     return write_export(TinySignatures(), tmp_path_factory.mktemp("toy"))
 
 
+@pytest.mark.slow
 def test_all_three_ways(written):
     expected = {"default": TinySignatures().expected(SENTENCES)}
     found = list(check_export(written.folder, expected))

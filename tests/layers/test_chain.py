@@ -74,8 +74,7 @@ def test_marginals_are_those_of_all_paths(name, how):
     np.testing.assert_array_equal(got[~problem.mask], 0.0)
 
 
-@every_way
-@every_problem
+@every_problem_and_way
 def test_viterbi_finds_the_best_path(name, how):
     problem = PROBLEMS[name]()
     tags, scores = called(chain.viterbi, how)(*problem)
@@ -87,8 +86,7 @@ def test_viterbi_finds_the_best_path(name, how):
     np.testing.assert_array_equal(tags.numpy()[~problem.mask], 0)
 
 
-@every_way
-@every_problem
+@every_problem_and_way
 def test_k_best_are_the_first_of_all_paths(name, how):
     problem, k = PROBLEMS[name](), 7
     tags, scores = (x.numpy() for x in called(chain.k_best, how)(*problem, k=k))

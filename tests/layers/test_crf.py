@@ -246,6 +246,7 @@ def test_a_tag_that_does_not_exist_gives_nan(tag, weights, jit_compile):
     assert float(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights)) == pytest.approx(np.log(4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_low_precision_emissions_are_added_up_in_float32(dtype):
     problem = Problem.random(np.ones([2, 300]))

@@ -35,6 +35,7 @@ def test_equal_seeds_give_equal_draws_and_other_seeds_others():
     np.testing.assert_array_equal(compiled[0], first[0])
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_theory():
     """Each id's number of appearances over many draws, against its expected number.
 

@@ -70,6 +70,7 @@ def test_adds_up_in_float32():
         assert y.dtype == tf.float32 and float(y[0, 0]) == 1.0
 
 
+@pytest.mark.slow
 def test_attention_learns_which_token_matters():
     """The first dimension marks one token of five; its second dimension is the answer."""
     rng = np.random.default_rng(0)

@@ -44,6 +44,7 @@ def test_a_layer_that_is_built_later():
     assert again.contract.kernel.dtype == "int8" and again.get_config() == block.get_config()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_is_frozen_stays_so(tmp_path, whole):
     """The optimiser's state fits too, and a loaded model leaves frozen weights alone."""

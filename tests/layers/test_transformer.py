@@ -85,6 +85,7 @@ def test_gradients_are_finite_and_zero_on_padding(form):
             assert np.isfinite(array).all() and array.numpy().any() == mask.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [pytest.param(form, marks=pytest.mark.slow if n % 3 else ()) for n, form in enumerate(FORMS)],

@@ -107,6 +107,7 @@ def test_in_a_compiled_model(batch_size):
     assert value == pytest.approx(expected(true, pred, "bmes", "strict"), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_under_xla():
     metric = SpanF1(["O", "B-X", "I-X"], "bio")
     update = tf.function(metric.update_state, jit_compile=True)

@@ -104,8 +104,9 @@ def test_a_mask_takes_the_place_of_the_padding_id():
 @pytest.mark.parametrize(
     "total, options",
     [
-        (109_482_240, {"vocabulary_size": 30_522}),
-        (102_267_648, {"vocabulary_size": 21_128}),
+        # Half a gigabyte of weights each.
+        pytest.param(109_482_240, {"vocabulary_size": 30_522}, marks=pytest.mark.slow),
+        pytest.param(102_267_648, {"vocabulary_size": 21_128}, marks=pytest.mark.slow),
         (4_385_920, {"vocabulary_size": 30_522, "units": 128, "num_layers": 2, "num_heads": 2}),
         (
             23_243_904,  # the articles'

@@ -105,6 +105,7 @@ def test_gradients_equal_differences():
         np.testing.assert_allclose(found, expected, rtol=2e-2, atol=2e-4, err_msg=weight.path)
 
 
+@pytest.mark.slow
 def test_fit_learns():
     model = pretrainer(units=16, num_layers=1)
     data = tf.data.Dataset.from_tensor_slices(FEATURES).repeat(20).batch(2)

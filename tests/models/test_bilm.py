@@ -205,6 +205,7 @@ def test_no_sentences_and_no_tokens(tmp_path, shape):
         assert out["mask"].shape == shape
 
 
+@pytest.mark.slow
 def test_another_initial_state_by_copy(tmp_path):
     _, _, bilm = make(tmp_path)
     ids = as_ids(SENTENCES)

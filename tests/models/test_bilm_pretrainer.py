@@ -173,6 +173,7 @@ def test_without_a_clip(tmp_path):
         np.testing.assert_allclose(got, weights[name], atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype, cosine, deviation", [("mixed_bfloat16", 0.9, 0.1), ("mixed_float16", 0.999, 0.01)]
 )
@@ -203,6 +204,7 @@ def test_low_precision_trains_as_float32_does(
     assert np.linalg.norm(rough) == pytest.approx(np.linalg.norm(exact), rel=deviation)
 
 
+@pytest.mark.slow
 def test_a_step_that_float16_cannot_hold_is_skipped_and_does_not_spoil_the_figures(tmp_path):
     _, model = make(tmp_path, softmax_scale=100.0, dtype="mixed_float16")
     before, (batch,) = foreign_weights(model), batches(1)
@@ -307,6 +309,7 @@ def test_one_direction(tmp_path):
     assert len(model.carried) == 2
 
 
+@pytest.mark.slow
 def test_a_warm_bilm_is_evaluated_from_its_warm_state(tmp_path):
     _, model = make(tmp_path)
     warm = BiLMPretrainer(model.bilm.with_initial_state("warm"), SIZE, batch_size=ROWS)

@@ -158,6 +158,7 @@ def test_predict_gives_tags_and_their_posteriors():
     assert found["mask"].tolist() == [[True] * 3, [True, False, False]]
 
 
+@pytest.mark.slow
 def test_saves_and_exports_decoding(tmp_path):
     model = learned(unknown="hapax", use_end=True, scheme="bio")
     model.save(tmp_path / "model.keras")

@@ -48,6 +48,7 @@ def test_the_recipe_of_the_paper():
     assert training["dropout"] == 0.5 and training["batch_size"] == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, count", [("bert_articles", 23_243_904), ("bert_tiny", 4_385_920)])
 def test_bert_presets_are_as_large_as_published(name, count):
     vocabulary = {"bert_articles": 32_162}.get(name, 30_522)

@@ -59,6 +59,7 @@ def test_drops_out_of_the_output_in_training_alone():
     assert (dropped["sequence_output"].numpy() == 0).mean() > 0.2
 
 
+@pytest.mark.slow
 def test_learns_under_fit_what_only_the_order_tells():
     """Which of two words comes first: the sentence node has to have exchanged states."""
     keras.utils.set_random_seed(0)

@@ -81,6 +81,7 @@ def test_predict_tells_tags_and_their_marginals(use_crf):
     np.testing.assert_allclose(out["confidences"][mask], expected[mask], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_crf", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_illegal_sequences_never_come_out(use_crf):
     wild = make(use_crf=use_crf, constrain="none")
@@ -245,6 +246,7 @@ def test_an_empty_data_set():
         make().predict(tagged(8).take(0))
 
 
+@pytest.mark.slow
 def test_training_shows_the_mean_loss_of_sentences():
     """Batches of 3 and 1 sentences, weighted as by `SequenceBatches`; nothing is learnt."""
     model = make()

@@ -64,6 +64,7 @@ def test_texts_of_no_columns():
     np.testing.assert_array_equal(out["pooled_output"], np.zeros([2, 15]))
 
 
+@pytest.mark.slow
 def test_learns_a_pair_of_words_and_comes_back(tmp_path):
     model = Classifier(make(dropout=0.1), ["no", "yes"], pooling="pooled", dropout=0.0)
     model.compile(keras.optimizers.Adam(0.02))

@@ -123,6 +123,7 @@ def test_dropout_is_in_training_alone():
     assert np.abs(dropped[:, -1] - exact[:, -1]).max() > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalization", [pytest.param("pre", marks=pytest.mark.slow), "post"])
 def test_learns_under_fit_what_only_the_order_tells(normalization):
     """Which of two words comes first, among others."""

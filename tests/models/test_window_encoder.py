@@ -91,6 +91,7 @@ def test_pairs_and_triples_are_spread_over_the_buckets(length, buckets):
     assert len(np.unique(found)) > 0.97 * expected
 
 
+@pytest.mark.slow
 def test_is_a_linear_crf_that_learns(tmp_path):
     """Spans reach further than the window, so this is the floor that its name promises."""
     encoder = WindowEncoder(VOCABULARY_SIZE, 3, [-1, 0, 1], [-1, 0], num_buckets=512)

@@ -51,6 +51,7 @@ def test_published_files(run, tmp_path, capsys):
     assert "score" not in capsys.readouterr().out.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_published_files_of_words(tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
     bilm = make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm
@@ -75,6 +76,7 @@ def test_a_run_without_its_vocabulary(tmp_path, capsys):
     assert "no vocabulary.txt" in capsys.readouterr().err and not (tmp_path / "1").exists()
 
 
+@pytest.mark.slow
 def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch):
     """The check itself has tests of its own: here one way works, and one fails."""
     ways = [CheckedExport("one way", 1e-6, None), CheckedExport("another", 0.0, "it fell")]
@@ -120,6 +122,7 @@ def test_flags_that_a_bert_would_not_see(tmp_path, capsys, more, message):
     assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_pieces_by_tensorflow_text(tmp_path, capsys, monkeypatch):
     pytest.importorskip("tensorflow_text")
     program, given = import_program("serving.export"), []
@@ -136,6 +139,7 @@ def test_pieces_by_tensorflow_text(tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["pieces"] == ["[CLS]", "the", "[UNK]", "[SEP]"]
 
 
+@pytest.mark.slow
 def test_a_published_bert(tmp_path, capsys):
     published, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tiny_bert.pieces("the"))
     assert main(["export", str(published), "--to", str(tmp_path / "out")]) == 0

@@ -53,6 +53,7 @@ def test_every_number(exported, capsys, signature):
         assert answer["shapes"]["word_emb"] == [n, 6]
 
 
+@pytest.mark.slow
 def test_from_a_file_and_from_standard_input(exported, tmp_path, capsys, monkeypatch):
     folder, _ = exported
     many = [f"sentence {n} of the house" for n in range(40)]  # more than one batch

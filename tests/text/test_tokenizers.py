@@ -45,6 +45,7 @@ TEXTS = strategies.text(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", TOKENIZERS)
 def test_every_character_there_is(how):
     texts = [f"a{c}b" for c in CHARACTERS]
@@ -126,6 +127,7 @@ def check_words(tokenizer, texts):
             assert [len(own) for own in pieces] == [1] * len(words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BERTS)
 def test_words_of_bert_on_every_character(name):
     texts = ["".join(f"a{c}b" for c in CHARACTERS[n : n + 99]) for n in range(0, 150_000, 99)]

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+import pytest
 import tensorflow as tf
 
 from tfreps.text import unicode_tables
@@ -27,6 +28,7 @@ def test_classes():
     assert members(unicode_tables.punctuation()) == of("P") | set("$+<=>^`|~")
 
 
+@pytest.mark.slow
 def test_replacements_are_those_of_each_character():
     for lowercase, strip in ((True, True), (True, False), (False, True), (False, False)):
         found = unicode_tables.replacements(lowercase, strip)

@@ -121,6 +121,7 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
     assert "accuracy" in ask("evaluate", classifier, "--data", files["tsv"][5])
 
 
+@pytest.mark.slow
 def test_the_recipe_of_the_articles_stopped_and_gone_on_with(characters, files, tmp_path):
     """Faster than theirs; cut texts, the penalty, the layer before the labels are as they are."""
     line = [*files["tsv"], "--config", "bert_articles", "--bert", characters, "--num-layers", "1"]

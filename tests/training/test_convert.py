@@ -112,6 +112,7 @@ def training_folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_training_folder(training_folder, text, tmp_path, capsys):
     old, vocabulary = training_folder / "run", training_folder / "vocabulary.txt"
     run = tmp_path / "run"

@@ -59,7 +59,11 @@ MIX = np.exp([0.1, 0.3, 0.5]) / np.exp([0.1, 0.3, 0.5]).sum() * 1.1
     "flags, combine",
     [
         ([], lambda layers: layers),
-        (["--layers", "top", "--cache", "0", "--batch-tokens", "12"], lambda layers: layers[-1]),
+        pytest.param(
+            ["--layers", "top", "--cache", "0", "--batch-tokens", "12"],
+            lambda layers: layers[-1],
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             ["--layers", "average", "--cache", "2"],
             lambda layers: layers.mean(axis=0),
@@ -99,6 +103,7 @@ def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
 CONLL = "-DOCSTART- -X- O\n\n\nthe DT O\nbank NN B-LOC\r\n\n \nzebra NN O\n. . O"
 
 
+@pytest.mark.slow
 def test_conll(run, tmp_path):
     text, output = tmp_path / "eng.train", tmp_path / "v.hdf5"
     text.write_text(CONLL)
@@ -241,6 +246,7 @@ def test_published_files_of_words(text, tmp_path, capsys):
     np.testing.assert_allclose(read(output)[0]["2"], expected, **EXACT)
 
 
+@pytest.mark.slow
 def test_what_is_there_already(run, text, tmp_path, capsys):
     output = tmp_path / "v.hdf5"
     file = EmbeddingsFile(output, {"layers": "other"})

@@ -48,6 +48,7 @@ def test_classifier_at_the_threshold_of_dev(labels, tmp_path):
     assert found["best"] == {"step": 3}  # what was there stays
 
 
+@pytest.mark.slow
 def test_data_of_another_form(tags, labels, tmp_path):
     (tmp_path / "a.json").write_text('{"text": ["Ada", "saw"], "label": ["B-PER", "O"]}\n')
     assert "accuracy 1.0" in ask(

@@ -327,6 +327,7 @@ def test_an_earlier_run_is_left_alone(files, tmp_path, capsys):
     assert "thesis.tex" in refused(capsys, "train-tagger", *line, "--overwrite")
 
 
+@pytest.mark.slow
 def test_resuming_on_changed_data(files, tmp_path, capsys):
     flags = ["--train", files("a", GOOD), "--scheme", "bio", *TINY]
     line = ["train-tagger", *flags, "--run", str(tmp_path / "run")]

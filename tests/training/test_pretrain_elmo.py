@@ -101,6 +101,7 @@ def test_progress_and_what_to_do_next(corpus, tmp_path, capsys):
     assert " tokens/s | 0:" in first
 
 
+@pytest.mark.slow
 def test_full_softmax_adam_and_cosine(corpus, tmp_path):
     more = ["--num-sampled", "0", "--optimizer", "adam", "--schedule", "cosine"]
     more += ["--warmup-steps", "4", "--log-every", "1", "--learning-rate", "0.01"]
@@ -127,6 +128,7 @@ def test_words_tied(corpus, tmp_path):
     assert not hasattr(model.softmax, "kernel")
 
 
+@pytest.mark.slow
 def test_one_direction(corpus, tmp_path):
     run = pretrain(corpus, tmp_path / "run", *LEAST, "--no-skip-connections", sizes=[], steps=2)
     tags = {tag for line in history(run) for tag in line if tag.startswith("perplexity/")}
@@ -175,6 +177,7 @@ def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
     assert results["steps"] == 10 and results["evaluation"] == {"perplexity": 1.0}
 
 
+@pytest.mark.slow
 def test_epochs_are_counted_in_tokens(corpus, tmp_path):
     """334 positions, 20 a step: one and a half passes are 25 steps."""
     line = flags(corpus, tmp_path / "run", *LEAST, "--epochs", "1.5", sizes=[], validation=False)

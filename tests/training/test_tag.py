@@ -30,6 +30,7 @@ def expected(rows=COLUMNS):
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
@@ -50,6 +51,7 @@ def test_columns_in(run, tmp_path):
     assert ask("tag", run, tmp_path / "b.conll", "--input", "conll") == expected(rows)
 
 
+@pytest.mark.slow
 def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     run = known_models.tagger_run(tmp_path / "run", token_column=1, encoding="latin-1").path
     (tmp_path / "a.conll").write_bytes("1 Ada\n2 Zürich\n".encode("latin-1"))
@@ -89,6 +91,7 @@ def test_raw_text_is_cut_as_the_run_says(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_many_lines_come_in_order(run):
     words = [list(WORDS)[n % 4] for n in range(2500)]  # more than are read at once
     out = ask("tag", run, stdin="\n".join(words).encode())

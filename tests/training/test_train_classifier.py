@@ -60,6 +60,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
 
 
+@pytest.mark.slow
 def test_a_bag_of_words_does_not_learn_it(labelled, tmp_path):
     run = train_classifier(labelled, tmp_path / "run", "--epochs", "4", sizes=EMBEDDINGS)
     assert accuracy(run) < 0.75

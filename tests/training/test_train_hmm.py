@@ -102,6 +102,7 @@ def test_floor(corpus, tmp_path):
     assert results(run)["smoothing"] == {"floor": 1e-10}
 
 
+@pytest.mark.slow
 def test_goes_on_with_sentences_without_tags(corpus, tmp_path, capsys):
     text = tmp_path / "more.txt"
     lines = [" ".join(token for token, _ in line) for line in sentences(30, 7)]
@@ -158,6 +159,7 @@ def test_a_folder_in_use(corpus, tmp_path):
         train(corpus, tmp_path, "--smoothing", "1")
 
 
+@pytest.mark.slow
 def test_the_goal_on_resume_ner(tfreps_data, tmp_path):
     """Smoothing tuned on dev: at least .9255 over tokens and .8736 over entities."""
     folder = tfreps_data / "resume_ner"

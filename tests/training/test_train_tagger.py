@@ -229,6 +229,7 @@ def test_parts_of_speech_from_json_lines(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
     (tmp_path / "train").write_text("a O\nb I-X\n\nc B-X\nd I-X\n")
     flags = ["--train", str(tmp_path / "train"), "--epochs", "1"]
