@@ -18,6 +18,7 @@ __all__ = ["RunFolder", "parse_options", "run_files"]
 
 FORMAT_VERSION = 1
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
+OF_ONE_COMMAND = "resume", "overwrite"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
@@ -81,14 +82,16 @@ class RunFolder:
         Args:
             path: a folder that does not exist yet, or an empty one.
             program: name of the program, as in `tfreps <program>`.
-            options: what the program was given, defaults included; JSON types and paths.
+            options: what the program was given, defaults included; JSON types and paths. All but
+                `resume` and `overwrite` are stored.
             overwrite: whether an earlier run in that folder may be removed. Folders that hold
                 anything other than a run are never touched.
 
         Raises:
             ValueError: the folder holds something, or an option cannot be written as JSON.
         """
-        run = cls(path, program, as_json(options))
+        stored = {name: options[name] for name in options if name not in OF_ONE_COMMAND}
+        run = cls(path, program, as_json(stored))
         run.check_free(run.path, overwrite)
         check_inputs(run.path, options)
         clear_run(run.path)
@@ -141,7 +144,7 @@ class RunFolder:
             return None
         run, now = cls.open(path, program), as_json(options)
         before = {**as_json(defaults or {}), **run.options}
-        fixed = sorted(set(now) - {"resume", "overwrite", "run", *free})
+        fixed = sorted(set(now) - {"run", *OF_ONE_COMMAND, *free})
         changed = [name for name in fixed if before.get(name) != now[name]]
         if changed:
             raise ValueError(

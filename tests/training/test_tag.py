@@ -108,7 +108,7 @@ def test_output_whole_or_not_at_all(run, tmp_path, capsys):
     assert output.read_text() == expected() and capsys.readouterr().out == ""
     # The bad byte comes behind the first 1024 lines, which have been tagged by then.
     (tmp_path / "bad.txt").write_bytes(b"Ada saw\n" * 2000 + b"na\xefve\n")
-    err = refused(capsys, "tag", run, tmp_path / "bad.txt", "--output", output)
+    err = refused(capsys, "tag", run, tmp_path / "bad.txt", "--output", output, "--overwrite")
     assert "bad.txt, line 2001: expected UTF-8 text" in err
     assert output.read_text() == expected()
     assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "bad.txt", "out.conll"}
