@@ -13,6 +13,7 @@ Ctrl-C or SIGTERM, once what was accepted is answered.
 """
 
 import argparse
+import contextlib
 import gc
 import logging
 import os
@@ -27,6 +28,7 @@ from tfreps.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
 MOST_SENTENCES = 1_000
+LEAST_THREADS = 8
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
 MODELS = {
     "poll_seconds": Option(
@@ -169,6 +171,7 @@ def make_server(options):
         raise ValueError(
             f"The server needs the package {error.name}: pip install 'tfreps[serving]'"
         ) from None
+    spread_operations()
     configs = model_configs.from_folders(options.folders, options.label, options.versions)
     if options.model_config:
         configs += model_configs.read_config_file(options.model_config)
@@ -198,6 +201,20 @@ def make_server(options):
         ),
         make_routes(options),
     )
+
+
+def spread_operations():
+    """Has TensorFlow run more operations at the same time than there are cores.
+
+    Otherwise those of small requests wait for the large ones of others.
+    """
+    import tensorflow as tf
+
+    threading_options = tf.config.threading
+    if not threading_options.get_inter_op_parallelism_threads():
+        with contextlib.suppress(RuntimeError):  # TensorFlow has begun to work already
+            threads = max(2 * (os.cpu_count() or 1), LEAST_THREADS)
+            threading_options.set_inter_op_parallelism_threads(threads)
 
 
 def make_routes(options):

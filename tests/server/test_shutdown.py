@@ -5,7 +5,16 @@ import socket
 import threading
 import time
 
-from tests.server.small_models import at_the_same_time, save_half, serving
+import grpc
+from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+from tests.server.small_models import (
+    at_the_same_time,
+    predict_request,
+    save_half,
+    save_zoo,
+    serving,
+)
 
 HEAD = b"POST /v1/models/half/versions/1:predict HTTP/1.1\r\nHost: localhost\r\n"
 
@@ -61,3 +70,28 @@ def test_half_a_request_is_not_waited_for(tmp_path):
     assert time.monotonic() - begin < 10
     for client in clients:
         client.close()
+
+
+def test_calls_that_have_arrived_are_answered(tmp_path):
+    """Under load over gRPC: an answer or UNAVAILABLE, and nothing else."""
+    save_zoo(tmp_path / "zoo" / "1")
+    server = serving(tmp_path / "zoo", rest_port=None)
+    server.start()
+    begun, found = threading.Semaphore(0), []
+    request = predict_request("zoo", {"text": ["x" * 50]}, "slow")
+
+    def ask_on(number):
+        with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            try:
+                while stub.Predict(request, timeout=20).outputs["total"].float_val:
+                    begun.release()
+                    found.append("OK")
+            except grpc.RpcError as error:
+                found.append(error.code().name)
+
+    with at_the_same_time(ask_on, 8):
+        for _ in range(16):
+            assert begun.acquire(timeout=20)
+        assert server.stop(20)
+    assert set(found) == {"OK", "UNAVAILABLE"} and found.count("UNAVAILABLE") == 8

@@ -10,6 +10,7 @@ import time
 
 import pytest
 import requests
+import tensorflow as tf
 
 from serving import serve
 from tests.conftest import CHECKOUT
@@ -154,6 +155,19 @@ def test_the_time_that_stopping_took_is_the_true_one(zoo, monkeypatch, capsys):
     assert ended == [1]
     found = re.search(r"after (.*) seconds with 1 requests still in work", capsys.readouterr().out)
     assert float(found[1]) < 10
+
+
+def test_operations_of_small_requests_have_threads(monkeypatch):
+    """Of their own, while TensorFlow has not begun to work; it has, in this process."""
+    chosen = []
+    threading_options = tf.config.threading
+    monkeypatch.setattr(threading_options, "get_inter_op_parallelism_threads", lambda: 0)
+    monkeypatch.setattr(threading_options, "set_inter_op_parallelism_threads", chosen.append)
+    serve.spread_operations()
+    assert len(chosen) == 1 and chosen[0] >= 8
+    monkeypatch.setattr(threading_options, "get_inter_op_parallelism_threads", lambda: 3)
+    serve.spread_operations()
+    assert len(chosen) == 1
 
 
 def test_sentences_without_a_page(tmp_path, capsys):

@@ -3,6 +3,7 @@
 import concurrent.futures
 import logging
 import threading
+import time
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -12,6 +13,7 @@ from tfreps.server.grpc_services import ModelService, PredictionService
 
 NAMES = "PredictionService", "ModelService"
 SERVICES = *NAMES, *(f"tensorflow.serving.{name}" for name in NAMES)
+LAST_CALL = 0.2  # seconds at the end in which calls get UNAVAILABLE instead of CANCELLED
 HEALTH_SECONDS = 1.0  # between looks whether a model is stuck
 SPARE = 16  # threads beyond those of accepted requests, to refuse the others and tell health
 
@@ -47,8 +49,9 @@ class GrpcFront:
                 ("grpc.so_reuseport", 0),  # a port in use is an error, not shared
             ],
         )
+        self._prediction = PredictionService(core)
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
-            PredictionService(core), self._server
+            self._prediction, self._server
         )
         model_service_pb2_grpc.add_ModelServiceServicer_to_server(ModelService(core), self._server)
         self._health = health.HealthServicer()
@@ -88,6 +91,8 @@ class GrpcFront:
         """Takes no new requests; returns when those in work are answered, or the time is up."""
         self._stopped.set()
         self._health.enter_graceful_shutdown()
+        self._prediction.is_ending = True  # grpc itself would cancel calls that are on their way
+        time.sleep(min(LAST_CALL, seconds))
         self._server.stop(seconds).wait()
 
 

@@ -22,7 +22,12 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
     Args:
         core: a `ServingCore`.
+
+    Attributes:
+        is_ending: whether Predict refuses new requests.
     """
+
+    is_ending = False
 
     def __init__(self, core):
         self._core = core
@@ -31,6 +36,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         """The answer of a signature to one request, of all outputs or those in `output_filter`."""
 
         def work(request):  # in the time that the server and the client allow
+            if self.is_ending:
+                raise ServingError("UNAVAILABLE", "The server is shutting down.")
             ticket = self._core.dispatcher.new_ticket(context.time_remaining())
             if not context.add_callback(ticket.cancel):  # the client is gone already
                 ticket.cancel()
