@@ -101,3 +101,53 @@ def test_numbers_know_their_bounds(name):
         if action.type in (int, float) and action.dest not in free and name != "query":
             option = getattr(action, "option", None)
             assert isinstance(option, program_options.Option), action.dest
+
+
+# Options that are read once those above are fine, each given what is no such file.
+READ_LATER = {
+    "train-tagger --train c.conll --scheme bio --run out": (
+        *("--train", "--dev", "--test", "--vectors", "--elmo", "--config", "--train-vectors"),
+        "--encoder bert --bert",
+    ),
+    "train-classifier --train c.tsv --dev-share 0 --run out": (
+        *("--train", "--dev", "--test", "--vectors", "--elmo", "--config", "--train-vectors"),
+        "--encoder bert --bert",
+    ),
+    "train-hmm --train c.conll --scheme bio --smoothing 1 --run out": (
+        *("--train", "--dev", "--test", "--unlabelled", "--config"),
+    ),
+    "pretrain-elmo --train c.txt --vocabulary v.txt --run out": (
+        *("--train", "--validation", "--vocabulary", "--init", "--config"),
+    ),
+    "pretrain-bert --train c.txt --run out": ("--train", "--validation", "--init", "--config"),
+    "embed c.txt --output out": ("--options v.txt --weights",),
+    "convert --vocabulary v.txt --to-run out": ("--checkpoint",),
+    "serve --rest-port 0 --grpc-port 0": ("", "--model-config"),
+    "tokenize --output out": ("",),
+    "build-vocabulary --output out": ("",),
+    "demo-corpus --output out": ("--text",),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", ["absent", "folder", "binary", "empty", "/proc/self/mem"])
+def test_what_is_no_such_file(value, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "binary").write_bytes(bytes(range(256)) * 9)
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "c.conll").write_text("Ada B-PER\nlives O\n")
+    (tmp_path / "c.tsv").write_text("good\ta b\nbad\tb c\n")
+    (tmp_path / "c.txt").write_text("a b\nb c\n")
+    (tmp_path / "v.txt").write_text("<S>\n</S>\n<UNK>\na\nb\n")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for line, flags in READ_LATER.items():
+        for flag in flags:
+            words = [*line.split(), *flag.split(), value]
+            try:
+                code = command.main(words)
+            except SystemExit as end:
+                code = end.code
+            error = capsys.readouterr().err
+            assert (code, error.count("\n")) == (2, 1), (words, code, error)
+            assert sorted(path.name for path in tmp_path.iterdir()) == before, words

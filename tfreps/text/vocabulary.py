@@ -44,8 +44,7 @@ class Vocabulary:
     def __init__(self, tokens: Iterable[str], source: str = "vocabulary"):
         self.tokens = list(tokens)
         self.source = str(source)
-        _check(list(enumerate(self.tokens, 1)), self.source)
-        self._ids = {token: index for index, token in enumerate(self.tokens)}
+        self._ids = _places(enumerate(self.tokens), self.source)
         self.start_id = self._ids[SENTENCE_START]
         self.end_id = self._ids[SENTENCE_END]
         self.unknown_id = self._ids[UNKNOWN]
@@ -63,10 +62,14 @@ class Vocabulary:
                 f"{path}, line 1: starts with a byte order mark, which would become part of the "
                 "first token. Save the file as UTF-8 without it."
             )
-        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-        numbered = [(n, line) for n, line in enumerate(lines, 1) if line != _SKIPPED_LINE]
-        _check(numbered, str(path))
-        return cls((token for _, token in numbered), source=str(path))
+        lines = text.removesuffix("\n").split("\n")
+        if "\r" in text:
+            lines = [line.removesuffix("\r") for line in lines]
+        if _SKIPPED_LINE in text:
+            numbered = [(n, line) for n, line in enumerate(lines) if line != _SKIPPED_LINE]
+            _places(numbered, str(path))  # errors tell the lines of the file
+            lines = [line for _, line in numbered]
+        return cls(lines, source=str(path))
 
     @classmethod
     def from_counts(
@@ -170,10 +173,11 @@ def check_left(
         )
 
 
-def _check(numbered: list[tuple[int, str]], source: str) -> None:
-    """Looks for everything that bilm-tf would take without a word and then get wrong."""
-    first_line: dict[str, int] = {}
-    for line, token in numbered:
+def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
+    """Token -> place; refuses everything that bilm-tf would take without a word and get wrong."""
+    places: dict[str, int] = {}
+    for place, token in numbered:
+        line = place + 1
         if not isinstance(token, str):
             raise ValueError(f"{source}, line {line}: expected a str, got {token!r}.")
         if not token.strip():
@@ -185,14 +189,15 @@ def _check(numbered: list[tuple[int, str]], source: str) -> None:
             )
         if "\n" in token or "\0" in token:
             raise ValueError(f"{source}, line {line}: line feed or NUL inside {token!r}.")
-        if first_line.setdefault(token, line) != line:
+        if places.setdefault(token, place) != place:
             raise ValueError(
-                f"{source}, line {line}: {token!r} is already on line {first_line[token]}. "
+                f"{source}, line {line}: {token!r} is already on line {places[token] + 1}. "
                 "Every token must occur once, since its line is its id."
             )
-    missing = [token for token in SPECIAL_TOKENS if token not in first_line]
+    missing = [token for token in SPECIAL_TOKENS if token not in places]
     if missing:
         raise ValueError(
-            f"{source}: {' and '.join(missing)} missing among {len(first_line)} tokens. A "
+            f"{source}: {' and '.join(missing)} missing among {len(places)} tokens. A "
             f"vocabulary needs {', '.join(SPECIAL_TOKENS)}, each on a line of its own."
         )
+    return places
