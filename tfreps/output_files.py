@@ -98,6 +98,7 @@ def written_whole(path: Path | None):
         with naming(path), open(_target(path), "w", encoding="utf-8", newline="\n") as file:
             yield file
     else:
+        _check_place(path, pathlib.Path(path).resolve())
         with replacing(path) as temporary:
             with open(temporary, "w", encoding="utf-8", newline="\n") as file:
                 yield file
@@ -121,7 +122,6 @@ def replacing(path: Path, durable: bool = False) -> Iterator[pathlib.Path]:
         durable: whether to wait until the disk has it.
 
     Raises:
-        ValueError: the path is a folder, or in none.
         OSError: the file cannot be written; names `path`.
     """
     given, path = path, pathlib.Path(path).resolve()
@@ -129,7 +129,6 @@ def replacing(path: Path, durable: bool = False) -> Iterator[pathlib.Path]:
         with naming(given):
             yield pathlib.Path(given)
         return
-    _check_place(given, path)
     temporary = _temporary(path)
     try:
         with naming(given, temporary):

@@ -1,5 +1,6 @@
 """bilm-tf's TF 1 training checkpoints, softmax and Adagrad included, into `BiLMPretrainer`."""
 
+import math
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -68,6 +69,7 @@ def read(
     if options["vocabulary_size"] is not None:
         options["vocabulary_size"] = vocabulary_size
     reader, source = _open(folder)
+    check_size(reader, source)
     shapes = {name: tuple(shape) for name, shape in reader.get_variable_to_shape_map().items()}
     rows = table(options, vocabulary_size, tied)
     slots = [row._replace(foreign=row.foreign + ADAGRAD) for row in rows]
@@ -97,6 +99,24 @@ def weights_of(model: BiLMPretrainer) -> dict[str, object]:
     """The trainable weights of a pretrainer by path."""
     softmax = {f"softmax/{w.path.rsplit('/', 1)[-1]}": w for w in model.softmax.trainable_weights}
     return {**bilm_tf.weights_of(model.bilm), **softmax}
+
+
+def check_size(reader, prefix: str | os.PathLike) -> None:
+    """Raises a ValueError if the index of a checkpoint claims more bytes than its data files have.
+
+    Args:
+        reader: of `tf.train.load_checkpoint`.
+        prefix: the checkpoint without its endings; one of a single file is not looked at.
+    """
+    prefix = Path(prefix)
+    shapes, kinds = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    claimed = sum(math.prod(shapes[name]) * kinds[name].size for name in shapes)
+    there = sum(file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*"))
+    if Path(f"{prefix}.index").is_file() and claimed > there:
+        raise ValueError(
+            f"{prefix}: its index claims {claimed:,} bytes of arrays, its data files have "
+            f"{there:,}: they are incomplete. Compare their sizes with the originals'."
+        )
 
 
 class _Array:

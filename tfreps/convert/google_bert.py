@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfreps.convert import hugging_face_config
 from tfreps.convert.bert_checkpoint import Checkpoint
 from tfreps.convert.bert_names import GoogleNames
-from tfreps.convert.bilm_tf_checkpoint import UNREADABLE
+from tfreps.convert.bilm_tf_checkpoint import UNREADABLE, check_size
 from tfreps.convert.safetensors_files import Arrays, load_json, refuse_pointer
 
 CONFIG, USUAL = "bert_config.json", "bert_model.ckpt"
@@ -50,18 +50,12 @@ def _arrays(prefix: Path) -> Arrays:
         refuse_pointer(file)
     try:
         reader = tf.train.load_checkpoint(str(prefix))
-        shapes, kinds = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+        shapes = reader.get_variable_to_shape_map()
     except UNREADABLE as error:
         message = getattr(error, "message", str(error))
         raise ValueError(f"{prefix}: the checkpoint cannot be read ({message}).") from error
     shapes = {name: tuple(shape) for name, shape in shapes.items()}
-    claimed = sum(int(np.prod(shapes[name], dtype=object)) * kinds[name].size for name in shapes)
-    there = sum(file.stat().st_size for file in data)
-    if claimed > there:
-        raise ValueError(
-            f"{prefix}: its index claims {claimed:,} bytes of arrays, its data files have "
-            f"{there:,}: they are incomplete. Compare their sizes with the originals'."
-        )
+    check_size(reader, prefix)
 
     def array(name: str) -> np.ndarray:
         try:
