@@ -22,8 +22,8 @@ OF_ONE_COMMAND = "resume", "overwrite"  # options that are not stored with the r
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
-CONTENTS = (OPTIONS, RESULTS, MODEL, ASSETS, VOCABULARY, TOKENIZER, TAGS, LABELS)
-CONTENTS += (CHECKPOINTS, LOGS, PICTURES)
+CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
+CONTENTS += (CHECKPOINTS, LOGS, PICTURES, ASSETS)  # removed from the last on
 
 # Options that name files or folders to read, which a run must not be written over.
 INPUTS = "train", "dev", "test", "validation", "unlabelled", "vocabulary", "vectors", "init"
