@@ -61,7 +61,7 @@ test: install
 	$(BIN)/python -m pytest -q -m "not slow" -n auto --maxprocesses 4 --dist loadfile
 
 test-slow: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser,hostile]'
 	$(BIN)/python -m pytest -q -m slow
 
 check: install

@@ -51,6 +51,7 @@ setup(
         "serving": SERVING,
         "plots": PLOTS,
         "dev": [*DEV, *PLOTS, *SERVING],
+        "hostile": ["schemathesis"],  # requests that fit a description, and others
         "browser": ["playwright"],  # tests of the page, with Debian's chromium
     },
     entry_points={"console_scripts": ["tfreps = tfreps.__main__:main"]},
