@@ -223,6 +223,8 @@ def test_initial_scores_and_l2_are_of_scores():
     np.testing.assert_allclose(crf.start_scores, [0.5, 0.5])
     np.testing.assert_allclose(crf.transitions, [[-2.0, -2.0]] * 2)
     np.testing.assert_allclose(crf.end_scores, [1.0, 1.0])
+    # Keras 3.12, the last for Python 3.10, accepts nothing else.
+    assert isinstance(crf.transition_weights.regularizer, keras.regularizers.Regularizer)
     np.testing.assert_allclose(sum(crf.losses), 0.1 * (0.5 + 16.0 + 2.0), rtol=1e-6)
     with tf.GradientTape() as tape:
         penalty = sum(crf.losses)
