@@ -165,6 +165,28 @@ def test_added_tokens_are_refused_in_every_file(tmp_path):
     assert checkpoint_tokenizer(tmp_path).vocabulary == LOWER
 
 
+def test_other_special_tokens_are_named_before_added_ones(tmp_path):
+    """transformers writes a `cls_token` of its own into all files, as an added token too."""
+    pieces = [piece if piece != "[CLS]" else "<s>" for piece in LOWER]
+    ends = {"<s>": {"id": "<s>", "ids": [2], "tokens": ["<s>"]}, "[SEP]": {"id": "[SEP]"}}
+    whole = {
+        "model": {"type": "WordPiece", "vocab": {p: n for n, p in enumerate(pieces)}},
+        "normalizer": {"type": "BertNormalizer"},
+        "added_tokens": [{"id": 2, "content": "<s>", "special": True}],
+        "post_processor": {"type": "TemplateProcessing", "special_tokens": ends},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(whole))
+    with pytest.raises(ValueError, match="'post_processor' must put '.CLS.' and .* got '<s>'"):
+        checkpoint_tokenizer(tmp_path)
+    whole["post_processor"] = {"type": "BertProcessing", "cls": ["<s>", 2], "sep": ["[SEP]", 3]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(whole))
+    with pytest.raises(ValueError, match="json: 'post_processor' must .* got '<s>'"):
+        checkpoint_tokenizer(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text('{"cls_token": "<s>"}')
+    with pytest.raises(ValueError, match="config.json: 'cls_token' must be '.CLS.'.* got '<s>'"):
+        checkpoint_tokenizer(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["vocab.txt", "tokenizer.json", "bert_word2idx.json"])
 def test_a_pointer_of_git_lfs(tmp_path, name):
     (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n")

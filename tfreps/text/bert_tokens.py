@@ -124,6 +124,10 @@ def checkpoint_tokenizer(
     if (folder / OWN).is_file():
         tokenizer = read_tokenizer(folder / OWN)
         return type(tokenizer).from_config({**tokenizer.get_config(), **options})
+    for name in SPECIALS_MAP, CONFIG:  # first: a file with other special tokens also adds them
+        if (folder / name).is_file():
+            named = folder / name
+            _check_specials(read_json_object(named, "the special tokens"), named)
     if (folder / VOCABULARY).is_file():
         source, found = folder / VOCABULARY, {}
         pieces = read_pieces(source)
@@ -143,9 +147,6 @@ def checkpoint_tokenizer(
     if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
         whole = read_json_object(folder / WHOLE, "the tokeniser")
         _refuse_added(_part(whole, "added_tokens", list, folder / WHOLE), folder / WHOLE)
-    if (folder / SPECIALS_MAP).is_file():
-        named = folder / SPECIALS_MAP
-        _check_specials(read_json_object(named, "the special tokens"), named)
     if (folder / ADDED).is_file():
         _refuse_added(read_json_object(folder / ADDED, "the added tokens"), folder / ADDED)
     if (folder / CONFIG).is_file():
@@ -194,7 +195,6 @@ def _options(config: dict, path: pathlib.Path) -> dict:
             f"{path}: 'tokenizer_class' is {kind!r}, which cuts text in another way than BERT's "
             "WordPiece; tfreps has no such tokeniser."
         )
-    _check_specials(config, path)
     if config.get("truncation_side", "right") != "right":
         raise ValueError(
             f"{path}: 'truncation_side' must be 'right', for here a long text loses its end; got "
@@ -237,6 +237,19 @@ def _check_specials(config: dict, path: pathlib.Path) -> None:
             raise ValueError(f"{path}: {name!r} must be {expected!r}, as BERT's; got {given!r}.")
 
 
+def _check_ends(post_processor: dict, path: pathlib.Path) -> None:
+    """Refuses other tokens around a text than BERT's, which a tokenizer.json names here alone."""
+    ends = [*_part(post_processor, "special_tokens", dict, path)]
+    for end in "cls", "sep":  # each a token and its id
+        ends += _part(post_processor, end, list, path)[:1]
+    others = [repr(token) for token in ends if token not in WordPieceTokenizer.SPECIAL_TOKENS]
+    if others:
+        raise ValueError(
+            f"{path}: 'post_processor' must put '[CLS]' and '[SEP]' around a text, as BERT's; "
+            f"got {', '.join(others)}."
+        )
+
+
 def _content(token):
     """A special token as text, which some files have in an object."""
     return token.get("content") if isinstance(token, dict) else token
@@ -275,6 +288,7 @@ def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
             f"{path}: expected a WordPiece model behind a BertNormalizer; got {kinds[0]} behind "
             f"{kinds[1]}. tfreps reads BERT's own tokenisers only."
         )
+    _check_ends(_part(config, "post_processor", dict, path), path)
     _refuse_added(_part(config, "added_tokens", list, path), path)
     ids = model["vocab"]
     if {type(n) for n in ids.values()} != {int} or sorted(ids.values()) != list(range(len(ids))):
