@@ -72,6 +72,17 @@ def test_layer_norm_of_bilm_tf_does_not(tmp_path):
     assert_rows(elmo(batch_to_ids(SENTENCES))["sequence_output"], mixed)
 
 
+def test_layer_norm_of_the_top_alone(tmp_path):
+    """bilm-tf's `weight_layers(use_top_only=True, do_layer_norm=True)` does not normalise."""
+    top, layers = make(tmp_path, top_only=True, layer_norm="bilm_tf")
+    ids = batch_to_ids(SENTENCES)
+    assert_rows(top(ids)["sequence_output"], [0.7 * x[-1, 1:-1] for x in layers])
+    assert Elmo.from_config(top.get_config()).layer_norm == "bilm_tf"
+    allennlp = Elmo(top.bilm, dropout=0.0, top_only=True, layer_norm="allennlp")
+    normalised = oracles.normalised([x[-1:] for x in layers], 1e-13)
+    assert_rows(allennlp(ids)["sequence_output"], [x[0, 1:-1] for x in normalised])
+
+
 def test_the_top_alone_and_a_fixed_mix(tmp_path):
     top, layers = make(tmp_path, top_only=True)
     out = top(batch_to_ids(SENTENCES))["sequence_output"]

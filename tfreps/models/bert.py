@@ -11,6 +11,7 @@ from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.segment_embedding import SegmentEmbedding
 from tfreps.layers.table_rows import rows_of_distinct
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
+from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 BLOCK_OPTIONS = (
     *("num_heads", "intermediate_dim", "normalization", "activation"),
@@ -31,7 +32,7 @@ FOREIGN = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertEncoder(Quantizable, keras.Model):
+class BertEncoder(WholeModel, Quantizable, keras.Model):
     """Reads token ids, and segment ids, with `num_layers` Transformer blocks.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
@@ -154,6 +155,11 @@ class BertEncoder(Quantizable, keras.Model):
             v = self.pooler_dense(self.first(layers[-1], mask=mask))  # [B, D]
             outputs["pooled_output"] = tf.tanh(tf.cast(v, "float32"))
         return outputs
+
+    def input_signatures(self):
+        """See `WholeModel`: token ids in a dict, or alone."""
+        ids, segment_ids = feature("token_ids"), feature("segment_ids")
+        return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]
 
     def attention(self, features):
         """How much each token reads of each other.

@@ -8,10 +8,11 @@ from tfreps.layers.products import dense_of_tokens
 from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.transformer import ACTIVATIONS, layer_norm
 from tfreps.metrics import Perplexity
+from tfreps.models.whole_model import WholeModel, feature
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertPretrainer(Quantizable, keras.Model):
+class BertPretrainer(WholeModel, Quantizable, keras.Model):
     """BERT's two tasks over one encoder: a masked language model, and next sentences.
 
         h_m = sequence_output at the m-th masked position
@@ -99,6 +100,12 @@ class BertPretrainer(Quantizable, keras.Model):
             logits = self.next_sentence_dense(read["pooled_output"])  # [B, 2]
             outputs["next_sentence_logits"] = tf.cast(logits, "float32")
         return outputs
+
+    def input_signatures(self):
+        """See `WholeModel`: what the encoder reads, with the positions to score."""
+        positions = feature("masked_positions")
+        read = [specs for specs in self.encoder.input_signatures() if isinstance(specs, dict)]
+        return [{**specs, "masked_positions": positions} for specs in read]
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         ids = tf.cast(_get(x, "masked_ids"), "int32")  # [B, M]

@@ -6,6 +6,7 @@ import tensorflow as tf
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
 from tfreps.layers.quantizable import Quantizable
+from tfreps.models.whole_model import WholeModel, feature
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
 from tfreps.text.splitting import split_tokens
 
@@ -15,7 +16,7 @@ findings , before the end of the year .".split()
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLM(Quantizable, keras.Model):
+class BiLM(WholeModel, Quantizable, keras.Model):
     """The network of a bidirectional language model, without its softmax.
 
         layer 0:  [token, token],  token = CharCNN(characters)  (or an embedding of the id)
@@ -125,18 +126,10 @@ class BiLM(Quantizable, keras.Model):
                 **{**common, "dtype": "float32"},
             )
             self.token_encoder.build((None, None))
-        self.bilstm = ElmoBiLSTM(
-            units=units,
-            projection_dim=projection_dim,
-            num_layers=num_layers,
-            cell_clip=cell_clip,
-            projection_clip=projection_clip,
-            use_skip_connections=use_skip_connections,
-            dropout=dropout,
-            bidirectional=bidirectional,
-            name="bilstm",
-            **common,
-        )
+        names = "units", "projection_dim", "num_layers", "cell_clip", "projection_clip"
+        names += "use_skip_connections", "dropout", "bidirectional"
+        options = {name: getattr(self, name) for name in names}
+        self.bilstm = ElmoBiLSTM(**options, name="bilstm", **common)
         self.bilstm.build((None, None, projection_dim))
         rows = {"zero": 0, "warm": 1, "carry": max_batch_size}[initial_state]
         self.kept_states = self._add_states(rows)
@@ -173,6 +166,10 @@ class BiLM(Quantizable, keras.Model):
         """Names of the states in the output: two per direction."""
         directions = ["forward", "backward"] if self.bidirectional else ["forward"]
         return [f"{name}_{part}" for name in directions for part in ("hidden", "cell")]
+
+    def input_signatures(self):
+        """See `WholeModel`: the ids."""
+        return [feature("ids", *([self.max_characters] if self.vocabulary_size is None else []))]
 
     def encode_tokens(self, ids):
         """Vectors of tokens without context: ids `[..., C]` (or `[...]`) to `[..., P]`."""
@@ -240,7 +237,7 @@ class BiLM(Quantizable, keras.Model):
         return bilm_tf.read(options_file, weights_file, initial_state=initial_state, **kwargs)
 
     def to_bilm_tf(self, options_file, weights_file):
-        """Writes files that bilm-tf and AllenNLP read; see `from_bilm_tf`."""
+        """Writes files that bilm-tf and AllenNLP read; warns if AllenNLP cannot."""
         from tfreps.convert import bilm_tf
 
         bilm_tf.write(self, options_file, weights_file)

@@ -6,10 +6,11 @@ import tensorflow as tf
 from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_states
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
+from tfreps.models.whole_model import WholeModel, feature
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLMPretrainer(keras.Model):
+class BiLMPretrainer(WholeModel, keras.Model):
     """A forward and a backward language model over one token encoder and one softmax.
 
         objective = 1/2 * sum over directions of (sum of NLL / batch size)
@@ -131,6 +132,17 @@ class BiLMPretrainer(keras.Model):
         )  # [G, B*T]
         return tf.reshape(nll, shape[:3]), tuple(states)
 
+    def input_signatures(self):
+        """See `WholeModel`: token ids or, in two ways, their characters; and what follows them."""
+        ids, mask = feature("token_ids"), feature("mask", dtype="bool")
+        if self.bilm.vocabulary_size is not None:
+            kinds = [[ids], [ids, mask]]
+        else:
+            characters = feature("tokens_characters", self.bilm.max_characters)
+            kinds = [[characters], [feature("character_rows")]]
+            kinds += [[*kind, ids, mask] for kind in kinds]
+        return [self._specs([*kind, feature("next_token_id")]) for kind in kinds]
+
     def train_step(self, batch):
         initial_state = self._some_reset(self.carried_state())
         with tf.GradientTape() as tape:
@@ -230,6 +242,18 @@ class BiLMPretrainer(keras.Model):
         known = tf.gather(self.character_table, tf.minimum(rows, self.vocabulary_size - 1))
         own = tf.gather(own, tf.maximum(rows - self.vocabulary_size, 0))
         return tf.where(rows[:, None] < self.vocabulary_size, known, own)
+
+    def _specs(self, of_a_direction):
+        """The specs by name, for all directions."""
+        ends = ["", "_reverse"] if self.bilm.bidirectional else [""]
+        specs = {
+            spec.name + end: tf.TensorSpec(spec.shape, spec.dtype, spec.name + end)
+            for end in ends
+            for spec in of_a_direction
+        }
+        if "character_rows" in specs:
+            specs["unknown_characters"] = feature("unknown_characters")
+        return specs
 
     def _of_directions(self, batch, key):
         keys = [key, f"{key}_reverse"] if self.bilm.bidirectional else [key]

@@ -4,10 +4,11 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.bilstm import BiLSTM
+from tfreps.models.whole_model import WholeModel
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLSTMEncoder(keras.Model):
+class BiLSTMEncoder(WholeModel, keras.Model):
     """Reads the embedded tokens with `num_layers` bidirectional LSTMs, one above the other.
 
         h_0 = embedder(features)

@@ -6,13 +6,14 @@ import tensorflow as tf
 from tfreps.layers.pooling import METHODS, Pooling
 from tfreps.layers.products import product
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
+from tfreps.models.whole_model import WholeModel
 
 POOLINGS = *METHODS, "pooled"
 PARTS = "encoder", "window"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Classifier(keras.Model):
+class Classifier(WholeModel, keras.Model):
     """Gives each text a label.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)

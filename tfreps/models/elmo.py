@@ -4,13 +4,14 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.scalar_mix import ScalarMix
+from tfreps.models.whole_model import WholeModel
 
 # What each original normalises over, and its epsilon: see ScalarMix.
 LAYER_NORMS = {None: 0.0, "bilm_tf": 1e-12, "allennlp": 1e-13}
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Elmo(keras.Model):
+class Elmo(WholeModel, keras.Model):
     """Contextual token vectors: `k` independent mixes of the layers of one biLM pass.
 
         elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)
@@ -25,7 +26,8 @@ class Elmo(keras.Model):
         keep_sentence_boundaries: bool. Whether outputs keep the sentence start and end.
         fine_tune: bool. Whether the biLM is trained too. The mixes always are.
         layer_norm: None, `"bilm_tf"` (over the tokens of the batch) or `"allennlp"`
-            (sentence boundaries included): see `ScalarMix`.
+            (sentence boundaries included): see `ScalarMix`. With `top_only` bilm-tf does not
+            normalise, and `"bilm_tf"` does not here either.
         l2: float. Regularisation of the mix weights.
         top_only: bool. Whether to use the last layer alone.
         mix_weights: list of float, one per layer, before the softmax: a fixed mix, as in
@@ -88,14 +90,15 @@ class Elmo(keras.Model):
         self.l2 = l2
         self.top_only = top_only
         self.mix_weights = mix_weights
-        # Layers.
+        # Layers. The branch of bilm-tf for the top layer alone leaves its layer norm out.
+        normalises = layer_norm is not None and not (top_only and layer_norm == "bilm_tf")
         self.bilm = bilm
         self.bilm.trainable = fine_tune and self.trainable
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.mixes = [
             ScalarMix(
                 initial_weights=mix_weights,
-                layer_norm=layer_norm is not None,
+                layer_norm=normalises,
                 epsilon=LAYER_NORMS[layer_norm],
                 l2=l2,
                 top_only=top_only,
@@ -127,6 +130,10 @@ class Elmo(keras.Model):
             "layer_outputs": layers,
             "mask": mask,
         }
+
+    def input_signatures(self):
+        """See `WholeModel`: what the biLM reads."""
+        return self.bilm.input_signatures()
 
     @property
     def trainable(self):

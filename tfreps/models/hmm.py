@@ -7,12 +7,13 @@ import tensorflow as tf
 from tfreps.layers import chain
 from tfreps.models import hmm_sentences
 from tfreps.models.hmm_counts import HMMCounts
+from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 UNKNOWN = "uniform", "hapax"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class HMMTagger(keras.Model):
+class HMMTagger(WholeModel, keras.Model):
     """A hidden Markov model: tags follow tags, tokens follow from tags.
 
         p(tokens, tags) = initial[y_1] emission[y_1, x_1]
@@ -95,6 +96,11 @@ class HMMTagger(keras.Model):
         emissions, mask = self._emissions(inputs)  # [B, T, K], [B, T]
         log_likelihood = chain.log_normalizer(emissions, mask, *self.scores())  # [B]
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
+
+    def input_signatures(self):
+        """See `WholeModel`: token ids, alone or in a dict."""
+        ids, mask = feature("token_ids"), feature("mask", dtype="bool")
+        return [ids, *with_optional([ids], mask)]
 
     def tag(self, features):
         """Tags sentences; works in a graph and in an export.

@@ -3,9 +3,11 @@
 import keras
 import tensorflow as tf
 
+from tfreps.models.whole_model import WholeModel, feature, with_optional
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class PieceEncoder(keras.Model):
+class PieceEncoder(WholeModel, keras.Model):
     """Reads words in pieces, and gives each word the vector of its first piece.
 
         pieces = [start, pieces of word 1, pieces of word 2, ..., separator]
@@ -62,6 +64,10 @@ class PieceEncoder(keras.Model):
         if "pooled_output" in encoded:
             outputs["pooled_output"] = encoded["pooled_output"]
         return outputs
+
+    def input_signatures(self):
+        """See `WholeModel`."""
+        return with_optional([feature("piece_ids", None)], feature("mask", dtype="bool"))
 
     def attention(self, features):
         """How much each piece reads of each other.

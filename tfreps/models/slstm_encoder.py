@@ -4,6 +4,7 @@ import keras
 
 from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.slstm import SLSTM
+from tfreps.models.whole_model import WholeModel
 
 # Options of SLSTM that the encoder has by the same names, in the order of its arguments.
 SLSTM_OPTIONS = (
@@ -23,7 +24,7 @@ SLSTM_OPTIONS = (
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SLSTMEncoder(Quantizable, keras.Model):
+class SLSTMEncoder(WholeModel, Quantizable, keras.Model):
     """Reads the embedded tokens in a fixed number of steps, all at once and with the sentence.
 
         words, sentence = SLSTM(project(embedder(features)))

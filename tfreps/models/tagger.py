@@ -7,13 +7,14 @@ import tensorflow as tf
 from tfreps.layers.crf import CRF
 from tfreps.layers.products import product
 from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
+from tfreps.models.whole_model import WholeModel
 from tfreps.text.tags import allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(keras.Model):
+class Tagger(WholeModel, keras.Model):
     """Gives each token a tag: scores from an encoder's vectors, then a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ window_t]

@@ -3,9 +3,11 @@
 import keras
 import tensorflow as tf
 
+from tfreps.models.whole_model import WholeModel
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TextCNN(keras.Model):
+class TextCNN(WholeModel, keras.Model):
     """One layer of convolutions of several widths, and the maximum of each filter over a text.
 
         c_w[t] = relu([x_t, ..., x_{t+w-1}] @ kernel_w + bias_w)

@@ -8,12 +8,13 @@ from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.char_lstm import CharLSTMEncoder
 from tfreps.layers.scalar_mix import ScalarMix
 from tfreps.layers.table_rows import table_rows
+from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 CHARACTERS = None, "cnn", "bilstm"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TokenEmbedder(keras.Model):
+class TokenEmbedder(WholeModel, keras.Model):
     """Concatenates what is known of each token, whichever of the four parts are asked for.
 
         token = dropout([word_embeddings[id], characters(token), elmo(sentence), mix(vectors)])
@@ -137,6 +138,23 @@ class TokenEmbedder(keras.Model):
         x = tf.where(mask[..., None], x, 0.0)  # [B, T, output_dim]
         return {"sequence_output": x, "mask": mask}
 
+    def input_signatures(self):
+        """See `WholeModel`: what the parts read."""
+        specs, mask = [], feature("mask", dtype="bool")
+        names = {_elmo_reads(self.elmo)} if self.elmo is not None else set()
+        if self.vocabulary_size is not None or "token_ids" in names:
+            specs.append(feature("token_ids"))
+        if self.characters is not None:
+            specs.append(feature("character_ids", self.max_characters))
+        elif "character_ids" in names:
+            specs.append(feature("character_ids", self.elmo.bilm.max_characters))
+        if self.vector_layers:
+            shape = None, self.vector_layers, None, self.vector_dim
+            specs.append(tf.TensorSpec(shape, "float32", "vectors"))
+            if len(specs) == 1:  # nothing else tells which tokens are real
+                return with_optional([*specs, mask])
+        return with_optional(specs, mask)
+
     def set_word_vectors(self, matrix):
         """Sets the word vectors, one row for each token of the vocabulary, in its order.
 
@@ -196,12 +214,7 @@ class TokenEmbedder(keras.Model):
         )
 
     def _check_features(self, features):
-        needed = ["token_ids"] if self.vocabulary_size is not None else []
-        needed += ["character_ids"] if self.characters is not None else []
-        needed += [_elmo_reads(self.elmo)] if self.elmo is not None else []
-        needed += ["vectors"] if self.vector_layers else []
-        needed += ["mask"] if needed == ["vectors"] else []
-        check_features(features, needed, self.name)
+        check_features(features, [*self.input_signatures()[0]], self.name)
         if self.vector_layers:
             shape = tf.TensorShape(features["vectors"].shape)
             if not shape.is_compatible_with([None, self.vector_layers, None, self.vector_dim]):

@@ -6,6 +6,7 @@ import tensorflow as tf
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
 from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
+from tfreps.models.whole_model import WholeModel
 
 # Options of TransformerBlock that the encoder has by the same names.
 BLOCK_OPTIONS = (
@@ -16,7 +17,7 @@ POSITION_OPTIONS = "positions", "max_positions", "normalize_positions"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TransformerEncoder(Quantizable, keras.Model):
+class TransformerEncoder(WholeModel, Quantizable, keras.Model):
     """Reads the embedded tokens with `num_layers` Transformer blocks, one above the other.
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))

@@ -5,10 +5,11 @@ import tensorflow as tf
 
 from tfreps.layers.table_rows import table_rows
 from tfreps.models.token_embedder import check_features, token_mask
+from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class WindowEncoder(keras.Model):
+class WindowEncoder(WholeModel, keras.Model):
     """Sums one trained vector for each feature of a token's neighbourhood.
 
         y_t = sum_o unigram_o[id(t+o)] + sum_o bigram_o[id(t+o), id(t+o+1)]
@@ -116,6 +117,10 @@ class WindowEncoder(keras.Model):
             y += self._sum(self.trigrams, rows, training)
         y = tf.where(mask[..., None], y, 0.0)  # [B, T, units]
         return {"sequence_output": y, "mask": mask}
+
+    def input_signatures(self):
+        """See `WholeModel`."""
+        return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
     def get_config(self):
         offsets = "unigram_offsets", "bigram_offsets", "trigram_offsets"

@@ -1,0 +1,158 @@
+"""WholeModel: an export takes what a call takes; a model that cannot be quantized says so."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.catalogue import CATALOGUE
+from tfreps import models
+
+IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]], "int32")
+MASK = IDS != 0
+
+
+def words():
+    return models.TokenEmbedder(vocabulary_size=11, embedding_dim=4)
+
+
+def names(model):
+    return [sorted(s) if isinstance(s, dict) else s.name for s in model.input_signatures()]
+
+
+def assert_same(found, expected):
+    tf.nest.assert_same_structure(found, expected)
+    for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    """A BERT that was never called, and its export."""
+    model = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    folder = tmp_path_factory.mktemp("bert")
+    model.export(folder, verbose=False)
+    return model, folder
+
+
+def test_every_form_of_a_call(bert):
+    model, folder = bert
+    served = tf.saved_model.load(folder)
+    one = {"token_ids": IDS}
+    segments, mask = {"segment_ids": np.zeros_like(IDS) + MASK}, {"mask": MASK}
+    for inputs in (IDS, one, one | segments, one | mask, one | mask | segments):
+        assert_same(served.serve(inputs), model(inputs))
+    assert len(served.serve.concrete_functions) == 5
+
+
+def test_as_a_layer_of_keras_and_for_servers(bert):
+    model, folder = bert
+    layer = keras.layers.TFSMLayer(folder)
+    assert_same(layer({"token_ids": IDS}), model(IDS))
+    assert len(layer.trainable_weights) == len(model.trainable_weights)
+    served = tf.saved_model.load(folder)
+    assert sorted(served.signatures) == ["serve", "serving_default"]
+    assert len(served.variables) == len(model.variables)
+    answer = served.signatures["serving_default"](token_ids=tf.constant(IDS))
+    assert_same(answer, model(IDS))
+
+
+def test_a_list_among_the_outputs(tmp_path):
+    bilm = models.BiLM(units=4, projection_dim=2, num_layers=1, vocabulary_size=9)
+    elmo = models.Elmo(bilm, num_output_representations=2)
+    elmo.export(tmp_path, verbose=False)
+    served, expected = tf.saved_model.load(tmp_path), elmo(IDS)
+    found = served.serve(IDS)
+    assert_same([*found["elmo_representations"]], expected["elmo_representations"])
+    answer = served.signatures["serving_default"](ids=tf.constant(IDS))
+    assert sorted(answer) == [
+        *("elmo_representations_0", "elmo_representations_1"),
+        *("layer_outputs", "mask", "sequence_output"),
+    ]
+    np.testing.assert_allclose(
+        answer["elmo_representations_1"], expected["elmo_representations"][1], atol=1e-6
+    )
+
+
+def test_a_signature_that_is_given(tmp_path, capsys):
+    model = models.WindowEncoder(11, 2, num_buckets=8)
+    expected = model({"token_ids": IDS})
+    spec = keras.InputSpec(shape=(None, 4), dtype="int32", name="token_ids")
+    model.export(tmp_path, input_signature=[{"token_ids": spec}])
+    assert "`serve` takes (token_ids int32 [None, 4])." in capsys.readouterr().out
+    served = tf.saved_model.load(tmp_path)
+    assert_same(served.serve({"token_ids": IDS}), expected)
+    with pytest.raises(ValueError, match="Could not find matching concrete function"):
+        served.serve({"token_ids": IDS[:, :2]})
+
+
+def test_inside_a_functional_model(tmp_path):
+    tagger = models.Tagger(words(), ["a", "b"])
+    inputs = {"token_ids": keras.Input([None], dtype="int32", name="token_ids")}
+    model = keras.Model(inputs, tagger(inputs)["emissions"])
+    model.export(tmp_path, verbose=False)
+    served = tf.saved_model.load(tmp_path)  # its variables live as long as it
+    found = served.serve({"token_ids": IDS})
+    assert_same(found, tagger({"token_ids": IDS})["emissions"])
+
+
+def test_inputs_are_those_of_the_parts():
+    window = models.WindowEncoder(11, 2, num_buckets=8)
+    bert = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    pieces = models.PieceEncoder(bert, start_id=1, separator_id=2)
+    tagger = models.Tagger(pieces, ["a", "b"], window=window)
+    assert names(tagger) == [["piece_ids", "token_ids"], ["mask", "piece_ids", "token_ids"]]
+    vectors = models.TokenEmbedder(vector_layers=2, vector_dim=4)
+    assert names(models.TextCNN(vectors, filters=2)) == [["mask", "vectors"]]
+    forward = models.BiLM(units=4, projection_dim=2, vocabulary_size=9, bidirectional=False)
+    pretrainer = models.BiLMPretrainer(forward, vocabulary_size=9)
+    assert names(pretrainer)[0] == ["next_token_id", "token_ids"]
+    characters = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2)
+    found = names(models.BiLMPretrainer(characters, vocabulary_size=9))
+    assert len(found) == 4 and "unknown_characters" in found[1]
+
+
+def test_an_encoder_of_ones_own():
+    class Mine(keras.Model):
+        output_dim = 4
+
+    with pytest.raises(ValueError, match="Mine does not say what it reads: give `export` an"):
+        models.Tagger(Mine(), ["a", "b"]).export("nowhere")
+
+
+def test_carried_states_are_not_exported(tmp_path):
+    bilm = models.BiLM(
+        **{"units": 4, "projection_dim": 2, "vocabulary_size": 9, "initial_state": "carry"}
+    )
+    with pytest.raises(ValueError, match='has `initial_state="carry"`.*`with_initial_state`'):
+        models.Elmo(bilm).export(tmp_path / "elmo")
+    assert not (tmp_path / "elmo").exists()
+
+
+def test_options_of_other_formats():
+    with pytest.raises(ValueError, match="no options .'opset_version'.: leave them out"):
+        words().export("nowhere", opset_version=18)
+
+
+def test_nothing_to_quantize(recwarn):
+    plain = models.TextCNN(words(), filters=2), models.Tagger(words(), ["a", "b"])
+    hmm = CATALOGUE["HMMTagger"].make()
+    for model in (*plain, hmm, words(), models.WindowEncoder(11, 2, num_buckets=8)):
+        with pytest.raises(
+            NotImplementedError, match=f"nothing to quantize in {type(model).__name__}"
+        ):
+            model.quantize("int8")
+    model = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    model.quantize("int8")
+    assert model.blocks[0].expand.kernel.dtype == "int8"
+
+
+def test_next_to_what_can_be_quantized():
+    hmm = CATALOGUE["HMMTagger"].make()
+    ids = keras.Input([None], dtype="int32")
+    dense = keras.layers.Dense(2)
+    model = keras.Model(ids, dense(hmm(ids)["emissions"]))
+    with pytest.warns(UserWarning) as noted:  # of the other layers too
+        model.quantize("int8")
+    assert any("nothing to quantize in HMMTagger" in str(note.message) for note in noted)
+    assert dense.kernel.dtype == "int8"
