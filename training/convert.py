@@ -17,6 +17,7 @@ BERT without a head needs no conversion: --encoder bert --bert FOLDER, tfreps ex
 
 import argparse
 import pathlib
+import warnings
 
 from tfreps.bert_runs import load_with_head, write_published
 from tfreps.bert_runs import write_run as write_bert_run
@@ -97,16 +98,18 @@ def published(options):
     """A run folder's biLM as the files that bilm-tf and AllenNLP read."""
     found, target = load_bilm(options.model), options.to_bilm_tf
 
-    with replacing_folder(target) as folder:
+    with warnings.catch_warnings(record=True) as noted, replacing_folder(target) as folder:
+        warnings.simplefilter("always", UserWarning)
         folder.mkdir()
         found.bilm.to_bilm_tf(folder / "options.json", folder / "weights.hdf5")
         if found.vocabulary is not None:
             found.vocabulary.write(folder / "vocabulary.txt")
     files = ", ".join(sorted(path.name for path in pathlib.Path(target).iterdir()))
-    print(
-        f"Wrote {target}: {files}. The format has no place for a softmax.\n"
-        f'Next, in AllenNLP: Elmo("{target}/options.json", "{target}/weights.hdf5", 1)'
-    )
+    print(f"Wrote {target}: {files}. The format has no place for a softmax.")
+    for note in noted:
+        print(f"warning: {note.message}")
+    if not noted:
+        print(f'Next, in AllenNLP: Elmo("{target}/options.json", "{target}/weights.hdf5", 1)')
 
 
 def published_bert(options):

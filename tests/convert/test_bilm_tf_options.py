@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tfreps.convert.bilm_tf_options import as_json, read
+from tfreps.convert.bilm_tf_options import as_json, read, unlike_allennlp
 from tfreps.models import BiLM
 
 # As published with the small model, and as bilm-tf writes it when it trains.
@@ -209,3 +209,23 @@ def test_one_direction_cannot_be_written():
     config = BiLM(filters=[[1, 4]], units=4, projection_dim=4, bidirectional=False).get_config()
     with pytest.raises(ValueError, match="bidirectional models alone"):
         as_json(config)
+
+
+@pytest.mark.parametrize(
+    "options, reasons",
+    [
+        ({}, []),
+        ({"use_skip_connections": False}, ["no skip connections"]),
+        ({"projection_dim": 6, "units": 6}, ["LSTMs without projection"]),
+        ({"filters": [[1, 2], [2, 2]]}, ["a token encoder without projection"]),
+        ({"vocabulary_size": 9, "filters": []}, ["token ids as input"]),
+        (
+            {"filters": [[1, 8]], "projection_dim": 8, "units": 8},
+            ["LSTMs without projection", "a token encoder without projection"],
+        ),
+    ],
+)
+def test_what_allennlp_cannot_load(options, reasons):
+    sizes = {"filters": [[1, 8]], "units": 8, "projection_dim": 4, "use_skip_connections": True}
+    found = unlike_allennlp({**sizes, "vocabulary_size": None, **options})
+    assert [reason.split(" (")[0] for reason in found] == reasons

@@ -87,6 +87,15 @@ def test_there_and_back(run, text, tmp_path, capsys):
     assert f"tfreps pretrain-elmo --init {back}" in err
 
 
+def test_files_that_allennlp_cannot_load(tmp_path, capsys):
+    bilm = BiLM(filters=[[1, 4]], units=4, projection_dim=4, max_characters=10)
+    RunFolder.create(tmp_path / "run", "convert", {}).save_model(bilm)
+    convert(tmp_path / "run", "--to-bilm-tf", tmp_path / "files")
+    out = capsys.readouterr().out
+    assert "warning: bilm-tf can load weights.hdf5, AllenNLP cannot: the model has LSTMs" in out
+    assert "Next, in AllenNLP" not in out
+
+
 @pytest.mark.slow
 def test_an_export_of_a_converted_run(run, tmp_path):
     convert(run[0], "--to-bilm-tf", tmp_path / "files")

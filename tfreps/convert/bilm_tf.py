@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import warnings
 
 import h5py
 import numpy as np
@@ -95,6 +96,9 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
     Always with the canonical names (bilm-tf's own dump leaves parts of them out for models of
     one layer or one direction, and then cannot read them) and float32 arrays.
 
+    Warns:
+        UserWarning: if only bilm-tf can load them; see `bilm_tf_options.unlike_allennlp`.
+
     Raises:
         ValueError: for a model that the format has no place for.
     """
@@ -107,6 +111,13 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
         with replacing(weights_file) as new_weights, h5py.File(new_weights, "w") as file:
             for name, make in arrays.items():
                 file[name] = make()
+    reasons = bilm_tf_options.unlike_allennlp(config)
+    if reasons:
+        warnings.warn(
+            f"bilm-tf can load {os.path.basename(weights_file)}, AllenNLP cannot: the model has "
+            f"{', and '.join(reasons)}.",
+            stacklevel=3,
+        )
 
 
 def weights_of(model: BiLM) -> dict[str, object]:

@@ -116,6 +116,35 @@ def as_json(model_options: dict) -> dict:
     return {**options, "char_cnn": characters}
 
 
+def unlike_allennlp(model_options: dict) -> list[str]:
+    """What a `BiLM` with these options has that AllenNLP cannot load, though bilm-tf can.
+
+    Args:
+        model_options: dict. Its config.
+
+    Returns:
+        list of str, one phrase each; empty for a model that both load.
+
+    Example:
+    >>> from tfreps.models import BiLM
+    >>> unlike_allennlp(BiLM(vocabulary_size=9, units=8, projection_dim=4).get_config())
+    ['token ids as input']
+    """
+    o = model_options
+    total = sum(count for _, count in o["filters"])
+    reasons = {
+        "token ids as input": o["vocabulary_size"] is not None,
+        "no skip connections (`use_skip_connections=False`)": not o["use_skip_connections"],
+        "LSTMs without projection (`projection_dim` equal to `units`)": (
+            o["projection_dim"] == o["units"]
+        ),
+        "a token encoder without projection (filters that add up to `projection_dim`)": (
+            o["vocabulary_size"] is None and o["projection_dim"] == total
+        ),
+    }
+    return [reason for reason, holds in reasons.items() if holds]
+
+
 def _characters(options: dict, source: str) -> dict:
     section = _Section(options, "char_cnn", source)
     embedding = _Section(section.values, "embedding", source, "char_cnn.")
