@@ -24,7 +24,8 @@ def modes(model):
 
 def test_some_parts_of_a_nested_model(tmp_path):
     model = Classifier(make(), ["bad", "good"])
-    model.encoder.quantize("int8", filters="expand")
+    for block in model.encoder.blocks:
+        block.expand.quantize("int8")
     before = model({"token_ids": IDS})["logits"].numpy()
     assert modes(model).count("int8") == 2
     model.save(tmp_path / "model.keras")

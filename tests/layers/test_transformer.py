@@ -146,6 +146,13 @@ def test_the_sizes_of_bert():
         assert np.std(dense.kernel) == pytest.approx(0.88 * 0.02, rel=0.02)
 
 
+def quantize_dense(model):
+    """As `quantize(filters=...)`, which Keras 3.12 does not have: other layers warn."""
+    for part in model._flatten_layers():
+        if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
+            part.quantize("int8")
+
+
 def test_keras_adds_lora_and_quantises():
     inputs = keras.Input([None, 6])
     layer = make()
@@ -153,7 +160,7 @@ def test_keras_adds_lora_and_quantises():
     layer.attention.query_key_value.enable_lora(2)
     np.testing.assert_allclose(layer(X), before, atol=1e-6)  # B begins with zeros
     assert len(layer.attention.query_key_value.trainable_weights) == 3  # A, B, bias
-    model.quantize("int8", filters="query_key_value|combine|expand|contract")
+    quantize_dense(model)
     assert layer.expand.kernel.dtype == "int8"
     assert 0.0 < np.abs(model(X) - before).max() < 0.5
 

@@ -173,7 +173,7 @@ def test_adapters_and_frozen_parts_on_the_way_to_transformers(tmp_path):
     again = BertEncoder.from_pretrained(tmp_path / "published")
     np.testing.assert_allclose(again(IDS)["sequence_output"], adapted, atol=1e-6)
     assert all(weight.trainable for weight in again.weights)
-    again.quantize("int8", filters="expand")
+    again.blocks[0].expand.quantize("int8")
     with pytest.raises(ValueError, match=r"expand was quantised \(int8\)"):
         again.save_pretrained(tmp_path / "more")
 

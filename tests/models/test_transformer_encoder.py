@@ -163,7 +163,9 @@ def test_quantises_to_int8_and_takes_lora():
     for block in encoder.blocks:
         block.attention.query_key_value.enable_lora(2)
     np.testing.assert_allclose(encoder(features)["sequence_output"], before, atol=1e-5)
-    encoder.quantize("int8", filters="query_key_value|combine|expand|contract|project")
+    for part in encoder._flatten_layers():
+        if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
+            part.quantize("int8")  # of the others `encoder.quantize` warns
     after = encoder(features)["sequence_output"].numpy()
     assert encoder.blocks[0].expand.kernel.dtype == "int8"
     assert 0.0 < np.abs(after - before).mean() < 0.1
