@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tests.catalogue import CATALOGUE
 from tfreps import models
+from tfreps.models.whole_model import _flat
 
 IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]], "int32")
 MASK = IDS != 0
@@ -72,6 +73,12 @@ def test_a_list_among_the_outputs(tmp_path):
     np.testing.assert_allclose(
         answer["elmo_representations_1"], expected["elmo_representations"][1], atol=1e-6
     )
+
+
+def test_a_list_of_one():
+    one = tf.constant([1.0])
+    assert_same(_flat({"a": [one], "b": one}), {"a_0": one, "b": one})
+    assert_same(_flat((one, [one])), [one, one])
 
 
 def test_a_signature_that_is_given(tmp_path, capsys):

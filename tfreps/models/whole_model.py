@@ -151,7 +151,8 @@ def _flat(outputs):
     found = {}
     for name, output in outputs.items():
         parts = tf.nest.flatten(output)
-        names = [name] if parts == [output] else [f"{name}_{i}" for i in range(len(parts))]
+        is_one = tf.is_tensor(output)
+        names = [name] if is_one else [f"{name}_{i}" for i in range(len(parts))]
         found |= dict(zip(names, parts, strict=True))
     return found
 
