@@ -179,7 +179,7 @@ BOTH = [
         "--encoder window and --window-features are linear models",
     ),
     ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors needs --test-vectors too"),
-    ("--train-vectors absent.hdf5", "Cannot read the vectors absent.hdf5"),
+    ("--train-vectors absent.hdf5", "absent.hdf5: expected an HDF5 file of vectors"),
     ("--config absent.json", "Cannot read absent.json"),
 ]
 TAGGERS = [
@@ -294,7 +294,7 @@ def test_stored_vectors_of_another_text(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-tagger", *flags, tmp_path / "other.hdf5")
     assert "sentence 1: holds vectors of 2 tokens" in err
     err = refuse(capsys, tmp_path, "train-tagger", *flags, files("v.txt", "Ada 1 2\n"))
-    assert "Cannot read the vectors" in err
+    assert "expected an HDF5 file of vectors" in err
 
 
 def test_an_elmo_that_is_none(files, tmp_path, capsys):
