@@ -10,6 +10,7 @@ from tensorflow.core.framework import tensor_pb2
 from tfreps.server.serving_error import ServingError
 
 MOST_AXES = 32
+MOST_REPEATED = 2**20  # elements of a message that has fewer values, and fewer bytes
 # Fields that hold a float or double after the other, byte by byte as NumPy does: their tags on the
 # wire (field number << 3 | 2). Parsing such bytes is many times faster than filling the field.
 PACKED = {"float32": b"\x2a", "float64": b"\x32"}
@@ -37,8 +38,9 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
         NumPy array; strings as `bytes` in an array of objects.
 
     Raises:
-        ServingError: INVALID_ARGUMENT: no dtype, negative or unknown sizes, too many elements,
-            content of another size than the shape says.
+        ServingError: INVALID_ARGUMENT: no dtype, negative or unknown sizes, too many elements, or
+            more than 1,048,576 of a message with fewer values; content of another size than the
+            shape says.
 
     Example:
     >>> to_array(tf.make_tensor_proto([[1.0, 2.0]]), 10)
@@ -50,6 +52,8 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
     size = math.prod(shape)
     if size > most_elements:
         raise invalid(f"its shape {shape} has more than {most_elements} elements")
+    if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes a byte at least
+        raise invalid(f"its {proto.ByteSize()} bytes stand for more than {MOST_REPEATED} elements")
     try:
         dtype = tf.as_dtype(proto.dtype)
         if dtype.as_numpy_dtype is None or dtype.name not in SUPPORTED:
