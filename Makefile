@@ -36,8 +36,8 @@ demo: install
 	  --min-count 5
 	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
 	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
-	  --num-sampled 1024 --batch-size 32 --steps 450 --optimizer adam --learning-rate 0.004 \
-	  --schedule cosine --warmup-steps 40 --run demo/run
+	  --num-sampled 1024 --batch-size 32 --steps 600 --optimizer adam --learning-rate 0.004 \
+	  --schedule cosine --warmup-steps 50 --run demo/run
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
 	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)

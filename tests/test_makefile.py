@@ -28,4 +28,4 @@ def test_the_trainings_of_the_demo_end_by_steps_and_not_by_the_clock():
             options = vars(parse_options(program.make_parser(), flags))
             assert options.get("minutes") is None, name
             ends[name] = options.get("steps") or options.get("epochs")
-    assert ends == {"pretrain-elmo": 450, "train-hmm": None, "train-tagger": 5}
+    assert ends == {"pretrain-elmo": 600, "train-hmm": None, "train-tagger": 5}
