@@ -1,5 +1,6 @@
 """What all tests share: quiet TensorFlow, fixed seeds, a small corpus, the optional data."""
 
+import collections
 import gc
 import os
 import pathlib
@@ -60,6 +61,19 @@ The old man watched the fire and slept .
 Did the boats come back after the storm ?
 """,
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leaves all but the first forms of a test that is marked `few` to the slow tests."""
+    seen = collections.Counter()
+    for item in items:
+        few = item.get_closest_marker("few")
+        if few:
+            name = item.nodeid.partition("[")[0]
+            seen[name] += 1
+            if seen[name] > few.args[0]:
+                item.add_marker("slow")
 
 
 @pytest.fixture

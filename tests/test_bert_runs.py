@@ -96,6 +96,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     assert opened.scheme == "bio" and isinstance(opened.model.encoder, PieceEncoder)
 
 
+@pytest.mark.slow
 def test_a_published_tagger_cuts_words_as_its_tokeniser(tmp_path):
     """Chinese characters have a tag each, alone and exported; what BERT drops has none."""
     cut = tiny_bert.pieces("the", *"住在北京")
@@ -125,6 +126,7 @@ def test_a_published_tagger_cuts_words_as_its_tokeniser(tmp_path):
     assert [tag.decode() for tag in answer["tags"].numpy()[0]] == expected.tags
 
 
+@pytest.mark.slow
 def test_the_longest_text_goes_along(classifier, tmp_path):
     """`model_max_length` there, `max_length` of the tokeniser here."""
     folder, text = classifier[1], "the room was terrible " * 9

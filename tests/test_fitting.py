@@ -107,6 +107,7 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, ste
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
+@pytest.mark.slow
 def test_minutes_end_a_run_that_can_go_on(tmp_path):
     run = make_run(tmp_path)
     _, _, result = fit(run, minutes=1e-9)
@@ -117,6 +118,7 @@ def test_minutes_end_a_run_that_can_go_on(tmp_path):
     np.testing.assert_array_equal(model.layers[-1].kernel, whole.layers[-1].kernel)
 
 
+@pytest.mark.slow
 def test_an_epoch_in_several_parts_is_judged_once(tmp_path):
     """However often it was interrupted: by figures, lines and the wait for a better figure."""
     whole = make_run(tmp_path / "whole")

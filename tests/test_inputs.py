@@ -45,6 +45,7 @@ def test_characters_are_made_only_for_what_reads_them(tmp_path):
     assert number(elmo) == number(elmo, characters="cnn", max_characters=20) == 30
 
 
+@pytest.mark.slow
 def test_elmo_as_asked(tmp_path):
     path, model = make_run(tmp_path / "run")
     assert inputs.read_elmo(options()) is None

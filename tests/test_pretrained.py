@@ -31,6 +31,7 @@ def test_runs_of_other_models(tmp_path, make):
     assert isinstance(found.bilm, BiLM) and found.vocabulary is None
 
 
+@pytest.mark.slow
 def test_published_files(tmp_path):
     bilm = make_pretrainer().bilm
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]

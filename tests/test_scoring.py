@@ -35,6 +35,7 @@ def lm_batch(tokens, characters=True):
     return batch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("initial_state", ["zero", "warm"])
 def test_scores_and_states(tmp_path, initial_state):
     pretrainer = make_pretrainer()

@@ -58,6 +58,7 @@ def test_combine():
         np.testing.assert_allclose(vectors, expected[number][-1], **EXACT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [3, 4096])
 def test_one_direction_and_token_ids(budget):
     options = {"vocabulary_size": len(VOCABULARY), "bidirectional": False, "num_layers": 1}

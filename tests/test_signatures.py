@@ -147,6 +147,7 @@ def lm_batch(tokens):
     return batch
 
 
+@pytest.mark.slow
 def test_score_is_the_language_model_and_its_state_goes_on(exported, signatures):
     pretrainer, _ = exported
     given, kept = zeros(signatures, 4), [None] * 4
@@ -246,6 +247,7 @@ def test_warm_states_are_where_a_warm_export_begins(tmp_path):
     np.testing.assert_allclose(answer["lstm_outputs2"], expected["sequence_output"], **EXACT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -268,6 +270,7 @@ def test_the_mix_of_an_elmo(tmp_path, options):
         assert not np.any(answer["elmo"][row, length:])
 
 
+@pytest.mark.slow
 def test_a_model_of_token_ids(tmp_path):
     options = {"units": 8, "projection_dim": 4, "vocabulary_size": len(VOCABULARY)}
     bilm = BiLM(**options, sentence_start_id=2, sentence_end_id=4)

@@ -50,6 +50,7 @@ def test_tags_and_their_probabilities(tagger):
     assert tagger.tag([]) == []
 
 
+@pytest.mark.slow
 def test_many_sentences_keep_their_order(tagger):
     rng = np.random.default_rng(0)
     sentences = [list(rng.choice(list(WORDS), rng.integers(0, 40))) for _ in range(60)]
@@ -73,6 +74,7 @@ def test_labels_and_their_probabilities(classifier):
         np.testing.assert_allclose(list(answer.probabilities.values()), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_lower_case_words_are_found_if_the_run_says_so(tmp_path):
     run = known_models.tagger_run(tmp_path / "run", lowercase=True)
     known_models.VOCABULARY.__class__("<S> </S> <UNK> ada rome saw slept".split()).write(

@@ -43,6 +43,7 @@ def test_taggers_answer_as_the_model_does(tmp_path, kind):
     assert ("num_spans" in answer) == (kind != "plain")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cnn", pytest.param("attention", marks=SLOW)])
 def test_classifiers_answer_as_the_model_does(tmp_path, kind):
     trained = make_trained(kind)
@@ -74,6 +75,7 @@ def asks_for_xla(folder):
     return b"_XlaMustCompile\x12\x02(\x01" in (folder / "saved_model.pb").read_bytes()
 
 
+@pytest.mark.slow
 def test_nothing_in_an_export_asks_for_xla(tmp_path):
     """TensorFlow Serving keeps XLA off on CPUs."""
     export_text_model(make_trained("crf"), tmp_path / "1")

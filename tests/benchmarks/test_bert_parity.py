@@ -62,6 +62,7 @@ def peer(monkeypatch):
     monkeypatch.setattr(bert_parity, "raw_texts", lambda folder: [0.0])
 
 
+@pytest.mark.slow
 def test_a_table_of_differences(peer, capsys):
     assert bert_parity.main(["--peer-python", "none"]) == 0
     lines = capsys.readouterr().out.splitlines()

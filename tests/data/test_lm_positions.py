@@ -35,6 +35,7 @@ STATE_OPTIONS = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("options", STATE_OPTIONS)
 @pytest.mark.parametrize("interval", [1, 4, 1000])
 def test_state_at_every_batch(tmp_path, monkeypatch, options, interval):
@@ -62,6 +63,7 @@ def test_state_at_every_batch(tmp_path, monkeypatch, options, interval):
                 np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_state_of_a_data_set(tmp_path):
     path = write(tmp_path, "a.txt", "\n".join(random_lines(1, 200)))
 
@@ -82,6 +84,7 @@ def test_state_of_a_data_set(tmp_path):
     assert_same(arrays(again), everything[11:])
 
 
+@pytest.mark.slow
 def test_old_snapshots_are_dropped(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BATCHES_PER_SNAPSHOT", 1)
     path = write(tmp_path, "a.txt", "a b c\n")

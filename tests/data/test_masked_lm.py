@@ -59,6 +59,7 @@ def test_pairs(labels, is_next):
     assert batches.num_left_out == sum(len(document) == 1 for document in LENGTHS)
 
 
+@pytest.mark.slow
 def test_one_stretch():
     batches = make(next_sentence=False, shuffle=False)
     tokens, lengths = [], []

@@ -55,6 +55,7 @@ def test_a_share_is_a_probability(share):
         TextCuts([TEXT], share)
 
 
+@pytest.mark.slow
 def test_batches_leave_the_gaps_out():
     texts = [TEXT, "x y".split(), "p q ; r s t".split()]
     features = TokenFeatures.from_sentences(texts)

@@ -54,6 +54,7 @@ def hidden(ids, found):
     return where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"rate": 0.3}])
 def test_statistics(options):
     ids = rows([103] * 1000)  # 100 ordinary ids a row
@@ -102,6 +103,7 @@ def words_of(row):
     return words
 
 
+@pytest.mark.slow
 def test_whole_words():
     ids = rows([40, 9, 55, 3] * 100, low=1)
     found = run(ids, whole_words=True)

@@ -41,6 +41,7 @@ def test_equals_the_loops(tmp_path, characters):
     np.testing.assert_allclose(vectors[0], expected, atol=3e-6, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_token_is_the_same_alone_and_among_others(tmp_path):
     options = oracles.options_with()
     encoder = encoder_of(tmp_path, options, oracles.random_weights(options, scale=0.5))

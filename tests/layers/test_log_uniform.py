@@ -57,6 +57,7 @@ def test_counts_are_those_of_the_theory():
     np.testing.assert_allclose(counts[:10], expected[:10], rtol=0.08)
 
 
+@pytest.mark.slow
 def test_counts_and_tries_are_those_of_tensorflows_sampler():
     """Two samples of one distribution: a chi-square over ids, and the mean number of tries."""
     # Enough negatives that some id always comes twice: without a repetition TensorFlow takes

@@ -77,6 +77,7 @@ CASES = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("case", CASES)

@@ -85,6 +85,7 @@ def batch(seed=1):
     return np.random.default_rng(seed).normal(size=[len(MASKS), LENGTH, UNITS]).astype("float32")
 
 
+@pytest.mark.few(6)
 @every
 def test_is_the_plain_loop(form):
     layer, x = make(**FORMS[form]), batch()
@@ -101,6 +102,7 @@ def test_is_the_plain_loop(form):
         np.testing.assert_allclose(sentence[row], g, atol=2e-6)
 
 
+@pytest.mark.few(4)
 @every
 def test_no_mask_is_a_mask_of_ones(form):
     layer, x = make(**FORMS[form]), batch()
@@ -172,6 +174,7 @@ def reached(layer, length=9):
     return np.array(rows), None if node is None else np.abs(node[0]).max(-1) > 0
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("window", [1, 2])
 @pytest.mark.parametrize("start", ["zeros", "learned", "embedding"])
@@ -183,6 +186,7 @@ def test_without_sentence_nodes_a_word_reads_a_window_per_step(steps, window, st
     np.testing.assert_array_equal(rows, distance <= reach)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start, at_once",
     [("learned", 3), pytest.param("zeros", 3, marks=pytest.mark.slow), ("embedding", 1)],

@@ -27,6 +27,7 @@ def gradients(layer, x):
     return tape.gradient(loss, [x, *variables], unconnected_gradients="zero")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("form", FORMS)
 def test_gradient_is_that_of_autodiff(form, monkeypatch):
     layer, x = make(**FORMS[form]), tf.constant(batch())
@@ -39,6 +40,7 @@ def test_gradient_is_that_of_autodiff(form, monkeypatch):
         np.testing.assert_allclose(got, wanted, atol=2e-5 * scale, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["paper", "released", "spaGO"])
 def test_gradient_is_that_of_finite_differences(form):
     layer = SLSTM(units=2, num_steps=3, **FORMS[form])

@@ -96,6 +96,7 @@ def test_sentences_do_not_join():
     assert metric.counts()["X"] == {"correct": 2, "predicted": 2, "true": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [3, 50])
 def test_in_a_compiled_model(batch_size):
     tags = seqeval_oracle.inventory("bmes")

@@ -117,6 +117,7 @@ def test_carry_goes_on_row_by_row(tmp_path, case):
     assert_output_is(bilm(as_ids([a])), 0, expected, state)
 
 
+@pytest.mark.slow
 def test_warm_starts_every_sentence_from_the_state_after_a_fixed_one(tmp_path):
     options, weights, bilm = make(tmp_path, initial_state="warm")
     _, warm = oracle(weights, options, WARM_UP)
@@ -220,6 +221,7 @@ def test_another_initial_state_by_copy(tmp_path):
     np.testing.assert_array_equal(bilm(ids)["layer_outputs"], zero)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.parametrize("characters", [(), None])
 def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):

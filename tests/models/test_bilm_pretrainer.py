@@ -126,6 +126,7 @@ CASES = {
 COMPILED = "clip active, sampled", "token ids, sampled, clip active"  # the others run eagerly
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "case",
     [pytest.param(c, marks=pytest.mark.slow if c == COMPILED[0] else ()) for c in CASES],
@@ -262,6 +263,7 @@ def row_nll(weights, options, direction, ids, targets):
     ]
 
 
+@pytest.mark.slow
 def test_the_perplexity_does_not_depend_on_the_batch_size(tmp_path):
     _, model = make(tmp_path)
     (batch,) = batches(1, masked=True, rows=8)
@@ -333,6 +335,7 @@ def test_a_batch_of_padding_changes_nothing(tmp_path):
     assert float(logs["gradient_norm"]) == 0.0 and math.isnan(logs["training_perplexity"])
 
 
+@pytest.mark.slow
 def test_saving_keeps_weights_states_and_draws(tmp_path):
     _, model = make(tmp_path, num_sampled=8)
     first, second = batches(2)

@@ -100,6 +100,7 @@ def test_exports_itself(tmp_path):
     np.testing.assert_allclose(served["probabilities"], expected["probabilities"], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_label_ids_out_of_range():
     model = make()
     model.compile("sgd")
@@ -126,6 +127,7 @@ def test_wrong_options(options, message):
         Classifier(embedder(), **{"labels": LABELS, **options})
 
 
+@pytest.mark.slow
 def test_training_shows_the_mean_loss_of_texts():
     """Batches of 2 and 1 texts, weighted as `SequenceBatches` weighs them; nothing is learnt."""
     model = Classifier(embedder(), LABELS, dropout=0.0)

@@ -134,6 +134,7 @@ def test_l2_is_part_of_the_loss(tmp_path):
     assert float(sum(elmo.losses)) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("initial_state", ["zero", "warm"])
 def test_a_state_of_the_bilm_is_kept_inside(tmp_path, initial_state):
     _, _, bilm = make_bilm(tmp_path, initial_state=initial_state)
@@ -165,6 +166,7 @@ def tagger(bilm, kind, fine_tune):
     return model, data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind, fine_tune",
     [

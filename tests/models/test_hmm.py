@@ -144,6 +144,7 @@ def test_unknown_tokens_say_nothing_or_what_hapaxes_say():
     )
 
 
+@pytest.mark.slow
 def test_predict_gives_tags_and_their_posteriors():
     model = learned()
     ids = np.array([[1, 2, 4], [5, 0, 0]])
@@ -198,6 +199,7 @@ def penalised(model, sentences, counts, weight, k):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_end", [False, True])
 def test_baum_welch_never_lowers_the_likelihood(use_end):
     model = learned(smoothing=0.5, use_end=use_end)

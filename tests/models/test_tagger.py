@@ -58,6 +58,7 @@ def test_window_adds_its_scores():
     np.testing.assert_allclose(with_window, without + added, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_crf", [True, False])
 def test_predict_tells_tags_and_their_marginals(use_crf):
     model = make(use_crf=use_crf, constrain="none")
@@ -207,6 +208,7 @@ def test_a_softmax_never_learns_transitions():
     assert not np.any(model.crf.transitions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_crf", [True, False])
 def test_tag_ids_out_of_range(use_crf):
     model = make(use_crf=use_crf)

@@ -141,6 +141,7 @@ def tagged_by_neighbour():
     return tf.data.Dataset.from_tensors((features, y.astype("int32"))).repeat(30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fine_tune", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_elmo_inside_fit_frozen_and_fine_tuned(fine_tune, tmp_path):
     elmo = tiny_elmo(fine_tune=fine_tune)

@@ -38,6 +38,7 @@ def test_a_run_folder(run, tmp_path, capsys):
     assert versions_of(base) == [1]
 
 
+@pytest.mark.slow
 def test_published_files(run, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm = run[1].bilm

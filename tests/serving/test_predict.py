@@ -80,6 +80,7 @@ def test_as_a_plain_file_without_tfreps(exported, tmp_path):
     assert wrong.returncode == 2 and wrong.stderr.startswith("error: none is not a SavedModel")
 
 
+@pytest.mark.slow
 def test_what_cannot_be(exported, tmp_path, capsys):
     folder, _ = exported
     torn = tmp_path / "torn"

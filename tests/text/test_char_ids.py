@@ -74,6 +74,7 @@ def test_lone_surrogates_vanish():
     assert token_character_ids("", 4).tolist() == [259, 260, 261, 261]
 
 
+@pytest.mark.slow
 @given(st.lists(TOKENS, max_size=8), st.integers(3, 60))
 def test_equals_the_definition(tokens, max_characters):
     rows = token_rows(tokens, max_characters)

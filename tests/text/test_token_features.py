@@ -134,6 +134,7 @@ assert not [name for name in sys.modules if name.startswith("tfreps")]
 """
 
 
+@pytest.mark.slow
 def test_in_a_saved_model(tmp_path):
     features = TokenFeatures(TOKENS, lowercase=True, digits_to_zero=True, max_characters=7)
     module = tf.Module()

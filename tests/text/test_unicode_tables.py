@@ -42,6 +42,7 @@ def test_replacements_are_those_of_each_character():
         assert all(old != new for old, new in found.items())
 
 
+@pytest.mark.slow
 def test_one_class_in_two_kinds_of_regular_expressions():
     ranges = (*CHINESE, (0x21, 0x2F), (0x5B, 0x60), (0xFFFD, 0xFFFD))
     inside = members(ranges)

@@ -46,6 +46,7 @@ def test_without_chinese_apart_it_is_core_operations():
     assert tokenizer(CASES["texts"]).to_list() == CASES["options"][4]["ids"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 @hypothesis.settings(deadline=None, max_examples=60)
 @hypothesis.given(texts=TEXTS)

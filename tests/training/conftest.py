@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.made_once import made_once
 from tests.training import labelling
 from tests.training.pretraining import pretrain, write_corpus
 
@@ -9,17 +10,15 @@ from tests.training.pretraining import pretrain, write_corpus
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory):
     """Folder with train-00.txt, train-01.txt, heldout.txt and vocabulary.txt; not to be changed."""
-    return write_corpus(tmp_path_factory.mktemp("data") / "corpus")
+    return made_once(tmp_path_factory, "corpus", write_corpus)
 
 
 @pytest.fixture(scope="session")
 def trained(corpus, tmp_path_factory):
     """The folder of a finished run of two passes; not to be changed."""
-    return pretrain(
-        corpus,
-        tmp_path_factory.mktemp("trained") / "run",
-        *("--log-every", "5", "--checkpoint-every", "7", "--histograms"),
-        steps=34,
+    more = "--log-every", "5", "--checkpoint-every", "7", "--histograms"
+    return made_once(
+        tmp_path_factory, "trained", lambda run: pretrain(corpus, run, *more, steps=34)
     )
 
 
@@ -32,8 +31,11 @@ def tagged(tmp_path_factory):
 @pytest.fixture(scope="session")
 def tagger(tagged, tmp_path_factory):
     """The folder of a finished run of a BiLSTM with characters and a CRF; not to be changed."""
-    run = tmp_path_factory.mktemp("tagger") / "run"
-    return labelling.train_tagger(tagged, run, *labelling.TAGGER)
+    return made_once(
+        tmp_path_factory,
+        "tagger",
+        lambda run: labelling.train_tagger(tagged, run, *labelling.TAGGER),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -46,5 +48,8 @@ def labelled(tmp_path_factory):
 def classifier(labelled, tmp_path_factory):
     """The folder of a finished run of a TextCNN; not to be changed."""
     sizes = ["--encoder", "cnn", "--filters", "8", "--widths", "2", "3", "--embedding-dim", "8"]
-    run = tmp_path_factory.mktemp("classifier") / "run"
-    return labelling.train_classifier(labelled, run, "--epochs", "4", sizes=sizes)
+    return made_once(
+        tmp_path_factory,
+        "classifier",
+        lambda run: labelling.train_classifier(labelled, run, "--epochs", "4", sizes=sizes),
+    )

@@ -53,6 +53,7 @@ def vectors(tmp_path, name, *arguments):
         return [file[key][()] for key in ("0", "1")]
 
 
+@pytest.mark.slow
 def test_there_and_back(run, text, tmp_path, capsys):
     path, model = run
     files = tmp_path / "deep" / "published"

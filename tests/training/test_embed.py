@@ -87,6 +87,7 @@ def test_layers(run, text, tmp_path, flags, combine):
         )
 
 
+@pytest.mark.slow
 def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
     bilm, output = run[1].bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]

@@ -97,6 +97,7 @@ def test_each_sentence_from_the_fixed_state(run, heldout, nlls):
             assert results[name] == pytest.approx(value, rel=1e-6), (name, batch_size)
 
 
+@pytest.mark.slow
 def test_carried_state(run, heldout, nlls):
     """As rows of bilm-tf: a sentence goes on from the one before in its row."""
     of, vocabulary = nlls

@@ -60,6 +60,7 @@ def test_published_files_of_words(small_corpus, tmp_path, capsys):
     assert "'bank' occurs 4 times" in tfreps(capsys, "--text", text, "--word", "bank", *flags)
 
 
+@pytest.mark.slow
 def test_a_word_is_found(run, small_corpus, capsys):
     out = tfreps(capsys, run[0], "--text", small_corpus / "train-01.txt", "--sentences", "12")
     assert "12 sentences" in out and re.search(r"'[a-zA-Z]{3,}' occurs \d+ times", out)

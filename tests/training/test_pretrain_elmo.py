@@ -186,6 +186,7 @@ def test_epochs_are_counted_in_tokens(corpus, tmp_path):
     assert json.loads((tmp_path / "run/results.json").read_text())["steps"] == 25
 
 
+@pytest.mark.slow
 def test_options_from_a_file(corpus, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"units": 6, "projection_dim": 2, "forward_only": True}))
@@ -195,6 +196,7 @@ def test_options_from_a_file(corpus, tmp_path):
     assert (bilm.bidirectional, bilm.units, bilm.projection_dim) == (False, 6, 3)
 
 
+@pytest.mark.slow
 def test_overwrite(corpus, tmp_path):
     earlier = RunFolder.create(tmp_path / "run", "pretrain-elmo", {"seed": 4})
     (earlier.logs_path / "history.jsonl").write_text('{"step": 1, "training/loss": 1.0}\n')

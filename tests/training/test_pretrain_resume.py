@@ -185,6 +185,7 @@ def short(corpus, tmp_path_factory):
     return [corpus, run, *LEAST, "--checkpoint-every", "5"], options, losses(run)
 
 
+@pytest.mark.slow
 def test_a_torn_checkpoint_is_passed_over(short, capsys):
     arguments, options, expected = short
     folder = arguments[1] / "checkpoints"
@@ -239,6 +240,7 @@ def test_resuming_with_other_options(short, corpus, tmp_path, capsys):
     assert "schedule, steps" in refused(capsys, *arguments, *more, **{**options, "steps": 9})
 
 
+@pytest.mark.slow
 def test_resuming_on_moved_and_on_other_text(short, corpus, tmp_path, capsys):
     arguments, options, _ = short
     line = flags(*arguments, "--resume", **{**options, "steps": 14})

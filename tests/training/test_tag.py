@@ -64,6 +64,7 @@ def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     assert "are for --input conll" in refused(capsys, "tag", run, "--token-column", 1)
 
 
+@pytest.mark.slow
 def test_json_lines_out(run):
     lines = [
         json.loads(line)

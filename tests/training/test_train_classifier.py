@@ -112,6 +112,7 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
     assert "accuracy 1.0000, AUC 1.0000" in ask(*line)
 
 
+@pytest.mark.slow
 def test_the_ingredients_of_a_recipe(labelled, tmp_path):
     """Best by AUC, rates that rise and are cut, sides that are cut off, L2: all are at work."""
     more = ["--best-by", "auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
@@ -156,6 +157,7 @@ def test_elmo_beside_words_in_bfloat16(labelled, tmp_path):
     assert results(run)["training"]["tokens"] <= 5 * 320
 
 
+@pytest.mark.slow
 def test_tables_with_a_header(tmp_path):
     rows = ["id,stars,review"] + [
         f'{n},{n % 2},"{"so good" if n % 2 else "so, bad"}"' for n in range(40)

@@ -75,6 +75,7 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     assert options["smoothing"] == "tuned" and options["unknown"] == "hapax"
 
 
+@pytest.mark.slow
 def test_json_lines_without_a_scheme(tmp_path):
     lines = []
     for line in sentences(20, 3):
@@ -97,6 +98,7 @@ def test_the_search_never_ends_below_where_it_began(short_grid, corpus, tmp_path
     assert tuned["dev"]["weighted"]["f1"] >= fixed["dev"]["weighted"]["f1"]
 
 
+@pytest.mark.slow
 def test_floor(corpus, tmp_path):
     run = train(corpus, tmp_path, "--floor", "1e-10", "--unknown", "uniform")
     assert results(run)["smoothing"] == {"floor": 1e-10}

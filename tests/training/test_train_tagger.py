@@ -44,6 +44,7 @@ def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
     assert training["tokens"] == sum(len(tokens) for tokens, _ in sentences)
 
 
+@pytest.mark.slow
 def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
     """Counted by hand from what `tfreps tag` says about the test text."""
     truth = labelling.read_columns(Path(tagged[5]).read_text() + "\n")
