@@ -92,6 +92,16 @@ def test_several_runs_have_a_colour_each(tmp_path):
     assert len(plots.learning_curves_figure({"": history(tmp_path, line(1, **wide))}).axes) == 6
 
 
+@pytest.mark.parametrize("line", ["[" * 100_000, '["step", "run"]', "7"], ids=["deep", "list", "7"])
+def test_histories_of_something_else(tmp_path, line):
+    from tfreps.plots.curves import read_history
+
+    path = tmp_path / "history.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(ValueError, match="history.jsonl, line 1: expected figures of a run"):
+        read_history(path)
+
+
 def test_histories_without_figures(tmp_path):
     with pytest.raises(ValueError, match="history.jsonl holds no figures"):
         plots.learning_curves(history(tmp_path, line(1)), tmp_path / "no.png")

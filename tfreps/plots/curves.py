@@ -87,9 +87,9 @@ def read_history(path: str | os.PathLike) -> list[dict]:
             continue
         try:
             values = json.loads(line)
-            if not {"step", "run"} <= set(values):
+            if not isinstance(values, dict) or not {"step", "run"} <= set(values):
                 raise ValueError("no `step` and `run`")
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             if number == len(lines):  # written to at this very moment
                 break
             raise ValueError(
