@@ -140,3 +140,11 @@ def test_arguments_out_of_range(tmp_path):
         save(tmp_path, 1, keep=0)
     with pytest.raises(ValueError, match="step"):
         save(tmp_path, -1)
+
+
+def test_a_header_without_a_state_is_passed_over(tmp_path, capsys):
+    for step in 1, 2:
+        path = save_checkpoint(tmp_path, step, {"w": np.ones(2)}, {"seed": step})
+    path.write_bytes(path.read_bytes().replace(b'"state"', b'"stata"'))
+    assert load_latest_checkpoint(tmp_path)[::2] == (1, {"seed": 1})
+    assert "its header has no 'state'" in capsys.readouterr().err

@@ -131,7 +131,12 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
             raise ValueError(f"expected the format {FORMAT!r}, found {metadata.get('format')!r}")
         if metadata.get("step") != str(step):
             raise ValueError(f"its name says step {step}, its header {metadata.get('step')!r}")
-        state = json.loads(metadata["state"])
+        if "state" not in metadata:
+            raise ValueError("its header has no 'state'")
+        try:
+            state = json.loads(metadata["state"])
+        except RecursionError:
+            raise ValueError("the state in its header is nested too deeply") from None
         return step, {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
 
 
