@@ -120,7 +120,7 @@ def test_texts_that_cannot_be_read(tmp_path):
 
 
 def test_models_without_attention(tmp_path):
-    model = Classifier(TextCNN(TokenEmbedder(vocabulary_size=9), filters=4, widths=[2]), ["a"])
+    model = Classifier(TextCNN(TokenEmbedder(vocabulary_size=4), filters=4, widths=[2]), ["a"])
     path = write_text_run(
         tmp_path / "run",
         "train-classifier",

@@ -203,7 +203,9 @@ def is_temporary(name: str) -> bool:
 def _check_place(given: Path, path: pathlib.Path) -> None:
     """Raises a ValueError for a file that is a folder, or in none."""
     if path.is_dir() or not path.parent.is_dir():
-        what = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        parent = pathlib.Path(given).parent  # of a link, the folder that it points into
+        missing = path.parent if parent.is_dir() else parent
+        what = "it is a folder" if path.is_dir() else f"there is no folder {missing}"
         raise ValueError(f"Cannot write to {given}: {what}.")
 
 

@@ -82,7 +82,7 @@ def test_output_whole_or_not_at_all(run, tmp_path, capsys):
     assert main(["classify", str(run), str(tmp_path / "a.txt"), "--output", str(output)]) == 0
     assert output.read_text() == expected() and capsys.readouterr().out == ""
     (tmp_path / "bad.txt").write_bytes(b"Ada saw\n" * 2000 + b"\0\n")
-    err = refused(capsys, "classify", run, tmp_path / "bad.txt", "--output", output)
+    err = refused(capsys, "classify", run, tmp_path / "bad.txt", "--output", output, "--overwrite")
     assert "bad.txt, line 2001: expected UTF-8 text, found a NUL byte" in err
     assert output.read_text() == expected() and len(list(tmp_path.iterdir())) == 3
 

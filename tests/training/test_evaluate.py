@@ -63,7 +63,7 @@ def test_a_trained_run_gives_the_figures_of_training(
     tagger, tagged, classifier, labelled, tmp_path
 ):
     for run, files in ((tagger, tagged), (classifier, labelled)):
-        output = tmp_path / f"{run.parent.name}.json"
+        output = tmp_path / f"{run.name}.json"
         before = (run / "results.json").read_bytes()
         try:
             ask("evaluate", run, "--data", files[5], "--output", output)

@@ -57,7 +57,9 @@ def test_characters_without_a_font(tmp_path, capsys):
     assert "No font of this machine has" in capsys.readouterr().err and is_picture(output)
     font = tmp_path / "a.ttf"
     font.write_text("none")
-    assert draw("attention", path, "--text", "a", "--font", font, "--output", output) == 2
+    assert (
+        draw("attention", path, "--text", "a", "--font", font, "--output", tmp_path / "b.png") == 2
+    )
     assert "a.ttf is no font file" in capsys.readouterr().err
 
 

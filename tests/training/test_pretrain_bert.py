@@ -120,7 +120,10 @@ def refused(capsys, line, run, *more):
         (["--labels", "articles", "--no-next-sentence"], "--labels goes unseen: with --no-n"),
         (["--format", "records"], "train.txt, line 1: expected one JSON object"),
         (["--init", "/nowhere"], "--init brings its own preset, tokens, vocabulary"),
-        (["--seed", str(2**31)], "`seed` must be below 2^31"),
+        (
+            ["--seed", str(2**31)],
+            "--seed must be at least 0 and at most 2147483647; got 2147483648",
+        ),
         (["--accumulate", "100000"], "--accumulate 100000 makes no update at all: there are"),
         (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
         (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),

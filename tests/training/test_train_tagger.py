@@ -275,7 +275,7 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
     names = {path.name for path in run.iterdir()}
     assert names == {
         *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
-        *("checkpoints", "logs"),
+        *("assets.json", "checkpoints", "logs"),
     }
     assert set(results(run)) == {"training"}
     assert main(["train-tagger", "--run", str(run), "--resume"]) == 0
