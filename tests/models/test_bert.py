@@ -108,12 +108,13 @@ def test_a_mask_takes_the_place_of_the_padding_id():
         pytest.param(109_482_240, {"vocabulary_size": 30_522}, marks=pytest.mark.slow),
         pytest.param(102_267_648, {"vocabulary_size": 21_128}, marks=pytest.mark.slow),
         (4_385_920, {"vocabulary_size": 30_522, "units": 128, "num_layers": 2, "num_heads": 2}),
-        (
+        pytest.param(
             23_243_904,  # the articles'
             {
                 **{"vocabulary_size": 32_162, "units": 384, "num_layers": 6},
                 **{"positions": "sinusoidal_articles", "num_segments": 256},
             },
+            marks=pytest.mark.slow,
         ),
     ],
 )
