@@ -219,7 +219,7 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     words = ["convert", run.path, "--to-hugging-face", tmp_path / "no"]
     assert "has no place for `pooling`" in refused(capsys, *words)
     inputs = keras.Input([2])
-    run.save_model(keras.Model(inputs, inputs))
+    run.save_model(keras.Model(inputs, keras.layers.Identity()(inputs)))
     assert "holds a Functional; expected one on a BERT" in refused(capsys, *words)
     assert not (tmp_path / "no").exists()
     scheme = ["convert", classifier[1], "--to-run", tmp_path / "no", "--scheme", "bio"]

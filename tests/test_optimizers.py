@@ -213,14 +213,16 @@ def test_all_groups_are_clipped_together():
 
 
 def test_rates_can_be_changed_by_callbacks():
-    """Keras's scheduler changes each optimiser's; others see and set the default's."""
+    """Keras's scheduler changes each optimiser's, Keras 3.12's the default's alone."""
+    changes_all = hasattr(keras.callbacks.LearningRateScheduler, "_update_optimizer_lr")
     optimizer, (model, x, y) = grouped(), network()
     model.compile(optimizer, loss="mse")
     assert float(optimizer.learning_rate) == pytest.approx(0.1)
     halve = keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
     model.fit(x, y, epochs=2, verbose=0, callbacks=[halve])
     assert float(optimizer.learning_rate) == pytest.approx(0.025)
-    assert float(optimizer.groups["encoder/"].learning_rate) == pytest.approx(0.0025)
+    of_group = float(optimizer.groups["encoder/"].learning_rate)
+    assert of_group == pytest.approx(0.0025 if changes_all else 0.01)
     optimizer.learning_rate = 0.5
     assert float(optimizer.default.learning_rate) == 0.5
 

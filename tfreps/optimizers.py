@@ -130,7 +130,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
 
     Args:
         default: Keras optimiser for every variable that no group names. Its learning rate
-            is the one that is logged.
+            is the one that is logged. Keras's `LearningRateScheduler` changes it and the rates of
+            all groups; that of Keras 3.12, the last for Python 3.10, changes it alone.
         groups: dict from a regular expression to the Keras optimiser of the variables in whose
             paths it is found. The first that fits is taken. `"token_encoder/|bilstm/"` is the
             whole of a biLM.

@@ -40,9 +40,9 @@ def test_empty_arrays():
 
 
 def test_numbers_are_as_short_as_exact():
-    y = np.array([0.2, 1, 1e-5, 9e6, np.nan, -np.inf, 16777216, 3.4028235e38], "float32")
+    y = np.array([0.2, 1, 1e-5, np.nan, -np.inf, 16777216, 3.4028235e38], "float32")
     text = predict_json({"y": y}, True).decode()
-    assert text.startswith('{"predictions": [0.2, 1.0, 1e-05, 9e+06, NaN, -Infinity, ')
+    assert text.startswith('{"predictions": [0.2, 1.0, 1e-05, NaN, -Infinity, ')
     np.testing.assert_array_equal(np.array(json.loads(text)["predictions"], "float32"), y)
     random = np.random.default_rng(0).standard_normal(1_000) * 10.0 ** np.arange(-150, 100, 0.25)
     assert json.loads(predict_json({"y": random}, True))["predictions"] == random.tolist()
