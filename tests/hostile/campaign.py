@@ -31,7 +31,7 @@ def run_many(kind, module, folder):
     """All cases, in a process of their own or, behind a crash or a hang, in several."""
     first, last = FIRST, FIRST + max(int(kind.cases * SCALE), 1)
     together = dict.fromkeys(["cases", "taken", "seconds", "processor", "megabytes", "grown"], 0)
-    problems, slowest = [], (0.0, None)
+    problems, slowest = [], (0.0, first)
     while first < last and len(problems) < 20:
         found = watched(kind, module, first, last, folder)
         problems += found["problems"]

@@ -133,7 +133,8 @@ if __name__ == "__main__":
         kind = find(*sys.argv[1:3])
         with tempfile.TemporaryDirectory() as new:
             os.chdir(new)
-            print(one_case(kind, int(sys.argv[3]), kind.prepare(pathlib.Path(new)), new))
+            folder = pathlib.Path(new)
+            print(one_case(kind, int(sys.argv[3]), kind.prepare(folder), folder))
     else:
         main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:7])
         sys.stdout.flush()

@@ -1,5 +1,7 @@
 """Models from a command line and from TensorFlow Serving's config file."""
 
+import contextlib
+
 import pytest
 
 from tfreps.server.model_configs import ModelConfig, from_folders, read_config_file
@@ -102,3 +104,10 @@ def test_broken_config_files(text, words):
         file.write(text)
     with pytest.raises(ValueError, match=words):
         read_config_file("broken")
+
+
+def test_a_warning_of_the_parser_does_not_come_through():
+    with open("odd", "w") as file:
+        file.write(config(r'name: "x\l"'))  # an escape that there is not
+    with contextlib.suppress(ValueError):  # pytest makes an error of a warning
+        read_config_file("odd")

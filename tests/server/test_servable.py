@@ -100,6 +100,15 @@ def test_missing_and_broken_folders(tmp_path, models):
         Servable(tmp_path)
 
 
+def test_a_saved_model_that_holds_no_signatures(tmp_path):
+    """As a bit of damage may leave it: the root has another name for them."""
+    folder = save_half(tmp_path / "1")
+    file = folder / "saved_model.pb"
+    file.write_bytes(file.read_bytes().replace(b"\x12\nsignatures", b"\x12\nsignatured"))
+    with pytest.raises(ValueError, match="cannot be loaded as a SavedModel.*'signatures'"):
+        Servable(folder)
+
+
 def test_warm_up_that_fails(tmp_path):
     folder = save_half(tmp_path / "1")
     write_warm_up(folder, "a text, but it wants a number")

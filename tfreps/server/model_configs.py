@@ -4,6 +4,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import warnings
 
 from tfreps.server.version_policy import VersionPolicy, read_policy
 
@@ -124,7 +125,9 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
     if len(text) > LARGEST:
         raise ValueError(f"{path} is larger than {LARGEST} bytes: that is no model config.")
     try:
-        parsed = text_format.Parse(text.decode(), model_server_config_pb2.ModelServerConfig())
+        with warnings.catch_warnings():  # Python's own, about escapes in strings
+            warnings.simplefilter("ignore")
+            parsed = text_format.Parse(text.decode(), model_server_config_pb2.ModelServerConfig())
     except (UnicodeDecodeError, text_format.ParseError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(f"{path} is no model config of TensorFlow Serving: {reason}") from error

@@ -78,10 +78,10 @@ class Servable:
             self._counter = RequestCounter.of_folder(self.folder)
             with quiet_absl():
                 self._loaded = load(self.folder)
+            self._calls = dict(self._loaded.signatures.items())
         except Exception as error:  # torn protobufs, missing files and more have their own
             reason = " ".join(str(error).split())[:500]
             raise ValueError(f"{self.folder} cannot be loaded as a SavedModel: {reason}") from error
-        self._calls = dict(self._loaded.signatures.items())
         self.signatures = {
             name: Signature(name, self.definitions[name])
             for name in self._calls
@@ -158,9 +158,7 @@ class Servable:
                 return answer
         lane = self._long if self.limits.is_long(size, longest_bytes) else self._alone
         with lane.turn(ticket):
-            with ticket.running():
-                answer = self._calls[signature.name](**tensors)
-            return finish(answer)
+            return finish(ticket.call(self._calls[signature.name], tensors))
 
     def _ask_together(self, name, tensors, rows, ticket, finish):
         """The answer in a batch; None where there is none, or where it failed."""

@@ -1,10 +1,12 @@
 """Ticket: the time that a request has, and whether its client still waits."""
 
 import contextlib
+import itertools
 import threading
 import time
 
-from tensorflow.python.eager import cancellation
+import tensorflow as tf
+from tensorflow.python.eager import cancellation, context, execute
 
 from tfreps.server.serving_error import ServingError
 
@@ -73,13 +75,35 @@ class Ticket:
             with self._lock, contextlib.suppress(ValueError):
                 self._callbacks.remove(callback)
 
-    @contextlib.contextmanager
-    def running(self):
-        """Has TensorFlow stop, at its next operation, what it computes within the block."""
-        manager = cancellation.CancellationManager()  # its one way to stop a function
+    def call(self, function, inputs):
+        """Calls a signature, and has TensorFlow stop it at its next operation if cancelled.
+
+        `CancellationManagerContext` would be shorter, but it is one for all threads: a request
+        that fails would stop others.
+
+        Args:
+            function: signature of a loaded SavedModel, a `ConcreteFunction` of named inputs.
+            inputs: dict from their names to tensors.
+
+        Returns:
+            dict from the names of its outputs to tensors.
+
+        Raises:
+            tf.errors.CancelledError: the request was cancelled.
+            tf.errors.OpError: the function fails.
+        """
+        manager, eager = cancellation.CancellationManager(), context.context()
+        options = eager.function_call_options.as_attrs()
         with self.when_cancelled(manager.start_cancel):
-            with cancellation.CancellationManagerContext(manager):
-                yield
+            outputs = execute.execute_with_cancellation(
+                function.name.decode() if isinstance(function.name, bytes) else function.name,
+                num_outputs=len(function.outputs),
+                inputs=[inputs[key] for key in function._arg_keywords] + function.captured_inputs,
+                attrs=tuple(itertools.chain(*options.items())),
+                ctx=eager,
+                cancellation_manager=manager,
+            )
+        return tf.nest.pack_sequence_as(function.structured_outputs, outputs)
 
 
 def too_late(seconds):
