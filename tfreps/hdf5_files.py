@@ -3,8 +3,9 @@
 import contextlib
 import math
 import os
-import sys
+import struct
 from collections.abc import Iterator
+from typing import BinaryIO
 
 import h5py
 import numpy as np
@@ -116,18 +117,43 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
         return f"it claims {claimed:,} bytes, of which {stored:,} are there"
     if block > max(claimed, LARGEST_BLOCK):
         return f"its blocks are of {block:,} bytes, more than the whole"
-    if found.dtype.kind == "O" and _longest_text(found) > file_size:
-        return f"it claims a text of {_longest_text(found):,} bytes in a file of {file_size:,}"
+    return _lie_about_text(found, file_size) if found.dtype.kind == "O" else None
+
+
+def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
+    """The same of texts: the array holds for each how long it is and the heap where it lies."""
+    start = found.id.get_offset()
+    if start is None:  # in blocks, as nobody writes a few texts
+        return "its texts are in blocks"
+    with open(found.file.filename, "rb") as file:
+        file.seek(start)
+        entry = [("size", "<u4"), ("heap", "<u8"), ("number", "<u4")]
+        entries = np.frombuffer(file.read(16 * math.prod(found.shape)), entry)
+        longest = int(entries["size"].max(initial=0))
+        if longest > file_size:
+            return f"it claims a text of {longest:,} bytes in a file of {file_size:,}"
+        for heap in np.unique(entries["heap"][entries["size"] > 0]).tolist():
+            if not _is_whole_heap(file, heap, file_size):
+                return "its heap of texts is damaged"
     return None
 
 
-def _longest_text(found: h5py.Dataset) -> int:
-    """Bytes of the longest of some texts, by what stands in the file in place of each."""
-    start = found.id.get_offset()
-    if start is None:  # in blocks, as nobody writes a few texts
-        return sys.maxsize
-    count = math.prod(found.shape)
-    with open(found.file.filename, "rb") as file:
-        file.seek(start)
-        entries = np.frombuffer(file.read(16 * count), [("size", "<u4"), ("place", "V12")])
-    return int(entries["size"].max(initial=0))
+def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
+    """Whether a heap can be walked to its end: in one that goes on for ever, so does HDF5.
+
+    Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
+    """
+    if start + 16 > file_size:
+        return False
+    file.seek(start)
+    signature, _, size = struct.unpack("<4sIQ", file.read(16))
+    if signature != b"GCOL" or start + size > file_size:
+        return False
+    heap, place = file.read(size - 16 if size > 16 else 0), 0
+    while place + 16 <= len(heap):
+        number, _, _, length = struct.unpack_from("<HHIQ", heap, place)
+        step = 16 + -(-length // 8) * 8 if number else length  # number 0 is what is left
+        if step < 16:
+            return False
+        place += step
+    return place <= len(heap)
