@@ -56,7 +56,7 @@ def test_the_catalogue_is_complete():
     assert public | {getattr(models, name) for name in models.__all__} <= entries
 
 
-@every
+@every_class
 def test_arguments_are_attributes_are_the_config(name):
     entry = CATALOGUE[name]
     options, layer = entry.options(), entry.cls(**entry.options())
@@ -88,7 +88,7 @@ def test_is_registered_under_tfreps(name):
     assert keras.saving.get_registered_name(cls) == f"tfreps>{cls.__name__}"
 
 
-@every
+@every_class
 def test_saves_and_loads(name, tmp_path):
     entry = CATALOGUE[name]
     layer = entry.make()
@@ -184,7 +184,7 @@ def one_row(entry, row):
     return arrays
 
 
-@every
+@every_class
 def test_compute_output_shape_tells_the_truth(name):
     entry = CATALOGUE[name]
     layer = entry.make()
@@ -254,6 +254,7 @@ def test_one_by_one_is_together(name):
                 np.testing.assert_allclose(own(other, axes, 0, length), expected, atol=2e-6)
 
 
+@pytest.mark.slow
 @every_class
 @pytest.mark.parametrize(
     "policy", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)]
@@ -298,7 +299,7 @@ def test_weights_of_low_precision(name, policy):
         assert all(one.dtype == other.dtype for one, other in types)
 
 
-@every
+@every_class
 def test_every_trainable_weight_gets_a_gradient(name):
     entry = CATALOGUE[name]
     layer = entry.make()

@@ -153,6 +153,7 @@ def asks(monkeypatch, kind, moment, step):
     monkeypatch.setattr(kind, name, wrapped)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "average, moment, step",
     [

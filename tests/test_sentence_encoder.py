@@ -29,6 +29,7 @@ def one_by_one(bilm):
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("state", ["zero", pytest.param("warm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "budget, kept",

@@ -12,6 +12,7 @@ def small(monkeypatch):
 FIRST = {what: name for name, (what, *_) in reversed(taggers.ROWS.items())}  # row of a kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=() if n in FIRST.values() else pytest.mark.slow) for n in taggers.ROWS],

@@ -96,6 +96,7 @@ def equal(one, other):
     )
 
 
+@pytest.mark.slow
 def test_any_position_goes_on_as_before():
     options = {"whole_words": True, "seed": 3}
     batches = make(**options)

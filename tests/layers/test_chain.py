@@ -137,6 +137,7 @@ def test_the_gradient_is_the_slope(how):
     assert_slopes(got, problem, lambda p, row: p.log_normalizer(row))
 
 
+@pytest.mark.slow
 @every_way
 def test_the_gradient_of_token_probabilities_is_the_slope(how):
     problem, tags = Problem.random(MASKS), TAGS

@@ -76,6 +76,7 @@ def test_extreme_emissions_with_one_allowed_step_per_tag():
             np.testing.assert_allclose(d_emissions[row, position], expected, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_memory_grows_with_tags_times_tokens():
     """No tensor of the value and its gradient holds a pair of tags for every token."""
     batch, tokens, tags = 2, 64, 16

@@ -237,6 +237,7 @@ def test_initial_scores_and_l2_are_of_scores():
     np.testing.assert_allclose(copy.start_scores, crf.start_scores)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("weights", [None, np.ones([1]), np.ones([1, 3])])
 @pytest.mark.parametrize("tag", [-1, 2])

@@ -85,6 +85,7 @@ def test_equals_the_loops(tmp_path, case):
     assert (bites["cell"] > 20) == clips and (bites["hidden"] > 20) == (clips and projects)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

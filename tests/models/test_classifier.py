@@ -21,6 +21,7 @@ def make(**kwargs):
     return Classifier(BiLSTMEncoder(embedder(), units=8), LABELS, **{"dropout": 0.1, **kwargs})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["attention", pytest.param("pooled", marks=pytest.mark.slow)])
 def test_learns_saves_and_loads(pooling, tmp_path):
     model = make(pooling=pooling, hidden_units=8)

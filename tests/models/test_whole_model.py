@@ -58,6 +58,7 @@ def test_as_a_layer_of_keras_and_for_servers(bert):
     assert_same(answer, model(IDS))
 
 
+@pytest.mark.slow
 def test_a_list_among_the_outputs(tmp_path):
     bilm = models.BiLM(units=4, projection_dim=2, num_layers=1, vocabulary_size=9)
     elmo = models.Elmo(bilm, num_output_representations=2)

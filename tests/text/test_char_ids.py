@@ -107,6 +107,7 @@ def test_too_few_characters():
 
 # A str with lone surrogates cannot enter a TensorFlow string tensor (the conversion to UTF-8
 # fails), so for the comparison they are dropped beforehand, as the Python function does itself.
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(TOKENS, max_size=8), st.sampled_from([3, 4, 10, 50]))
 def test_in_graph_equals_python(tokens, max_characters):

@@ -1,3 +1,4 @@
+import pytest
 import tensorflow as tf
 
 from tfreps.text.character_changes import CharacterChanges
@@ -6,6 +7,7 @@ from tfreps.text.unicode_tables import replacements
 CHARACTERS = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
 
 
+@pytest.mark.slow
 def test_every_character_there_is():
     texts = [f"x{c}y" for c in CHARACTERS]
     for lowercase, strip in ((True, True), (True, False), (False, True), (False, False)):

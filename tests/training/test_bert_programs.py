@@ -116,6 +116,7 @@ def check_tagger(run, folder):
     assert found["span_starts"][0] == [1] and found["sequence_len"] == [4, 0]
 
 
+@pytest.mark.slow
 def test_a_classifier_on_characters(classifier, files, tmp_path):
     check_classifier(classifier, tmp_path / "export")
     assert "accuracy" in ask("evaluate", classifier, "--data", files["tsv"][5])

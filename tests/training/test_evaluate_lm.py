@@ -116,6 +116,7 @@ def test_carried_state(run, heldout, nlls):
     assert results["state"] == "carry" and results["batch_size"] == 2
 
 
+@pytest.mark.slow
 def test_it_is_what_training_logged(run, heldout):
     best = json.loads((run / "results.json").read_text())["best_validation"]
     results = evaluate(run, "--text", heldout)
@@ -123,6 +124,7 @@ def test_it_is_what_training_logged(run, heldout):
     assert json.loads((run / "results.json").read_text())["best_validation"] == best
 
 
+@pytest.mark.slow
 def test_counts(run, heldout, nlls, capsys):
     _, vocabulary = nlls
     words = [word for line in LINES for word in line.split()]

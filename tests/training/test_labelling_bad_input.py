@@ -74,6 +74,7 @@ def test_tags_and_tokens_of_different_number(files, tmp_path, capsys):
     assert "a.json, line 2: 2 tokens in 'text', but 1 tags in 'label'" in err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "text",
     [

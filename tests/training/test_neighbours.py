@@ -21,6 +21,7 @@ def tfreps(capsys, *arguments):
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_nearest_tokens(run, small_corpus, capsys):
     text = small_corpus / "train-00.txt"
     out = tfreps(capsys, run[0], "--text", text, "--word", "bank", "--count", "2")

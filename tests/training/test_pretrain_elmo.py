@@ -90,6 +90,7 @@ def test_the_figures(trained):
             assert line["perplexity/mean"] == pytest.approx(mean, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_progress_and_what_to_do_next(corpus, tmp_path, capsys):
     pretrain(corpus, tmp_path / "run", *LEAST, steps=4, sizes=[], validation=False)
     out, err = capsys.readouterr()

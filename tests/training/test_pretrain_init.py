@@ -47,6 +47,7 @@ def test_from_published_weights_for_another_vocabulary(corpus, tmp_path):
         np.testing.assert_allclose(weight, before[path], atol=1e-6, err_msg=path)
 
 
+@pytest.mark.slow
 def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
     """The first loss is that of the restored model; the accumulators are those of before."""
     options = training_options({"n_layers": 1}, characters=None, n_tokens_vocab=len(SMALL))

@@ -230,6 +230,7 @@ def refused(capsys, *arguments, **options):
     return err
 
 
+@pytest.mark.slow
 def test_resuming_with_other_options(short, corpus, tmp_path, capsys):
     arguments, options, _ = short
     before = (arguments[1] / "options.json").read_text()

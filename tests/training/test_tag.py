@@ -42,6 +42,7 @@ def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
     assert ask("tag", run, stdin=TEXT.rstrip().encode()) == expected()
 
 
+@pytest.mark.slow
 def test_columns_in(run, tmp_path):
     """With or without tags of their own; blank lines part sentences, however many."""
     (tmp_path / "a.conll").write_text("Ada X\nsaw Y\nRome Z\n\n\nslept X")

@@ -173,6 +173,7 @@ def test_the_goal_on_resume_ner(tfreps_data, tmp_path):
     assert round(found["spans"]["micro"]["f1"], 4) >= 0.8736
 
 
+@pytest.mark.slow
 def test_a_run_with_another_vocabulary_is_neither_asked_nor_exported(
     short_grid, corpus, tmp_path, capsys
 ):
