@@ -144,7 +144,7 @@ def make_parser():
     add("--tls-key", metavar="FILE", help="PEM")
     add(
         "--allow-host", metavar="NAME", action="append", default=[],
-        help="a name of this server, beside localhost and IP addresses; others get 403",
+        help="a name of this server, besides localhost and IP addresses; other names get 403",
     )  # fmt: skip
     add(
         "--allow-origin", metavar="ORIGIN", action="append", default=[],

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tfreps.hdf5_files import array_shapes, damage_told, find_array, open_hdf5, read_array
+from tfreps.hdf5_files import array_shapes, find_array, naming_damage, open_hdf5, read_array
 
 NUMBERS = np.arange(6, dtype="float32").reshape(2, 3)
 
@@ -101,7 +101,7 @@ def test_damage_inside(tmp_path):
         array_shapes(file)
     with (
         pytest.raises(ValueError, match="x: this cannot be read .RuntimeError"),
-        damage_told("x", "this"),
+        naming_damage("x", "this"),
     ):
         raise RuntimeError
     assert os.listdir(tmp_path) == ["w.hdf5"]

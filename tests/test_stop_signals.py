@@ -55,7 +55,8 @@ def test_a_signal_waits_until_it_is_asked_for(capfd):
                 raise_if_asked(" at step 7")
     assert done == ["step 7"]
     assert (
-        "SIGTERM: stopping behind this step; a second one ends at once." in capfd.readouterr().err
+        "SIGTERM: stopping after this step; a second signal ends the program at once."
+        in capfd.readouterr().err
     )
 
 

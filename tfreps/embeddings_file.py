@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
-from tfreps.hdf5_files import damage_told, find_array, open_hdf5, read_array
+from tfreps.hdf5_files import find_array, naming_damage, open_hdf5, read_array
 from tfreps.output_files import check_overwrite, check_space, naming, replacing, replacing_folder
 
 OPTIONS_ATTRIBUTE = "tfreps_options"
@@ -142,7 +142,7 @@ def read_options(path: str | os.PathLike) -> dict:
         ValueError: no HDF5 file, or not one of tfreps.
     """
     try:
-        with open_hdf5(path) as file, damage_told(path, OPTIONS_ATTRIBUTE):
+        with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
             if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # of a size that is known
                 raise ValueError("no bytes")
             found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
@@ -162,10 +162,10 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
         ValueError: the file holds no such sentence, or no index of sentences, or is damaged.
     """
     with open_hdf5(path) as file:
-        with damage_told(path, "its list of arrays"):
+        with naming_damage(path, "its list of arrays"):
             has_index = SENTENCE_INDEX in file
         text = find_array(file, SENTENCE_INDEX, is_text=True) if has_index else ["{}"]
-        with damage_told(path, SENTENCE_INDEX):
+        with naming_damage(path, SENTENCE_INDEX):
             index = dict(json.loads(text[0]))
         if not isinstance(index.get(sentence), str):
             raise ValueError(f"{path} holds no sentence {sentence!r}.")

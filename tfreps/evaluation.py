@@ -91,7 +91,7 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
 
 
 def _log_odds(probabilities, others):
-    """Returns the differences of the logits behind two probabilities, clipped as the metric's."""
+    """Returns the differences of two labels' logits, clipped as the metric clips them."""
     tiny = np.finfo("float32").tiny
     odds = np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
     return np.clip(odds, -LARGEST, LARGEST)

@@ -46,7 +46,7 @@ def may_change(options):
 
 
 def prepare(options):
-    """Sets what has to stand before the first weight is made: precision, seed, determinism."""
+    """Sets the precision, the seed and determinism, before the first weight is made."""
     keras.config.set_dtype_policy(PRECISIONS[options.precision])
     keras.utils.set_random_seed(options.seed)
     if options.deterministic:
@@ -125,7 +125,7 @@ def fit_epochs(
     A run that was killed anywhere goes on from its last checkpoint with `resume`, and ends as it
     would have ended: weights, optimiser, dropout seeds, running metrics, the place in the data
     and the wait for a better figure all come back. A signal that asks the program to stop
-    (`tfreps.stop_signals`) ends it behind the next step, with a checkpoint.
+    (`tfreps.stop_signals`) ends it after the next step, with a checkpoint.
 
     Args:
         model: compiled Keras model.
@@ -207,11 +207,11 @@ def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
 
 
 def measure_epoch(model, validation, callbacks, epoch, figures):
-    """What `model.fit` does behind the last step of an epoch, for one that ended there.
+    """Measures an epoch whose steps are done, as `model.fit` does after the last of them.
 
     Args:
         model: compiled Keras model.
-        validation: data set to measure on; None for none.
+        validation: data set to measure on, or None to measure nothing.
         callbacks: list of Keras callbacks.
         epoch: int.
         figures: dict of str to float. Those of training, as `Checkpoints.unmeasured` has them.

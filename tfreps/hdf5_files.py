@@ -48,7 +48,7 @@ def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
         if isinstance(item, h5py.Dataset):
             shapes[name] = item.shape or ()
 
-    with damage_told(file.filename, "its list of arrays"):
+    with naming_damage(file.filename, "its list of arrays"):
         file.visititems(note)
     return shapes
 
@@ -66,7 +66,7 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
             is there.
     """
     path = file.filename
-    with damage_told(path, f"array {name}"):
+    with naming_damage(path, f"array {name}"):
         link = file.get(name, getlink=True)
         found = file[name] if isinstance(link, h5py.HardLink) else None
         if found is None or not isinstance(found, h5py.Dataset):
@@ -91,12 +91,12 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
         ValueError: what `find_array` raises; its bytes are damaged.
     """
     found = find_array(file, name)
-    with damage_told(file.filename, f"array {name}"):
+    with naming_damage(file.filename, f"array {name}"):
         return found[...]
 
 
 @contextlib.contextmanager
-def damage_told(path: str, what: str) -> Iterator[None]:
+def naming_damage(path: str, what: str) -> Iterator[None]:
     """Whatever the library raises about a damaged file comes out as a ValueError."""
     try:
         yield
@@ -139,7 +139,7 @@ def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
-    """Whether a heap can be walked to its end: in one that goes on for ever, so does HDF5.
+    """Whether a heap can be read to its end: HDF5 itself never returns from one without an end.
 
     Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
     """

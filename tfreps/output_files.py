@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 Path = str | os.PathLike
 
-STREAMS = "/dev/", "/proc/"  # what stands there is no file that a program could replace
+STREAMS = "/dev/", "/proc/"  # paths below these are not files that a program could replace
 DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 # The system's errors for a file that cannot grow; libraries repeat their texts in their own errors.
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
@@ -262,7 +262,7 @@ def _temporary(path: pathlib.Path) -> pathlib.Path:
 
 
 def _pid(name: str) -> int | None:
-    """The process that a temporary name tells."""
+    """Returns the process id in a temporary name, or None."""
     match = re.fullmatch(r"\..+\.(\d+)\.tmp(?:\.\w+)?", name)
     return int(match[1]) if match else None
 

@@ -19,7 +19,7 @@ class Option(NamedTuple):
     """What programs share of an option: its type, default and sentence, in a table by name.
 
     `kind` bool makes a switch, `many` a list. `check_options` looks for what is `required`, and
-    whether numbers are finite, keep to `at_least`, `above`, `below` and `at_most`, and, if whole,
+    whether numbers are finite, within `at_least`, `above`, `below` and `at_most`, and, if whole,
     fit into 32 bits.
     """
 
@@ -159,7 +159,7 @@ def parse_options(
         flags[dest].required = False
     parser.set_defaults(**given)
     short_errors(parser)
-    # Before Python 3.13 what is behind `--` is lost in the intermixed way.
+    # Before Python 3.13, `parse_intermixed_args` loses the arguments after `--`.
     options = parser.parse_args(argv) if "--" in argv else parser.parse_intermixed_args(argv)
     for flag in parser._actions:
         value = getattr(options, flag.dest, None)

@@ -121,14 +121,14 @@ class RunFolder:
             defaults: what an option stands at that the program did not have when the run began.
 
         Returns:
-            Context manager; gives the run to go on with, or None where `create` is to make one.
+            Context manager; gives the run to resume, or None if `create` has to make one.
 
         Raises:
             ValueError: the folder is not free, another option has changed, another process writes
                 there, or what `open` raises.
         """
         earlier = path, program, options, free, defaults
-        cls._earlier(*earlier)  # what is wrong is told before anything is written
+        cls._earlier(*earlier)  # raises before anything is written
         with locked(path, program):
             run = cls._earlier(*earlier)
             if run is not None:
@@ -137,7 +137,7 @@ class RunFolder:
 
     @classmethod
     def _earlier(cls, path, program, options, free, defaults):
-        """The run to go on with, or None."""
+        """Returns the run to resume, or None."""
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
             cls.check_free(path, options["overwrite"])
             check_inputs(path, options)
@@ -232,7 +232,7 @@ class RunFolder:
         self.checkpoints_path.mkdir(exist_ok=True)
 
     def resume_command(self) -> str:
-        """The command that goes on with the run."""
+        """Returns the command that resumes the run."""
         return f"tfreps {self.program} --run {shlex.quote(str(self.path))} --resume"
 
     def write_results(self, results: dict) -> None:

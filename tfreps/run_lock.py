@@ -32,7 +32,7 @@ def locked(folder: str | os.PathLike, program: str):
     Args:
         folder: the run folder; made if it does not exist, and removed in the end if it is still
             empty then.
-        program: name of the program, to tell others.
+        program: name of the program, which the error of another process names.
 
     Raises:
         RunInUse: another process has the lock.

@@ -36,7 +36,7 @@ def flush() -> None:
 
 
 def drop_unwritable() -> list[str]:
-    """Redirects to the null device what can no longer be written, as behind `| head`.
+    """Redirects streams that can no longer be written, as after `| head`, to the null device.
 
     Returns:
         list of str. How to call these streams: "standard output", "standard error".

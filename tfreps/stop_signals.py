@@ -98,4 +98,5 @@ def _handle(number, frame):
     # Not `print`, which this may have interrupted.
     name = signal.Signals(number).name
     with contextlib.suppress(OSError):
-        os.write(2, f"\n{name}: stopping behind this step; a second one ends at once.\n".encode())
+        text = f"\n{name}: stopping after this step; a second signal ends the program at once.\n"
+        os.write(2, text.encode())

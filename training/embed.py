@@ -31,7 +31,7 @@ from tfreps.run_folder import run_files
 WINDOW = 1 << 16  # tokens that are sorted by length together and kept or lost together
 LAYERS = ("all", "top", "average", "mix")
 NUMBERS = {
-    "gamma": Option(float, 1.0, "of --layers mix: a factor behind it (1)"),
+    "gamma": Option(float, 1.0, "factor of the mixed layers, with --layers mix (1)"),
     "column": Option(int, None, "CoNLL text: tokens are in column N, from 1", at_least=1),
     "batch_tokens": Option(int, 4096, "size of a batch, padding counted (4096)", at_least=1),
     "max_sentence_tokens": Option(

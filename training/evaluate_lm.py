@@ -39,7 +39,7 @@ def main(argv=None):
         )
     vocabulary = run.vocabulary()
     check_vocabulary(model, vocabulary, run.path)
-    run.results()  # if they cannot be read, it is told before the work
+    run.results()  # raises before the work if they cannot be read
     counts = count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None
     if options.unigram_from:

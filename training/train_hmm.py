@@ -67,7 +67,7 @@ UNLABELLED = {
     "unlabelled": Option(str, None, "text to learn from too, a sentence a line", many=True),
     "baum_welch_steps": Option(int, 5, "passes over it at most (5)", at_least=1),
     "tagged_weight": Option(
-        float, 1.0, "weight of a tagged sentence beside one of these (1)", at_least=0
+        float, 1.0, "weight of a tagged sentence relative to an untagged one (1)", at_least=0
     ),
 }
 

@@ -17,7 +17,7 @@ from tfreps.optimization import make_optimizer
 from tfreps.optimizers import FusedAdam, TF1Adagrad
 from tfreps.schedules import LinearWarmup
 
-# Loads each file with what it was compiled with, and tells of it in a line of JSON.
+# Loads each compiled model and prints what it holds as one line of JSON.
 LOADED = """
 import json, pathlib, re, sys
 import tfreps

@@ -22,7 +22,7 @@ class Checkpoints(keras.callbacks.Callback):
     not at all. Keras's own weights files hold neither seeds nor metrics nor the position. The model
     has to have all its variables once it is compiled.
 
-    A signal that asks the program to stop (`tfreps.stop_signals`) ends `fit` behind the next step,
+    A signal that asks the program to stop (`tfreps.stop_signals`) ends `fit` after the next step,
     with a checkpoint of it. While the model is measured see `kept_when_stopped`.
 
     Args:

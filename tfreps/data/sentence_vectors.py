@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
-from tfreps.hdf5_files import damage_told, find_array, open_hdf5, read_array
+from tfreps.hdf5_files import find_array, naming_damage, open_hdf5
 
 
 class SentenceVectors:
@@ -65,7 +65,8 @@ class SentenceVectors:
         """
         batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
         for row, sentence in enumerate(sentences.tolist()):
-            vectors = read_array(file, self.numbers[sentence])  # [L, n, D] or [n, D]
+            with naming_damage(self.path, f"array {self.numbers[sentence]}"):
+                vectors = file[self.numbers[sentence]][()]  # [L, n, D] or [n, D]
             length = self.cut_lengths[sentence]
             batch[row, :, :length] = vectors[..., :length, :]
         return batch
@@ -74,7 +75,7 @@ class SentenceVectors:
         """Looks at the shapes of all sentences; L and D."""
         expected = None
         for place, number in enumerate(self.numbers):
-            with damage_told(self.path, "its list of arrays"):
+            with naming_damage(self.path, "its list of arrays"):
                 is_there = number in file
             if not is_there:
                 raise ValueError(

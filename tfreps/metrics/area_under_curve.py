@@ -52,7 +52,7 @@ class AreaUnderCurve(keras.metrics.Metric):
         if sample_weight is not None:
             seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
         places = tf.stack([labels, bins], axis=1)  # [B, 2]
-        self.counts.assign_add(tf.scatter_nd(places, seen, tf.constant([2, _BINS])))
+        self.counts.value.scatter_nd_add(places, seen)  # in place: the table is large
 
     def result(self):
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))

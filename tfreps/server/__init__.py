@@ -10,7 +10,7 @@ gRPC: Predict, GetModelMetadata, GetModelStatus, and the standard health service
 
 Where it is stricter on purpose:
 
-- it listens on loopback unless told otherwise, and answers only to hosts and web sites that it
+- it listens on loopback by default, and answers only to hosts and web sites that it
   knows (`RequestGuard`); CORS headers go to the sites that are named, not to all;
 - a request with both `Content-Length` and `Transfer-Encoding` gets 400;
 - tokens, texts, bodies (packed ones too) and arrays beyond its limits are refused before memory is
@@ -20,5 +20,5 @@ Where it is stricter on purpose:
 - an input must fit the shape in its signature, which TensorFlow Serving leaves to the graph;
 - JSON must be UTF-8, and a whole number must be in the range of its type: 300 for an int8 gets
   400, where TensorFlow Serving keeps its lowest 8 bits;
-- what an error tells a client has no absolute paths in it; the log has them.
+- error messages to clients have no absolute paths; the log has them.
 """

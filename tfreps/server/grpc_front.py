@@ -97,7 +97,7 @@ class GrpcFront:
 
 
 def is_wanted(record):
-    """Leaves out grpcio's traceback for a message that is no protobuf: its sender is told."""
+    """Drops grpcio's traceback for a message that is no protobuf; its sender gets an error."""
     return record.getMessage() != "Exception deserializing message!"
 
 

@@ -9,7 +9,7 @@ from tfreps.server.serving_error import ServingError
 
 BYTES_SUFFIX = "_bytes"
 AT_A_TIME = 2**13  # elements: each is 60 bytes of Python until it is written
-# Bytes of an element with what parts it from the next, about; of strings, beside what is in them.
+# Approximate bytes of an element with its separator; for strings, without their contents.
 BYTES = {"float16": 12, "bfloat16": 12, "float32": 14, "float64": 22, "object": 7}
 SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
@@ -64,7 +64,7 @@ def row_items(outputs):
 
 
 def json_size(outputs) -> int:
-    """About how many bytes `predict_json` writes, told before it does.
+    """Estimates how many bytes `predict_json` is going to write.
 
     Example:
     >>> json_size({"y": np.zeros([10, 2], "float32"), "z": np.array([b"abc"], object)})

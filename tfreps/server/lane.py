@@ -1,4 +1,4 @@
-"""Lane: room for some requests at the same time, behind which the others wait in order."""
+"""Lane: runs some requests at the same time, while the others wait in order."""
 
 import collections
 import contextlib

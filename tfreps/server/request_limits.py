@@ -89,7 +89,7 @@ class RequestLimits:
         return fits and not self.is_long(size, longest_bytes)
 
     def is_long(self, size: RequestSize, longest_bytes):
-        """Whether a request waits behind others of its kind only."""
+        """Whether a request is a long one, which waits for other long ones only."""
         return size.padded > self.tokens // LONG_SHARE or longest_bytes > LONG_BYTES
 
 

@@ -1,5 +1,6 @@
 """RequestSize: rows and tokens of a request, counted before the model sees it."""
 
+import functools
 import itertools
 import json
 import os
@@ -17,18 +18,24 @@ def marks():
     return "".join(found)
 
 
-_MARKS = marks()
 # CJK characters, each of which is a word to BERT, and so is an underscore.
 _ALONE = "_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 ATTENDED = 1024  # tokens of a row up to which attention costs less than all the rest, about
 # What every token of a tokenisation has one of: the count is exact, or a little too high.
 PATTERNS = {
-    "spaces": re.compile(r"\S+"),
-    "words": re.compile(rf"[\w{_MARKS}]+|\S"),
-    "bert_words": re.compile(rf"(?:(?![{_ALONE}])[\w{_MARKS}])+|\S"),
-    "characters": re.compile(r"\S"),
+    "spaces": r"\S+",
+    "words": r"[\w{marks}]+|\S",
+    "bert_words": rf"(?:(?![{_ALONE}])[\w{{marks}}])+|\S",
+    "characters": r"\S",
 }
 KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
+
+
+@functools.cache
+def pattern(tokens):
+    """The compiled pattern of a way of tokenizing, made when a model needs it."""
+    text = PATTERNS[tokens]
+    return re.compile(text.replace("{marks}", marks()) if "{marks}" in text else text)
 
 
 class RequestSize(NamedTuple):
@@ -138,7 +145,7 @@ class RequestCounter:
         return longest
 
     def _count(self, text, most):
-        found = PATTERNS[self.tokens].finditer(text.decode("utf-8", "replace"))
+        found = pattern(self.tokens).finditer(text.decode("utf-8", "replace"))
         return sum(1 for _ in itertools.islice(found, most + 1))
 
     def _cut(self, count):

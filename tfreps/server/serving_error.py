@@ -81,7 +81,7 @@ def for_clients(code: str, text: str, base_path: str | None = None) -> ServingEr
     Args:
         code: name of a status code of gRPC.
         text: what went wrong; of paths in it the message keeps the last name, the details all.
-        base_path: of the model; what lies below it is told by its path from there.
+        base_path: of the model; paths below it are shown relative to its parent.
 
     Example:
     >>> error = for_clients("INTERNAL", "/srv/models/ner/2 lacks /etc/hosts", "/srv/models/ner")

@@ -72,7 +72,7 @@ def wide_encoding(data: bytes) -> str | None:
         if data.startswith(mark):
             return name
     sample = data[:SAMPLE]
-    if len(sample) < 4:
+    if len(sample) < 4 or b"\0" not in sample:
         return None
     shares = [sample[i::4].count(0) / len(sample[i::4]) for i in range(4)]
     return PATTERNS.get(tuple(share > 0.5 for share in shares))

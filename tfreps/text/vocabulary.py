@@ -67,7 +67,7 @@ class Vocabulary:
             lines = [line.removesuffix("\r") for line in lines]
         if _SKIPPED_LINE in text:
             numbered = [(n, line) for n, line in enumerate(lines) if line != _SKIPPED_LINE]
-            _places(numbered, str(path))  # errors tell the lines of the file
+            _places(numbered, str(path))  # for errors that name the line of the file
             lines = [line for _, line in numbered]
         return cls(lines, source=str(path))
 
