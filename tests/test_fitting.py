@@ -86,7 +86,8 @@ def test_training_ends_when_nothing_gets_better(tmp_path):
     assert batches.begun == [0] and again == result  # it had waited enough before
 
 
-@pytest.mark.parametrize("step", [1, pytest.param(6, marks=pytest.mark.slow), 9])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("step", [6, 1, 9])
 def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, step):
     whole_run = make_run(tmp_path / "whole")
     whole, _, result = fit(whole_run)
@@ -153,12 +154,12 @@ def asks(monkeypatch, kind, moment, step):
     monkeypatch.setattr(kind, name, wrapped)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "average, moment, step",
     [
-        (False, "epoch_begin", 0),  # before the first step
         (True, "train_batch_end", 5),  # in the second epoch
+        (False, "epoch_begin", 0),  # before the first step
         (False, "train_batch_end", 8),  # before the last step of the second epoch
         (False, "test_begin", 9),
         (True, "test_begin", 9),  # measured with the averages, saved without

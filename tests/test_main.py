@@ -152,7 +152,8 @@ def test_help_and_plain_programs_go_without_tensorflow(program, monkeypatch):
     assert command.main(["embed", "a"]) == 0 and started
 
 
-@pytest.mark.parametrize("program", [pytest.param("tensorflow", marks=pytest.mark.slow), "keras"])
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["tensorflow", "keras"])
 def test_importing_tensorflow_through_the_command_is_silent(program):
     code = (
         "import importlib, types, tfreps.__main__ as m; "

@@ -55,10 +55,11 @@ class SentenceEncoder:
         vectors = tf.TensorSpec([None, bilm.projection_dim])
         batch = _int32(None, None), vectors, vectors, _int32(None)
         self.combine = tf.function(combine or tf.identity, reduce_retracing=True)
-        self._token_vectors = tf.function(self._encode_ids, [_int32(*ids)])
-        self._batch = tf.function(self._run_batch, batch)
+        self._token_vectors = tf.function(self._encode_ids, [_int32(*ids)], autograph=False)
+        self._batch = tf.function(self._run_batch, batch, autograph=False)
         self._piece = [
-            tf.function(lstm.call, reduce_retracing=True) for lstm in bilm.bilstm.directions
+            tf.function(lstm.call, reduce_retracing=True, autograph=False)
+            for lstm in bilm.bilstm.directions
         ]
         self.keep([])
 

@@ -110,7 +110,7 @@ def sentence_totals(model, vocabulary, options):
         **reading(model.bilm),
     )
 
-    @tf.function(input_signature=[batches.element_spec])
+    @tf.function(input_signature=[batches.element_spec], autograph=False)
     def measure(batch):
         return totals_of(model, batch, model(batch)[0])
 
@@ -135,7 +135,7 @@ def carried_totals(model, vocabulary, options):
     dataset, state = batches.dataset(), model.fixed_state(options.batch_size)
     state_spec = tf.nest.map_structure(tf.TensorSpec.from_tensor, state)
 
-    @tf.function(input_signature=[dataset.element_spec, state_spec])
+    @tf.function(input_signature=[dataset.element_spec, state_spec], autograph=False)
     def measure(batch, state):
         nll, state = model(batch, initial_state=state)
         return totals_of(model, batch, nll), state

@@ -9,7 +9,9 @@ import tensorflow as tf
 from tests.layers.chain_paths_oracle import MASKS, Problem
 from tfreps.layers import chain, chain_gradient
 
-every_way = pytest.mark.parametrize("how", ["eager", "graph", "XLA"])
+# XLA compiles for seconds. What `CRF` makes of these functions, it compiles: see `test_crf`.
+WAYS = ["eager", "graph", pytest.param("XLA", marks=pytest.mark.slow)]
+every_way = pytest.mark.parametrize("how", WAYS)
 
 
 @functools.cache  # compiled once for each shape
@@ -41,22 +43,14 @@ PROBLEMS = {
     "far apart": far_apart,
 }
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
-# XLA compiles for each number of tags anew.
-every_problem_and_way = pytest.mark.parametrize(
-    "name, how",
-    [
-        pytest.param(name, how, marks=pytest.mark.slow if (how == "XLA" and n) else ())
-        for n, name in enumerate(PROBLEMS)
-        for how in ("eager", "graph", "XLA")
-    ],
-)
 
 
 def rows(problem):
     return range(len(problem.mask))
 
 
-@every_problem_and_way
+@every_problem
+@every_way
 def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
     problem = PROBLEMS[name]()
     expected = [problem.log_normalizer(row) for row in rows(problem)]
@@ -65,7 +59,8 @@ def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
     np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
 
 
-@every_problem_and_way
+@every_problem
+@every_way
 def test_marginals_are_those_of_all_paths(name, how):
     problem = PROBLEMS[name]()
     got = called(chain.marginals, how)(*problem).numpy()
@@ -74,7 +69,8 @@ def test_marginals_are_those_of_all_paths(name, how):
     np.testing.assert_array_equal(got[~problem.mask], 0.0)
 
 
-@every_problem_and_way
+@every_problem
+@every_way
 def test_viterbi_finds_the_best_path(name, how):
     problem = PROBLEMS[name]()
     tags, scores = called(chain.viterbi, how)(*problem)
@@ -86,7 +82,8 @@ def test_viterbi_finds_the_best_path(name, how):
     np.testing.assert_array_equal(tags.numpy()[~problem.mask], 0)
 
 
-@every_problem_and_way
+@every_problem
+@every_way
 def test_k_best_are_the_first_of_all_paths(name, how):
     problem, k = PROBLEMS[name](), 7
     tags, scores = (x.numpy() for x in called(chain.k_best, how)(*problem, k=k))

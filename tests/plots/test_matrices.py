@@ -22,7 +22,7 @@ def test_a_confusion_matrix_shows_shares_of_rows(tmp_path, monkeypatch):
     assert drawn["cells"].tolist() == [[3, 1], [0, 0]]
 
 
-@pytest.mark.parametrize("count", [1, 3, 80])
+@pytest.mark.parametrize("count", [1, 3, pytest.param(80, marks=pytest.mark.slow)])
 def test_matrices_of_any_size(tmp_path, count):
     values = np.eye(count)
     values[0, 0] = np.nan

@@ -35,6 +35,7 @@ def ask(capsys, *arguments):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("signature", ["default", "tokens"])
 def test_every_number(exported, capsys, signature):
     folder, bilm = exported

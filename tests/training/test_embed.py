@@ -55,24 +55,20 @@ def layers_of(bilm, line):
 MIX = np.exp([0.1, 0.3, 0.5]) / np.exp([0.1, 0.3, 0.5]).sum() * 1.1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "flags, combine",
     [
-        ([], lambda layers: layers),
-        pytest.param(
-            ["--layers", "top", "--cache", "0", "--batch-tokens", "12"],
-            lambda layers: layers[-1],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            ["--layers", "average", "--cache", "2"],
-            lambda layers: layers.mean(axis=0),
-            marks=pytest.mark.slow,
-        ),
         (
             ["--layers", "mix", "--mix", "0.1,0.3,0.5", "--gamma", "1.1"],
             lambda layers: np.tensordot(MIX, layers, 1),
         ),
+        ([], lambda layers: layers),
+        (
+            ["--layers", "top", "--cache", "0", "--batch-tokens", "12"],
+            lambda layers: layers[-1],
+        ),
+        (["--layers", "average", "--cache", "2"], lambda layers: layers.mean(axis=0)),
     ],
 )
 def test_layers(run, text, tmp_path, flags, combine):

@@ -59,6 +59,7 @@ def test_data_of_another_form(tags, labels, tmp_path):
     assert "accuracy 1.0" in ask("evaluate", tags[0], "--data", tmp_path / "b.conll", *columns)
 
 
+@pytest.mark.slow
 def test_a_trained_run_gives_the_figures_of_training(
     tagger, tagged, classifier, labelled, tmp_path
 ):

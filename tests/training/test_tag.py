@@ -103,6 +103,7 @@ def test_many_lines_come_in_order(run):
 TAG = {"Ada": "B-PER", "Rome": "B-LOC", "saw": "O", "slept": "O"}
 
 
+@pytest.mark.slow
 def test_output_whole_or_not_at_all(run, tmp_path, capsys):
     (tmp_path / "a.txt").write_text(TEXT)
     output = tmp_path / "out.conll"

@@ -242,6 +242,7 @@ def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
     assert f"from line 1 of {tmp_path / 'train'}" in out and "--constrain decode" in out
 
 
+@pytest.mark.slow
 def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     files = labelling.write_tagged(tmp_path, sizes=(64, 4, 4))
     more = ["--minutes", "1e-9", "--softmax"]
@@ -253,6 +254,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
 
 
+@pytest.mark.slow
 def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypatch, capfd):
     """Nothing is half-written, and what was trained is measured by --resume."""
     files = labelling.write_tagged(tmp_path, sizes=(16, 4, 4))

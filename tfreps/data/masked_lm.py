@@ -110,7 +110,7 @@ class MaskedLMBatches:
         self._pairs = SentencePairs(documents, max_length - num_special, next_sentence, seed)
         self._mask = TokenMasking(tokenizer, mask_rate, whole_words)
         # Traced once for all epochs: it takes more than a second.
-        self._traced = tf.function(self._hide, input_signature=[self._signature()])
+        self._traced = tf.function(self._hide, [self._signature()], autograph=False)
         self._plans: dict[int, tuple[Stretches, LengthPlan]] = {}
         self.num_texts = self._pairs.num_texts
         self.num_left_out = self._pairs.num_left_out

@@ -52,7 +52,7 @@ def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
     return tf.transpose(best_path(by_place != 0, emissions, transitions, start, end))  # [B, T]
 
 
-@tf.function(jit_compile=True)
+@tf.function(jit_compile=True, autograph=False)
 def best_path(mask, emissions, transitions, start, end):
     """Tags `[T, B]`, for a mask `[T, B]` and emissions `[T, K, B]`."""
     length, batch = tf.unstack(tf.shape(mask))
@@ -132,7 +132,7 @@ def in_a_graph(function, num_tags):
     shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
     tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
     signature = [tf.TensorSpec([None, None], "int32"), *tables]
-    return tf.function(function, signature)
+    return tf.function(function, signature, autograph=False)
 
 
 def batches(flat_ids, lengths, even=False):

@@ -1,7 +1,5 @@
-"""What is written runs: the examples in docstrings, and the Python blocks of README.md."""
+"""The Python blocks of README.md run."""
 
-import doctest
-import importlib
 import re
 import textwrap
 
@@ -9,32 +7,8 @@ import pytest
 
 from tests.conftest import CHECKOUT
 
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^([ \t]*)```python\n(.*?)^[ \t]*```", re.M | re.S)
 NOT_RUN = re.compile(r"<!-- not run: \w(?:(?!-->).)*-->\s*\Z", re.S)
-
-MODULES = [
-    ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted((CHECKOUT / "tfreps").rglob("*.py"))
-]
-
-
-@pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """A folder of its own to leave files in, with fixed seeds."""
-    monkeypatch.chdir(tmp_path)
-    if importlib.util.find_spec("keras"):
-        importlib.import_module("keras").utils.set_random_seed(0)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_docstring_examples(name, elsewhere):
-    module = importlib.import_module(name)
-    report = []
-    runner = doctest.DocTestRunner(optionflags=FLAGS)
-    for test in doctest.DocTestFinder().find(module):
-        runner.run(test, out=report.append)
-    assert runner.failures == 0, "".join(report)
 
 
 def readme_sections(text):
@@ -54,8 +28,9 @@ README = readme_sections((CHECKOUT / "README.md").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("blocks", [pytest.param(b, id=heading) for heading, b in README])
-def test_readme_blocks(blocks, elsewhere, monkeypatch):
-    """In order, in one namespace for a section."""
+def test_readme_blocks(blocks, tmp_path, monkeypatch):
+    """In order, in one namespace for a section, and in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for line, code in blocks:
         # Empty lines in front make a traceback show the line of README.md.
