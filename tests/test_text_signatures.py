@@ -131,7 +131,8 @@ def test_taggers_on_a_bert_tag_words(tmp_path):
     assert cut["tags"][1, :4].tolist() == answer["tags"][0, :4].tolist()
 
 
-@pytest.mark.parametrize("by", ["text", pytest.param("tokens", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["text", "tokens"])
 def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
     """There is room for 22 pieces; others of its batch are answered as alone."""
     trained = make_bert("words")

@@ -352,6 +352,7 @@ def test_saving_keeps_weights_states_and_draws(tmp_path):
             np.testing.assert_allclose(theirs, ours, atol=1e-6, err_msg=ours.path)
 
 
+@pytest.mark.slow
 def test_fit_and_evaluate_under_stock_keras(tmp_path):
     _, model = make(tmp_path, num_sampled=8)
     data = tf.data.Dataset.from_generator(lambda: batches(4), output_signature=signature())

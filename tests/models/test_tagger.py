@@ -28,7 +28,8 @@ def illegal(outputs):
     return sum(len(schemes.illegal_transitions(tags, "bio")) for tags in named)
 
 
-@pytest.mark.parametrize("use_crf", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("use_crf", [True, False])
 def test_learns_saves_and_loads(use_crf, tmp_path):
     model = make(use_crf=use_crf, dropout=0.1)
     model.compile(keras.optimizers.Adam(0.02))
