@@ -59,7 +59,8 @@ demo: install
 
 # Two runs with processes of their own: TensorFlow does not return the memory of compiled graphs, and
 # a process is to stay below 2 GB.
-QUICK := $(BIN)/python -m pytest -q -m "not slow" -n auto --maxprocesses 4 --dist loadfile
+SPREAD := -n auto --maxprocesses 4 --dist loadfile
+QUICK := $(BIN)/python -m pytest -q -m "not slow" $(SPREAD)
 FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data tests/text tests/convert \
   tests/test_conformance.py
 
@@ -69,7 +70,8 @@ test: install
 
 test-slow: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser,hostile]'
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -m slow $(SPREAD) tests --ignore=tests/hostile
+	$(BIN)/python -m pytest -q -m slow tests/hostile
 
 check: install
 	$(BIN)/ruff check .
