@@ -37,7 +37,9 @@ OPTIONS = {
     "test_vectors": Option(str, None, "the same for --test"),
 }
 WITHOUT_WINDOW = "no_words", "vectors", "characters", "elmo", "elmo_weights", "train_vectors"
+WITHOUT_WINDOW += ("max_characters",)
 WITHOUT_BERT = *WITHOUT_WINDOW, "frozen_embeddings", "lowercase", "digits_to_zero", "max_vocabulary"
+WITHOUT_BERT += ("min_count",)
 OF_BERT = "bert", "bert_dropout", "freeze_blocks", "bert_learning_rate", "layer_decay"
 OF_BERT += ("bert_from_scratch",)
 
@@ -90,7 +92,10 @@ def check(options):
             rules.append(("train_vectors", needed, f"needs --{part}-vectors too"))
             rules.append((f"{part}_vectors", options.train_vectors, "needs --train-vectors too"))
     for name, is_fine, reason in rules:
-        if getattr(options, name) and not is_fine:
+        given = getattr(options, name)
+        if name in OPTIONS and given == OPTIONS[name].default:
+            continue
+        if given and not is_fine:
             raise ValueError(f"--{name.replace('_', '-')} {reason}.")
 
 
