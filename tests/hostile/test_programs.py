@@ -1,0 +1,111 @@
+"""Hostile published weights and run folders, through the programs that read them."""
+
+import contextlib
+import io
+import shutil
+
+import pytest
+
+from tests import known_models, tiny_bert, tiny_run
+from tests.bilm_tf_run import SIZE
+from tests.hostile.campaign import run_many
+from tests.hostile.folders import folder_format
+from tests.hostile.test_weights import forget, write_bilm, write_checkpoint
+from tfreps.__main__ import main
+from tfreps.models import Tagger
+from tfreps.text.bert_tokens import WordPieceTokenizer
+
+TEXT = "the the the dog\nAda saw Rome\n"
+TRAINING = "--epochs 1 --batch-size 2 --unroll-steps 2 --num-sampled 0".split()
+
+
+def run_program(case, *arguments):
+    """Runs a program that writes `out`, or says why not in a line and writes nothing."""
+    output, text = case.parent / "out", case.parent / "text.txt"
+    text.write_text(TEXT)
+    errors = io.StringIO()
+    try:
+        words = [{"CASE": case, "OUT": output, "TEXT": text}.get(a, a) for a in arguments]
+        words = [str(word).replace("CASE/", f"{case}/") for word in words]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+            code = main(words)
+        assert code in (0, 2), f"exit code {code}"
+        assert output.exists() == (code == 0), f"exit code {code}, output: {output.exists()}"
+        if code:
+            [line] = errors.getvalue().strip().split("\n")[-1:]
+            assert line.startswith(f"tfreps {words[0]}: error: ") and len(line) > 40, line
+        return code == 0
+    finally:
+        text.unlink()
+        output.unlink() if output.is_file() else shutil.rmtree(output, ignore_errors=True)
+        forget(None)
+
+
+def write_published(folder):
+    """A biLM that the small text can go on training."""
+    write_bilm(folder)
+    tiny_run.VOCABULARY.write(folder / "vocabulary.txt")
+
+
+def write_trained(folder):
+    write_checkpoint(folder)
+    tokens = ["<S>", "</S>", "<UNK>", *(f"w{n}" for n in range(SIZE - 3))]
+    (folder / "vocabulary.txt").write_text("\n".join(tokens) + "\n")
+
+
+def write_run(folder):
+    tiny_run.make_run(folder)
+
+
+def write_bert(folder):
+    tokenizer = WordPieceTokenizer(tiny_bert.pieces("the", "dog", "ada").vocabulary)
+    model = Tagger(tiny_bert.make_encoder(tokenizer), ["O", "B-LOC"], use_crf=False)
+    model.save_pretrained(folder)
+    tokenizer.write_vocabulary(folder / "vocab.txt")
+
+
+FILES = "--options", "CASE/options.json", "--weights", "CASE/weights.hdf5"
+TO_RUN, TO_FILE = ("--to-run", "OUT"), ("--output", "OUT")
+INIT = "--init", "CASE/weights.hdf5", "--vocabulary", "CASE/vocabulary.txt"
+TRAINED = "--checkpoint", "CASE", "--vocabulary", "CASE/vocabulary.txt"
+# How many cases, what writes the folder CASE, and the program that reads it.
+PROGRAMS = {
+    "convert, HDF5": (150, write_published, "convert", *FILES, *TO_RUN),
+    "convert, folder of bilm-tf": (80, write_trained, "convert", *TRAINED, *TO_RUN),
+    "convert, BERT": (150, write_bert, "convert", "CASE", "--scheme", "bio", *TO_RUN),
+    "convert, run folder": (80, write_run, "convert", "CASE", "--to-bilm-tf", "OUT"),
+    "embed, HDF5": (150, write_published, "embed", *FILES, "TEXT", *TO_FILE),
+    "embed, run folder": (150, write_run, "embed", "CASE", "TEXT", *TO_FILE),
+    "tag": (150, known_models.tagger_run, "tag", "CASE", "TEXT", *TO_FILE),
+    "classify": (100, known_models.classifier_run, "classify", "CASE", "TEXT", *TO_FILE),
+    "export": (40, write_run, "export", "CASE", "--to", "OUT"),
+    "pretrain-elmo --init": (
+        *(40, write_published, "pretrain-elmo", *INIT, "--train", "TEXT", *TRAINING),
+        *("--run", "OUT"),
+    ),
+}
+
+
+def program_format(name, cases, write, *arguments):
+    def read(case, random):
+        run_program(case, *arguments)
+
+    return folder_format(name, cases, write, read, seconds=20.0, megabytes=512.0)
+
+
+FORMATS = [program_format(name, *program) for name, program in PROGRAMS.items()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_whole_files_are_taken(name, tmp_path):
+    """Else the cases would show nothing."""
+    _, write, *arguments = PROGRAMS[name]
+    write(tmp_path / "case")
+    assert run_program(tmp_path / "case", *arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+def test_many(kind, tmp_path):
+    run_many(kind, __name__, tmp_path)
