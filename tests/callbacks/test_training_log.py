@@ -38,6 +38,28 @@ def test_figures_are_means_over_their_windows(tmp_path):
         assert found[step] == pytest.approx(np.mean([each[n] for n in window]), rel=1e-5)
 
 
+def test_a_terminal_sees_the_pace_between_two_figures(tmp_path, monkeypatch, capsys):
+    """Of 10 tokens in 5 seconds, with the last figure that there is."""
+    now = [0.0]
+    monkeypatch.setattr(training_log, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    checkpoints = checkpoints_in(tmp_path)
+    log = TrainingLog(tmp_path, 10, 100, checkpoints, every=2)
+    log.set_model(make_model())
+    log.model.optimizer.build(log.model.trainable_variables)
+    log.on_train_begin()
+    for step in range(3):
+        now[0] += 5.0
+        log.on_train_batch_end(step, {"sampled_perplexity": 7.0})
+        checkpoints.step += 1
+    assert capsys.readouterr().err.split("\r\033[K") == [
+        "",
+        "step 1 of 100 | 2 tokens/s | 8:15 left",
+        "step 2 of 100 | sampled perplexity 7.0 | 2 tokens/s | 8:10 left",
+        "step 3 of 100 | sampled perplexity 7.0 | 2 tokens/s | 8:05 left",
+    ]
+
+
 def test_tokens_per_second_count_training_alone(tmp_path, monkeypatch):
     """A clock that ticks once a look; an hour passes between two epochs."""
     now, written = [0.0], {}

@@ -2,9 +2,7 @@
 
 import time
 
-from tfreps.callbacks.figure_log import FigureLog, check_finite, clock
-
-SECONDS_BETWEEN_LINES = 0.5
+from tfreps.callbacks.figure_log import SECONDS_BETWEEN_LINES, FigureLog, check_finite, clock
 
 
 class EpochLog(FigureLog):

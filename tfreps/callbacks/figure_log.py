@@ -9,6 +9,8 @@ import tensorflow as tf
 
 from tfreps.output_files import naming, write_text
 
+SECONDS_BETWEEN_LINES = 0.5
+
 
 class FigureLog(keras.callbacks.Callback):
     """Writes figures of the runs `train` and `validation`; how and when is the subclass's.

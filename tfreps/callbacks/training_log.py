@@ -4,7 +4,7 @@ import time
 
 import tensorflow as tf
 
-from tfreps.callbacks.figure_log import FigureLog, check_finite, clock
+from tfreps.callbacks.figure_log import SECONDS_BETWEEN_LINES, FigureLog, check_finite, clock
 
 
 class TrainingLog(FigureLog):
@@ -44,6 +44,7 @@ class TrainingLog(FigureLog):
         self.train_sample, self.histograms = train_sample, histograms
         self.begin = time.monotonic()
         self.window_step, self.window_begin = None, self.begin
+        self.said, self.shown = self.begin, ""
 
     def on_train_begin(self, logs=None):
         if self.window_step is None:
@@ -58,6 +59,8 @@ class TrainingLog(FigureLog):
         step = self.checkpoints.step + 1
         if step % self.every == 0:
             self._close_window(step, logs)
+        elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
+            self._say_pace(step, self._rate(step), progress=True)
         if self.minutes and time.monotonic() - self.begin > 60 * self.minutes:
             self.model.stop_training = True
 
@@ -89,8 +92,7 @@ class TrainingLog(FigureLog):
         self.flush()
 
     def _close_window(self, step, logs):
-        seconds = max(time.monotonic() - self.window_begin, 1e-9)
-        rate = (step - self.window_step) * self.tokens_per_step / seconds
+        rate = self._rate(step)
         logs = {name: float(value) for name, value in logs.items()}
         check_finite(logs, step)
         exact = {f"training/{name}": value for name, value in logs.items()}
@@ -102,9 +104,20 @@ class TrainingLog(FigureLog):
         name, perplexity = next(
             (n.replace("_", " "), v) for n, v in logs.items() if n.endswith("perplexity")
         )
+        self.shown = f"{name} {perplexity:.1f} | "
+        self._say_pace(step, rate)
+
+    def _rate(self, step):
+        """Tokens per second since the window began."""
+        seconds = max(time.monotonic() - self.window_begin, 1e-9)
+        return (step - self.window_step) * self.tokens_per_step / seconds
+
+    def _say_pace(self, step, rate, progress=False):
+        self.said = time.monotonic()
         self.say(
-            f"step {step:,} of {self.total_steps:,} | {name} {perplexity:.1f} | "
-            f"{rate:,.0f} tokens/s | {clock(self._seconds_left(step, rate))} left"
+            f"step {step:,} of {self.total_steps:,} | {self.shown}{rate:,.0f} tokens/s | "
+            f"{clock(self._seconds_left(step, rate))} left",
+            progress=progress,
         )
 
     def _seconds_left(self, step, rate):
