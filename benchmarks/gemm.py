@@ -49,3 +49,11 @@ def normalised(calls, tokens):
         "normalised": round(speed / rate, 3),
         "peak_memory_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
     }
+
+
+def main():
+    print(f"{gemm():.0f} GFLOP/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -13,3 +13,9 @@ def test_timed_calls_as_often_as_told():
     seconds = gemm.timed(lambda: calls.append(1), 4)
     assert len(calls) == len(seconds) == 4
     assert all(second >= 0 for second in seconds)
+
+
+def test_prints_the_rate(monkeypatch, capsys):
+    monkeypatch.setattr(gemm, "gemm", lambda: 215.6)
+    gemm.main()
+    assert capsys.readouterr().out == "216 GFLOP/s\n"
