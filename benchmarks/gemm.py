@@ -51,9 +51,5 @@ def normalised(calls, tokens):
     }
 
 
-def main():
-    print(f"{gemm():.0f} GFLOP/s")
-
-
 if __name__ == "__main__":
-    main()
+    print(f"{gemm():.0f} GFLOP/s")
