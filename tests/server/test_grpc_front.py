@@ -2,7 +2,11 @@
 
 import pathlib
 import shutil
+import socket
+import ssl
 import subprocess
+import threading
+import time
 
 import grpc
 import pytest
@@ -82,3 +86,21 @@ def test_tls_on_both_ports(models, certificate):
         address = f"https://127.0.0.1:{server.rest_port}/v1/models/half_plus_two:predict"
         found = requests.post(address, data='{"inputs": [2.0]}', verify=cert, timeout=20)
         assert found.json() == {"outputs": [3.0]}
+
+
+def test_a_tls_connection_that_is_told_twice_to_end(models, certificate, caplog):
+    """One that comes while the port is being closed: it ends at once, and nothing is logged."""
+    cert, key = certificate
+    trusted = ssl.create_default_context(cafile=cert)
+    server = serving(models / "half_plus_two", grpc_port=None, tls_cert=cert, tls_key=key)
+    server.start()
+    server._rest._server.config.http_protocol_class.is_ending = True
+    plain = socket.create_connection(("127.0.0.1", server.rest_port), timeout=20)
+    with trusted.wrap_socket(plain, server_hostname="localhost") as client:
+        begin = time.monotonic()
+        ending = threading.Thread(target=server.stop, args=[30])
+        ending.start()
+        assert client.recv(1) == b""
+        ending.join()
+    assert time.monotonic() - begin < 10
+    assert not [record for record in caplog.records if record.name == "asyncio"]

@@ -105,6 +105,7 @@ class PatientProtocol(H11Protocol):
 
     seconds = 10.0
     is_ending = False
+    is_lost = False
     _timer = None
 
     def connection_made(self, transport):
@@ -126,6 +127,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc):
         """The client has gone."""
+        self.is_lost = True
         self._forget()
         super().connection_lost(exc)
 
@@ -141,17 +143,26 @@ class PatientProtocol(H11Protocol):
 
     def _drop_what_has_not_arrived(self):
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._close()
+
+    def _close(self):
+        """Closes the connection once: asyncio's transports for TLS break when closed again."""
+        if not self.transport.is_closing():
             self.transport.close()
 
     def _leave_when_done(self):
         """Under TLS a client could take 30 seconds to say goodbye: nothing is left to send."""
+        if self.is_lost:
+            return
         done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
         self.loop.call_later(GOODBYE, self.transport.abort if done else self._leave_when_done)
 
     def _watch_buffer(self):
-        size = self.transport.get_write_buffer_size()
+        size = 0 if self.is_lost else self.transport.get_write_buffer_size()
 
         def look():
+            if self.is_lost:
+                return
             if self.transport.get_write_buffer_size() >= size:
                 self.transport.abort()
             else:
@@ -169,7 +180,7 @@ class PatientProtocol(H11Protocol):
             self._timer = self.loop.call_later(self.seconds, self._give_up)
 
     def _give_up(self):
-        self.transport.close()
+        self._close()
         self._watch_buffer()
 
     def _forget(self):
