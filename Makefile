@@ -58,20 +58,23 @@ demo: install
 	@echo "Curves of both runs:  $(BIN)/tensorboard --logdir demo   (then open the address)"
 
 # Two runs with processes of their own: TensorFlow does not return the memory of compiled graphs, and
-# a process is to stay below 2 GB.
+# a process is to stay below 2 GB (of the slow tests it takes more).
 SPREAD := -n auto --maxprocesses 4 --dist loadfile
 QUICK := $(BIN)/python -m pytest -q -m "not slow" $(SPREAD)
+SLOW := $(BIN)/python -m pytest -q -m slow
 FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data tests/text tests/convert \
   tests/test_conformance.py
+SECOND := tests $(FIRST:%=--ignore=%)
 
 test: install
 	$(QUICK) $(FIRST)
-	$(QUICK) tests $(FIRST:%=--ignore=%)
+	$(QUICK) $(SECOND)
 
 test-slow: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser,hostile]'
-	$(BIN)/python -m pytest -q -m slow $(SPREAD) tests --ignore=tests/hostile
-	$(BIN)/python -m pytest -q -m slow tests/hostile
+	$(SLOW) $(SPREAD) $(FIRST)
+	$(SLOW) $(SPREAD) $(SECOND) --ignore=tests/hostile
+	$(SLOW) tests/hostile
 
 check: install
 	$(BIN)/ruff check .
