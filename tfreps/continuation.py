@@ -6,7 +6,7 @@ from pathlib import Path
 from tfreps.convert import bilm_tf_checkpoint
 from tfreps.convert.bilm_tf_checkpoint import Restored
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.optimizers import TF1Adagrad
+from tfreps.optimizers import TF1Adagrad, build_optimizer
 from tfreps.pretrained import load_bilm
 from tfreps.text import Vocabulary
 
@@ -65,7 +65,7 @@ def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
     """Hands accumulators by path to the optimiser of a compiled model, if it is `TF1Adagrad`."""
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # float16 wraps it
     if accumulators and isinstance(optimizer, TF1Adagrad):
-        model.optimizer.build(model.trainable_variables)
+        build_optimizer(model)
         named = zip(model.trainable_variables, optimizer.accumulators, strict=True)
         paths = {id(w): path for path, w in bilm_tf_checkpoint.weights_of(model).items()}
         for weight, accumulator in named:

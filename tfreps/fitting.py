@@ -12,6 +12,7 @@ from tfreps.callbacks import (
     RateCuts,
     WeightAverages,
 )
+from tfreps.optimizers import build_optimizer
 from tfreps.program_options import Option
 from tfreps.stop_signals import held_back
 
@@ -79,7 +80,7 @@ def fit(model, batches, validation, run, figure, options):
     optimizer = optimization.make_optimizer(options, model, batches.num_batches(), factor)
     optimization.penalize(model, options.l2)
     model.compile(optimizer, jit_compile=False)
-    optimizer.build(model.trainable_variables)  # in `fit` it would trace the step twice
+    build_optimizer(model)
     if not validation:
         print(
             "No text is held out: the newest weights are kept. Nothing is measured that would end "

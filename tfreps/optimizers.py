@@ -213,3 +213,24 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             fits = [n for n, part in enumerate(self.groups) if re.search(part, variable.path)]
             members[fits[0] if fits else -1].append(i)
         return members
+
+
+def build_optimizer(model: keras.Model) -> None:
+    """Makes the variables of a compiled model's optimiser, unless it has them already.
+
+    Keras's wrapper for float16, `LossScaleOptimizer`, would make some of its variables twice. An
+    optimiser without variables is built by the first step of `fit`, which then traces the step
+    twice.
+
+    Args:
+        model: a compiled Keras model.
+
+    Example:
+    >>> model = keras.Sequential([keras.Input([3]), keras.layers.Dense(2)])
+    >>> model.compile(FusedAdam())
+    >>> build_optimizer(model)
+    >>> len(model.optimizer.variables)  # steps, rate, and two moments of two weights
+    6
+    """
+    if not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)

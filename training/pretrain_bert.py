@@ -24,7 +24,7 @@ from tfreps.layers.position_embedding import KINDS as POSITIONS
 from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.models.presets import BERT
-from tfreps.optimizers import FusedAdam
+from tfreps.optimizers import FusedAdam, build_optimizer
 from tfreps.pretrained_bert import load_pretrainer
 from tfreps.program_options import (
     Option,
@@ -133,7 +133,7 @@ def train(options, earlier):
         batches["validation"] = make_batches(options, model, tokenizer, "validation")
     steps = sum(map(batches["train"].num_batches, range(options.epochs)))
     model.compile(make_optimizer(options, steps), jit_compile=False)
-    model.optimizer.build(model.trainable_variables)  # in `fit` it would trace the step twice
+    build_optimizer(model)
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())

@@ -28,7 +28,7 @@ from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.fitting import measure_epoch
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
-from tfreps.optimizers import FusedAdam, TF1Adagrad
+from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 from tfreps.program_options import add_flags, first_line, parse_options
 from tfreps.run_folder import RunFolder
 from tfreps.stop_signals import go_on_with, held_back, stopped_by_signals
@@ -68,7 +68,7 @@ def train(options, earlier):
     batches, validation, sample = make_data(options, model, vocabulary)
     steps_per_epoch, total_steps = count_steps(options, batches)
     model.compile(optimizer=make_optimizer(options, total_steps), jit_compile=False)
-    model.optimizer.build(model.trainable_variables)  # in `fit` it would trace the step twice
+    build_optimizer(model)
     restore_accumulators(model, accumulators)
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)

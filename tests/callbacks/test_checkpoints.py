@@ -1,11 +1,13 @@
 """Exact checkpoints of a tiny model."""
 
+import keras
 import numpy as np
 import pytest
 
 from tests.callbacks.line import checkpoints_in, fit, make_model
 from tfreps.callbacks import checkpoints as checkpoints_module
 from tfreps.checkpoint import load_latest_checkpoint
+from tfreps.optimizers import build_optimizer
 
 
 def kept(folder):
@@ -25,14 +27,22 @@ def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
     assert load_latest_checkpoint(tmp_path / "b")[2]["in_epoch"] is False
 
 
-def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path):
+def adam_for_float16():
+    return keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam())
+
+
+@pytest.mark.parametrize("optimizer", [keras.optimizers.Adam, adam_for_float16])
+def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer):
     """Weights, moments, dropout and the running metrics in mid-epoch."""
-    whole = make_model()
+    whole = make_model(optimizer=optimizer())
     fit(whole, 8, [])
-    fit(make_model(), 5, [checkpoints_in(tmp_path, every=4)])  # saves at 4, then 5
+    fit(
+        make_model(optimizer=optimizer()), 5, [checkpoints_in(tmp_path, every=4)]
+    )  # saves at 4, then 5
     (tmp_path / "step-00000005.safetensors").unlink()
 
-    model, extra = make_model(), {}
+    model, extra = make_model(optimizer=optimizer()), {}
+    build_optimizer(model)  # as the programs do
     model.line.kernel.assign([[9.0], [9.0]])
     checkpoints = checkpoints_in(tmp_path, extra=extra)
     assert checkpoints.restore(model) == {"line": 4} and checkpoints.step == 4

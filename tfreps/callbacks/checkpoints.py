@@ -7,6 +7,7 @@ import keras
 
 from tfreps.callbacks.figure_log import check_finite
 from tfreps.checkpoint import load_latest_checkpoint, save_checkpoint
+from tfreps.optimizers import build_optimizer
 from tfreps.stop_signals import Stopped, is_asked, raise_if_asked
 
 
@@ -62,7 +63,7 @@ class Checkpoints(keras.callbacks.Callback):
         if found is None:
             return None
         self.step, arrays, state = found
-        model.optimizer.build(model.trainable_variables)
+        build_optimizer(model)
         variables = _variables(model)
         if set(variables) != set(arrays):
             odd = sorted(set(variables) ^ set(arrays))
