@@ -155,11 +155,8 @@ def value_and_gradients(crf, problem, tags, sample_weight=None):
     return [loss, *tape.gradient(loss, [emissions, *[w.value for w in crf.trainable_variables]])]
 
 
-@pytest.mark.parametrize(
-    "allowed",
-    [pytest.param(None, marks=pytest.mark.slow), BIO],
-    ids=["free", "constrained"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("allowed", [None, BIO], ids=["free", "constrained"])
 def test_eager_graph_and_xla_agree(allowed):
     problem = Problem.random(MASKS)
     tags = np.where([[1, 1, 0, 0]] * len(problem.mask), 1, 2)
@@ -237,7 +234,7 @@ def test_initial_scores_and_l2_are_of_scores():
     np.testing.assert_allclose(copy.start_scores, crf.start_scores)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("weights", [None, np.ones([1]), np.ones([1, 3])])
 @pytest.mark.parametrize("tag", [-1, 2])
