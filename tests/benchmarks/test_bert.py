@@ -16,13 +16,8 @@ def small(monkeypatch):
         monkeypatch.setitem(bert.ROWS, name, (task, shape, 2, precision, goal))
 
 
-def row(name):
-    """Marks what takes its time and is no other code than a quicker row: bfloat16, training."""
-    is_slow = bert.ROWS[name][0] in ("train", "tune") or "bfloat16" in name
-    return pytest.param(name, marks=pytest.mark.slow if is_slow else ())
-
-
-@pytest.mark.parametrize("name", [row(name) for name in bert.ROWS])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(bert.ROWS))
 def test_measures_a_row(small, name):
     result = bert.measure(name, 1)
     assert result["row"] == name and result["tokens_per_second"] > 0
@@ -40,6 +35,7 @@ def test_pieces_are_those_of_the_peer_on_plain_text(small, accents):
     assert call() == peer() and sum(call()) == tokens > 1000
 
 
+@pytest.mark.slow
 def test_ratios_are_of_medians(small, monkeypatch, capsys):
     commands = []
 

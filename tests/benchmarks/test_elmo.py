@@ -13,13 +13,8 @@ def small(monkeypatch):
     monkeypatch.setattr(elmo, "TRAIN_NEGATIVES", 50)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "small-32x25-bfloat16",
-        pytest.param("train-small-128x20-float32", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["small-32x25-bfloat16", "train-small-128x20-float32"])
 def test_measures_a_row(small, name):
     result = elmo.measure(name, repeats=4)
     assert result["row"] == name and result["gemm_gflops"] == 100

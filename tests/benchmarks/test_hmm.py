@@ -9,6 +9,7 @@ from tfreps.models import HMMTagger
 TOKENS, TAGS = [[1, 2, 1], [2, 4], [1, 1, 2, 4]], [[0, 1, 0], [1, 1], [0, 0, 1, 1]]
 
 
+@pytest.mark.slow
 def test_prints_every_row(monkeypatch, capsys):
     monkeypatch.setattr(hmm, "RANDOM_SENTENCES", 30)
     monkeypatch.setattr(hmm, "COUNTED", 100)

@@ -6,6 +6,7 @@ from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
 
 
+@pytest.mark.slow
 def test_distance_is_zero_for_the_same_model_and_not_for_another_state():
     bilm = BiLM(filters=[[1, 8]], units=16, projection_dim=4, num_highways=1, initial_state="carry")
     batches = [[["a", "b"], ["c"], ["d", "e", "f"]]] * 3

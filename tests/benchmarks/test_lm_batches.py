@@ -1,8 +1,11 @@
 import json
 
+import pytest
+
 from benchmarks import lm_batches
 
 
+@pytest.mark.slow
 def test_prints_json(capsys):
     assert lm_batches.main(["--megabytes", "1", "--repeats", "1", "--shuffle"]) == 0
     result = json.loads(capsys.readouterr().out)

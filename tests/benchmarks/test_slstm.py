@@ -10,7 +10,7 @@ def small(monkeypatch):
     monkeypatch.setattr(gemm, "gemm", lambda warm_up=0.0: 100.0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["train-32x30-float32", "encode-32x30-bfloat16-paper"])
 def test_measures_a_row(small, name):
     result = slstm.measure(name, repeats=4)

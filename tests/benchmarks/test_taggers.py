@@ -9,20 +9,15 @@ def small(monkeypatch):
         monkeypatch.setitem(taggers.ROWS, name, (what, 2, 3, 4, how, goal))
 
 
-FIRST = {what: name for name, (what, *_) in reversed(taggers.ROWS.items())}  # row of a kind
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=() if n in FIRST.values() else pytest.mark.slow) for n in taggers.ROWS],
-)
+@pytest.mark.parametrize("name", list(taggers.ROWS))
 def test_measures_a_row(small, name):
     result = taggers.measure(name, repeats=2)
     assert result["row"] == name and result["tokens_per_second"] > 0
     assert result["to_reach"] == taggers.ROWS[name][-1] and "ratio" not in result
 
 
+@pytest.mark.slow
 def test_a_ratio_is_of_medians(small, monkeypatch, capsys):
     commands = []
 

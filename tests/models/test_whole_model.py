@@ -36,6 +36,7 @@ def bert(tmp_path_factory):
     return model, folder
 
 
+@pytest.mark.slow
 def test_every_form_of_a_call(bert):
     model, folder = bert
     served = tf.saved_model.load(folder)
