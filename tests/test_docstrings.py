@@ -12,6 +12,9 @@ MODULES = [
     ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
     for path in sorted((CHECKOUT / "tfreps").rglob("*.py"))
 ]
+# Their examples export models, as quicker tests of the same code do.
+SLOW = "tfreps.signatures", "tfreps.models.whole_model"
+MODULES = [pytest.param(m, marks=pytest.mark.slow if m in SLOW else ()) for m in MODULES]
 
 
 @pytest.mark.parametrize("name", MODULES)

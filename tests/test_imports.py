@@ -162,6 +162,30 @@ def test_the_rule_itself(file, source, fine):
     assert (not list(forbidden_imports(pathlib.Path(file), source))) == fine
 
 
+def reached_from(module):
+    """The modules of tfreps that importing one of them imports."""
+    found, new = set(), {module}
+    while new:
+        found |= new
+        names = set()
+        for name in new:
+            path = pathlib.Path(*name.split("."))
+            is_package = (CHECKOUT / path / "__init__.py").is_file()
+            path = path / "__init__.py" if is_package else path.with_suffix(".py")
+            if (CHECKOUT / path).is_file():
+                names |= {n for n, is_inside in imported_names(path) if not is_inside}
+        new = {part for n in names if n.startswith("tfreps.") for part in (n, n.rpartition(".")[0])}
+        new -= found
+    return found
+
+
+def test_importing_the_models_registers_all_that_a_saved_model_may_name():
+    registers = "@keras.saving.register_keras_serializable"
+    files = [p for p in LIBRARY if f"\n{registers}" in (CHECKOUT / p).read_text(encoding="utf-8")]
+    names = {".".join(path.with_suffix("").parts) for path in files}
+    assert len(names) > 30 and names <= reached_from("tfreps.models")
+
+
 def shared_by_benchmarks(path):
     """What benchmarks share is a file of theirs that is no program."""
     return path.parts[0] == "benchmarks" and "\ndef main(" not in (CHECKOUT / path).read_text()

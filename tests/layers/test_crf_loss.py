@@ -104,6 +104,7 @@ def test_calls_of_other_sizes_do_not_disturb_one_another():
             np.testing.assert_allclose(loss, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_loss_reaches_variables_by_any_tape():
     """Persistent tapes, two losses in one, and a factor behind."""
     problem, tags = Problem.random(MASKS), np.ones(np.shape(MASKS), int)

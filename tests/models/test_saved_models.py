@@ -86,6 +86,7 @@ def numbers(model):
     return [float(np.abs(v.numpy()).sum()) for v in optimizer.variables]
 
 
+@pytest.mark.slow
 def test_every_kind_of_run_in_a_fresh_process(models, tmp_path):
     expected, paths = [], []
     for name, model in models.items():
