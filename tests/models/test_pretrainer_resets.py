@@ -1,6 +1,7 @@
 """BiLMPretrainer's `reset_probability`: rows that start a batch from the fixed state."""
 
 import numpy as np
+import pytest
 
 from tests.models.test_bilm_pretrainer import batches, make
 from tfreps.optimizers import TF1Adagrad
@@ -23,6 +24,7 @@ def in_rows(states):
     )
 
 
+@pytest.mark.slow
 def test_rows_start_anew_as_often_as_told(tmp_path):
     carried = carried_after(tmp_path, 2)
     _, last = batches(2, rows=ROWS)

@@ -149,6 +149,7 @@ def test_calls_cancelled_in_mid_batch(models):
         wait_for(lambda: server.core.dispatcher.accepted == 0)
 
 
+@pytest.mark.slow
 def test_health_while_the_workers_are_stuck(models, monkeypatch):
     monkeypatch.setattr(lane, "SLACK", 0.0)
     monkeypatch.setattr(grpc_front, "HEALTH_SECONDS", 0.02)

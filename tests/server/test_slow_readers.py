@@ -22,6 +22,7 @@ def few(models):
         yield server
 
 
+@pytest.mark.slow
 def test_over_rest(few):
     body = json.dumps({"signature_name": "echo", "inputs": {"x": [LARGE]}}).encode()
     head = b"POST /v1/models/zoo:predict HTTP/1.1\r\nHost: localhost\r\n"

@@ -24,15 +24,12 @@ def answer(folder):
     return tf.saved_model.load(str(folder)).signatures["default"](text=tf.constant(SENTENCES))
 
 
-def test_a_run_folder(run, tmp_path, capsys):
-    path, model = run
-    base = tmp_path / "deep" / "export"
-    folder = base / "1"
-    assert main(["export", path, "--state", "warm", "--to", str(base)]) == 0
-    bilm = model.bilm.with_initial_state("warm")
+def test_a_run_folder(exported_elmo):
+    base = exported_elmo / "deep" / "export"
+    bilm = make_pretrainer().bilm.with_initial_state("warm")
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
-    np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
-    out = capsys.readouterr().out
+    np.testing.assert_allclose(answer(base / "1")["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
+    out = (exported_elmo / "printed.txt").read_text(encoding="utf-8")
     assert "default, serving_default, tokens, character_ids, initial_states, score" in out
     assert f'tfreps predict {base} "' in out and f"{base}/README.md" in out
     assert versions_of(base) == [1]

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -14,16 +15,15 @@ import tensorflow as tf
 from serving import predict
 from tests.tiny_run import make_pretrainer
 from tfreps.__main__ import main
-from tfreps.signatures import export_bilm
 
 SENTENCES = ["the dog\u3000left her\u00a0house .", "", "unknown words"]
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory):
+def exported(exported_elmo, tmp_path_factory):
     base = tmp_path_factory.mktemp("export")
-    bilm = make_pretrainer().bilm
-    export_bilm(bilm, base / "10")
+    bilm = make_pretrainer().bilm.with_initial_state("warm")
+    shutil.copytree(exported_elmo / "deep" / "export" / "1", base / "10")
     for name in ("9", "11", "new"):  # older, without a model, no version
         (base / name).mkdir()
     (base / "9" / "saved_model.pb").write_bytes(b"")
