@@ -154,7 +154,7 @@ def make_cut(size, texts, accents):
     import tensorflow as tf
     import tensorflow_text
 
-    from tfreps.text.bert_tokens import WordPieceTokenizer
+    from tfreps.text.bert import WordPieceTokenizer
 
     lines = [line.strip() for line in prose() if line.strip()]
     words = collections.Counter(word for line in lines for word in line.lower().split())

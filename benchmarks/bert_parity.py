@@ -31,10 +31,10 @@ from benchmarks.bert_cases import (
     folder_name,
     inputs_of,
 )
-from tfreps.bert_runs import load_with_head
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
+from tfreps.runs.bert_publishing import load_with_head
 from tfreps.text import tokenize
-from tfreps.text.piece_features import PieceFeatures
+from tfreps.text.bert.piece_features import PieceFeatures
 
 NEXT = "BertForNextSentencePrediction"
 TOLERANCE = 1e-5

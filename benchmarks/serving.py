@@ -57,11 +57,11 @@ def make_parser():
 
 def make_tagger(folder, units=64, num_tags=9):
     """The export of a small untrained tagger, version 1."""
-    from tfreps.exports import write_export
+    from tfreps.export import write_export
+    from tfreps.export.labelling_signatures import TextSignatures
+    from tfreps.inference.text_model import TextModel
     from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
     from tfreps.text import TokenFeatures
-    from tfreps.text_model import TextModel
-    from tfreps.text_signatures import TextSignatures
 
     features = TokenFeatures.from_sentences([TEXT.split()])
     embedder = TokenEmbedder(vocabulary_size=features.vocabulary_size, embedding_dim=100)

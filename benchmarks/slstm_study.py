@@ -15,7 +15,7 @@ import time
 from benchmarks.domains import DOMAINS, encoding_of
 from benchmarks.trainings import run_folder, train_once
 from tfreps.data import read_labelled
-from tfreps.text_model import TextModel
+from tfreps.inference.text_model import TextModel
 
 COMMON = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "

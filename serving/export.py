@@ -8,10 +8,10 @@
 The folder gets the next version, exports/elmo/1 or 2 or ..., with warm-up requests for TensorFlow
 Serving (where the package tensorflow-serving-api is installed), and a README.md that tells every
 input and output. Signatures of a biLM: `default` (sentences), `tokens`, `character_ids`, and for a
-run folder `score`, the language model itself (see `tfreps.signatures.BiLMSignatures`). Published
+run folder `score`, the language model itself (see `tfreps.export.BiLMSignatures`). Published
 weights that read words need --vocabulary FILE. Signatures of a BERT, of taggers and of
-classifiers: `default` (raw text) and `tokens` (see `tfreps.bert_signatures`,
-`tfreps.text_signatures`). --explain adds `explain`: k best paths, marginals, attention, surprise.
+classifiers: `default` (raw text) and `tokens` (see `tfreps.export.bert_signatures`,
+`tfreps.export`). --explain adds `explain`: k best paths, marginals, attention, surprise.
 --wordpiece has TensorFlow Text, which TensorFlow Serving has too, cut a BERT's texts.
 """
 
@@ -22,18 +22,19 @@ import tempfile
 
 import tensorflow as tf
 
-from tfreps import text_model
-from tfreps.bert_runs import check_headless
-from tfreps.bert_signatures import BertSignatures
+from tfreps.cli.options import parse_options
 from tfreps.convert.bert_files import is_checkpoint
-from tfreps.exports import SENTENCES, check_export, text_ops, weight_changes, write_export
-from tfreps.exports.notes import check_notes
-from tfreps.pretrained import load_bilm
-from tfreps.pretrained_encoder import load_encoder
-from tfreps.run_folder import RunFolder, parse_options
-from tfreps.signatures import BiLMSignatures
-from tfreps.stored_weights import KINDS
-from tfreps.text_signatures import TextSignatures
+from tfreps.export import SENTENCES, check_export, text_ops, weight_changes, write_export
+from tfreps.export.bert_signatures import BertSignatures
+from tfreps.export.bilm_signatures import BiLMSignatures
+from tfreps.export.labelling_signatures import TextSignatures
+from tfreps.export.notes import check_notes
+from tfreps.export.stored_weights import KINDS
+from tfreps.inference import text_model
+from tfreps.runs.bert_loading import load_encoder
+from tfreps.runs.bert_publishing import check_headless
+from tfreps.runs.bilm_runs import load_bilm
+from tfreps.runs.run_folder import RunFolder
 
 
 def main(argv=None):

@@ -14,9 +14,9 @@ import itertools
 import json
 import sys
 
-from tfreps.program_options import Option, add_flags, check_options, short_errors
+from tfreps.cli.options import Option, add_flags, check_options, short_errors
+from tfreps.cli.text_streams import read_texts
 from tfreps.server.answers import as_lines
-from tfreps.text_streams import read_texts
 
 BATCH = 32
 WHICH = {"version": Option(int, None, "the newest by default", at_least=0)}
@@ -77,11 +77,11 @@ def connect(options):
     host = f"[{options.host}]" if ":" in options.host else options.host
     try:
         if options.grpc:
-            from tfreps.server.grpc_client import GrpcClient
+            from tfreps.server.grpc.grpc_client import GrpcClient
 
             address = f"{host}:{options.grpc_port}"
             return GrpcClient(address, options.timeout_seconds, options.tls_ca)
-        from tfreps.server.rest_client import RestClient
+        from tfreps.server.rest.rest_client import RestClient
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The client needs the package {error.name}: pip install 'tfreps[serving]'"

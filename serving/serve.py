@@ -23,8 +23,8 @@ import sys
 import threading
 import time
 
-from tfreps.program_options import Option, add_flags, check_options, short_errors
-from tfreps.text_streams import read_texts
+from tfreps.cli.options import Option, add_flags, check_options, short_errors
+from tfreps.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
 MOST_SENTENCES = 1_000
@@ -164,9 +164,9 @@ def make_server(options):
     """A ModelServer of the command line's models."""
     check(options)
     try:
-        from tfreps.server import model_configs
-        from tfreps.server.batching import BatchOptions
         from tfreps.server.model_server import ModelServer, ServerOptions
+        from tfreps.server.models import model_configs
+        from tfreps.server.models.batching import BatchOptions
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The server needs the package {error.name}: pip install 'tfreps[serving]'"
@@ -221,7 +221,7 @@ def make_routes(options):
     """What the page adds to the REST port; None without it."""
     if not options.page:
         return None
-    from tfreps.server.page_routes import page_routes
+    from tfreps.server.rest.page_routes import page_routes
 
     sentences = []
     if options.sentences:
@@ -257,8 +257,8 @@ def report(server, options):
 def try_out(server, options):
     """Asks the first model over both protocols, as any client does."""
     from tfreps.server.answers import as_lines
-    from tfreps.server.grpc_client import GrpcClient
-    from tfreps.server.rest_client import RestClient
+    from tfreps.server.grpc.grpc_client import GrpcClient
+    from tfreps.server.rest.rest_client import RestClient
 
     name = next(iter(server.core.pool.models))
     host = f"[{options.host}]" if ":" in options.host else options.host

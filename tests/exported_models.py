@@ -4,7 +4,10 @@ import keras
 import numpy as np
 
 from tests import tiny_bert, tiny_run
-from tfreps.bert_signatures import BertSignatures
+from tfreps.export.bert_signatures import BertSignatures
+from tfreps.export.bilm_signatures import BiLMSignatures
+from tfreps.export.labelling_signatures import TextSignatures
+from tfreps.inference.text_model import TextModel
 from tfreps.models import (
     BiLSTMEncoder,
     Classifier,
@@ -18,11 +21,8 @@ from tfreps.models import (
     TransformerEncoder,
     WindowEncoder,
 )
-from tfreps.signatures import BiLMSignatures
 from tfreps.text import TokenFeatures
-from tfreps.text.piece_features import PieceFeatures
-from tfreps.text_model import TextModel
-from tfreps.text_signatures import TextSignatures
+from tfreps.text.bert.piece_features import PieceFeatures
 
 WORDS = ["Ada", "lives", "in", "London", "."]
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfreps.models import Classifier, Tagger, TokenEmbedder
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import TagSet, Vocabulary
 
 VOCABULARY = Vocabulary("<S> </S> <UNK> Ada Rome saw slept".split())

@@ -4,7 +4,7 @@ import argparse
 
 import keras
 
-from tfreps.fitting import OPTIONS
+from tfreps.cli.fit_options import OPTIONS
 
 
 def make_model():

@@ -3,7 +3,7 @@
 import pytest
 
 from tfreps import __main__ as command
-from tfreps import program_options
+from tfreps.cli import options
 
 LONG = "x" * 5000
 NUMBERS = ["", LONG, "-1", "0", "nan", "inf", "-inf", "1e400", "9" * 400, "9" * 5000, "1.5", "٣x"]
@@ -100,7 +100,7 @@ def test_numbers_know_their_bounds(name):
     for action in flags_of(name):
         if action.type in (int, float) and action.dest not in free and name != "query":
             option = getattr(action, "option", None)
-            assert isinstance(option, program_options.Option), action.dest
+            assert isinstance(option, options.Option), action.dest
 
 
 # Options that are read once those above are fine, each given what is no such file.

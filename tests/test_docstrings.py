@@ -13,7 +13,7 @@ MODULES = [
     for path in sorted((CHECKOUT / "tfreps").rglob("*.py"))
 ]
 # Their examples export models, as quicker tests of the same code do.
-SLOW = "tfreps.signatures", "tfreps.models.whole_model"
+SLOW = "tfreps.export.bilm_signatures", "tfreps.models.whole_model"
 MODULES = [pytest.param(m, marks=pytest.mark.slow if m in SLOW else ()) for m in MODULES]
 
 

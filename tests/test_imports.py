@@ -1,81 +1,46 @@
 """Who imports whom (CONTRIBUTING.md), and the other rules that only the whole tree can break."""
 
 import ast
-import collections
 import pathlib
 
 import pytest
 
 from tests.conftest import CHECKOUT
 
-# Module or folder of tfreps -> what else of tfreps it may import. `layers` and `text` are the
-# foundations, and all may import `output_files`. A module that is not named here may import
-# nothing else of ours.
-OF_RUNS = "model_archive", "run_assets", "run_lock"
+# Package of tfreps -> the other packages that its files may import, at the top of a file or inside
+# a function. What a package has in subfolders belongs to it. The backend check is a file.
 MAY_IMPORT = {
+    "files": set(),
+    "text": {"files"},
     "layers": {"backend"},
-    "text": set(),
-    "models": {"layers", "text", "metrics", "optimizers", "schedules", "backend"},
-    "data": {"hdf5_files", "text"},
+    "data": {"files", "text"},
     "metrics": {"text"},
-    "reports": {"text"},
-    "callbacks": {"checkpoint", "optimizers", "stop_signals"},
-    "fitting": {"callbacks", "optimization", "optimizers", "program_options", "stop_signals"},
-    "optimization": {"optimizers", "program_options", "schedules"},
-    "encoders": {"models", "program_options"},
-    "elmo_options": {"program_options"},
-    "evaluation": {"metrics", "reports"},
-    "inputs": {"models", "pretrained", "pretrained_encoder", "program_options", "text"},
-    "text_streams": {"text"},
-    "text_model": {
-        *("data", "models", "pretrained_bert", "pretrained_encoder", "run_folder", "text"),
-    },
-    "convert": {"hdf5_files", "models"},
-    "embeddings_file": {"hdf5_files"},
-    "run_folder": {"models", "text", "layers", "program_options", *OF_RUNS},
-    "run_assets": {"program_options"},
-    # What is served: text -> ids -> model -> named outputs.
-    "token_reader": {"text"},
-    "scoring": {"layers"},
-    "signatures": {
-        *("models", "text", "token_reader", "scoring", "pretrained"),
-        *("string_signatures", "stored_weights"),
-    },
-    "string_signatures": {"saved_model", "text"},
-    "text_signatures": {"text", "string_signatures", "explanations", "stored_weights"},
-    "bert_signatures": {
-        *("models", "pretrained_encoder", "text", "string_signatures", "explanations"),
-        "stored_weights",
-    },
-    "explanations": {"models"},
-    "server": {"versions"},
-    "exports": {"saved_model", "versions"},  # what is served, and what stands beside it
-    "pretrained": {"models", "run_folder", "text"},  # a model from wherever it was saved
-    "pretrained_encoder": {"models", "pretrained_bert", "run_folder", "text"},
-    "attention_reader": {
-        *("layers", "models", "pretrained_bert", "pretrained_encoder", "run_folder", "text"),
-        "text_model",
-    },
-    "pretrained_bert": {"models", "run_folder", "text"},
-    "sentence_encoder": {"layers", "text"},  # many sentences -> vectors
-    "bert_runs": {
-        *("convert", "models", "pretrained_bert", "pretrained_encoder", "run_folder", "text"),
-    },
-    "continuation": {"convert", "models", "optimizers", "pretrained", "text"},
+    "optimizers": set(),
+    "callbacks": {"files", "optimizers"},
+    "reports": {"metrics", "text"},
+    "plots": {"files"},
+    "models": {"backend", "layers", "metrics", "optimizers", "text"},
+    "convert": {"files", "models"},
+    "runs": {"convert", "files", "models", "optimizers", "text"},
+    "inference": {"data", "files", "layers", "models", "runs", "text"},
+    "distribute": {"callbacks"},
+    "export": {"files", "layers", "models", "runs", "text"},
+    "server": {"files"},
+    "cli": {"distribute", "files", "models", "optimizers", "runs", "text"},
+    "backend": set(),
+    "__init__": set(),
+    "__main__": {"cli"},
 }
-# The methods that read and write foreign weights hand over to the converters.
-MAY_IMPORT_INSIDE_FUNCTIONS = {"models": {"convert"}}
-
 PROGRAMS = ("training", "serving", "benchmarks")
-LONGEST_FILE = 350
-LONGEST_TEST = 400
+LONGEST_FILE = 500
+LONGEST_TEST = 500
 
 # Source files that have no test of their own name, and why.
 WITHOUT_TWIN = {
     "tfreps/__main__.py": "tests/test_main.py",
     # Run as plain files by the check.
-    "tfreps/exports/ask_c_api.py": "tests/exports/test_export_check.py",
-    "tfreps/exports/ask_tensorflow.py": "tests/exports/test_export_check.py",
+    "tfreps/export/ask_c_api.py": "tests/export/test_export_check.py",
+    "tfreps/export/ask_tensorflow.py": "tests/export/test_export_check.py",
 }
 
 
@@ -114,26 +79,23 @@ def imported_names(path, source=None):
                 yield f"{base}.{alias.name}", id(node) in inside
 
 
-def own_part(path):
-    """The part of tfreps that a file belongs to: `layers`, `metrics` ..."""
+def package(path):
+    """The package of tfreps that a file belongs to: `layers`, `metrics` ...; or the file itself."""
     return path.with_suffix("").parts[1]
 
 
 def forbidden_imports(path, source=None):
     """What a file of the library imports against the rules."""
-    part = own_part(path)
-    for name, inside in imported_names(path, source):
+    own = package(path)
+    for name, _ in imported_names(path, source):
         root, *rest = name.split(".")
         if root in ("argparse", *PROGRAMS):
             yield f"{name} (the library knows neither programs nor their flags)"
-        if root != "tfreps":
+        if root != "tfreps" or rest == ["__version__"] or own == "__main__" and not rest:
             continue
-        allowed = {part, "output_files", *MAY_IMPORT.get(part, ())}
-        if inside:
-            allowed |= MAY_IMPORT_INSIDE_FUNCTIONS.get(part, set())
-        if not rest or (rest[0] not in allowed and part not in ("__init__", "__main__")):
-            if not (rest == ["__version__"] or part == "__main__"):
-                yield f"{name} ({part} may import {sorted(MAY_IMPORT.get(part, ())) or 'nothing'})"
+        allowed = {own} | MAY_IMPORT[own]
+        if not rest or rest[0] not in allowed:
+            yield f"{name} ({own} may import {sorted(MAY_IMPORT[own]) or 'nothing'})"
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=str)
@@ -144,22 +106,96 @@ def test_imports_point_down(path):
 @pytest.mark.parametrize(
     "file, source, fine",
     [
-        ("tfreps/layers/crf.py", "from tfreps.layers import chain", True),
-        ("tfreps/layers/crf.py", "from . import chain", True),
+        ("tfreps/layers/crf.py", "from tfreps.layers.ops import chain", True),
+        ("tfreps/layers/crf.py", "from .ops import chain", True),
         ("tfreps/layers/crf.py", "from .. import text", False),
         ("tfreps/layers/crf.py", "from ..text import vocabulary", False),
         ("tfreps/layers/crf.py", "import tfreps", False),
         ("tfreps/layers/crf.py", "def f():\n    import tfreps.text", False),
         ("tfreps/models/bilm.py", "from tfreps.convert import bilm_tf", False),
-        ("tfreps/models/bilm.py", "def f():\n    from tfreps.convert import bilm_tf", True),
-        ("tfreps/data/tagged.py", "import tfreps.models.tagger", False),
-        ("tfreps/plots.py", "import argparse", False),
-        ("tfreps/plots.py", "def f():\n    import matplotlib", True),
-        ("tfreps/signatures.py", "import training.embed", False),
+        ("tfreps/data/labelled/splits.py", "import tfreps.models.tagger", False),
+        ("tfreps/plots/canvas.py", "import argparse", False),
+        ("tfreps/plots/canvas.py", "def f():\n    import matplotlib", True),
+        ("tfreps/export/notes.py", "import training.embed", False),
     ],
 )
 def test_the_rule_itself(file, source, fine):
     assert (not list(forbidden_imports(pathlib.Path(file), source))) == fine
+
+
+def module_name(path):
+    """`tfreps.layers.crf` of a file; `tfreps.layers` of the `__init__.py` of a package."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def import_arrows(paths=LIBRARY, sources=None):
+    """`{module: modules that it imports}`, function-level imports included."""
+    modules = {module_name(path): path for path in paths}
+    arrows = {}
+    for module, path in modules.items():
+        arrows[module] = set()
+        for name, _ in imported_names(path, (sources or {}).get(module)):
+            while name and name not in modules:
+                name = name.rpartition(".")[0]
+            if name not in ("", "tfreps", module):
+                arrows[module].add(name)
+    return arrows
+
+
+def folder_arrows(arrows, paths=LIBRARY):
+    """The same between folders. An `__init__.py` that hands on its subfolders is no arrow.
+
+    A file that lies flat in `tfreps/` counts for itself.
+    """
+    folders = {
+        module_name(path): (path.parent if len(path.parts) > 2 else path).as_posix()
+        for path in paths
+    }
+    inits = {module_name(path) for path in paths if path.name == "__init__.py"}
+    found = {folder: set() for folder in folders.values()}
+    for module, targets in arrows.items():
+        own = folders[module]
+        others = {folders[target] for target in targets} - {own}
+        if module in inits:
+            others = {other for other in others if not other.startswith(own + "/")}
+        found[own] |= others
+    return found
+
+
+def circles(arrows):
+    """The sets of nodes that can reach one another; none where all arrows point down."""
+    reached = {}
+    for start in arrows:
+        seen, new = set(), {start}
+        while new:
+            new = set().union(*(arrows.get(node, ()) for node in new)) - seen
+            seen |= new
+        reached[start] = seen
+    found = {frozenset(b for b in reached[a] if a in reached[b]) for a in arrows if a in reached[a]}
+    return sorted(sorted(each) for each in found)
+
+
+def test_no_circle_of_files():
+    assert circles(import_arrows()) == []
+
+
+def test_no_circle_of_packages():
+    assert circles(folder_arrows(import_arrows())) == []
+
+
+def test_circles_are_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    paths = [pathlib.Path("tfreps/layers", name) for name in ("__init__.py", "a.py", "ops/b.py")]
+    sources = {
+        "tfreps.layers": "from tfreps.layers.a import A\nfrom tfreps.layers.ops.b import B",
+        "tfreps.layers.a": "from tfreps.layers.ops import b",
+        "tfreps.layers.ops.b": "def f():\n    from tfreps.layers.a import A",
+    }
+    arrows = import_arrows(paths, sources)
+    assert circles(arrows) == [["tfreps.layers.a", "tfreps.layers.ops.b"]]
+    assert circles(folder_arrows(arrows, paths)) == [["tfreps/layers", "tfreps/layers/ops"]]
+    sources["tfreps.layers.ops.b"] = ""
+    assert circles(folder_arrows(import_arrows(paths, sources), paths)) == []
 
 
 def reached_from(module):
@@ -182,7 +218,7 @@ def reached_from(module):
 def test_importing_the_models_registers_all_that_a_saved_model_may_name():
     registers = "@keras.saving.register_keras_serializable"
     files = [p for p in LIBRARY if f"\n{registers}" in (CHECKOUT / p).read_text(encoding="utf-8")]
-    names = {".".join(path.with_suffix("").parts) for path in files}
+    names = {module_name(path) for path in files}
     assert len(names) > 30 and names <= reached_from("tfreps.models")
 
 
@@ -223,13 +259,6 @@ def test_nothing_depends_on_asserts_or_docstrings(path):
 def test_the_folder_mapping_is_not_shadowed():
     for folder in PROGRAMS:
         assert not (CHECKOUT / "tfreps" / folder).exists(), "setup.py maps these folders"
-
-
-def test_no_two_files_share_a_name():
-    """Benchmarks may be named after what they measure."""
-    files = LIBRARY + sources("training", "serving")
-    counts = collections.Counter(path.stem for path in files if not path.stem.startswith("__"))
-    assert [name for name, count in counts.items() if count > 1] == []
 
 
 def twin(path):

@@ -259,6 +259,6 @@ def test_importing_tfreps_is_cheap():
 def test_subpackages_are_imported_when_used():
     import tfreps
 
-    assert tfreps.run_folder.RunFolder and "layers" in dir(tfreps)
+    assert tfreps.runs.run_folder.RunFolder and "layers" in dir(tfreps)
     with pytest.raises(AttributeError, match="no attribute 'layer'"):
         tfreps.layer  # noqa: B018

@@ -5,7 +5,7 @@ import shlex
 
 from tests.conftest import CHECKOUT
 from tfreps.__main__ import PROGRAMS, import_program
-from tfreps.program_options import parse_options
+from tfreps.cli.options import parse_options
 
 
 def demo_commands():

@@ -3,8 +3,8 @@
 import keras
 
 from tfreps.models import BertEncoder, BertPretrainer
-from tfreps.run_folder import RunFolder
-from tfreps.text.bert_tokens import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
+from tfreps.runs.run_folder import RunFolder
+from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SIZES = {"units": 16, "num_layers": 2, "num_heads": 2, "max_positions": 24, "dropout": 0.0}

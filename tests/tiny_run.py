@@ -3,7 +3,7 @@
 import keras
 
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 VOCABULARY = Vocabulary(

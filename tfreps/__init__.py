@@ -6,23 +6,23 @@ __version__ = "0.1.0"
 
 # Imported when first used, so that `import tfreps` alone stays cheap: no TensorFlow, no Keras.
 SUBMODULES = (
-    "layers",
-    "models",
-    "text",
-    "data",
+    "callbacks",
+    "cli",
     "convert",
-    "embeddings_file",
+    "data",
+    "distribute",
+    "export",
+    "files",
+    "inference",
+    "layers",
     "metrics",
+    "models",
     "optimizers",
     "plots",
-    "callbacks",
-    "checkpoint",
-    "pretrained",
-    "program_options",
     "reports",
-    "run_folder",
-    "sentence_encoder",
-    "signatures",
+    "runs",
+    "server",
+    "text",
 )
 
 

@@ -7,8 +7,8 @@ import re
 import sys
 
 import tfreps
-from tfreps import standard_streams
-from tfreps.quiet_import import quiet_tensorflow
+from tfreps.cli import standard_streams
+from tfreps.cli.quiet_import import quiet_tensorflow
 
 # Program: module (its folder is found inside the installed package or beside it), description.
 PROGRAMS = {
@@ -110,7 +110,9 @@ def run_program(name, argv):
         code = program.main(argv) or 0
         standard_streams.flush()
         return code
-    except KeyboardInterrupt as error:  # or `tfreps.stop_signals.Stopped`, which says more
+    except (
+        KeyboardInterrupt
+    ) as error:  # or `tfreps.callbacks.stop_signals.Stopped`, which says more
         if debug:
             raise
         standard_streams.say(f"\ntfreps {name}: {str(error) or 'interrupted'}")

@@ -19,12 +19,12 @@ import argparse
 import sys
 import time
 
+from tfreps.cli.options import Option, add_flags, parse_options
 from tfreps.data import count_tokens
 from tfreps.data.text_files import find_files, read_blocks
-from tfreps.output_files import check_output
-from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.files.output_files import check_output
 from tfreps.text import CharacterTokenizer, Vocabulary
-from tfreps.text.character_tokens import count_tokens as count_characters
+from tfreps.text.bert.character_tokens import count_tokens as count_characters
 
 BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"

@@ -11,12 +11,12 @@ import argparse
 import json
 import sys
 
-from tfreps.output_files import check_output, written_whole
-from tfreps.program_options import Option, add_flags, first_line, parse_options
-from tfreps.progress import make_progress
-from tfreps.run_folder import RunFolder, run_files
-from tfreps.text_model import TextModel
-from tfreps.text_streams import read_texts
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.progress import make_progress
+from tfreps.cli.text_streams import read_texts
+from tfreps.files.output_files import check_output, written_whole
+from tfreps.inference.text_model import TextModel
+from tfreps.runs.run_folder import RunFolder, run_files
 
 PROGRAM = "classify"
 TEXTS_AT_ONCE = 1024

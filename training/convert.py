@@ -19,16 +19,16 @@ import argparse
 import pathlib
 import warnings
 
-from tfreps.bert_runs import load_with_head, write_published
-from tfreps.bert_runs import write_run as write_bert_run
-from tfreps.continuation import boundary_options, continue_checkpoint
+from tfreps.cli.options import first_line, parse_options
+from tfreps.files.output_files import replacing_folder
 from tfreps.models import BiLM, Classifier
-from tfreps.output_files import replacing_folder
-from tfreps.pretrained import load_bilm
-from tfreps.program_options import first_line, parse_options
-from tfreps.run_folder import RunFolder
+from tfreps.runs.bert_publishing import load_with_head, write_published
+from tfreps.runs.bert_publishing import write_run as write_bert_run
+from tfreps.runs.bilm_continuation import boundary_options, continue_checkpoint
+from tfreps.runs.bilm_runs import load_bilm
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
-from tfreps.text.bert_tokens import OWN
+from tfreps.text.bert.tokenizer_files import OWN
 from tfreps.text.tags import SCHEMES
 
 PROGRAM = "convert"

@@ -15,9 +15,9 @@ import os
 import pathlib
 import re
 
+from tfreps.cli.options import Option, add_flags, parse_options
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
-from tfreps.output_files import check_overwrite, write_text
-from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.files.output_files import check_overwrite, write_text
 from tfreps.text import decode_utf8
 
 # A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,

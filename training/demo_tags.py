@@ -14,9 +14,9 @@ import hashlib
 import pathlib
 import re
 
+from tfreps.cli.options import Option, add_flags, parse_options
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
-from tfreps.output_files import check_overwrite, write_text
-from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.files.output_files import check_overwrite, write_text
 
 # :class:`Name` and ``code`` and `code`, on one line of a paragraph.
 CODE = re.compile(r"(?:(?<!\w):[\w:]+:)?(?<!`)(`{1,2})(?!`)([^`]+?)\1(?!`)")

@@ -21,12 +21,12 @@ import time
 
 import numpy as np
 
+from tfreps.cli.options import Option, add_flags, parse_options
 from tfreps.data import read_blocks
-from tfreps.embeddings_file import EmbeddingsFile
-from tfreps.output_files import check_overwrite, is_stream
-from tfreps.pretrained import load_bilm
-from tfreps.program_options import Option, add_flags, parse_options
-from tfreps.run_folder import run_files
+from tfreps.files.output_files import check_overwrite, is_stream
+from tfreps.inference.embeddings_file import EmbeddingsFile
+from tfreps.runs.bilm_runs import load_bilm
+from tfreps.runs.run_folder import run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length together and kept or lost together
 LAYERS = ("all", "top", "average", "mix")
@@ -187,7 +187,7 @@ def make_encoder(options, found):
     """What turns sentences into the vectors asked for."""
     import tensorflow as tf
 
-    from tfreps.sentence_encoder import SentenceEncoder
+    from tfreps.inference.sentence_encoder import SentenceEncoder
 
     mix = layer_weights(options, found.bilm.num_layers + 1)
 

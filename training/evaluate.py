@@ -9,13 +9,14 @@ The files are read as the run's training data were, unless flags say otherwise.
 import argparse
 import json
 
+from tfreps.cli.options import first_line, parse_options
 from tfreps.data import read_labelled, read_tagged
-from tfreps.evaluation import evaluate_classifier, evaluate_tagger
-from tfreps.output_files import check_output, written_whole
-from tfreps.program_options import as_json, first_line, parse_options
+from tfreps.files.json_files import as_json
+from tfreps.files.output_files import check_output, written_whole
+from tfreps.inference.text_model import TextModel
 from tfreps.reports import format_report
-from tfreps.run_folder import RunFolder, run_files
-from tfreps.text_model import TextModel
+from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
+from tfreps.runs.run_folder import RunFolder, run_files
 
 PROGRAM = "evaluate"
 COLUMNS, FIELDS = ("token_column", "tag_column"), ("text_field", "label_field")

@@ -15,11 +15,11 @@ import time
 import numpy as np
 import tensorflow as tf
 
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.models import BiLMPretrainer
-from tfreps.pretrained import check_vocabulary
-from tfreps.program_options import Option, add_flags, first_line, parse_options
-from tfreps.run_folder import RunFolder
+from tfreps.runs.bilm_runs import check_vocabulary
+from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
 ROWS = {

@@ -15,9 +15,9 @@ import itertools
 
 import numpy as np
 
+from tfreps.cli.options import Option, add_flags, parse_options
 from tfreps.data import read_blocks
-from tfreps.pretrained import load_bilm
-from tfreps.program_options import Option, add_flags, parse_options
+from tfreps.runs.bilm_runs import load_bilm
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
@@ -95,7 +95,7 @@ def missing(word, words, options):
 
 def embed(found, sentences):
     """Top-layer vectors of all tokens in order, mean taken away, of length 1."""
-    from tfreps.sentence_encoder import SentenceEncoder
+    from tfreps.inference.sentence_encoder import SentenceEncoder
 
     encoder = SentenceEncoder(found.bilm, found.vocabulary, combine=lambda layers: layers[:, -1])
     parts = dict(encoder.encode(sentences))

@@ -13,11 +13,11 @@ import pathlib
 import sys
 
 from tfreps import plots
-from tfreps.output_files import check_output
+from tfreps.cli.options import Option, add_flags, parse_options, short_errors
+from tfreps.files.output_files import check_output
 from tfreps.plots.curves import PLACES
 from tfreps.plots.position_maps import VIEWS
-from tfreps.program_options import Option, add_flags, parse_options, short_errors
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "plot"
 KINDS, UNITS = ("sinusoidal", "sinusoidal_articles"), 128  # of waves, the first without --kind
@@ -130,7 +130,7 @@ def check_picture(output, overwrite):
 
 
 def draw_attention(options):
-    from tfreps.attention_reader import AttentionReader
+    from tfreps.inference.attention_reader import AttentionReader
 
     read = AttentionReader.open(options.model).read(options.text, options.second)
     fonts = plots.fonts_for(read.tokens, options.font)
@@ -151,7 +151,7 @@ def draw_positions(options):
 
 def table_and_title(options):
     """What to draw, float32 `[P, D]`, and its name."""
-    from tfreps.attention_reader import POSITIONS, open_encoder, position_table
+    from tfreps.inference.attention_reader import POSITIONS, open_encoder, position_table
     from tfreps.layers.position_embedding import sinusoids
 
     if options.model is not None:

@@ -15,18 +15,9 @@ import zlib
 
 import keras
 
-from tfreps import fitting
-from tfreps.convert.bert_files import open_checkpoint
-from tfreps.data import MaskedLMBatches, read_documents, read_sentences
-from tfreps.data.masked_lm import LABELS
-from tfreps.data.token_documents import FORMATS, RECORD_FIELDS
-from tfreps.layers.position_embedding import KINDS as POSITIONS
-from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
-from tfreps.models import BertEncoder, BertPretrainer
-from tfreps.models.presets import BERT
-from tfreps.optimizers import FusedAdam, build_optimizer
-from tfreps.pretrained_bert import load_pretrainer
-from tfreps.program_options import (
+from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
+from tfreps.cli import fit_options
+from tfreps.cli.options import (
     Option,
     add_flags,
     check_options,
@@ -34,10 +25,18 @@ from tfreps.program_options import (
     first_line,
     parse_options,
 )
-from tfreps.run_folder import RunFolder
-from tfreps.schedules import LinearWarmup
-from tfreps.stop_signals import go_on_with, stopped_by_signals
-from tfreps.text.bert_tokens import (
+from tfreps.convert.bert_files import open_checkpoint
+from tfreps.data import MaskedLMBatches, read_documents, read_sentences
+from tfreps.data.masked_lm.masked_lm_batches import LABELS
+from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
+from tfreps.layers.position_embedding import KINDS as POSITIONS
+from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
+from tfreps.models import BertEncoder, BertPretrainer
+from tfreps.models.presets import BERT
+from tfreps.optimizers import FusedAdam, LinearWarmup, build_optimizer
+from tfreps.runs.bert_loading import load_pretrainer
+from tfreps.runs.run_folder import RunFolder
+from tfreps.text.bert import (
     KINDS,
     CharacterTokenizer,
     WordPieceTokenizer,
@@ -99,7 +98,7 @@ TRAINING = {
     "schedule": Option(str, "linear", "falls to nothing, or stays (linear)", SCHEDULES),
     "weight_decay": Option(float, 0.01, "of all but biases and layer norms (0.01)", at_least=0),
     "clip_norm": Option(float, 1.0, "of the gradient; 0: none (1)", at_least=0),
-    **{name: fitting.OPTIONS[name] for name in SHARED},
+    **{name: fit_options.OPTIONS[name] for name in SHARED},
     "log_every": Option(int, 100, "steps between figures within an epoch (100)", at_least=1),
 }
 TABLES = {"text": TEXT, "tokens": TOKENS, "tasks": TASKS, "model": MODEL, "training": TRAINING}
@@ -123,7 +122,7 @@ def main(argv=None):
 
 def train(options, earlier):
     """Trains and reports; goes on with the earlier run if there is one."""
-    fitting.prepare(options)
+    fit_options.prepare(options)
     model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
         raise ValueError("--whole-words goes unseen: characters are no pieces of words.")
@@ -138,9 +137,9 @@ def train(options, earlier):
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
-    fitting.keep_counts(run, counts(model, batches["train"]))
+    fit_options.keep_counts(run, counts(model, batches["train"]))
     say_start(run, model, steps)
-    best = fitting.fit_epochs(
+    best = fit_options.fit_epochs(
         model,
         batches["train"],
         batches.get("validation"),

@@ -16,22 +16,22 @@ import warnings
 import keras
 import tensorflow as tf
 
-from tfreps import elmo_options
 from tfreps.callbacks import BestModel, Checkpoints, TrainingLog
-from tfreps.continuation import (
+from tfreps.callbacks.stop_signals import go_on_with, held_back, stopped_by_signals
+from tfreps.cli import elmo_options
+from tfreps.cli.options import add_flags, first_line, parse_options
+from tfreps.data import LMBatches, count_corpus, sentence_batches
+from tfreps.distribute.epoch_loop import measure_epoch
+from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.models.presets import ELMO
+from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
+from tfreps.runs.bilm_continuation import (
     continue_pretraining,
     restore_accumulators,
     set_vocabulary,
     word_options,
 )
-from tfreps.data import LMBatches, count_corpus, sentence_batches
-from tfreps.fitting import measure_epoch
-from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.models.presets import ELMO
-from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
-from tfreps.program_options import add_flags, first_line, parse_options
-from tfreps.run_folder import RunFolder
-from tfreps.stop_signals import go_on_with, held_back, stopped_by_signals
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"

@@ -11,14 +11,14 @@ Text is cut into tokens as the run was told to (--tokens of train-tagger); one s
 import argparse
 import json
 
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.progress import make_progress
+from tfreps.cli.text_streams import read_texts
 from tfreps.data import read_tagged
-from tfreps.output_files import check_output, written_whole
-from tfreps.program_options import Option, add_flags, first_line, parse_options
-from tfreps.progress import make_progress
-from tfreps.run_folder import RunFolder, run_files
+from tfreps.files.output_files import check_output, written_whole
+from tfreps.inference.text_model import TextModel
+from tfreps.runs.run_folder import RunFolder, run_files
 from tfreps.text import tags
-from tfreps.text_model import TextModel
-from tfreps.text_streams import read_texts
 
 PROGRAM = "tag"
 SENTENCES_AT_ONCE = 1024

@@ -11,11 +11,11 @@ import argparse
 
 import tensorflow as tf
 
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.progress import make_progress
 from tfreps.data import find_files, read_labelled
-from tfreps.data.text_lines import read_lines
-from tfreps.output_files import check_output, written_whole
-from tfreps.program_options import Option, add_flags, first_line, parse_options
-from tfreps.progress import make_progress
+from tfreps.data.text_files import read_lines
+from tfreps.files.output_files import check_output, written_whole
 from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = "tokenize"

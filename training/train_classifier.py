@@ -14,7 +14,17 @@ import argparse
 import pathlib
 import types
 
-from tfreps import encoders, fitting, inputs, optimization, plots
+from tfreps import plots
+from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
+from tfreps.cli import encoder_options, fit_options, input_options, optimizer_options
+from tfreps.cli.options import (
+    Option,
+    add_flags,
+    check_options,
+    default_values,
+    first_line,
+    parse_options,
+)
 from tfreps.data import (
     SequenceBatches,
     TextCuts,
@@ -23,24 +33,15 @@ from tfreps.data import (
     read_labelled,
     stratified_split,
 )
-from tfreps.evaluation import check_names, evaluate_classifier
+from tfreps.inference.text_model import TextModel
 from tfreps.models import Classifier
 from tfreps.models.classifier import POOLINGS
-from tfreps.program_options import (
-    Option,
-    add_flags,
-    check_options,
-    default_values,
-    first_line,
-    parse_options,
-)
 from tfreps.reports import format_report
-from tfreps.run_folder import RunFolder
-from tfreps.stop_signals import go_on_with, stopped_by_signals
+from tfreps.reports.evaluation import check_names, evaluate_classifier
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import TagSet
-from tfreps.text.piece_tokenizer import TOO_LONG
+from tfreps.text.bert.piece_tokenizer import TOO_LONG
 from tfreps.text.tokenizers import TOKENIZERS
-from tfreps.text_model import TextModel
 
 PROGRAM = "train-classifier"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
@@ -90,10 +91,10 @@ HEAD = {
 }
 TABLES = {
     "data": DATA,
-    "words": inputs.OPTIONS,
-    "encoder": encoders.OPTIONS,
+    "words": input_options.OPTIONS,
+    "encoder": encoder_options.OPTIONS,
     "labels": HEAD,
-    "training": fitting.OPTIONS,
+    "training": fit_options.OPTIONS,
 }
 OWN_POOLING = "cnn", "slstm"  # encoders whose `pooled_output` is what classifiers read
 
@@ -101,12 +102,12 @@ OWN_POOLING = "cnn", "slstm"  # encoders whose `pooled_output` is what classifie
 def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
-    inputs.check(options)
-    encoders.check(options)
-    optimization.check(options)
+    input_options.check(options)
+    encoder_options.check(options)
+    optimizer_options.check(options)
     settle(options)
     defaults = default_values(*TABLES.values())
-    free = fitting.may_change(options)
+    free = fit_options.may_change(options)
     with (
         RunFolder.begin(options.run, PROGRAM, vars(options), free, defaults) as earlier,
         stopped_by_signals(),
@@ -116,9 +117,9 @@ def main(argv=None):
 
 def train(options, earlier):
     """Trains, measures and reports; goes on with the earlier run if there is one."""
-    fitting.prepare(options)
+    fit_options.prepare(options)
 
-    bert = inputs.read_bert(options, pooler=options.pooling == "pooled")
+    bert = input_options.read_bert(options, pooler=options.pooling == "pooled")
     data = read_all(options, bert)
     labels = [text.label for text in data["train"].texts]
     label_set = TagSet.from_sequences([labels], source="--train", word="label")
@@ -126,17 +127,19 @@ def train(options, earlier):
         check_names(label_set.names, part.texts)
     check_labels(options, label_set, data)
     print(describe_classes(labels))
-    elmo = inputs.read_elmo(options)
-    features = inputs.make_features(options, data["train"].tokens, elmo, bert, words=False)
+    elmo = input_options.read_elmo(options)
+    features = input_options.make_features(options, data["train"].tokens, elmo, bert, words=False)
     batches = {part: make_batches(options, data, part, features, label_set) for part in data}
     model = make_model(options, features, label_set, elmo, batches["train"].vector_shape, bert)
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())
-    inputs.keep(run, features)
+    input_options.keep(run, features)
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, batches["train"], data["train"].num_cut)
-    best = fitting.fit(model, batches["train"], batches.get("dev"), run, options.best_by, options)
+    best = fit_options.fit(
+        model, batches["train"], batches.get("dev"), run, options.best_by, options
+    )
 
     trained = TextModel.open(run.path)
     measured = measure(trained, data)
@@ -211,7 +214,7 @@ def read(options, bert, part):
     texts = read_labelled(
         files, options.format, encoding=options.encoding, empty_texts="keep", **fields
     )
-    tokens, num_cut = inputs.cut_texts(options, texts, bert)
+    tokens, num_cut = input_options.cut_texts(options, texts, bert)
     return types.SimpleNamespace(
         texts=texts,
         tokens=tokens,
@@ -256,11 +259,11 @@ def make_cuts(options, tokens):
 
 
 def make_model(options, features, label_set, elmo, stored, bert):
-    vectors = inputs.read_vectors(options, features)
-    window = encoders.make_window(options, features, len(label_set))
+    vectors = input_options.read_vectors(options, features)
+    window = encoder_options.make_window(options, features, len(label_set))
     units = len(label_set)
     return Classifier(
-        encoders.make_encoder(options, features, vectors, elmo, stored, units, bert),
+        encoder_options.make_encoder(options, features, vectors, elmo, stored, units, bert),
         label_set.names,
         pooling=options.pooling or ("pooled" if options.encoder in OWN_POOLING else "mean"),
         hidden_units=options.hidden_units,

@@ -12,17 +12,17 @@ import time
 
 import numpy as np
 
+from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
+from tfreps.cli.options import Option, add_flags, check_numbers, first_line, parse_options
 from tfreps.data import find_files, read_tagged
-from tfreps.data.text_lines import read_lines
-from tfreps.evaluation import check_names, evaluate_tagger
+from tfreps.data.text_files import read_lines
+from tfreps.inference.text_model import TextModel
 from tfreps.metrics import WeightedTokenF1
 from tfreps.models import HMMTagger
-from tfreps.program_options import Option, add_flags, check_numbers, first_line, parse_options
-from tfreps.run_folder import RunFolder
-from tfreps.stop_signals import held_back, stopped_by_signals
+from tfreps.reports.evaluation import check_names, evaluate_tagger
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import TagSet, TokenFeatures, tokenize_texts
 from tfreps.text.tokenizers import TOKENIZERS
-from tfreps.text_model import TextModel
 
 PROGRAM = "train-hmm"
 SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"

@@ -13,11 +13,10 @@ tfreps export.
 import argparse
 import pathlib
 
-from tfreps import encoders, fitting, inputs, optimization, plots
-from tfreps.data import SequenceBatches, read_tagged
-from tfreps.evaluation import check_names, evaluate_tagger
-from tfreps.models import Tagger
-from tfreps.program_options import (
+from tfreps import plots
+from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
+from tfreps.cli import encoder_options, fit_options, input_options, optimizer_options
+from tfreps.cli.options import (
     Option,
     add_flags,
     check_options,
@@ -25,12 +24,14 @@ from tfreps.program_options import (
     first_line,
     parse_options,
 )
+from tfreps.data import SequenceBatches, read_tagged
+from tfreps.inference.text_model import TextModel
+from tfreps.models import Tagger
 from tfreps.reports import format_report
-from tfreps.run_folder import RunFolder
-from tfreps.stop_signals import go_on_with, stopped_by_signals
+from tfreps.reports.evaluation import check_names, evaluate_tagger
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import TagSet, tags
 from tfreps.text.tokenizers import TOKENIZERS
-from tfreps.text_model import TextModel
 
 PROGRAM = "train-tagger"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
@@ -63,25 +64,25 @@ HEAD = {
 }
 TABLES = {
     "data": DATA,
-    "words": inputs.OPTIONS,
-    "encoder": encoders.OPTIONS_OF_TAGGERS,
+    "words": input_options.OPTIONS,
+    "encoder": encoder_options.OPTIONS_OF_TAGGERS,
     "tags": HEAD,
-    "training": fitting.OPTIONS,
+    "training": fit_options.OPTIONS,
 }
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv, RECIPES)
     check_options(options, *TABLES.values())
-    inputs.check(options)
-    encoders.check(options)
-    optimization.check(options)
+    input_options.check(options)
+    encoder_options.check(options)
+    optimizer_options.check(options)
     if options.softmax and options.transition_learning_rate != 1.0:
         raise ValueError("--transition-learning-rate is for a CRF: leave --softmax out.")
     if options.tokens == "bert" and options.encoder != "bert":
         raise ValueError("--tokens bert cuts text as a BERT does: give --encoder bert.")
     defaults = default_values(*TABLES.values())
-    free = fitting.may_change(options)
+    free = fit_options.may_change(options)
     with (
         RunFolder.begin(options.run, PROGRAM, vars(options), free, defaults) as earlier,
         stopped_by_signals(),
@@ -91,26 +92,26 @@ def main(argv=None):
 
 def train(options, earlier):
     """Trains, measures and reports; goes on with the earlier run if there is one."""
-    fitting.prepare(options)
+    fit_options.prepare(options)
 
     scheme = None if options.scheme == "none" else options.scheme
     data = {part: read(options, part) for part in ("train", "dev", "test")}
     check_tags(data, scheme, options.constrain)
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
     check_names(tag_set.names, data["dev"] + data["test"])
-    elmo, bert = inputs.read_elmo(options), inputs.read_bert(options)
-    features = inputs.make_features(options, [s.tokens for s in data["train"]], elmo, bert)
-    inputs.check_sentences(data, bert)
+    elmo, bert = input_options.read_elmo(options), input_options.read_bert(options)
+    features = input_options.make_features(options, [s.tokens for s in data["train"]], elmo, bert)
+    input_options.check_sentences(data, bert)
     batches = {part: make_batches(options, data, part, features, tag_set) for part in data}
     model = make_model(options, features, tag_set, elmo, batches["train"].vector_shape, bert)
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())
-    inputs.keep(run, features)
+    input_options.keep(run, features)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, batches["train"], tag_set)
     figure = "span_f1" if scheme else "accuracy"
-    best = fitting.fit(model, batches["train"], batches["dev"], run, figure, options)
+    best = fit_options.fit(model, batches["train"], batches["dev"], run, figure, options)
 
     trained = TextModel.open(run.path)
     measured = {
@@ -178,12 +179,12 @@ def make_batches(options, data, part, features, tag_set):
 
 
 def make_model(options, features, tag_set, elmo, stored, bert):
-    vectors = inputs.read_vectors(options, features)
+    vectors = input_options.read_vectors(options, features)
     is_window = options.encoder == "window"  # its output has a score for each tag already
-    window = encoders.make_window(options, features, len(tag_set))
+    window = encoder_options.make_window(options, features, len(tag_set))
     units = len(tag_set)
     return Tagger(
-        encoders.make_encoder(options, features, vectors, elmo, stored, units, bert),
+        encoder_options.make_encoder(options, features, vectors, elmo, stored, units, bert),
         tag_set.names,
         tag_set.scheme,
         use_crf=not options.softmax,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.callbacks.line import checkpoints_in, fit, make_model
 from tfreps.callbacks import checkpoints as checkpoints_module
-from tfreps.checkpoint import load_latest_checkpoint
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.optimizers import build_optimizer
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.callbacks.line import checkpoints_in, fit, make_model
 from tfreps.callbacks import EpochLog, OutOfTime, epoch_log
-from tfreps.checkpoint import load_latest_checkpoint
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 
 
 def train(folder, epochs=2, **options):

@@ -6,9 +6,9 @@ import json
 import grpc
 
 from tests.server.small_models import save_half, save_zoo, serving
-from tfreps.server.grpc_services import ModelService, PredictionService
-from tfreps.server.request_guard import RequestGuard
-from tfreps.server.rest_app import RestApp
+from tfreps.server.grpc.grpc_services import ModelService, PredictionService
+from tfreps.server.rest.request_guard import RequestGuard
+from tfreps.server.rest.rest_app import RestApp
 
 LARGEST_BODY = 2**20
 CODE = grpc.StatusCode

@@ -8,12 +8,12 @@ import pytest
 from tests.hostile.campaign import run_few, run_many
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated, mutated_json
+from tfreps.cli.options import parse_options
 from tfreps.convert import bilm_tf_options, hugging_face_config
 from tfreps.convert.safetensors_files import load_json
-from tfreps.program_options import parse_options
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import checkpoint_tokenizer
-from tfreps.text.bert_tokens import CharacterTokenizer, read_tokenizer, write_tokenizer
+from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
 
 BILM_TF = {
     "bidirectional": True,

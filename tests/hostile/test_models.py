@@ -15,11 +15,11 @@ from tests.hostile.mutations import mutated
 from tests.server.small_models import save_half, write_warm_up
 from tfreps.models import BiLSTMEncoder, Classifier, Tagger, TextCNN, TokenEmbedder
 from tfreps.plots.curves import read_history
-from tfreps.run_folder import RunFolder
-from tfreps.server.batching import BatchOptions
-from tfreps.server.model_configs import from_folders, read_config_file
-from tfreps.server.servable import Servable
-from tfreps.server.version_policy import read_policy
+from tfreps.runs.run_folder import RunFolder
+from tfreps.server.models.batching import BatchOptions
+from tfreps.server.models.model_configs import from_folders, read_config_file
+from tfreps.server.models.servable import Servable
+from tfreps.server.models.version_policy import read_policy
 
 TAGS = ["O", "B-PER", "I-PER"]
 

@@ -15,10 +15,10 @@ from tests.convert.bert_folders import hugging_face as hugging_face_folder
 from tests.convert.test_articles_bert import state_dict
 from tests.hostile.campaign import run_many
 from tests.hostile.folders import folder_format
-from tfreps.checkpoint import load_latest_checkpoint, save_checkpoint
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps.convert import bilm_tf_checkpoint
-from tfreps.data.sentence_vectors import SentenceVectors
-from tfreps.embeddings_file import EmbeddingsFile, read_options, read_vectors
+from tfreps.data.labelled.sentence_vectors import SentenceVectors
+from tfreps.inference.embeddings_file import EmbeddingsFile, read_options, read_vectors
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
 
 LENGTHS = [3, 2]

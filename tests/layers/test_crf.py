@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.layers.chain_paths_oracle import MASKS, Problem
+from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers import CRF
 
 K = 3

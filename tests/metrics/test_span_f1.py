@@ -7,7 +7,7 @@ import tensorflow as tf
 from tests import seqeval_oracle
 from tests.metrics.batches import evaluate, round_trip, to_batch
 from tfreps.metrics import SpanF1
-from tfreps.text.tag_schemes import LETTERS, MODES
+from tfreps.text.tags.tag_schemes import LETTERS, MODES
 
 
 def f1_of(sets):

@@ -12,10 +12,9 @@ import tensorflow as tf
 from tests.conftest import CHECKOUT
 from tests.line_model import options
 from tests.tiny_run import make_pretrainer
+from tfreps.cli.optimizer_options import make_optimizer
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, HMMTagger, Tagger, TokenEmbedder
-from tfreps.optimization import make_optimizer
-from tfreps.optimizers import FusedAdam, TF1Adagrad
-from tfreps.schedules import LinearWarmup
+from tfreps.optimizers import FusedAdam, LinearWarmup, TF1Adagrad
 
 # Loads each compiled model and prints what it holds as one line of JSON.
 LOADED = """

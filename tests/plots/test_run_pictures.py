@@ -10,7 +10,7 @@ from tests.tiny_run import make_pretrainer
 from tfreps import plots
 from tfreps.models import Classifier, Elmo, Tagger, TokenEmbedder
 from tfreps.plots import run_pictures
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
 

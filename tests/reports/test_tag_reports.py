@@ -10,7 +10,7 @@ import pytest
 from tests import seqeval_oracle
 from tests.conftest import CHECKOUT
 from tfreps import reports
-from tfreps.text.tag_schemes import LETTERS, MODES
+from tfreps.text.tags.tag_schemes import LETTERS, MODES
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,10 +6,10 @@ import threading
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
-from tfreps.saved_model import save_whole
-from tfreps.server.batching import BatchOptions
-from tfreps.server.model_configs import ModelConfig
+from tfreps.export.saved_model import save_whole
 from tfreps.server.model_server import ModelServer, ServerOptions
+from tfreps.server.models.batching import BatchOptions
+from tfreps.server.models.model_configs import ModelConfig
 
 
 def save(folder, **functions):

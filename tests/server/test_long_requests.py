@@ -14,7 +14,8 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from tests.server.small_models import predict_request, save_zoo, serving
 from tests.server.test_model_server import wait_for
-from tfreps.server import grpc_front, lane
+from tfreps.server.grpc import grpc_front
+from tfreps.server.requests import lane
 
 LONG = "x " * 3_000  # tokens that keep `slow` busy for two seconds
 ENDLESS = "x " * 100_000

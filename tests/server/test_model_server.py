@@ -23,7 +23,7 @@ from tests.server.small_models import (
     serving,
     write_warm_up,
 )
-from tfreps.server.batching import BatchOptions
+from tfreps.server.models.batching import BatchOptions
 
 MALFORMED = [
     b"",

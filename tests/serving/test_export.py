@@ -9,8 +9,8 @@ import tensorflow as tf
 from tests import tiny_bert
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
-from tfreps.exports.export_check import CheckedExport
-from tfreps.versions import versions_of
+from tfreps.export.export_check import CheckedExport
+from tfreps.files.versions import versions_of
 
 SENTENCES = ["the dog left", "", "her left hand , zebra"]
 

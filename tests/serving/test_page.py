@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests import tiny_bert, tiny_run
+from tests.export.test_labelling_signatures import make_trained
 from tests.server.small_models import serving
-from tests.test_text_signatures import make_trained
+from tfreps.export.bilm_signatures import export_bilm
+from tfreps.export.labelling_signatures import export_text_model
+from tfreps.inference.text_model import TextModel
 from tfreps.models import Classifier
-from tfreps.server.page_routes import page_routes
-from tfreps.signatures import export_bilm
-from tfreps.text.piece_features import PieceFeatures
-from tfreps.text_model import TextModel
-from tfreps.text_signatures import export_text_model
+from tfreps.server.rest.page_routes import page_routes
+from tfreps.text.bert.piece_features import PieceFeatures
 
 pytestmark = pytest.mark.slow
 api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")

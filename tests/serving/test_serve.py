@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from serving import serve
 from tests.conftest import CHECKOUT
+from tests.server.rest.test_context_neighbours import save_models
 from tests.server.small_models import save_half, save_zoo
-from tests.server.test_context_neighbours import save_models
 from tfreps.__main__ import main
-from tfreps.server.rest_client import RestClient
+from tfreps.server.rest.rest_client import RestClient
 
 
 @contextlib.contextmanager

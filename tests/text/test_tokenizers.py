@@ -1,4 +1,4 @@
-"""The oracle is Python's `re` over the categories of Python's own Unicode table."""
+"""Tokens of raw texts, compared with Python's own ways to split."""
 
 import re
 import unicodedata
@@ -9,10 +9,51 @@ import tensorflow as tf
 from hypothesis import strategies
 
 from tfreps.text import TOKENIZERS, tokenize, tokenize_texts
-from tfreps.text.bert_tokens import CharacterTokenizer, WordPieceTokenizer
+from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
+from tfreps.text.tokenizers import split_tokens
+
+WHITE_SPACE = "".join(c for c in map(chr, range(0x110000)) if c.isspace())
+
+
+# What looks like white space and is none: zero-width space, Mongolian separator, BOM, NUL.
+OTHERS = "ab.é中😀\u200b\u180e\ufeff\u2060\0\x1b\x84\x86"
+
+
+def split(sentences):
+    rows = split_tokens(tf.constant(sentences, tf.string)).numpy().tolist()
+    return [[token.decode() for token in row if token] for row in rows]
+
+
+def test_splitting_every_character_there_is():
+    characters = [c for c in map(chr, range(0x110000)) if not 0xD800 <= ord(c) < 0xE000]
+    sentences = ["a" + c + "b" for c in characters]
+    tokens = split_tokens(tf.constant(sentences))  # [N, 2]
+    is_split = (tokens[:, 1] != "").numpy()
+    found = "".join(c for c, two in zip(characters, is_split, strict=True) if two)
+    assert found == WHITE_SPACE and len(found) == 29
+
+
+@hypothesis.settings(deadline=None, max_examples=200)
+@hypothesis.given(strategies.lists(strategies.text(strategies.sampled_from(WHITE_SPACE + OTHERS))))
+def test_equal_to_str_split(sentences):
+    assert split(sentences) == [sentence.split() for sentence in sentences]
+
+
+def test_padding_and_unknown_shapes():
+    function = tf.function(split_tokens, [tf.TensorSpec([None], tf.string)])
+    assert function(tf.constant(["a b", "", " \u3000"])).numpy().tolist() == [
+        [b"a", b"b"],
+        [b"", b""],
+        [b"", b""],
+    ]
+    assert function(tf.constant([], tf.string)).shape == (0, 0)
+    assert function(tf.constant([b"\xff\xfe a"])).numpy().tolist() == [[b"\xff\xfe", b"a"]]
+
 
 # The graph knows Unicode 15.0. Python 3.10 knows less; 3.13 knows more, letters in one block.
 NEW = range(0x2EBF0, 0x2EE5E)
+
+
 CHARACTERS = [
     c
     for c in map(chr, range(0x110000))
@@ -37,6 +78,8 @@ ORACLES = {
     "characters": re.compile(r"\S").findall,
     "words": words,
 }
+
+
 TEXTS = strategies.text(
     strategies.one_of(
         strategies.sampled_from("aé9٣_中. ,'\u0301\u200d😀\t\n\x0b\x1c\x85\u3000\0\ufeff"),
@@ -98,6 +141,8 @@ def test_bytes_that_are_no_utf8_are_kept():
 
 # Of BERT. What its tokenisers take for a word of the changed text is tested beside them.
 SPECIALS = WordPieceTokenizer.SPECIAL_TOKENS
+
+
 BERTS = {
     "uncased": WordPieceTokenizer(SPECIALS),
     "cased": WordPieceTokenizer(SPECIALS, lowercase=False),
@@ -107,6 +152,8 @@ BERTS = {
     "articles": CharacterTokenizer.from_texts(["a"]),
     "characters": CharacterTokenizer.from_texts(["a"], numbers=False, whole_words=False),
 }
+
+
 ODD = "a1.é 中\u200b\u00ad\u0301\u0344≠\u212aİ\u1fef\0\ufffd,\u2028\x85\t\U0002b820豈"
 
 

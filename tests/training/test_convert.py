@@ -11,7 +11,7 @@ from tests.tiny_run import VOCABULARY, make_run
 from tfreps.__main__ import main
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 
 TEXT = "The dog left the bank .\nher hand\n"
 WORDS = {"filters": [], "vocabulary_size": len(VOCABULARY), "num_layers": 1}

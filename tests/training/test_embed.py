@@ -10,8 +10,8 @@ import pytest
 
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
-from tfreps.embeddings_file import EmbeddingsFile
-from tfreps.sentence_encoder import SentenceEncoder
+from tfreps.inference.embeddings_file import EmbeddingsFile
+from tfreps.inference.sentence_encoder import SentenceEncoder
 from tfreps.text import batch_to_ids
 
 TEXT = """The dog put money in the bank .
@@ -117,7 +117,7 @@ def test_conll(run, tmp_path):
 KILLED = """
 import os, signal, sys
 from tfreps.__main__ import import_program, main
-from tfreps.embeddings_file import EmbeddingsFile
+from tfreps.inference.embeddings_file import EmbeddingsFile
 
 import_program("training.embed").WINDOW = 10
 window = EmbeddingsFile.window

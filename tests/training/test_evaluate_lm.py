@@ -14,7 +14,7 @@ from tfreps.__main__ import main
 from tfreps.convert import bilm_tf, bilm_tf_options
 from tfreps.convert.table import written_rows
 from tfreps.models import BiLM
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 
 LINES = CORPUS["heldout.txt"].strip().split("\n")
 

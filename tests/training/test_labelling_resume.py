@@ -9,8 +9,8 @@ import pytest
 from tests.training import labelling
 from tests.training.labelling import history, results
 from tests.training.test_pretrain_resume import finish, start
-from tfreps.checkpoint import load_latest_checkpoint
-from tfreps.run_folder import RunFolder
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps.runs.run_folder import RunFolder
 
 # Runs `tfreps` with the arguments behind the first two: the step at which it gets a signal (0:
 # never), and the signal's number.

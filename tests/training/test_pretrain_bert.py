@@ -12,10 +12,10 @@ from tests.convert.test_articles_bert import state_dict
 from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
 from tests.training.test_pretrain_elmo import events
 from tfreps.__main__ import main
-from tfreps.checkpoint import load_latest_checkpoint
-from tfreps.pretrained_bert import load_pretrainer
-from tfreps.run_folder import RunFolder
-from tfreps.text.bert_tokens import read_tokenizer
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps.runs.bert_loading import load_pretrainer
+from tfreps.runs.run_folder import RunFolder
+from tfreps.text.bert import read_tokenizer
 from training import pretrain_bert
 
 EPOCHS = ["--epochs", "2", "--batch-tokens", "256", "--checkpoint-every", "4"]

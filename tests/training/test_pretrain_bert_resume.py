@@ -7,8 +7,8 @@ import pytest
 
 from tests.training.bert_corpus import SIZES, files, history, write_documents
 from tests.training.test_labelling_resume import interrupt, train
-from tfreps.checkpoint import load_latest_checkpoint
-from tfreps.run_folder import RunFolder
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps.runs.run_folder import RunFolder
 
 FLAGS = [*SIZES, "--epochs", "3", "--batch-tokens", "200", "--checkpoint-every", "4"]
 FLAGS += ["--accumulate", "2", "--log-every", "3", "--learning-rate", "0.01", "--deterministic"]

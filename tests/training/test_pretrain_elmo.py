@@ -10,9 +10,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from tests.training.pretraining import flags, history, losses, pretrain
 from tfreps.__main__ import main
-from tfreps.checkpoint import list_checkpoints, load_latest_checkpoint
+from tfreps.callbacks.checkpoint_file import list_checkpoints, load_latest_checkpoint
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from training import pretrain_elmo
 

@@ -8,11 +8,11 @@ import pytest
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tests.training.pretraining import flags, history, pretrain
 from tfreps.__main__ import main
-from tfreps.checkpoint import load_latest_checkpoint
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
 from tfreps.data import LMBatches
 from tfreps.models import BiLM
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 STILL = ["--learning-rate", "1e-9", "--dropout", "0"]  # what was learned stays as it is

@@ -12,10 +12,10 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tests.training.pretraining import SIZES, flags, history, losses, pretrain
-from tfreps import checkpoint
 from tfreps.__main__ import main
-from tfreps.checkpoint import load_latest_checkpoint
-from tfreps.run_folder import RunFolder
+from tfreps.callbacks import checkpoint_file
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps.runs.run_folder import RunFolder
 
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
 
@@ -23,7 +23,8 @@ LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-onl
 # signal, and which.
 KILLED = """
 import os, sys
-from tfreps import callbacks, checkpoint
+from tfreps import callbacks
+from tfreps.callbacks import checkpoint_file
 from tfreps.__main__ import main
 
 when, where, numbers = int(sys.argv[1]), sys.argv[2], [int(sys.argv[3])]
@@ -50,7 +51,7 @@ elif where == "saving":
     replace = os.replace
     def wrapped(source, target):
         die() if str(target).endswith(f"{when}.safetensors") else replace(source, target)
-    checkpoint.os.replace = wrapped
+    checkpoint_file.os.replace = wrapped
 elif where == "measuring":
     callbacks.TrainingLog.on_test_batch_end = (
         lambda log, *_, **__: die() if log.checkpoints.step == when else None
@@ -205,7 +206,7 @@ def test_a_torn_checkpoint_is_passed_over(short, capsys):
 
 def test_disk_full(corpus, tmp_path, monkeypatch, capsys):
     """Training goes on, and what was saved before stays."""
-    save_file, saved = checkpoint.safetensors.numpy.save_file, []
+    save_file, saved = checkpoint_file.safetensors.numpy.save_file, []
 
     def full(arrays, path, metadata):
         saved.append(path.name)
@@ -214,7 +215,7 @@ def test_disk_full(corpus, tmp_path, monkeypatch, capsys):
             raise OSError(28, "No space left on device")
         save_file(arrays, path, metadata)
 
-    monkeypatch.setattr(checkpoint.safetensors.numpy, "save_file", full)
+    monkeypatch.setattr(checkpoint_file.safetensors.numpy, "save_file", full)
     run, more = tmp_path / "run", [*LEAST, "--checkpoint-every", "2"]
     pretrain(corpus, run, *more, steps=9, sizes=[], validation=False)
     assert len(saved) == 5 and list(losses(run)) == [2, 4, 6, 8]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tfreps.program_options import parse_options
+from tfreps.cli.options import parse_options
 from training import train_classifier
 
 FOLDER = train_classifier.RECIPES.parent

@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from tfreps import run_folder
 from tfreps.__main__ import main
-from tfreps.text_model import TextModel
+from tfreps.inference.text_model import TextModel
+from tfreps.runs import run_folder
 from training import train_hmm
 
 PLACES, PEOPLE, VERBS = ("Rome", "Oslo", "New York"), ("Ada", "Max", "Ada Max"), ("saw", "left")

@@ -13,7 +13,7 @@ from tests import tiny_run
 from tests.training import labelling
 from tests.training.labelling import SMALL, ask, history, results, train_tagger
 from tfreps.__main__ import import_program, main
-from tfreps.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 EMBEDDINGS = ["--encoder", "embeddings", "--embedding-dim", "8"]

@@ -5,10 +5,10 @@ import sys
 
 import keras
 
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps.callbacks.figure_log import check_finite
-from tfreps.checkpoint import load_latest_checkpoint, save_checkpoint
+from tfreps.callbacks.stop_signals import Stopped, is_asked, raise_if_asked
 from tfreps.optimizers import build_optimizer
-from tfreps.stop_signals import Stopped, is_asked, raise_if_asked
 
 
 class OutOfTime(Exception):
@@ -23,7 +23,7 @@ class Checkpoints(keras.callbacks.Callback):
     not at all. Keras's own weights files hold neither seeds nor metrics nor the position. The model
     has to have all its variables once it is compiled.
 
-    A signal that asks the program to stop (`tfreps.stop_signals`) ends `fit` after the next step,
+    A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step,
     with a checkpoint of it. While the model is measured see `kept_when_stopped`.
 
     Args:

@@ -7,7 +7,7 @@ import sys
 import keras
 import tensorflow as tf
 
-from tfreps.output_files import naming, write_text
+from tfreps.files.output_files import naming, write_text
 
 SECONDS_BETWEEN_LINES = 0.5
 

@@ -7,7 +7,7 @@ class RateCuts(keras.callbacks.Callback):
     """Cuts the learning rate after each epoch without a better validation figure.
 
     Args:
-        factor: `tf.Variable`, of `tfreps.schedules.CutRate`.
+        factor: `tf.Variable`, of `tfreps.optimizers.schedules.CutRate`.
         cut: float in (0, 1]. What the factor is multiplied by at each cut.
         best: the dict that `BestModel` updates, which has to be called before; gains `cuts`, how
             many there were, so that a checkpoint holds it.

@@ -1,1 +1,24 @@
 """Converters: foreign checkpoints to our weights and back."""
+
+from tfreps.convert import bert_checkpoint, bilm_tf, hugging_face
+from tfreps.convert.bert_files import open_checkpoint
+from tfreps.models.registry import register_converter
+
+
+def _read_with(read):
+    """Returns a function of a checkpoint's path that opens it and reads a model from it."""
+
+    def read_path(path, *args, **options):
+        return read(open_checkpoint(path), *args, **options)
+
+    return read_path
+
+
+for _model, _read, _write in (
+    ("BertEncoder", bert_checkpoint.read_encoder, hugging_face.write_encoder),
+    ("BertPretrainer", bert_checkpoint.read_pretrainer, hugging_face.write_pretrainer),
+    ("Classifier", bert_checkpoint.read_classifier, hugging_face.write_classifier),
+    ("Tagger", bert_checkpoint.read_tagger, hugging_face.write_tagger),
+):
+    register_converter(_model, "pretrained", _read_with(_read), _write)
+register_converter("BiLM", "bilm_tf", bilm_tf.read, bilm_tf.write)

@@ -10,9 +10,9 @@ import numpy as np
 
 from tfreps.convert import bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
-from tfreps.hdf5_files import array_shapes, find_array, open_hdf5, read_array
+from tfreps.files.hdf5_files import array_shapes, find_array, open_hdf5, read_array
+from tfreps.files.output_files import check_space, replacing
 from tfreps.models.bilm import BiLM
-from tfreps.output_files import check_space, replacing
 
 
 def table(model_options: dict) -> list[Row]:

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from tfreps.output_files import replacing
+from tfreps.files.output_files import replacing
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched

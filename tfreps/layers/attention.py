@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.masks import as_mask
-from tfreps.layers.products import dense_of_tokens
-from tfreps.layers.quantizable import Quantizable
+from tfreps.layers.ops.masks import as_mask
+from tfreps.layers.ops.products import dense_of_tokens
+from tfreps.layers.ops.quantizable import Quantizable
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

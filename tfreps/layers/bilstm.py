@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.projected_lstm import projected_lstm
+from tfreps.layers.ops.projected_lstm import projected_lstm
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

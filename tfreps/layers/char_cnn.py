@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.highway import Highway
-from tfreps.layers.products import product
+from tfreps.layers.ops.products import product
 
 # A token's character ids: 0 is "no token"; the last id fills up the row behind a token.
 # How text becomes such ids is told in tfreps/text/char_ids.py.

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.bilstm import BiLSTM
 from tfreps.layers.char_cnn import NUM_CHARACTER_IDS, PADDING_CHARACTER
-from tfreps.layers.table_rows import table_rows
+from tfreps.layers.ops.table_rows import table_rows
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

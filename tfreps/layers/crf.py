@@ -4,9 +4,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps.layers import chain, crf_loss
-from tfreps.layers.crf_constraints import checked_transitions, constrained
-from tfreps.layers.masks import check_shape
+from tfreps.layers.ops import chain, crf_loss
+from tfreps.layers.ops.crf_loss import checked_transitions, constrained
+from tfreps.layers.ops.masks import check_shape
 
 CONSTRAIN = ("both", "decode")
 
@@ -19,7 +19,7 @@ class CRF(keras.layers.Layer):
                      + end[y_n]
         p(y)       = exp(score(y)) / Z,    Z = sum over all sequences y' of exp(score(y'))
 
-    The sums run over real tokens; `tfreps.layers.chain` tells how masked ones are passed over.
+    The sums run over real tokens; `tfreps.layers.ops.chain` tells how masked ones are passed over.
 
     With `allowed_transitions` a forbidden step has the score `-inf`: no such step ever comes out
     of `decode`, and `marginals` gives it no probability, whatever the emissions are. With

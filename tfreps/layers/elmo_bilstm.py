@@ -5,7 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from tfreps.layers.projected_lstm import projected_lstm
+from tfreps.layers.ops.projected_lstm import projected_lstm
 
 
 class LSTMState(NamedTuple):

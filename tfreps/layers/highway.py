@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.products import product
+from tfreps.layers.ops.products import product
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

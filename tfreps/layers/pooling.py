@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.masks import as_mask
-from tfreps.layers.products import product
+from tfreps.layers.ops.masks import as_mask
+from tfreps.layers.ops.products import product
 
 METHODS = "mean", "max", "mean_max", "attention", "first"
 

@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.masks import as_mask
-from tfreps.layers.orthogonal_rows import table_initializer
-from tfreps.layers.table_rows import rows_of_short_table
+from tfreps.layers.ops.masks import as_mask
+from tfreps.layers.ops.orthogonal_rows import table_initializer
+from tfreps.layers.ops.table_rows import rows_of_short_table
 
 KINDS = "learned", "sinusoidal", "sinusoidal_articles"
 

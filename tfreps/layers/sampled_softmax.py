@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.log_uniform import LogUniformSampler
-from tfreps.layers.products import product
+from tfreps.layers.ops.log_uniform import LogUniformSampler
+from tfreps.layers.ops.products import product
 
 MAX_LOGITS = 1 << 24  # logits held at once when evaluating: 64 MiB
 

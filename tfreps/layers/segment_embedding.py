@@ -2,8 +2,8 @@
 
 import keras
 
-from tfreps.layers.orthogonal_rows import table_initializer
-from tfreps.layers.table_rows import rows_of_short_table
+from tfreps.layers.ops.orthogonal_rows import table_initializer
+from tfreps.layers.ops.table_rows import rows_of_short_table
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

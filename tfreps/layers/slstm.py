@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.slstm_steps import First
 from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice, options_of
-from tfreps.layers.slstm_steps import First
 
 INITIAL_STATES = "learned", "learned_apart", "zeros", "embedding"
 BOUNDARIES = "learned", "fixed", "zeros"

@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.slstm_steps import First, Weights, exchange
-from tfreps.layers.slstm_update import Form
+from tfreps.layers.ops.slstm_steps import First, Weights, exchange
+from tfreps.layers.ops.slstm_update import Form
 
 CHOICES = {
     "neighbours": ("apart", "summed", "nearest_cells"),

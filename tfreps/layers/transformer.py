@@ -4,8 +4,8 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.attention import SelfAttention, attention_spec, kernel_initializer
-from tfreps.layers.masks import as_mask
-from tfreps.layers.quantizable import Quantizable
+from tfreps.layers.ops.masks import as_mask
+from tfreps.layers.ops.quantizable import Quantizable
 
 NORMALIZATIONS = "post", "pre"
 # The exact gelu in the form that TensorFlow's graphs compute together with the product before it.

@@ -4,8 +4,8 @@ import keras
 import tensorflow as tf
 
 from tfreps.metrics.tag_pairs import precision_recall_f1, tag_pairs
-from tfreps.text import tag_schemes
-from tfreps.text.graph_spans import ended_spans
+from tfreps.text.tags import tag_schemes
+from tfreps.text.tags.graph_spans import ended_spans
 
 AVERAGES = ("micro", "macro")
 

@@ -7,7 +7,7 @@ require_tensorflow_backend()
 # A saved model names its optimiser, schedule and metrics: imported, so that Keras finds them.
 import tfreps.metrics  # noqa: E402
 import tfreps.optimizers  # noqa: E402
-import tfreps.schedules  # noqa: E402, F401
+import tfreps.optimizers.schedules  # noqa: E402, F401
 from tfreps.models.bert import BertEncoder  # noqa: E402
 from tfreps.models.bert_pretrainer import BertPretrainer  # noqa: E402
 from tfreps.models.bilm import BiLM  # noqa: E402

@@ -4,13 +4,14 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
-from tfreps.layers.orthogonal_rows import table_initializer
+from tfreps.layers.ops.orthogonal_rows import table_initializer
+from tfreps.layers.ops.quantizable import Quantizable
+from tfreps.layers.ops.table_rows import rows_of_distinct
 from tfreps.layers.pooling import Pooling
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
-from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.segment_embedding import SegmentEmbedding
-from tfreps.layers.table_rows import rows_of_distinct
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
+from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 BLOCK_OPTIONS = (
@@ -204,9 +205,7 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
         >>> len(BertEncoder.from_pretrained("bert_tiny", num_layers=1).blocks)
         1
         """
-        from tfreps.convert import bert_checkpoint, bert_files
-
-        return bert_checkpoint.read_encoder(bert_files.open_checkpoint(path), **overrides)
+        return converter(cls, "pretrained").read(path, **overrides)
 
     def save_pretrained(self, path):
         """Writes a folder that transformers' `BertModel` loads: `config.json`, `model.safetensors`.
@@ -220,9 +219,7 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
             ValueError: for what its BERT does not have (`normalization="pre"`, weights that were
                 quantised).
         """
-        from tfreps.convert import hugging_face
-
-        hugging_face.write_encoder(self, path)
+        converter(type(self), "pretrained").write(self, path)
 
     def get_config(self):
         return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}

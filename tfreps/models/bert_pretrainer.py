@@ -4,10 +4,11 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
-from tfreps.layers.products import dense_of_tokens
-from tfreps.layers.quantizable import Quantizable
+from tfreps.layers.ops.products import dense_of_tokens
+from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.layers.transformer import ACTIVATIONS, layer_norm
 from tfreps.metrics import Perplexity
+from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature
 
 
@@ -137,10 +138,7 @@ class BertPretrainer(WholeModel, Quantizable, keras.Model):
             ValueError: as there; also for a checkpoint without heads, and one that scores tokens
                 by another table than the encoder's.
         """
-        from tfreps.convert import bert_checkpoint, bert_files
-
-        checkpoint = bert_files.open_checkpoint(path)
-        return bert_checkpoint.read_pretrainer(checkpoint, next_sentence, **overrides)
+        return converter(cls, "pretrained").read(path, next_sentence, **overrides)
 
     def save_pretrained(self, path, next_label=0):
         """Writes a folder that transformers' `BertForPreTraining` loads.
@@ -155,9 +153,7 @@ class BertPretrainer(WholeModel, Quantizable, keras.Model):
         Raises:
             ValueError: as `BertEncoder.save_pretrained`; for another `next_label`.
         """
-        from tfreps.convert import hugging_face
-
-        hugging_face.write_pretrainer(self, path, next_label)
+        converter(type(self), "pretrained").write(self, path, next_label)
 
     def get_config(self):
         encoder = keras.saving.serialize_keras_object(self.encoder)

@@ -5,10 +5,11 @@ import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
-from tfreps.layers.quantizable import Quantizable
+from tfreps.layers.ops.quantizable import Quantizable
+from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
-from tfreps.text.splitting import split_tokens
+from tfreps.text.tokenizers import split_tokens
 
 INITIAL_STATES = "zero", "warm", "carry"
 WARM_UP = "The committee said on Monday that it would publish the full report , with all of its \
@@ -232,15 +233,12 @@ class BiLM(WholeModel, Quantizable, keras.Model):
         Raises:
             ValueError: for files that are broken or do not fit each other; it names the array.
         """
-        from tfreps.convert import bilm_tf
-
-        return bilm_tf.read(options_file, weights_file, initial_state=initial_state, **kwargs)
+        options = {"initial_state": initial_state, **kwargs}
+        return converter(cls, "bilm_tf").read(options_file, weights_file, **options)
 
     def to_bilm_tf(self, options_file, weights_file):
         """Writes files that bilm-tf and AllenNLP read; warns if AllenNLP cannot."""
-        from tfreps.convert import bilm_tf
-
-        bilm_tf.write(self, options_file, weights_file)
+        converter(type(self), "bilm_tf").write(self, options_file, weights_file)
 
     def get_config(self):
         return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}

@@ -32,7 +32,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
             the fixed state instead of its carried one; 0 is bilm-tf's training.
 
     Call arguments:
-        batch: dict as from `tfreps.data.lm_batches`: `token_ids`, `next_token_id`, `mask`
+        batch: dict as from `tfreps.data.lm.lm_batches`: `token_ids`, `next_token_id`, `mask`
             `[B, T]` with, for characters, either `character_rows` and
             `unknown_characters` (`characters="table"`) or `tokens_characters`; and the
             `_reverse` twins for the backward direction.

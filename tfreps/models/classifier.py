@@ -3,9 +3,10 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.products import product
 from tfreps.layers.pooling import METHODS, Pooling
-from tfreps.layers.products import product
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
+from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel
 
 POOLINGS = *METHODS, "pooled"
@@ -186,11 +187,8 @@ class Classifier(WholeModel, keras.Model):
         Raises:
             ValueError: as there; also for a checkpoint without such a head.
         """
-        from tfreps.convert import bert_checkpoint, bert_files
-
-        checkpoint = bert_files.open_checkpoint(path)
-        return bert_checkpoint.read_classifier(
-            checkpoint, labels, encoder_options or {}, next_sentence, **options
+        return converter(cls, "pretrained").read(
+            path, labels, encoder_options or {}, next_sentence, **options
         )
 
     def save_pretrained(self, path):
@@ -203,9 +201,7 @@ class Classifier(WholeModel, keras.Model):
             ValueError: for another encoder than `BertEncoder`, another pooling than `"pooled"`,
                 a hidden layer or a `window`.
         """
-        from tfreps.convert import hugging_face
-
-        hugging_face.write_classifier(self, path)
+        converter(type(self), "pretrained").write(self, path)
 
     def get_config(self):
         names = "labels", "pooling", "hidden_units", "dropout", "class_weights", "attention_units"

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps.layers import chain
+from tfreps.layers.ops import chain
 from tfreps.models import hmm_sentences
 from tfreps.models.hmm_counts import HMMCounts
 from tfreps.models.whole_model import WholeModel, feature, with_optional

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import tensorflow as tf
 
-from tfreps.layers import chain
+from tfreps.layers.ops import chain
 from tfreps.models.hmm_counts import HMMCounts, check_range, flat
 
 MAX_TOKENS = 16384  # of a batch, padding included

@@ -2,7 +2,7 @@
 
 import keras
 
-from tfreps.layers.quantizable import Quantizable
+from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.layers.slstm import SLSTM
 from tfreps.models.whole_model import WholeModel
 

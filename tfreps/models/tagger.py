@@ -5,10 +5,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.crf import CRF
-from tfreps.layers.products import product
+from tfreps.layers.ops.products import product
 from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
+from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel
-from tfreps.text.tags import allowed_transitions
+from tfreps.text.tags.tag_sequences import allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 
@@ -243,10 +244,7 @@ class Tagger(WholeModel, keras.Model):
         Raises:
             ValueError: as there; also for a checkpoint without such a head.
         """
-        from tfreps.convert import bert_checkpoint, bert_files
-
-        checkpoint = bert_files.open_checkpoint(path)
-        return bert_checkpoint.read_tagger(checkpoint, tags, encoder_options or {}, **options)
+        return converter(cls, "pretrained").read(path, tags, encoder_options or {}, **options)
 
     def save_pretrained(self, path):
         """Writes a folder that transformers' `BertForTokenClassification` loads.
@@ -257,9 +255,7 @@ class Tagger(WholeModel, keras.Model):
         Raises:
             ValueError: for another encoder than `BertEncoder`, a CRF, no projection or a `window`.
         """
-        from tfreps.convert import hugging_face
-
-        hugging_face.write_tagger(self, path)
+        converter(type(self), "pretrained").write(self, path)
 
     def get_config(self):
         names = "tags", "scheme", "use_crf", "constrain", "dropout", "transition_learning_rate"

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.char_lstm import CharLSTMEncoder
+from tfreps.layers.ops.table_rows import table_rows
 from tfreps.layers.scalar_mix import ScalarMix
-from tfreps.layers.table_rows import table_rows
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 CHARACTERS = None, "cnn", "bilstm"

@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
-from tfreps.layers.quantizable import Quantizable
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
 from tfreps.models.whole_model import WholeModel
 

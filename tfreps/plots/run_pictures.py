@@ -15,7 +15,7 @@ def draw_run(run, model, confusion=None) -> None:
     Without matplotlib there are none, which is said in a line.
 
     Args:
-        run: `tfreps.run_folder.RunFolder`.
+        run: `tfreps.runs.run_folder.RunFolder`.
         model: `Tagger` or `Classifier`.
         confusion: counts `[K, K]`, as `confusion_matrix` takes them; None for none.
     """

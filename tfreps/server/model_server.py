@@ -6,16 +6,16 @@ import time
 
 import grpc
 
-from tfreps.server.batching import BatchOptions
-from tfreps.server.dispatcher import Dispatcher
-from tfreps.server.grpc_front import GrpcFront
-from tfreps.server.model_pool import ModelPool
-from tfreps.server.request_guard import RequestGuard
-from tfreps.server.request_limits import RequestLimits
-from tfreps.server.rest_app import RestApp
-from tfreps.server.rest_front import RestFront
-from tfreps.server.servable import Servable
-from tfreps.server.serving_core import ServingCore
+from tfreps.server.grpc.grpc_front import GrpcFront
+from tfreps.server.models.batching import BatchOptions
+from tfreps.server.models.model_pool import ModelPool
+from tfreps.server.models.servable import Servable
+from tfreps.server.requests.dispatcher import Dispatcher
+from tfreps.server.requests.request_limits import RequestLimits
+from tfreps.server.requests.serving_core import ServingCore
+from tfreps.server.rest.request_guard import RequestGuard
+from tfreps.server.rest.rest_app import RestApp
+from tfreps.server.rest.rest_front import RestFront
 
 MEGABYTE = 2**20
 

@@ -1,7 +1,8 @@
 """Strings to ids and back; importing it loads no TensorFlow."""
 
+from tfreps.files.decoding import decode_utf8
 from tfreps.text import tags
-from tfreps.text.bert_tokens import (
+from tfreps.text.bert import (
     CharacterTokenizer,
     WordPieceTokenizer,
     checkpoint_tokenizer,
@@ -15,8 +16,7 @@ from tfreps.text.char_ids import (
     sentence_start_ids,
     token_character_ids,
 )
-from tfreps.text.decoding import decode_utf8
-from tfreps.text.tag_set import TagSet
+from tfreps.text.tags.tag_set import TagSet
 from tfreps.text.tokenizers import TOKENIZERS, check_tokenizer, tokenize, tokenize_texts
 from tfreps.text.vocabulary import Vocabulary
 from tfreps.text.word_vectors import WordVectors

@@ -1,4 +1,4 @@
-"""lookup_table: tokens to ids inside a TensorFlow graph, from constants or from a file."""
+"""Tokens to ids inside a TensorFlow graph, from constants or from a file."""
 
 import tensorflow as tf
 
@@ -37,3 +37,27 @@ def lookup_table(tokens, default, path=None):
     index = tf.lookup.TextFileIndex
     kinds = tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
     return tf.lookup.StaticHashTable(tf.lookup.TextFileInitializer(str(path), *kinds), default)
+
+
+class PieceTable(tf.Module):
+    """Looks pieces up; as a `tf.Module` it takes its table into a SavedModel.
+
+    Args:
+        vocabulary: list of str, the pieces in the order of their ids.
+        default: int. What all other strings are.
+        path: file for the pieces, or None; see `lookup_table`.
+
+    Call arguments:
+        pieces: str tensor of any shape.
+
+    Returns:
+        int32 tensor of that shape.
+    """
+
+    def __init__(self, vocabulary, default, path=None):
+        super().__init__(name="piece_table")
+        with tf.init_scope():
+            self.table = lookup_table(vocabulary, default, path)
+
+    def __call__(self, pieces):
+        return tf.cast(self.table.lookup(pieces), tf.int32)

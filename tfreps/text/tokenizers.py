@@ -3,23 +3,59 @@
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from tfreps.text.piece_tokenizer import PieceTokenizer
-from tfreps.text.splitting import split_tokens
+# RE2: what str.split takes for white space beside ASCII's space, \t, \n, \v, \f and \r, at which
+# tf.strings.split splits by itself.
+_OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
+
+
+def split_tokens(sentences):
+    """Splits sentences at white space, Unicode's included, as `str.split()` does.
+
+    Made of core TensorFlow operations only, so that an exported model splits raw strings as the
+    training text was split.
+
+    Args:
+        sentences: str tensor, shape `[N]`, UTF-8.
+
+    Returns:
+        str tensor, shape `[N, T]`, T being the longest sentence.
+
+    Masking: shorter sentences are padded on the right with `""`, which is never a token.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tfreps.text.tokenizers import split_tokens
+        >>> split_tokens(tf.constant(["a\\u3000dog barked", "cat"])).numpy().tolist()
+        [[b'a', b'dog', b'barked'], [b'cat', b'', b'']]
+    """
+    import tensorflow as tf  # here, so that importing tfreps.text stays cheap
+
+    plain = tf.strings.regex_replace(sentences, _OTHER_WHITE_SPACE, " ")
+    return tf.strings.split(plain).to_tensor("")  # [N, T]
+
 
 # In RE2's words. White space is what str.isspace calls so.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
+
+
 # Patterns and what becomes of them, one after the other; tokens are then between white space.
 _RULES = {
     "spaces": (),
     "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
     "words": ((rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])", r"\1 "),),
 }
+
+
 TOKENIZERS = tuple(_RULES)
+
+
 _TEXTS_AT_A_TIME = 256
+
+
 _PADDED_CHARACTERS = 1 << 22  # that these have, each counted as long as the longest
 
 
-def tokenize(texts, how: str | PieceTokenizer = "spaces"):
+def tokenize(texts, how="spaces"):
     """Cuts texts into tokens.
 
     - "spaces": at white space, Unicode's included, as `str.split()` does.
@@ -53,12 +89,12 @@ def tokenize(texts, how: str | PieceTokenizer = "spaces"):
     import tensorflow as tf  # here, so that importing tfreps.text stays cheap
 
     check_tokenizer(how)
-    for pattern, new in how.word_rules if isinstance(how, PieceTokenizer) else _RULES[how]:
+    for pattern, new in _RULES[how] if isinstance(how, str) else how.word_rules:
         texts = tf.strings.regex_replace(texts, pattern, new)
     return split_tokens(texts)  # [N, T]
 
 
-def tokenize_texts(texts: Sequence[str], how: str | PieceTokenizer = "spaces") -> list[list[str]]:
+def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
     """Cuts many texts into tokens, by `tokenize`, and gives Python lists.
 
     Args:
@@ -114,7 +150,7 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         yield block
 
 
-def check_tokenizer(how: str | PieceTokenizer) -> None:
+def check_tokenizer(how) -> None:
     """Raises a ValueError if `how` is no way of cutting texts that `tokenize` knows."""
-    if not isinstance(how, PieceTokenizer) and how not in TOKENIZERS:
+    if how not in TOKENIZERS if isinstance(how, str) else not hasattr(how, "word_rules"):
         raise ValueError(f"A tokeniser must be one of {', '.join(TOKENIZERS)}; got {how!r}.")

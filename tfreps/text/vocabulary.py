@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tfreps.output_files import write_text
+from tfreps.files.decoding import decode_utf8
+from tfreps.files.output_files import write_text
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
-from tfreps.text.decoding import decode_utf8
 
 UNKNOWN = "<UNK>"
 SPECIAL_TOKENS = (SENTENCE_START, SENTENCE_END, UNKNOWN)

@@ -1,0 +1,63 @@
+"""Options of training: precision, seed, counts of the data."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.distribute.test_epoch_loop import Batches
+from tests.line_model import make_model, options
+from tfreps.cli import fit_options
+from tfreps.runs.run_folder import RunFolder
+
+
+def test_only_a_run_whose_rate_stays_may_get_more_epochs():
+    assert "epochs" in fit_options.may_change(options())
+    assert "epochs" not in fit_options.may_change(options(schedule="linear"))
+
+
+class Counted(Batches):
+    num_sentences = 10
+
+    def num_batches(self, epoch=0):
+        return super().num_batches(epoch)
+
+
+def test_fit_keeps_what_was_trained_and_refuses_other_data_on_resuming(tmp_path, capsys):
+    def fit_one(batches, validation=None, **given):
+        model = make_model()
+        model.compile("sgd", "mse", metrics=["mae"])
+        compiled, model.compile = [], lambda *a, **k: compiled.append((a, k))
+        result = fit_options.fit(model, batches, validation, run, "mae", options(**given))
+        assert compiled[0][1] == {"jit_compile": False}
+        return result
+
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    assert fit_one(Counted(), epochs=1)["steps"] == 5
+    assert "No text is held out: the newest weights are kept." in capsys.readouterr().out
+    expected = {"sentences": 10, "tokens": 40, "parameters": 3}
+    assert run.results() == {"training": expected}
+    assert fit_one(Counted(), Counted(), epochs=2, resume=True)["steps"] == 9
+    assert "held out" not in capsys.readouterr().out
+    other = Counted()
+    other.num_tokens = 39
+    with pytest.raises(ValueError, match="trained 10 sentences, 40 tokens, 3 parameters, and now"):
+        fit_one(other, epochs=3, resume=True)
+    assert run.results() == {"training": expected}
+
+
+def test_preparing_sets_precision_and_seed():
+    fit_options.prepare(options(precision="bfloat16", seed=3))
+    assert keras.config.dtype_policy().name == "mixed_bfloat16"
+    first = np.random.rand()
+    fit_options.prepare(options(seed=3))
+    assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first
+
+
+def test_determinism_is_asked_of_tensorflow(monkeypatch):
+    asked = []
+    monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", lambda: asked.append(1))
+    fit_options.prepare(options())
+    assert asked == []
+    fit_options.prepare(options(deterministic=True))
+    assert asked == [1]

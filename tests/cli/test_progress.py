@@ -1,0 +1,16 @@
+"""Progress: nothing at first, then a line now and then."""
+
+from tfreps.cli import progress
+
+
+def test_says_how_far_it_is(monkeypatch, capsys):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    say = progress.make_progress("lines")
+    said = []
+    for seconds in (1, 8, 2, 9, 1):
+        now[0] += seconds
+        say(100, 2000)
+        said.append(capsys.readouterr().err)
+    assert [bool(text) for text in said] == [False, False, True, False, True]
+    assert said[2] == "300 lines, 6,000 tokens, 545 tokens/s\n"

@@ -1,0 +1,38 @@
+"""Standard streams: test_main.py has them as processes; here what one process can see."""
+
+import io
+import sys
+
+from tfreps.cli import standard_streams
+
+
+class Broken(io.StringIO):
+    def flush(self):
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_what_cannot_be_written_is_named(monkeypatch):
+    assert standard_streams.drop_unwritable() == []
+    monkeypatch.setattr(sys, "stderr", Broken())
+    assert standard_streams.drop_unwritable() == ["standard error"]
+    monkeypatch.setattr(sys, "stdout", Broken())
+    assert standard_streams.drop_unwritable() == ["standard output", "standard error"]
+
+
+def test_a_closed_stderr_is_not_written_to(monkeypatch):
+    stream = io.StringIO()
+    stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    standard_streams.say("nobody hears it")
+    assert standard_streams.drop_unwritable() == []
+
+
+def test_closed_streams_are_opened(monkeypatch):
+    for name in standard_streams.NAMES:
+        monkeypatch.setattr(sys, name, None)
+    monkeypatch.setattr(standard_streams, "_open_null", lambda number: None)
+    standard_streams.prepare()
+    assert sys.stdin.readable() and sys.stdout.writable() and sys.stderr.writable()
+    assert sys.stdout.encoding == "utf-8"
+    for name in standard_streams.NAMES:
+        getattr(sys, name).close()

@@ -1,0 +1,86 @@
+"""Raw text in, answers out: lines, blocks, and everything that is no text."""
+
+import gzip
+import io
+import sys
+
+import pytest
+
+from tfreps.cli.text_streams import read_texts
+
+TEXT = "one two\n\n  drei vier \r\nλόγος"
+LINES = ["one two", "", "drei vier", "λόγος"]
+
+
+def read(path, at_once=10):
+    return [line for block in read_texts(path, at_once) for line in block]
+
+
+def test_lines_in_blocks(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(TEXT.encode())
+    assert list(read_texts(path, 3)) == [LINES[:3], LINES[3:]]
+    assert list(read_texts(path, 2)) == [LINES[:2], LINES[2:]]
+    path.write_bytes(b"")
+    assert list(read_texts(path, 2)) == []
+    path.write_bytes(b"\n\n")
+    assert read(path) == ["", ""]
+
+
+def test_packed_files_and_standard_input(tmp_path, monkeypatch):
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert read(tmp_path / "a.txt.gz") == LINES
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    assert read("-") == LINES
+
+
+def test_typed_lines_are_answered_one_by_one(monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(b"a\nb\n"))
+    stdin.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert list(read_texts("-", 10)) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    "name, data, message",
+    [
+        ("a.txt", None, "Cannot read .*a.txt: No such file"),
+        ("a.txt", b"\xef\xbb\xbfone\n", "line 1: starts with a byte order mark"),
+        ("a.txt", b"one\nna\xefve\n", "line 2: expected UTF-8 text, found the byte 0xef"),
+        ("a.txt", b"one\n\0\0\n", "line 2: .* NUL byte"),
+        ("a.txt", "one\n".encode("utf-16"), "line 1"),
+        ("a.txt.gz", b"one two\n", "damaged or no gzip file"),
+        ("a.txt.gz", gzip.compress(TEXT.encode() * 99, mtime=0)[:-20], "damaged or no gzip file"),
+        (
+            "a.txt.gz",
+            gzip.compress(TEXT.encode(), mtime=0)[:12] + b"xxxxxxxxxxxxx",
+            "damaged or no gzip",
+        ),
+    ],
+)
+def test_what_is_no_text(tmp_path, name, data, message):
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / name)
+
+
+def test_a_folder_is_no_text(tmp_path):
+    with pytest.raises(ValueError, match="Cannot read .*: Is a directory"):
+        read(tmp_path)
+
+
+def test_lines_that_are_too_long(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abc\nab\n" + "好好\n".encode())
+    assert list(read_texts(path, 9, 6)) == [["abc", "ab", "好好"]]
+    with pytest.raises(ValueError, match="a.txt, line 3: the line has more than 5 bytes, and all"):
+        list(read_texts(path, 9, 5))
+    path.write_bytes(b"abc")
+    assert list(read_texts(path, 9, 3)) == [["abc"]]
+
+
+def test_a_block_ends_with_its_characters(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("".join("x" * 100_000 + "\n" for _ in range(7)))
+    assert [len(block) for block in read_texts(path, 1000)] == [3, 3, 1]

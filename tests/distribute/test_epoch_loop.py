@@ -1,0 +1,231 @@
+"""The epoch loop: the best model, patience, kills, signals, cuts and averages."""
+
+import json
+import os
+import signal
+import types
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.line_model import make_model
+from tfreps.callbacks import EpochLog
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps.callbacks.stop_signals import Stopped, is_asked, stopped_by_signals
+from tfreps.distribute.epoch_loop import fit_epochs
+from tfreps.optimizers import CutRate, GroupedOptimizer
+
+
+class Batches:
+    """Rows of two numbers and their sum, in an order of each epoch; 5, 4, 5, ... batches."""
+
+    num_tokens = 40
+
+    def __init__(self):
+        self.x = np.random.default_rng(0).normal(size=[10, 4, 2]).astype("float32")
+        self.begun = []
+
+    def num_batches(self, epoch):
+        return 5 - epoch % 2
+
+    def dataset(self, epoch=0, first_batch=0):
+        self.begun.append(epoch)
+        x = np.roll(self.x, epoch, axis=0)[first_batch : self.num_batches(epoch)]
+        return tf.data.Dataset.from_tensor_slices((x, x.sum(-1, keepdims=True)))
+
+
+class Killed(Exception):
+    pass
+
+
+def make_run(folder):
+    saved = []
+    folder.mkdir(exist_ok=True)
+    return types.SimpleNamespace(
+        checkpoints_path=folder / "checkpoints",
+        logs_path=folder,
+        save_model=lambda model: saved.append(model.layers[-1].kernel.numpy().ravel()),
+        saved=saved,
+    )
+
+
+def fit(run, model=None, epochs=4, **options):
+    model, batches = model or make_model(), Batches()
+    options = {"checkpoint_every": 2, "larger_is_better": False, **options}
+    result = fit_epochs(model, batches, Batches(), run, epochs, "mae", **options)
+    return model, batches, result
+
+
+def lines(folder):
+    found = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+    hidden = {"training/tokens_per_second"}
+    return [{k: v for k, v in line.items() if k not in hidden} for line in found]
+
+
+def test_the_best_model_is_kept_and_epochs_differ(tmp_path):
+    run = make_run(tmp_path)
+    model, batches, result = fit(run)
+    assert batches.begun == [0, 1, 2, 3] and result["steps"] == 5 + 4 + 5 + 4
+    validation = [line["mae"] for line in lines(tmp_path) if line["run"] == "validation"]
+    assert len(validation) == 4 and result["mae"] == min(validation)
+    better = [v for n, v in enumerate(validation) if v == min(validation[: n + 1])]
+    assert len(run.saved) == len(better)
+
+
+def test_training_ends_when_nothing_gets_better(tmp_path):
+    run, model = make_run(tmp_path), make_model()
+    model.optimizer.learning_rate = 0.0
+    _, batches, result = fit(run, model, epochs=9, patience=2)
+    assert batches.begun == [0, 1, 2] and result["step"] == 5 and result["waited"] == 2
+    _, batches, again = fit(run, make_model(), epochs=9, patience=2, resume=True)
+    assert batches.begun == [0] and again == result  # it had waited enough before
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("step", [6, 1, 9])
+def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, step):
+    whole_run = make_run(tmp_path / "whole")
+    whole, _, result = fit(whole_run)
+    run, goes_on = make_run(tmp_path / "torn"), EpochLog.on_train_batch_end
+
+    def dies(log, batch, logs=None):
+        if log.checkpoints.step == step:
+            raise Killed
+        goes_on(log, batch, logs)
+
+    monkeypatch.setattr(EpochLog, "on_train_batch_end", dies)
+    with pytest.raises(Killed):
+        fit(run)
+    monkeypatch.undo()
+    model, _, again = fit(run, resume=True)
+    assert again == result and lines(tmp_path / "torn") == lines(tmp_path / "whole")
+    for ours, theirs in zip(model.variables, whole.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+@pytest.mark.slow
+def test_minutes_end_a_run_that_can_go_on(tmp_path):
+    run = make_run(tmp_path)
+    _, _, result = fit(run, minutes=1e-9)
+    assert result["steps"] == 1 and len(run.saved) == 1  # there is none that is better
+    model, _, result = fit(run, resume=True)
+    whole, _, expected = fit(make_run(tmp_path / "whole"))
+    assert result["steps"] == expected["steps"] == 18
+    np.testing.assert_array_equal(model.layers[-1].kernel, whole.layers[-1].kernel)
+
+
+@pytest.mark.slow
+def test_an_epoch_in_several_parts_is_judged_once(tmp_path):
+    """However often it was interrupted: by figures, lines and the wait for a better figure."""
+    whole = make_run(tmp_path / "whole")
+    _, _, expected = fit(whole, still(), epochs=3, patience=3)
+    run = make_run(tmp_path / "parts")
+    for step in range(1, 5):
+        assert fit(run, still(), epochs=3, patience=3, minutes=1e-9, resume=True)[2] == {
+            "steps": step
+        }
+    assert not (tmp_path / "parts" / "history.jsonl").exists()
+    assert fit(run, still(), epochs=3, patience=3, resume=True)[2] == expected
+    assert expected["waited"] == 2 and lines(tmp_path / "parts") == lines(tmp_path / "whole")
+
+
+def still():
+    model = make_model()
+    model.optimizer.learning_rate = 0.0
+    return model
+
+
+def asks(monkeypatch, kind, moment, step):
+    """Has a signal come at a moment of a callback, such as the end of a batch of training."""
+    name = f"on_{moment}"
+    goes_on = getattr(kind, name)
+
+    def wrapped(callback, *arguments, **options):
+        checkpoints = getattr(callback, "checkpoints", callback)
+        if checkpoints.step == step and not is_asked():
+            os.kill(os.getpid(), signal.SIGTERM)
+        goes_on(callback, *arguments, **options)
+
+    monkeypatch.setattr(kind, name, wrapped)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    "average, moment, step",
+    [
+        (True, "train_batch_end", 5),  # in the second epoch
+        (False, "epoch_begin", 0),  # before the first step
+        (False, "train_batch_end", 8),  # before the last step of the second epoch
+        (False, "test_begin", 9),
+        (True, "test_begin", 9),  # measured with the averages, saved without
+        (False, "epoch_end", 9),  # the model may be saved, its checkpoint is not
+        (False, "epoch_end", 18),  # nothing is left to train
+    ],
+)
+def test_a_signal_ends_a_run_that_goes_on_bit_by_bit(tmp_path, monkeypatch, average, moment, step):
+    def run_one(run, **more):
+        model = make_model()
+        adam = keras.optimizers.Adam(0.1, use_ema=average, ema_momentum=0.9)
+        model.compile(GroupedOptimizer(adam, {}), "mse", metrics=["mae"])
+        return fit(run, model, average=average, **more)
+
+    whole_run, run = make_run(tmp_path / "whole"), make_run(tmp_path / "stopped")
+    whole, _, result = run_one(whole_run)
+    asks(monkeypatch, EpochLog, moment, step)
+    with pytest.raises(Stopped, match="stopped by SIGTERM at step") as raised:
+        with stopped_by_signals():
+            run_one(run)
+    monkeypatch.undo()
+    expected = step + (moment in ("epoch_begin", "train_batch_end"))
+    assert str(raised.value) == f"stopped by SIGTERM at step {expected}."
+    latest, _, state = load_latest_checkpoint(run.checkpoints_path)
+    is_measuring = expected == 9 and moment != "epoch_end"
+    assert latest == expected and bool(state["unmeasured"]) == is_measuring
+    model, _, again = run_one(run, resume=True)
+    assert again == result and lines(tmp_path / "stopped") == lines(tmp_path / "whole")
+    saved, kept = run.saved[-1], whole_run.saved[-1]
+    np.testing.assert_array_equal(saved, kept)
+    for ours, theirs in zip(model.variables, whole.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    arrays, others = (load_latest_checkpoint(r.checkpoints_path)[1] for r in (run, whole_run))
+    for name, array in others.items():
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+@pytest.mark.slow
+def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
+    def run_one(folder, **given):
+        model, factor = make_model(), tf.Variable(1.0)
+        model.compile(keras.optimizers.Adam(CutRate(5.0, factor)), "mse", metrics=["mae"])
+        more = {"patience": 9, "rate_factor": factor, "plateau_decay": 0.5, **given}
+        result = fit(make_run(folder), model, **more)[2]
+        return model, factor, result
+
+    model, factor, result = run_one(tmp_path / "whole", epochs=6)
+    assert result["cuts"] >= 1 and float(factor) == 0.5 ** result["cuts"]
+    run_one(tmp_path / "torn", epochs=4)
+    again, later, same = run_one(tmp_path / "torn", epochs=6, resume=True)
+    assert same == result and float(later) == float(factor)
+    for ours, theirs in zip(again.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+@pytest.mark.slow
+def test_a_run_with_averages_ends_as_if_it_had_not_been_killed(tmp_path):
+    def run_one(folder, **given):
+        model = make_model()
+        adam = keras.optimizers.Adam(0.1, use_ema=True, ema_momentum=0.9)
+        model.compile(GroupedOptimizer(adam, {}), "mse", metrics=["mae"])
+        run = make_run(folder)
+        return model, run, fit(run, model, average=True, **given)[2]
+
+    model, whole, result = run_one(tmp_path / "whole", epochs=4)
+    run_one(tmp_path / "torn", epochs=2)
+    again, torn, same = run_one(tmp_path / "torn", epochs=4, resume=True)
+    assert same == result
+    np.testing.assert_array_equal(torn.saved[-1], whole.saved[-1])
+    assert (torn.saved[-1] != again.layers[-1].kernel.numpy().ravel()).all()
+    for ours, theirs in zip(again.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())

@@ -1,0 +1,68 @@
+"""Exports of a BERT without a head answer as the encoder does."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny_bert
+from tfreps.export.bert_signatures import BertSignatures, export_bert
+from tfreps.export.signature_base import write_signatures
+from tfreps.models import BertPretrainer
+
+TEXTS = ["the dog 房间", "", "dog " * 40]
+EXACT = {"rtol": 1e-5, "atol": 1e-5}
+
+
+@pytest.mark.parametrize("pooler", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_every_signature(tmp_path, pooler):
+    tokenizer = tiny_bert.pieces("the", "dog", "房")
+    encoder = tiny_bert.make_encoder(tokenizer, pooler=pooler)
+    model = BertPretrainer(encoder) if pooler else encoder
+    names = export_bert(model, tokenizer, tmp_path / "1", explain=pooler)
+    assert names == ["default", "serving_default", "tokens", *["explain"][:pooler]]
+    signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
+    found = signatures["default"](text=tf.constant(TEXTS))
+    rows = [
+        [2, *[tokenizer.vocabulary.index(piece) for piece in tokenizer.tokenize(text)][:22], 3]
+        for text in TEXTS
+    ]
+    assert found["sequence_len"].numpy().tolist() == [len(row) for row in rows] == [6, 2, 24]
+    for row, ids in enumerate(rows):
+        out = encoder(tf.constant([ids]))
+        n, vectors = len(ids), out["sequence_output"][0]
+        pieces = [piece.decode() for piece in found["tokens"].numpy()[row]]
+        assert pieces == [tokenizer.vocabulary[i] for i in ids] + [""] * (24 - n)
+        np.testing.assert_allclose(found["sequence_output"][row, :n], vectors, **EXACT)
+        assert not found["sequence_output"].numpy()[row, n:].any()
+        np.testing.assert_allclose(found["default"][row], np.mean(vectors, axis=0), **EXACT)
+        if pooler:
+            np.testing.assert_allclose(
+                found["pooled_output"][row], out["pooled_output"][0], **EXACT
+            )
+            explained = signatures["explain"](text=tf.constant(TEXTS[row : row + 1]))
+            attention = encoder.attention({"token_ids": tf.constant([ids])})
+            np.testing.assert_allclose(explained["attention"], attention, **EXACT)
+            np.testing.assert_array_equal(explained["attention_tokens"], explained["tokens"])
+    assert ("pooled_output" in found) == pooler
+    words = {"tokens": tf.constant([["the", "dog", "房间", "x"]])}
+    again = signatures["tokens"](**words, sequence_len=tf.constant([3]))
+    np.testing.assert_allclose(again["default"][0], found["default"][0], **EXACT)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
+        signatures["tokens"](**words, sequence_len=tf.constant([5]))
+
+
+@pytest.mark.slow
+def test_with_an_operation_of_tensorflow_text(tmp_path):
+    pytest.importorskip("tensorflow_text")
+    tokenizer = tiny_bert.pieces("the", "dog", "房")
+    encoder = tiny_bert.make_encoder(tokenizer)
+    answers = []
+    for core_ops in True, False:
+        signatures = BertSignatures(encoder, tokenizer, str(tmp_path), core_ops=core_ops)
+        write_signatures(lambda _, made=signatures: made, tmp_path / str(core_ops))
+        saved = (tmp_path / str(core_ops) / "saved_model.pb").read_bytes()
+        assert (b"FastWordpiece" in saved) != core_ops
+        loaded = tf.saved_model.load(str(tmp_path / str(core_ops))).signatures["default"]
+        answers.append(loaded(text=tf.constant(TEXTS)))
+    for name, expected in answers[0].items():
+        np.testing.assert_array_equal(answers[1][name], expected)

@@ -1,0 +1,81 @@
+"""Scores are those of the pretrainer, sentence by sentence, and the caller keeps the state."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.tiny_run import VOCABULARY, make_pretrainer
+from tfreps.export.bilm_reader import TokenReader
+from tfreps.export.bilm_scoring import Scoring
+from tfreps.text import batch_to_ids
+
+SENTENCES = [["the", "dog", "left", "zebra"], [], ["money"]]
+LENGTHS = tf.constant([4, 0, 1])
+TOKENS = tf.constant([row + [""] * (4 - len(row)) for row in SENTENCES])
+
+
+def make_scoring(pretrainer, folder, initial_state="zero"):
+    bilm = pretrainer.bilm.with_initial_state(initial_state)
+    return Scoring(bilm, pretrainer, TokenReader(bilm, VOCABULARY, str(folder)))
+
+
+def lm_batch(tokens, characters=True):
+    """One sentence as the pretrainer reads it: `<S> w1 .. wn -> w1 .. wn </S>`, and reversed."""
+    ids, start, end = VOCABULARY.ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
+    batch = {
+        "token_ids": [[start, *ids]],
+        "token_ids_reverse": [[end, *ids[::-1]]],
+        "next_token_id": [[*ids, end]],
+        "next_token_id_reverse": [[*ids[::-1], start]],
+    }
+    batch = {name: tf.constant(value, tf.int32) for name, value in batch.items()}
+    if characters:
+        batch["tokens_characters"] = batch_to_ids([["<S>", *tokens]])
+        batch["tokens_characters_reverse"] = batch_to_ids([["</S>", *tokens[::-1]]])
+    return batch
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("initial_state", ["zero", "warm"])
+def test_scores_and_states(tmp_path, initial_state):
+    pretrainer = make_pretrainer()
+    scoring = make_scoring(pretrainer, tmp_path, initial_state)
+    states = scoring.initial_states(3)
+    names = "forward_hidden", "forward_cell", "backward_hidden", "backward_cell"
+    assert tuple(states) == names and states["forward_cell"].shape == (3, 2, 12)
+    zero = [not np.any(state) for state in states.values()]
+    assert zero == [initial_state == "zero"] * 4
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must lie in 0..4096"):
+        scoring.initial_states(tf.constant(200_000))
+
+    kept = [None] * 3
+    if initial_state == "warm":
+        pretrainer.bilm = scoring.bilm
+    for _ in range(2):  # the second time from the states of the first
+        answer = scoring.score(TOKENS, LENGTHS, **states)
+        assert answer["token_count"].numpy().tolist() == [5, 1, 2]
+        for row, tokens in enumerate(SENTENCES):
+            nll, kept[row] = pretrainer(lm_batch(tokens), initial_state=kept[row])
+            both = nll.numpy().sum(axis=(1, 2))  # [2]
+            found = [answer[f"{name}_nll"][row] for name in ("forward", "backward")]
+            np.testing.assert_allclose(found, both, rtol=1e-5)
+            np.testing.assert_allclose(answer["nll"][row], both.sum(), rtol=1e-5)
+            last = [part[0] for state in kept[row] for part in state]
+            for name, part in zip(names, last, strict=True):
+                np.testing.assert_allclose(answer[name][row], part, rtol=1e-5, atol=1e-6)
+        states = {name: answer[name] for name in names}
+
+
+def test_one_direction_token_ids_and_a_tied_softmax(tmp_path):
+    options = {"vocabulary_size": len(VOCABULARY), "bidirectional": False, "num_layers": 1}
+    pretrainer = type(make_pretrainer())(
+        make_pretrainer(**options).bilm, len(VOCABULARY), tied=True, batch_size=1
+    )
+    scoring = make_scoring(pretrainer, tmp_path)
+    answer = scoring.score(TOKENS, LENGTHS, **scoring.initial_states(3))
+    assert sorted(answer) == [
+        *("forward_cell", "forward_hidden", "forward_nll", "nll", "token_count")
+    ]
+    for row, tokens in enumerate(SENTENCES):
+        nll, _ = pretrainer(lm_batch(tokens, characters=False))
+        np.testing.assert_allclose(answer["nll"][row], nll.numpy().sum(), rtol=1e-5)

@@ -1,0 +1,305 @@
+"""Exports answer as the eager model does."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfreps.export.bilm_signatures import BiLMSignatures, export_bilm
+from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.text import Vocabulary, batch_to_ids
+
+VOCABULARY = Vocabulary(["the", "<S>", "cat", "</S>", "sat", "<UNK>", "on", "mat"])
+SIZES = {"filters": [[1, 6], [2, 6]], "units": 10, "projection_dim": 4, "num_highways": 1}
+SENTENCES = ["the cat sat on the mat", "", "cat", "zebra sat"]
+TOKENS = [sentence.split() for sentence in SENTENCES]
+LENGTHS = [6, 0, 1, 2]
+EXACT = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def make_pretrainer(**options):
+    keras.utils.set_random_seed(1)
+    bilm = BiLM(**SIZES, **options)
+    for seed, weight in enumerate(bilm.trainable_variables):  # so that everything shows
+        weight.assign(weight + 0.3 * keras.random.normal(weight.shape, seed=seed))
+    pretrainer = BiLMPretrainer(
+        bilm, len(VOCABULARY), num_sampled=3, batch_size=2, dtype=bilm.dtype_policy
+    )
+    pretrainer.softmax.bias.assign(np.linspace(-1, 1, len(VOCABULARY)))
+    return pretrainer
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A pretrainer, and the folder it was exported to."""
+    folder = tmp_path_factory.mktemp("export") / "1"
+    pretrainer = make_pretrainer()
+    names = export_bilm(pretrainer, folder, VOCABULARY, explain=True)
+    assert names == [
+        *("default", "serving_default", "tokens", "character_ids"),
+        *("initial_states", "score", "explain"),
+    ]
+    return pretrainer, folder
+
+
+@pytest.fixture(scope="module")
+def signatures(exported):
+    loaded = tf.saved_model.load(str(exported[1]))
+    yield loaded.signatures
+
+
+def padded(sentences=TOKENS, filler=""):
+    longest = max(map(len, sentences))
+    rows = [[*tokens, *[filler] * (longest - len(tokens))] for tokens in sentences]
+    return tf.reshape(tf.constant(rows, tf.string), [len(rows), longest])
+
+
+def zeros(signatures, rows):
+    return dict(signatures["initial_states"](batch_size=tf.constant(rows)))
+
+
+def test_every_signature_answers_as_the_eager_model(exported, signatures):
+    bilm = exported[0].bilm
+    layers = bilm(batch_to_ids(TOKENS))["layer_outputs"].numpy()  # [N, 3, T, 2P]
+    elmo = layers.mean(axis=1)
+    expected = {
+        "word_emb": layers[:, 0, :, :4],
+        "lstm_outputs1": layers[:, 1],
+        "lstm_outputs2": layers[:, 2],
+        "elmo": elmo,
+        "default": elmo.sum(axis=1) / np.maximum(LENGTHS, 1)[:, None],
+        "sequence_len": LENGTHS,
+    }
+    answers = {
+        "default": signatures["default"](text=tf.constant(SENTENCES)),
+        "serving_default": signatures["serving_default"](text=tf.constant(SENTENCES)),
+        "tokens": signatures["tokens"](tokens=padded(), sequence_len=tf.constant(LENGTHS)),
+        "character_ids": signatures["character_ids"](
+            character_ids=tf.constant(batch_to_ids(TOKENS)), sequence_len=tf.constant(LENGTHS)
+        ),
+    }
+    for answer in answers.values():
+        assert set(answer) == set(expected)
+        for name, value in expected.items():
+            np.testing.assert_allclose(answer[name], value, **EXACT, err_msg=name)
+            assert answer[name].dtype == (tf.int32 if name == "sequence_len" else tf.float32)
+
+
+def test_a_sentence_alone_and_in_a_batch(signatures):
+    batch = signatures["default"](text=tf.constant(SENTENCES))
+    for row, (sentence, length) in enumerate(zip(SENTENCES, LENGTHS, strict=True)):
+        alone = signatures["default"](text=tf.constant([sentence]))
+        np.testing.assert_allclose(alone["elmo"][0], batch["elmo"][row, :length], **EXACT)
+        np.testing.assert_allclose(alone["default"][0], batch["default"][row], **EXACT)
+
+
+def test_what_lies_beyond_the_length_is_ignored(signatures):
+    lengths = tf.constant(LENGTHS)
+    clean = signatures["tokens"](tokens=padded(), sequence_len=lengths)
+    dirty = signatures["tokens"](tokens=padded(filler="the"), sequence_len=lengths)
+    for name in clean:
+        np.testing.assert_array_equal(clean[name], dirty[name])
+    states = zeros(signatures, 4)
+    clean = signatures["score"](tokens=padded(), sequence_len=lengths, **states)
+    dirty = signatures["score"](tokens=padded(filler="the"), sequence_len=lengths, **states)
+    for name in clean:
+        np.testing.assert_array_equal(clean[name], dirty[name])
+
+
+def test_an_empty_token_within_the_length_counts(exported, signatures):
+    tokens = ["cat", "", "mat"]
+    expected = exported[0].bilm(batch_to_ids([tokens]))["layer_outputs"][:, 2]
+    answer = signatures["tokens"](tokens=tf.constant([tokens]), sequence_len=tf.constant([3]))
+    np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    assert answer["sequence_len"].numpy().tolist() == [3]
+
+
+@pytest.mark.parametrize("lengths", [[3], [-1], [1, 1]])
+def test_lengths_that_do_not_fit(signatures, lengths):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="sequence_len"):
+        signatures["tokens"](tokens=tf.constant([["a", "b"]]), sequence_len=tf.constant(lengths))
+
+
+def test_character_ids_that_do_not_fit(signatures):
+    hole = batch_to_ids([["a", "b", "c"]])
+    hole[0, 1] = 0
+    ask = signatures["character_ids"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="within sequence_len has no ids"):
+        ask(character_ids=tf.constant(hole), sequence_len=tf.constant([3]))
+    assert ask(character_ids=tf.constant(hole), sequence_len=tf.constant([1]))["sequence_len"] == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="0..261"):
+        ask(character_ids=tf.fill([1, 1, 50], 262), sequence_len=tf.constant([1]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
+        ask(character_ids=tf.constant(hole), sequence_len=tf.constant([4]))
+
+
+def lm_batch(tokens):
+    """One sentence as the pretrainer reads it."""
+    ids, start, end = VOCABULARY.ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
+    rows = {
+        "tokens_characters": [["<S>", *tokens]],
+        "tokens_characters_reverse": [["</S>", *tokens[::-1]]],
+    }
+    batch = {name: batch_to_ids(row) for name, row in rows.items()}
+    batch["next_token_id"] = np.array([[*ids, end]])
+    batch["next_token_id_reverse"] = np.array([[*ids[::-1], start]])
+    return batch
+
+
+@pytest.mark.slow
+def test_score_is_the_language_model_and_its_state_goes_on(exported, signatures):
+    pretrainer, _ = exported
+    given, kept = zeros(signatures, 4), [None] * 4
+    for sentences in (TOKENS, [["sat"], ["on", "the"], [], ["mat", "dog", "."]]):
+        lengths = [len(tokens) for tokens in sentences]
+        answer = signatures["score"](
+            tokens=padded(sentences), sequence_len=tf.constant(lengths), **given
+        )
+        assert answer["token_count"].numpy().tolist() == [n + 1 for n in lengths]
+        assert answer["token_count"].dtype == tf.int32
+        for row, tokens in enumerate(sentences):
+            nll, kept[row] = pretrainer(lm_batch(tokens), initial_state=kept[row])
+            forward, backward = nll.numpy().sum(axis=(1, 2))
+            np.testing.assert_allclose(answer["forward_nll"][row], forward, rtol=1e-5)
+            np.testing.assert_allclose(answer["backward_nll"][row], backward, rtol=1e-5)
+            np.testing.assert_allclose(answer["nll"][row], forward + backward, rtol=1e-5)
+            for name, state in zip(("forward", "backward"), kept[row], strict=True):
+                np.testing.assert_allclose(answer[f"{name}_hidden"][row], state.hidden[0], **EXACT)
+                np.testing.assert_allclose(answer[f"{name}_cell"][row], state.cell[0], **EXACT)
+        given = {name: answer[name] for name in given}
+
+
+@pytest.mark.slow
+def test_surprise_adds_up_to_the_score(signatures):
+    score = signatures["score"](
+        tokens=padded(), sequence_len=tf.constant(LENGTHS), **zeros(signatures, 4)
+    )
+    found = signatures["explain"](text=tf.constant(SENTENCES))
+    for direction, end in ("forward", "end"), ("backward", "start"):
+        surprise = found[f"{direction}_surprise"].numpy()
+        assert surprise.shape == (4, 6) and not surprise[1].any() and (surprise[0] > 0).all()
+        total = surprise.sum(1) + found[f"{end}_surprise"].numpy()
+        np.testing.assert_allclose(total, score[f"{direction}_nll"], rtol=1e-5)
+    assert found["in_vocabulary"].numpy().tolist() == [
+        *([1, 1, 1, 1, 1, 1], [0] * 6),
+        *([1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]),
+    ]
+    plain = signatures["default"](text=tf.constant(SENTENCES))
+    np.testing.assert_allclose(found["elmo"], plain["elmo"], **EXACT)
+    np.testing.assert_array_equal(found["tokens"], padded())
+
+
+def test_surprise_of_a_token_is_what_it_adds_to_the_sentence(signatures):
+    """-log p(the cat) is -log p(the) - log p(cat | the): so a prefix has the same numbers."""
+    found = signatures["explain"](text=tf.constant(["the cat sat", "the cat", "cat sat"]))
+    forward, backward = (found[f"{d}_surprise"].numpy() for d in ("forward", "backward"))
+    np.testing.assert_allclose(forward[0, :2], forward[1, :2], **EXACT)
+    np.testing.assert_allclose(backward[0, 1:], backward[2, :2], **EXACT)
+
+
+def nodes(folder):
+    saved = saved_model_pb2.SavedModel()
+    saved.ParseFromString((folder / "saved_model.pb").read_bytes())
+    for graph in (meta.graph_def for meta in saved.meta_graphs):
+        yield from graph.node
+        for function in graph.library.function:
+            yield function
+            yield from function.node_def
+
+
+def test_nothing_is_compiled_by_xla_and_nothing_is_stateful(exported, signatures):
+    assert not [node for node in nodes(exported[1]) if "_XlaMustCompile" in node.attr]
+    ops = {getattr(node, "op", "") for node in nodes(exported[1])}
+    assert "While" in ops or "StatelessWhile" in ops
+    assert not [op for op in ops if "Random" in op]
+    first, second = (signatures["default"](text=tf.constant(SENTENCES)) for _ in range(2))
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name])
+
+
+@pytest.mark.slow
+def test_bfloat16_answers_in_float32(tmp_path):
+    pretrainer = make_pretrainer(dtype="mixed_bfloat16")
+    functions = BiLMSignatures(pretrainer, VOCABULARY, None, str(tmp_path)).functions()
+    outputs = [function.structured_outputs for function in functions.values()]
+    kinds = {tensor.dtype for answer in outputs for tensor in answer.values()}
+    assert kinds == {tf.float32, tf.int32}
+
+
+def test_a_model_in_carry_gives_a_stateless_twin(tmp_path):
+    bilm = make_pretrainer().bilm
+    carrying = bilm.with_initial_state("carry")
+    twin = BiLMSignatures(carrying, None, None, str(tmp_path))
+    expected = bilm(tf.constant(SENTENCES))["sequence_output"]
+    for _ in range(2):
+        answer = twin.embed_text(tf.constant(SENTENCES))
+        np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    assert all(np.all(state.numpy() == 0) for state in carrying.kept_states)
+
+
+@pytest.mark.slow
+def test_warm_states_are_where_a_warm_export_begins(tmp_path):
+    pretrainer = make_pretrainer()
+    warm = BiLMSignatures(pretrainer, VOCABULARY, "warm", str(tmp_path))
+    expected = pretrainer.bilm.with_initial_state("warm")(tf.constant(SENTENCES))
+    answer = warm.embed_text(tf.constant(SENTENCES))
+    np.testing.assert_allclose(answer["lstm_outputs2"], expected["sequence_output"], **EXACT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mix_weights": [0.5, -1.0, 2.0]},
+        {"keep_sentence_boundaries": True},
+        {"layer_norm": "allennlp"},
+        {"layer_norm": "bilm_tf"},
+        {"top_only": True},
+    ],
+)
+def test_the_mix_of_an_elmo(tmp_path, options):
+    elmo = Elmo(make_pretrainer().bilm, dropout=0.5, **options)
+    elmo.mixes[0].gamma.assign(1.7)
+    answer = BiLMSignatures(elmo, None, None, str(tmp_path)).embed_text(tf.constant(SENTENCES))
+    expected = elmo(tf.constant(SENTENCES))["sequence_output"].numpy()
+    if options.get("keep_sentence_boundaries"):
+        expected = expected[:, 1:-1]
+    for row, length in enumerate(LENGTHS):
+        np.testing.assert_allclose(answer["elmo"][row, :length], expected[row, :length], **EXACT)
+        assert not np.any(answer["elmo"][row, length:])
+
+
+@pytest.mark.slow
+def test_a_model_of_token_ids(tmp_path):
+    options = {"units": 8, "projection_dim": 4, "vocabulary_size": len(VOCABULARY)}
+    bilm = BiLM(**options, sentence_start_id=2, sentence_end_id=4)
+    functions = BiLMSignatures(bilm, VOCABULARY, None, str(tmp_path)).functions()
+    assert list(functions) == ["default", "serving_default", "tokens", "token_ids"]
+    ids = tf.constant([[1, 3, 5, 7, 1, 8], [0] * 6, [3] + [0] * 5, [6, 5] + [0] * 4])
+    expected = bilm(ids)["sequence_output"]
+    answer = functions["default"](text=tf.constant(SENTENCES))
+    np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    padded_as_a_server_does = tf.where(ids == 0, ids[:, :1], ids)
+    answer = functions["token_ids"](
+        token_ids=padded_as_a_server_does, sequence_len=tf.constant(LENGTHS)
+    )
+    np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    assert list(BiLMSignatures(bilm, None, None, "").functions()) == [
+        "token_ids",
+        "serving_default",
+    ]
+
+
+def test_refusals(tmp_path):
+    pretrainer = make_pretrainer()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("kept")
+    with pytest.raises(ValueError, match="not an empty folder"):
+        export_bilm(pretrainer, tmp_path / "full")
+    with pytest.raises(ValueError, match="8 tokens, but vocabulary has 3"):
+        export_bilm(pretrainer, tmp_path / "new", Vocabulary(["<S>", "</S>", "<UNK>"]))
+    with pytest.raises(ValueError, match='"zero" or "warm"'):
+        export_bilm(pretrainer, tmp_path / "new", initial_state="carry")
+    assert [path.name for path in tmp_path.iterdir()] == ["full"]
+    assert (tmp_path / "full" / "file").read_text() == "kept"

@@ -1,0 +1,63 @@
+"""Every public model has an export, which others can ask and which says what the model says.
+
+With another TensorFlow, such as that of TensorFlow Serving:
+
+    python -m venv tf220 && tf220/bin/pip install tensorflow==2.20.0
+    TFREPS_CHECK_PYTHON=tf220/bin/python pytest -m slow tests/export/test_every_model.py
+"""
+
+import os
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.catalogue import CATALOGUE
+from tests.exported_models import MAKERS
+from tfreps import models
+from tfreps.export import SENTENCES, check_export, write_export
+
+
+def test_none_is_without_an_export():
+    assert sorted(MAKERS) == sorted(models.__all__)
+    known = {entry.cls for entry in CATALOGUE.values()}
+    catalogued = {name for name in models.__all__ if getattr(models, name) in known}
+    assert catalogued <= set(MAKERS)
+
+
+QUICK = "BertEncoder"
+
+
+@pytest.mark.parametrize(
+    "name", [n if n == QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MAKERS]
+)
+def test_answers_are_float32_under_any_precision(tmp_path, name):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    signatures = MAKERS[name]()(assets=str(tmp_path), explain=True)
+    assert signatures.weights.precision == "bfloat16"
+    for function in signatures.functions().values():
+        kinds = {output.dtype for output in function.structured_outputs.values()}
+        assert kinds <= {tf.float32, tf.int32, tf.string}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_check(tmp_path, name):
+    (tmp_path / "assets").mkdir()
+    signatures = MAKERS[name]()(assets=str(tmp_path / "assets"), explain=True)
+    written = write_export(signatures, tmp_path / "model")
+    assert written.num_warm_up == 4
+    assert (written.folder / "assets" / "vocabulary.txt").is_file()
+    assert b"_XlaMustCompile\x12\x02(\x01" not in (written.folder / "saved_model.pb").read_bytes()
+    explain = written.functions["explain"](text=tf.constant(SENTENCES))
+    expected = {"default": signatures.expected(SENTENCES), "explain": explain}
+    for function in written.functions.values():
+        kinds = {output.dtype for output in function.structured_outputs.values()}
+        assert kinds <= {tf.float32, tf.int32, tf.string}
+    assert all(np.isfinite(v).all() for v in explain.values() if v.dtype == tf.float32)
+    python = os.environ.get("TFREPS_CHECK_PYTHON", sys.executable)
+    ways = list(check_export(written.folder, expected, python))
+    print(*(way.line() for way in ways), sep="\n")
+    assert [way.error for way in ways] == [None] * 3

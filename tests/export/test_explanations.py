@@ -1,0 +1,95 @@
+"""What is behind an answer, against all sequences enumerated."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny_bert
+from tests.exported_models import make_bert
+from tfreps.export.explanations import LOWEST, explain_attention, explain_label, explain_tags
+from tfreps.models import Classifier, HMMTagger, Tagger, TokenEmbedder
+from tfreps.text.tags.tag_sequences import illegal_transitions
+
+TAGS = ["O", "B-X", "I-X"]
+IDS = np.array([[1, 2, 3], [2, 0, 0], [0, 0, 0]], "int32")
+
+
+def tagger(use_crf):
+    model = Tagger(TokenEmbedder(3, 3), TAGS, "bio", use_crf=use_crf)
+    for number, weight in enumerate(model.trainable_weights):
+        weight.assign(keras.random.normal(weight.shape, seed=number))
+    return model
+
+
+def hmm():
+    model = HMMTagger(3, TAGS, unknown_id=3)
+    model.fit_counts([[1, 2, 1], [2, 2]], [[0, 1, 2], [1, 0]])
+    return model
+
+
+def all_paths(model, emissions, legal):
+    """Every sequence of tags and its score, for one sentence `[T, K]`."""
+    if isinstance(model, HMMTagger):
+        transitions, start, end = map(np.asarray, model.scores())
+    else:
+        crf = model.crf
+        transitions, start, end = (
+            np.asarray(part) for part in (crf.transitions, crf.start_scores, crf.end_scores)
+        )
+    for path in itertools.product(range(3), repeat=len(emissions)):
+        names = [TAGS[tag] for tag in path]
+        if legal and illegal_transitions(names, "bio"):
+            continue
+        score = sum(emissions[t, tag] for t, tag in enumerate(path))
+        if path:
+            score += start[path[0]] + end[path[-1]]
+            score += sum(transitions[a, b] for a, b in itertools.pairwise(path))
+        yield names, score
+
+
+@pytest.mark.parametrize("kind", ["crf", "softmax", "hmm"])
+def test_paths_and_marginals(kind):
+    model = hmm() if kind == "hmm" else tagger(kind == "crf")
+    found = {n: v.numpy() for n, v in explain_tags(model, {"token_ids": tf.constant(IDS)}).items()}
+    emissions = np.asarray(model({"token_ids": tf.constant(IDS)})["emissions"])
+    for row, length in enumerate((3, 1, 0)):
+        paths = sorted(
+            all_paths(model, emissions[row, :length], kind != "hmm"), key=lambda p: -p[1]
+        )
+        weights = np.exp([score for _, score in paths])
+        shares = weights / weights.sum()
+        k = min(5, len(paths))
+        names = [[n.decode() for n in path] for path in found["path_tags"][row]]
+        assert names[:k] == [[*path, *[""] * (3 - length)] for path, _ in paths[:k]]
+        np.testing.assert_allclose(found["path_probabilities"][row, :k], shares[:k], rtol=1e-4)
+        np.testing.assert_allclose(found["path_scores"][row, :k], np.log(shares[:k]), atol=1e-4)
+        assert names[k:] == [[""] * 3] * (5 - k) and not found["path_probabilities"][row, k:].any()
+        assert (found["path_scores"][row, k:] == LOWEST).all()
+        for t, tag in itertools.product(range(length), range(3)):
+            share = sum(s for (p, _), s in zip(paths, shares, strict=True) if p[t] == TAGS[tag])
+            np.testing.assert_allclose(found["marginals"][row, t, tag], share, atol=1e-4)
+        assert not found["marginals"][row, length:].any()
+    assert found["tag_names"].tolist() == [[b"O", b"B-X", b"I-X"]] * 3
+
+
+def test_what_has_no_attention():
+    features = {"token_ids": tf.constant(IDS)}
+    classifier = Classifier(TokenEmbedder(3, 3), ["a", "b"], "mean")
+    assert explain_label(classifier, features) == {}
+    assert explain_attention(classifier, features, None) == {}
+    assert explain_attention(hmm(), features, None) == {}
+
+
+def test_the_pieces_of_words():
+    trained = make_bert("words")
+    features = trained.features(tf.constant([["hotels", "房"], ["x", ""]]))
+    found = explain_attention(trained.model, features, None, trained.features.strings)
+    names = [[n.decode() for n in row] for row in found["attention_tokens"].numpy()]
+    assert names == [["[CLS]", "hote", "##ls", "房", "[SEP]"], ["[CLS]", "[UNK]", "[SEP]", "", ""]]
+    attention = found["attention"].numpy()
+    assert attention.shape == (2, tiny_bert.SIZES["num_layers"], 2, 5, 5)
+    np.testing.assert_allclose(attention.sum(-1)[0], 1.0, atol=1e-5)
+    np.testing.assert_allclose(attention.sum(-1)[1, ..., 3:], 0.0)

@@ -1,0 +1,47 @@
+"""A model as the next version in its folder."""
+
+import os
+
+import pytest
+import tensorflow as tf
+
+from tests.export.tiny_signatures import TinySignatures
+from tfreps.export import export_folder, write_export
+from tfreps.files.versions import versions_of
+
+NOTES = ["README.md", "batching.config", "models.config"]
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_versions_follow_one_another(tmp_path):
+    base = tmp_path / "deep" / "toy"
+    for version in (1, 2):
+        written = write_export(TinySignatures(), base)
+        assert (written.version, written.folder) == (version, base / str(version))
+        assert list(written.functions) == ["default", "serving_default", "explain"]
+        assert f"version {version}." in (base / "README.md").read_text()
+    assert names(base) == ["1", "2", *NOTES]
+    answer = tf.saved_model.load(str(base / "2")).signatures["default"](text=tf.constant(["ab c"]))
+    assert answer["tags"].numpy().tolist() == [[b"2", b"1"]]
+
+
+def test_what_reads_no_text_is_not_warmed_up(tmp_path):
+    written = write_export(TinySignatures(reads_text=False), tmp_path)
+    assert written.num_warm_up == 0
+    assert os.listdir(written.folder / "assets.extra") == ["tfreps_counts.json"]
+
+
+def test_nothing_is_left_where_writing_fails(tmp_path, monkeypatch):
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(export_folder, "write_warm_up", fails)
+    with pytest.raises(OSError, match="No space"):
+        write_export(TinySignatures(), tmp_path)
+    assert not list(tmp_path.iterdir()) and versions_of(tmp_path) == []
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(ValueError, match="is a file"):
+        write_export(TinySignatures(), tmp_path / "file")

@@ -1,0 +1,194 @@
+"""Exports of taggers and classifiers answer as the model does."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.exported_models import make_bert, make_trained
+from tfreps.export.labelling_signatures import TextSignatures, export_text_model
+from tfreps.text.tags.tag_sequences import spans
+
+TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
+
+
+def ask(folder, signature="default", **inputs):
+    outputs = tf.saved_model.load(str(folder)).signatures[signature](**inputs)
+    return {name: value.numpy() for name, value in outputs.items()}
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "kind", ["plain", *(pytest.param(kind, marks=SLOW) for kind in ("softmax", "crf", "hmm"))]
+)
+def test_taggers_answer_as_the_model_does(tmp_path, kind):
+    trained = make_trained(kind)
+    names = export_text_model(trained, tmp_path / "1")
+    assert names == ["default", "serving_default", "tokens"]
+    answer = ask(tmp_path / "1", text=tf.constant(TEXTS))
+    tokens = trained.tokenize(TEXTS)
+    assert answer["sequence_len"].tolist() == [6, 0, 5, 1]
+    for row, (words, expected) in enumerate(zip(tokens, trained.tag(tokens), strict=True)):
+        n = len(words)
+        assert [t.decode() for t in answer["tokens"][row, :n]] == words
+        assert [t.decode() for t in answer["tags"][row, :n]] == expected.tags
+        np.testing.assert_allclose(answer["confidences"][row, :n], expected.confidences, atol=1e-5)
+        assert (answer["tags"][row, n:] == b"").all() and not answer["confidences"][row, n:].any()
+        if trained.scheme:
+            k = answer["num_spans"][row]
+            types = [kind.decode() for kind in answer["span_types"][row, :k]]
+            ends = answer["span_starts"][row, :k], answer["span_ends"][row, :k]
+            assert list(zip(types, *ends, strict=True)) == spans(expected.tags, "bio")
+    assert ("num_spans" in answer) == (kind != "plain")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["cnn", pytest.param("attention", marks=SLOW)])
+def test_classifiers_answer_as_the_model_does(tmp_path, kind):
+    trained = make_trained(kind)
+    export_text_model(trained, tmp_path / "1")
+    answer = ask(tmp_path / "1", text=tf.constant(TEXTS))
+    expected = trained.classify(trained.tokenize(TEXTS))
+    assert [label.decode() for label in answer["label"]] == [e.label for e in expected]
+    shares = [list(e.probabilities.values()) for e in expected]
+    np.testing.assert_allclose(answer["probabilities"], shares, atol=1e-6)
+    np.testing.assert_allclose(answer["probability"], np.max(shares, axis=1), atol=1e-6)
+    assert answer["labels"].tolist() == [[n.encode() for n in trained.names]] * 4
+    assert answer["sequence_len"].tolist() == ([4, 0, 4, 1] if kind == "cnn" else [6, 0, 5, 1])
+
+
+@pytest.mark.slow
+def test_tokens_beyond_their_length_are_ignored(tmp_path):
+    trained = make_trained("crf")
+    export_text_model(trained, tmp_path / "1")
+    tokens = tf.constant([["Ada", "lives", "here"], ["in", "London", "."]])
+    answer = ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([3, 1]))
+    assert answer["tokens"].tolist() == [[b"Ada", b"lives", b"here"], [b"in", b"", b""]]
+    alone = ask(tmp_path / "1", text=tf.constant(["in"]))
+    np.testing.assert_allclose(answer["confidences"][1, 0], alone["confidences"][0, 0], atol=1e-6)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
+        ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([4, 1]))
+
+
+def asks_for_xla(folder):
+    return b"_XlaMustCompile\x12\x02(\x01" in (folder / "saved_model.pb").read_bytes()
+
+
+@pytest.mark.slow
+def test_nothing_in_an_export_asks_for_xla(tmp_path):
+    """TensorFlow Serving keeps XLA off on CPUs."""
+    export_text_model(make_trained("crf"), tmp_path / "1")
+    assert not asks_for_xla(tmp_path / "1")
+    compiled = tf.function(lambda x: {"y": x + 1.0}, jit_compile=True)
+    compiled = compiled.get_concrete_function(tf.TensorSpec([None], tf.float32, "x"))
+    tf.saved_model.save(tf.Module(), str(tmp_path / "2"), {"serving_default": compiled})
+    assert asks_for_xla(tmp_path / "2")
+
+
+def test_stored_vectors_cannot_be_served(tmp_path):
+    trained = make_trained("plain")
+    trained.model.encoder.vector_layers = 3
+    with pytest.raises(ValueError, match="train it with --elmo instead"):
+        export_text_model(trained, tmp_path / "1")
+    assert not list(tmp_path.iterdir())
+
+
+BERT_TEXTS = ["房间 Hotels 3", "", "房" * 50, "x"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pieces", pytest.param("characters", marks=SLOW)])
+def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
+    trained = make_bert(kind)
+    export_text_model(trained, tmp_path / "1")
+    answer = ask(tmp_path / "1", text=tf.constant(BERT_TEXTS))
+    rows = trained.tokenize(BERT_TEXTS)
+    assert answer["sequence_len"].tolist() == [len(row) for row in rows]
+    expected = [list(a.probabilities.values()) for a in trained.classify(rows)]
+    np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
+    words = tf.constant([["房", "间", "Hotels", "3", "left out"], [""] * 5])
+    lengths = tf.constant([4, 0])
+    again = ask(tmp_path / "1", "tokens", tokens=words, sequence_len=lengths)
+    np.testing.assert_allclose(again["probabilities"], expected[:2], atol=1e-5)
+    assert again["sequence_len"].tolist() == answer["sequence_len"][:2].tolist()
+    assert b"Fast" not in (tmp_path / "1" / "saved_model.pb").read_bytes()  # of tensorflow-text
+
+
+@pytest.mark.slow
+def test_taggers_on_a_bert_tag_words(tmp_path):
+    trained = make_bert("words")
+    export_text_model(trained, tmp_path / "1")
+    texts = ["Hotels 房间!", ""]
+    answer = ask(tmp_path / "1", text=tf.constant(texts))
+    for row, expected in enumerate(trained.tag(trained.tokenize(texts))):
+        n = len(expected.tags)
+        assert [t.decode() for t in answer["tags"][row, :n]] == expected.tags
+        np.testing.assert_allclose(answer["confidences"][row, :n], expected.confidences, atol=1e-5)
+    assert answer["sequence_len"].tolist() == [4, 0]  # a Chinese character is a word
+    cut = ask(tmp_path / "1", text=tf.constant(["房 " * 30, *texts[:1]]))
+    assert cut["sequence_len"].tolist() == [22, 4]
+    assert cut["tags"][1, :4].tolist() == answer["tags"][0, :4].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["text", "tokens"])
+def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
+    """There is room for 22 pieces; others of its batch are answered as alone."""
+    trained = make_bert("words")
+    assert trained.tokenizer.room(trained.max_length) == 22
+    assert [len(trained.tokenizer.tokenize(word)) for word in ("dog", "dog!")] == [1, 2]
+    longest, other = ["dog"] * 21 + ["dog!", *["dog"] * 9], ["the", "dog"]
+    signatures = TextSignatures(trained, tmp_path)
+    if by == "text":
+        answer = signatures.from_text(tf.constant([" ".join(longest), " ".join(other)]))
+        kept = 22  # the mark is a word of its own
+    else:
+        tokens = tf.ragged.constant([longest, other]).to_tensor("")
+        answer = signatures.from_tokens(tokens, tf.constant([31, 2]))
+        kept = 21  # the word with the mark has two pieces
+    assert answer["sequence_len"].numpy().tolist() == [kept, 2]
+    tokens, tags = answer["tokens"].numpy(), answer["tags"].numpy()
+    assert (tokens[0, kept:] == b"").all() and (tags[0, kept:] == b"").all()
+    for row, words in enumerate((longest[:21] + ["dog"] * (kept - 21), other)):
+        [expected] = trained.tag([words])
+        n = len(words)
+        assert [token.decode() for token in tokens[row, :n]] == words
+        assert [tag.decode() for tag in tags[row, :n]] == expected.tags
+        shares = answer["confidences"].numpy()[row, :n]
+        np.testing.assert_allclose(shares, expected.confidences, atol=1e-5)
+
+
+EXPLAINED = {
+    "hmm": ["marginals", "path_probabilities", "path_scores", "path_tags", "tag_names"],
+    "attention": ["token_weights"],
+    "characters": ["attention", "attention_tokens"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=SLOW if k != "attention" else ()) for k in EXPLAINED]
+)
+def test_what_is_behind_an_answer(tmp_path, kind):
+    trained = make_bert(kind) if kind == "characters" else make_trained(kind)
+    names = export_text_model(trained, tmp_path / "1", explain=True)
+    assert names == ["default", "serving_default", "tokens", "explain"]
+    signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
+    plain, found = (signatures[n](text=tf.constant(TEXTS)) for n in ("default", "explain"))
+    assert sorted(set(found) - set(plain) - {"tokens"}) == EXPLAINED[kind]
+    for name, value in plain.items():
+        np.testing.assert_array_equal(value, found[name])
+    rows = trained.tokenize(TEXTS)
+    for row, words in enumerate(rows):
+        assert [t.decode() for t in found["tokens"].numpy()[row, : len(words)]] == words
+    if kind == "hmm":
+        first = found["path_tags"].numpy()[:, 0]
+        np.testing.assert_array_equal(first, found["tags"])
+        marginals = found["marginals"].numpy().sum(-1)
+        np.testing.assert_allclose(marginals, found["tokens"].numpy() != b"", atol=1e-5)
+    else:
+        weights = found["token_weights" if kind == "attention" else "attention"].numpy().sum(-1)
+        real = found["tokens"].numpy() != b""
+        real = real.any(1) if kind == "attention" else real[:, None, None]
+        np.testing.assert_allclose(weights, real * np.ones_like(weights), atol=1e-5)

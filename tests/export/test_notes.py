@@ -1,0 +1,92 @@
+"""What stands beside the versions of a model."""
+
+import pytest
+import tensorflow as tf
+
+from tests.export.tiny_signatures import TinySignatures
+from tfreps.export.notes import text_ops, write_notes
+
+COUNTS = TinySignatures.text_counts
+
+
+@pytest.fixture(scope="module")
+def functions():
+    return TinySignatures().functions()
+
+
+def test_the_readme_tells_every_input_and_output(tmp_path, functions):
+    base = tmp_path / "toy"
+    base.mkdir()
+    (base / "README.md").write_text("written by `tfreps export` before")
+    write_notes(base, 3, "a toy", functions, COUNTS)
+    text = (base / "README.md").read_text()
+    assert text.startswith("# toy\n\nA toy, written by") and "describes version 3" in text
+    assert "It needs TensorFlow\nalone." in text and text_ops(functions) == []
+    for line in (
+        "| takes | `text` | str | [N] | sentences or texts, raw, UTF-8 |",
+        "| gives | `tags` | str | [N, T] | the best legal sequence of tags,",
+        "| gives | `sequence_len` | int32 | [N] |",
+        "| gives | `attention` | float32 | [1, 2, 3, 4, 4] |",
+        "tfreps serve toy\ntfreps query toy ",
+        '-v "$PWD/toy:/models/toy:ro" tensorflow/serving:2.20.0',
+        '"signature_name": "explain"',
+        "## What a request costs\n\nThe time and memory of a request",
+        "Each of these is a token: every run",
+    ):
+        assert line in text, line
+    assert str(tmp_path) not in text
+    names = sorted(path.name for path in base.iterdir())
+    assert names == ["README.md", "batching.config", "models.config"]
+
+
+def test_an_export_that_reads_no_text(tmp_path):
+    write_notes(tmp_path, 1, "a toy", TinySignatures(reads_text=False).functions(), COUNTS)
+    text = (tmp_path / "README.md").read_text()
+    assert "It reads ids, not text" in text and "curl" not in text
+    assert "| takes | `token_ids` | int32 | [N, T] |" in text
+
+
+def test_the_config_of_models_is_what_tensorflow_serving_reads(tmp_path, functions):
+    pb2 = pytest.importorskip("tensorflow_serving.config.model_server_config_pb2")
+    from google.protobuf import text_format
+
+    base = tmp_path / 'with "quotes"'
+    base.mkdir()
+    write_notes(base, 1, "a toy", functions, COUNTS)
+    found = text_format.Parse((base / "models.config").read_text(), pb2.ModelServerConfig())
+    (config,) = found.model_config_list.config
+    assert config.name == 'with "quotes"' and config.base_path == '/models/with "quotes"'
+    assert config.model_platform == "tensorflow"
+    assert config.model_version_policy.latest.num_versions == 1
+
+
+def test_the_parameters_of_batching(tmp_path, functions):
+    """Their message is in no wheel: every line is a known field with a value."""
+    write_notes(tmp_path, 1, "a toy", functions, COUNTS)
+    lines = (tmp_path / "batching.config").read_text().splitlines()
+    *lines, last = [line for line in lines if not line.startswith("#")]
+    assert last == "pad_variable_length_inputs: true"
+    fields = dict(line.split(" { value: ") for line in lines)
+    assert {name: int(value.removesuffix(" }")) for name, value in fields.items()} == {
+        "max_batch_size": 32,
+        "batch_timeout_micros": 2000,
+        "max_enqueued_batches": 100,
+        "num_batch_threads": 2,
+    }
+
+
+def test_operations_of_tensorflow_text_are_named(tmp_path):
+    text = pytest.importorskip("tensorflow_text")
+    tokenizer = text.FastWordpieceTokenizer(["a", "[UNK]"], token_out_type=tf.int32)
+
+    @tf.function
+    def inner(text):
+        return tokenizer.tokenize(text).to_tensor()
+
+    spec = tf.TensorSpec([None], tf.string, "text")
+    default = tf.function(lambda text: {"token_ids": inner(text)}).get_concrete_function(text=spec)
+    functions = {**TinySignatures().functions(), "default": default}
+    assert text_ops(functions) == ["FastWordpieceTokenizeWithOffsets"]
+    write_notes(tmp_path, 1, "a toy", functions, COUNTS)
+    notes = (tmp_path / "README.md").read_text()
+    assert "TensorFlow\nand these operations of TensorFlow Text: `FastWordpieceTokenizeW" in notes

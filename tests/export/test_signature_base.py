@@ -1,0 +1,79 @@
+"""What exports of text models share: signatures by name, a whole folder, cut tokens."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.export.signature_base import (
+    StringSignatures,
+    cut_tokens,
+    with_vocabulary,
+    write_signatures,
+)
+from tfreps.export.stored_weights import StoredWeights
+from tfreps.text.token_features import TokenFeatures
+from tfreps.text.vocabulary import Vocabulary
+
+ROWS = tf.constant([["a", "b", "c"], ["d", "e", ""]])
+
+
+class Lengths(StringSignatures):
+    """Answers a weight times the number of bytes."""
+
+    def __init__(self, explains=False):
+        layer = keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")
+        layer.build((None, 1))
+        self.model = keras.Sequential([layer])
+        super().__init__(tf.Module(), StoredWeights([self.model]), "lengths", explains)
+
+    def from_text(self, text):
+        return {"y": 3.0 * self.model(tf.cast(tf.strings.length(text), "float32")[:, None])}
+
+    def from_tokens(self, tokens, sequence_len):
+        tokens, _ = cut_tokens(tokens, sequence_len, None)
+        return self.from_text(tf.strings.reduce_join(tokens, axis=1))
+
+    explain_text = from_text
+
+
+@pytest.mark.parametrize("explains, more", [(False, []), (True, ["explain"])])
+def test_the_signatures_by_name(tmp_path, explains, more):
+    names = write_signatures(lambda assets: Lengths(explains), tmp_path / "1")
+    assert names == ["default", "serving_default", "tokens", *more]
+    loaded = tf.saved_model.load(str(tmp_path / "1")).signatures
+    for name in ("default", "serving_default", *more):
+        answer = loaded[name](text=tf.constant(["ab", ""]))["y"]
+        np.testing.assert_array_equal(answer, [[6.0], [0.0]])
+    answer = loaded["tokens"](tokens=ROWS, sequence_len=tf.constant([3, 1]))["y"]
+    np.testing.assert_array_equal(answer, [[9.0], [3.0]])  # what is beyond is ignored
+
+
+def test_a_folder_that_holds_something_is_refused_before_any_work(tmp_path):
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(ValueError, match="not an empty folder"):
+        write_signatures(lambda assets: pytest.fail("was made"), tmp_path)
+
+
+def test_cut_tokens():
+    tokens, lengths = cut_tokens(ROWS, tf.constant([3, 1]), 2)
+    assert tokens.numpy().tolist() == [[b"a", b"b"], [b"d", b""]]
+    assert lengths.numpy().tolist() == [2, 1]
+    tokens, lengths = cut_tokens(ROWS[:, :0], tf.constant([0, 0]), None)
+    assert tokens.shape == (2, 0) and lengths.numpy().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("lengths", [[4, 0], [-1, 0], [1], [1, 1, 1]])
+def test_lengths_that_do_not_fit(lengths):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row of tokens"):
+        cut_tokens(ROWS, tf.constant(lengths), None)
+
+
+def test_the_vocabulary_as_an_asset(tmp_path):
+    features = TokenFeatures(Vocabulary(["<S>", "</S>", "<UNK>", "a"]))
+    with pytest.raises(ValueError, match="reads whole tokens, which are in no need of WordPiece"):
+        with_vocabulary(features, tmp_path, core_ops=False)
+    found = with_vocabulary(features, tmp_path)
+    assert (tmp_path / "vocabulary.txt").read_text() == "<S>\n</S>\n<UNK>\na\n"
+    expected = features(ROWS)["token_ids"].numpy().tolist()
+    assert found(ROWS)["token_ids"].numpy().tolist() == expected

@@ -1,0 +1,79 @@
+"""Weights in fewer bits: what an export calculates with is what the model got."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.export.saved_model import save_whole
+from tfreps.export.stored_weights import StoredWeights
+
+SPEC = tf.TensorSpec([None, 64], tf.float32, "x")
+
+
+def make():
+    model = keras.Sequential([keras.Input([64]), keras.layers.Dense(64), keras.layers.Dense(3)])
+    model.layers[0].bias.assign(np.linspace(-1, 1, 64))
+    return model
+
+
+@pytest.mark.parametrize("kind, least", [("float32", 0.0), ("bfloat16", 1e-4), ("int8", 1e-4)])
+def test_what_is_stored(tmp_path, kind, least):
+    model, x = make(), np.random.default_rng(0).normal(size=[2, 64]).astype("float32")
+    kernels = [np.asarray(layer.kernel) for layer in model.layers]
+    before = model(x).numpy()
+    weights = StoredWeights([model])
+    weights.store(kind)
+    after = model(x).numpy()
+    assert least <= np.abs(after - before).max() < 0.1
+    function = weights.trace(lambda x: {"y": model(x)}, SPEC)
+    module = tf.Module()
+    module.weights = weights.tracked()
+    save_whole(module, tmp_path / "1", {"default": function})
+    answer = tf.saved_model.load(str(tmp_path / "1")).signatures["default"](x=tf.constant(x))
+    np.testing.assert_allclose(answer["y"], after, rtol=1e-5, atol=1e-6)
+    kinds = {v.dtype.name for v in module.weights if hasattr(v, "dtype")}
+    kinds |= {v.values.dtype.name for v in module.weights if isinstance(v, tf.Module)}
+    assert kinds == ({"float32"} if kind == "float32" else {"float32", kind})
+    # A kernel of 64 x 64 is stored so, one of 64 x 3 is not worth it.
+    first, last = (np.asarray(layer.kernel) for layer in model.layers)
+    np.testing.assert_array_equal(last, kernels[1])
+    if kind == "bfloat16":
+        np.testing.assert_array_equal(first, tf.cast(tf.cast(kernels[0], kind), "float32"))
+    if kind == "int8":
+        steps = np.abs(kernels[0]).max(0) / 127
+        assert (np.abs(first - kernels[0]) <= steps / 2 + 1e-6).all()
+
+
+def test_a_table_has_a_scale_for_each_row():
+    embedding = keras.layers.Embedding(300, 4)
+    embedding.build(None)
+    table = np.random.default_rng(0).normal(size=[300, 4]).astype("float32")
+    table[7] *= 1000
+    table[8] = 0
+    embedding.embeddings.assign(table)
+    StoredWeights([embedding]).store("int8")
+    steps = np.abs(table).max(1, keepdims=True) / 127
+    assert (np.abs(np.asarray(embedding.embeddings) - table) <= steps / 2 + 1e-5).all()
+
+
+def test_other_inputs_go_by_name():
+    weights = StoredWeights([make()])
+    other = tf.TensorSpec([], tf.float32, "other")
+    double = weights.trace(lambda given, other: {"y": given * other}, SPEC, other=other)
+    assert double(x=tf.ones([1, 64]), other=tf.constant(3.0))["y"].numpy()[0, 0] == 3.0
+
+
+def test_the_precision_of_a_model():
+    assert StoredWeights([make()]).precision == "float32"
+    half = keras.Sequential([keras.Input([4]), keras.layers.Dense(4, dtype="mixed_bfloat16")])
+    assert StoredWeights([half]).precision == "bfloat16"
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="one of float32, bfloat16, int8; got 'int4'"):
+        StoredWeights([make()]).store("int4")
+    model = make()
+    model.layers[0].quantize("int8")
+    with pytest.raises(ValueError, match="quantised already"):
+        StoredWeights([model]).store("bfloat16")

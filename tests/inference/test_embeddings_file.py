@@ -1,0 +1,126 @@
+"""The HDF5 layout, and what is left of a file that was not finished."""
+
+import json
+import os
+import types
+
+import h5py
+import numpy as np
+import pytest
+
+from tfreps.inference.embeddings_file import EmbeddingsFile, read_options, read_vectors
+
+OPTIONS = {"layers": "top", "dtype": "float16"}
+
+
+def write(file, *numbers):
+    with file.window() as put:
+        for number in numbers:
+            put(number, np.full([number, 4], number, np.float16))
+
+
+def test_layout(tmp_path):
+    file = EmbeddingsFile(tmp_path / "new" / "v.hdf5", OPTIONS)
+    write(file, 1, 0)
+    write(file, 2)
+    file.finish({"b": "1", "": "0", "c c": "2"})
+    with h5py.File(file.path) as result:
+        assert sorted(result) == ["0", "1", "2", "sentence_to_index"]
+        assert result["0"].shape == (0, 4) and result["2"].dtype == np.float16
+        assert result["2"][()].tolist() == [[2] * 4] * 2
+        assert result["sentence_to_index"].shape == (1,)
+        assert json.loads(result["sentence_to_index"][0]) == {"b": "1", "": "0", "c c": "2"}
+    assert read_vectors(file.path, "c c").shape == (2, 4)
+    assert read_options(file.path) == OPTIONS
+    assert [path.name for path in file.path.parent.iterdir()] == ["v.hdf5"]
+    with pytest.raises(ValueError, match="no sentence 'd'"):
+        read_vectors(file.path, "d")
+
+
+def test_a_window_that_failed_is_not_there(tmp_path):
+    file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
+    write(file, 0, 1)
+    with pytest.raises(KeyboardInterrupt):
+        with file.window() as put:
+            put(2, np.zeros([2, 4]))
+            raise KeyboardInterrupt
+    assert not file.path.exists()
+    again = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS, resume=True)
+    assert again.windows == 1 and not again.complete
+    write(again, 2)
+    again.finish(None)
+    with h5py.File(again.path) as result:
+        assert sorted(result) == ["0", "1", "2"]
+    assert EmbeddingsFile(again.path, OPTIONS, resume=True).complete
+
+
+def test_refusals(tmp_path):
+    path = tmp_path / "v.hdf5"
+    file = EmbeddingsFile(path, OPTIONS)
+    with pytest.raises(ValueError, match="go on with --resume"):
+        EmbeddingsFile(path, OPTIONS)
+    with pytest.raises(ValueError, match="layers 'top'; now it is layers 'all'"):
+        EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
+    write(file, 0)
+    file.finish({})
+    with pytest.raises(ValueError, match="exists already"):
+        EmbeddingsFile(path, OPTIONS)
+    with pytest.raises(ValueError, match="layers 'top'; now it is layers 'all'"):
+        EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
+    path.write_text("something else")
+    with pytest.raises(ValueError, match="no file of `tfreps embed`"):
+        EmbeddingsFile(path, OPTIONS, resume=True)
+    assert path.read_text() == "something else"
+
+
+def test_files_that_are_damaged(tmp_path):
+    """What h5py raises beside OSError becomes a ValueError that names the file."""
+    file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
+    write(file, 1)
+    file.finish({"b": "1", "c": "3", "d": ["1"]})
+    assert read_vectors(file.path, "b").shape == (1, 4)
+    for sentence, message in ("c", "array 3 cannot be read"), ("d", "holds no sentence 'd'"):
+        with pytest.raises(ValueError, match=f"v.hdf5.*{message}"):
+            read_vectors(file.path, sentence)
+    with h5py.File(file.path, "a") as changed:
+        del changed["sentence_to_index"]
+        changed["sentence_to_index"] = np.ones([3])
+    with pytest.raises(ValueError, match="v.hdf5: array sentence_to_index .*it should hold text"):
+        read_vectors(file.path, "b")
+    for text in np.bytes_(b"[1]"), json.dumps(OPTIONS):
+        with h5py.File(file.path, "a") as changed:
+            changed.attrs["tfreps_options"] = text
+        with pytest.raises(ValueError, match="v.hdf5 exists and is no file of `tfreps embed`"):
+            read_options(file.path)
+
+
+def test_an_index_that_claims_more_than_the_file_holds(tmp_path):
+    """The length of a string is a number in the file, by which memory is taken."""
+    file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
+    write(file, 1)
+    file.finish({"b": "1"})
+    with h5py.File(file.path) as whole:
+        place = whole["sentence_to_index"].id.get_offset()
+    with open(file.path, "rb+") as changed:
+        changed.seek(place)
+        changed.write((2**30).to_bytes(4, "little"))
+    with pytest.raises(ValueError, match="v.hdf5: .* claims a text of 1,073,741,824 bytes in a fi"):
+        read_vectors(file.path, "b")
+
+
+def test_a_full_disk_is_told_by_the_name_of_the_file(tmp_path, monkeypatch):
+    file = EmbeddingsFile(tmp_path / "vectors.hdf5", {})
+    with file.window() as put:
+        put(0, np.ones([3, 8], "float32"))
+    full = types.SimpleNamespace(f_bavail=100, f_frsize=4096)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "statvfs", lambda path: full)
+        with pytest.raises(OSError, match="No space left") as caught, file.window() as put:
+            put(1, np.ones([3, 8], "float32"))
+        assert caught.value.filename == str(file.path)
+        with pytest.raises(OSError, match="No space left") as caught:
+            file.finish({})
+        assert caught.value.filename == str(file.path)
+    assert sorted(p.name for p in file.part.iterdir()) == ["00000000.hdf5", "options.json"]
+    file.finish({})
+    assert file.complete

@@ -1,0 +1,98 @@
+"""Batching, keeping token vectors and reading in pieces leave the numbers as they are."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.tiny_run import VOCABULARY, make_pretrainer
+from tfreps.inference.sentence_encoder import SentenceEncoder, batches_by_length
+from tfreps.text import batch_to_ids
+
+SENTENCES = [
+    "he put the money in the bank .".split(),
+    [],
+    ["zebra"],
+    "the left bank of the river , of a river , of her house".split(),
+    ["<S>", "", "x" * 60],
+    "he put the money in the bank .".split(),
+]
+EXACT = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def one_by_one(bilm):
+    """Layers of each sentence alone, from the eager model."""
+    return [
+        bilm(np.zeros([1, 0, 50], np.int32) if not tokens else batch_to_ids([tokens]))[
+            "layer_outputs"
+        ][0]
+        for tokens in SENTENCES
+    ]
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("state", ["zero", pytest.param("warm", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "budget, kept",
+    [
+        (4096, 0),
+        (30, 100),
+        *(pytest.param(*both, marks=pytest.mark.slow) for both in [(5, 3), (1, 0)]),
+    ],
+)
+def test_equal_to_the_model_sentence_by_sentence(state, budget, kept):
+    bilm = make_pretrainer().bilm.with_initial_state(state)
+    encoder = SentenceEncoder(bilm, batch_tokens=budget)
+    encoder.keep(["the", "river", "zebra", "</S>", "put", "bank"][:kept])
+    found = dict(encoder.encode(SENTENCES))
+    assert sorted(found) == list(range(len(SENTENCES)))
+    for number, expected in enumerate(one_by_one(bilm)):
+        assert found[number].dtype == np.float32
+        np.testing.assert_allclose(found[number], expected, **EXACT)
+
+
+@pytest.mark.slow
+def test_combine():
+    bilm = make_pretrainer().bilm
+    encoder = SentenceEncoder(bilm, batch_tokens=20, combine=lambda layers: layers[:, -1])
+    expected = one_by_one(bilm)
+    for number, vectors in encoder.encode(SENTENCES):
+        np.testing.assert_allclose(vectors, expected[number][-1], **EXACT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [3, 4096])
+def test_one_direction_and_token_ids(budget):
+    options = {"vocabulary_size": len(VOCABULARY), "bidirectional": False, "num_layers": 1}
+    bilm = make_pretrainer(**options).bilm
+    encoder = SentenceEncoder(bilm, VOCABULARY, budget)
+    encoder.keep(["river"])
+    for number, vectors in encoder.encode(SENTENCES[:4]):
+        ids = np.array([VOCABULARY.ids(SENTENCES[number])], np.int32) + 1
+        expected = bilm(tf.constant(ids, tf.int32))["layer_outputs"][0]
+        np.testing.assert_allclose(vectors, expected, **EXACT)
+
+
+def test_kept_vectors_are_not_made_again(monkeypatch):
+    encoder = SentenceEncoder(make_pretrainer().bilm)
+    done = []
+    encoder.keep([str(n) for n in range(1000)], done.append)
+    assert done == [512, 1002]  # the sentence boundaries are kept too
+    assert encoder._number([["5", "new", "new", "1"]])[1] == ["new"]
+
+
+def test_batches_stay_within_the_budget():
+    lengths = np.random.default_rng(0).integers(0, 50, 1000)
+    batches = list(batches_by_length(lengths, 200))
+    assert sorted(number for batch in batches for number in batch) == list(range(1000))
+    costs = [len(batch) * (lengths[batch].max() + 2) for batch in batches]
+    assert max(costs) <= 200 and np.mean(costs) > 150
+
+
+def test_refusals():
+    bilm = make_pretrainer().bilm
+    with pytest.raises(ValueError, match="carry"):
+        SentenceEncoder(bilm.with_initial_state("carry"))
+    with pytest.raises(ValueError, match="batch_tokens"):
+        SentenceEncoder(bilm, batch_tokens=0)
+    with pytest.raises(ValueError, match="vocabulary"):
+        SentenceEncoder(make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm)

@@ -1,0 +1,150 @@
+"""Log-uniform draws: distinct, repeatable, and distributed as TensorFlow's own sampler's."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles
+from tfreps.layers.ops import log_uniform
+from tfreps.layers.ops.log_uniform import LogUniformSampler
+
+
+def draws(sampler, number):
+    draw = tf.function(sampler.draw, input_signature=[tf.TensorSpec([2], "int64")])
+    return [draw(tf.constant([7, step], "int64")) for step in range(number)]
+
+
+@pytest.mark.parametrize("num_sampled, range_max", [(1, 2), (5, 6), (20, 100), (2048, 4158)])
+def test_ids_are_distinct_and_in_range(num_sampled, range_max):
+    sampler = LogUniformSampler(num_sampled, range_max)
+    for ids, tries in draws(sampler, 20):
+        assert ids.shape == (num_sampled,) and ids.dtype == tf.int64
+        assert len(set(ids.numpy())) == num_sampled
+        assert ids.numpy().min() >= 0 and ids.numpy().max() < range_max
+        assert tries >= num_sampled
+
+
+def test_equal_seeds_give_equal_draws_and_other_seeds_others():
+    sampler = LogUniformSampler(20, 1000)
+    first, second = sampler.draw([3, 4]), LogUniformSampler(20, 1000).draw([3, 4])
+    np.testing.assert_array_equal(first[0], second[0])
+    assert first[1] == second[1]
+    for other in ([3, 5], [4, 4]):
+        assert (sampler.draw(other)[0].numpy() != first[0].numpy()).any()
+    compiled = tf.function(sampler.draw)(tf.constant([3, 4]))
+    np.testing.assert_array_equal(compiled[0], first[0])
+
+
+@pytest.mark.slow
+def test_counts_are_those_of_the_theory():
+    """Each id's number of appearances over many draws, against its expected number.
+
+    With `tries` known, an id is in a sample with probability q(i), close to independently from
+    draw to draw: (count - expected) / deviation is near a standard normal.
+    """
+    size, number = 50, 3000
+    sampler = LogUniformSampler(10, size)
+    counts, expected, variance = np.zeros(size), np.zeros(size), np.zeros(size)
+    for ids, tries in draws(sampler, number):
+        counts[ids.numpy()] += 1
+        q = np.array([oracles.expected_count(i, size, int(tries)) for i in range(size)])
+        expected += q
+        variance += q * (1.0 - q)
+    assert counts.sum() == 10 * number
+    # The condition that the last try brings a new id favours rare ids by a little.
+    deviations = (counts - expected) / np.sqrt(variance)
+    assert np.abs(deviations).max() < 6.0
+    np.testing.assert_allclose(counts[:10], expected[:10], rtol=0.08)
+
+
+@pytest.mark.slow
+def test_counts_and_tries_are_those_of_tensorflows_sampler():
+    """Two samples of one distribution: a chi-square over ids, and the mean number of tries."""
+    # Enough negatives that some id always comes twice: without a repetition TensorFlow takes
+    # p * tries for the expected count, as if ids could repeat.
+    size, sampled, number = 40, 16, 2000
+    sampler = LogUniformSampler(sampled, size)
+    ours, theirs = np.zeros(size), np.zeros(size)
+    for ids, _ in draws(sampler, number):
+        ours[ids.numpy()] += 1
+    tf.random.set_seed(1)
+    true, built_in = tf.zeros([1, 1], "int64"), tf.random.log_uniform_candidate_sampler
+
+    @tf.function
+    def draw():
+        return built_in(true, num_true=1, num_sampled=sampled, unique=True, range_max=size)
+
+    mean_expected = np.zeros(size)
+    for _ in range(number):
+        ids, _, expected = draw()
+        theirs[ids.numpy()] += 1
+        mean_expected[ids.numpy()] += expected.numpy()
+    chi_square = ((ours - theirs) ** 2 / (ours + theirs)).sum()
+    assert chi_square < 39 + 5 * np.sqrt(2 * 39)  # its mean and five deviations
+    # TensorFlow's expected counts of the ids it drew, and ours, over as many draws.
+    mean_ours = np.zeros(size)
+    for ids, tries in draws(sampler, number):
+        mean_ours[ids.numpy()] += np.exp(sampler.log_expected_count(ids, tries))
+    ratio = (mean_ours / ours) / (mean_expected / theirs)
+    np.testing.assert_allclose(ratio, 1.0, atol=0.05)
+
+
+def test_expected_counts_are_those_of_the_formula():
+    sampler = LogUniformSampler(20, 1000)
+    ids, tries = np.array([0, 1, 10, 999]), 57
+    expected = [np.log(oracles.expected_count(i, 1000, tries)) for i in ids]
+    np.testing.assert_allclose(sampler.log_expected_count(ids, tries), expected, rtol=1e-5)
+    rare = LogUniformSampler(8192, 793470).log_expected_count([793469], 9000)
+    exact = np.log(9000 * oracles.zipf_probability(793469, 793470))
+    np.testing.assert_allclose(rare, [exact], atol=0.01)  # no cancellation for rare ids
+
+
+def test_tries_are_counted_up_to_the_last_new_id():
+    """The draws are repeated here one by one, to the first with enough distinct ids."""
+    sampler = LogUniformSampler(5, 12)
+    for step in range(30):
+        ids, tries = sampler.draw([1, step])
+        check_one_by_one(sampler, [1, step], ids, tries)
+
+
+def check_one_by_one(sampler, seed, ids, tries):
+    seen, count, number = [], 0, 0
+    while len(seen) < sampler.num_sampled:
+        folded = tf.random.experimental.stateless_fold_in(
+            tf.constant(seed, "int64"), tf.constant(number, "int64")
+        )
+        uniform = tf.random.stateless_uniform([sampler.block], folded, dtype="float64").numpy()
+        for u in uniform:
+            if len(seen) == sampler.num_sampled:
+                break
+            drawn = int(np.exp(u * np.log(sampler.range_max + 1.0))) - 1
+            count += 1
+            if drawn not in seen:
+                seen.append(drawn)
+        number += 1
+    assert ids.numpy().tolist() == seen and int(tries) == count
+    return number
+
+
+def test_more_blocks_are_drawn_where_one_is_not_enough(monkeypatch):
+    monkeypatch.setattr(log_uniform, "_block_size", lambda *_: 3)
+    sampler = LogUniformSampler(8, 12)
+    assert sampler.block == 3
+    blocks = [check_one_by_one(sampler, [1, step], *sampler.draw([1, step])) for step in range(10)]
+    assert min(blocks) >= 3 and len(set(blocks)) > 1
+    ids, tries = draws(sampler, 1)[0]  # compiled
+    check_one_by_one(sampler, [7, 0], ids, tries)
+
+
+def test_one_block_is_nearly_always_enough():
+    for num_sampled, range_max in ((20, 100), (2048, 4158), (99, 100)):
+        sampler = LogUniformSampler(num_sampled, range_max)
+        assert max(int(tries) for _, tries in draws(sampler, 50)) <= sampler.block
+        assert sampler.block < 40 * num_sampled * np.log(range_max)
+
+
+@pytest.mark.parametrize("num_sampled, range_max", [(10, 10), (11, 10), (0, 10), (-1, 10)])
+def test_too_many_negatives(num_sampled, range_max):
+    message = f"smaller than the vocabulary; got {num_sampled} for a vocabulary of {range_max}"
+    with pytest.raises(ValueError, match=message):
+        LogUniformSampler(num_sampled, range_max)

@@ -1,0 +1,39 @@
+"""OrthogonalRows: lengths, angles, seeds."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfreps.layers.ops.orthogonal_rows import OrthogonalRows, table_initializer
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 5), (40, 5), (1, 1)])
+def test_rows_have_length_one_and_few_are_orthogonal(shape):
+    table = OrthogonalRows(seed=1)(shape).numpy()
+    np.testing.assert_allclose(np.linalg.norm(table, axis=1), 1.0, atol=1e-5)
+    if shape[0] <= shape[1]:
+        np.testing.assert_allclose(table @ table.T, np.eye(shape[0]), atol=1e-5)
+
+
+def test_many_rows_are_those_of_an_orthogonal_matrix_made_longer():
+    matrix = keras.initializers.Orthogonal(seed=1)((40, 5)).numpy()
+    np.testing.assert_allclose(matrix.T @ matrix, np.eye(5), atol=1e-5)
+    expected = [row / np.sqrt(sum(row**2)) for row in matrix]
+    np.testing.assert_allclose(OrthogonalRows(seed=1)((40, 5)), expected, atol=1e-5)
+
+
+def test_comes_back_from_its_config_and_keeps_to_its_seed():
+    initializer = OrthogonalRows(seed=3)
+    copy = keras.initializers.deserialize(keras.initializers.serialize(initializer))
+    assert isinstance(copy, OrthogonalRows) and copy.seed == 3
+    np.testing.assert_array_equal(initializer((4, 3)), copy((4, 3)))
+    assert (OrthogonalRows()((4, 3)) != OrthogonalRows()((4, 3))).numpy().any()
+    assert initializer((4, 3), dtype="float16").dtype == "float16"
+
+
+def test_by_name():
+    assert isinstance(table_initializer("orthogonal_rows", 0.02), OrthogonalRows)
+    normal = table_initializer("truncated_normal", 0.5)([1000, 10]).numpy()
+    assert np.abs(normal).max() <= 1.0 and normal.std() == pytest.approx(0.44, rel=0.05)
+    with pytest.raises(ValueError, match="must be one of truncated_normal, orthogonal_rows; got"):
+        table_initializer("zeros", 0.02)

@@ -1,0 +1,41 @@
+"""Products in low precision with float32 results."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.layers.ops.products import dense_of_tokens, product
+
+X = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+KERNEL = np.random.default_rng(1).normal(size=(4, 5)).astype("float32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_is_the_product_of_the_rounded_factors(dtype):
+    rounded = [tf.cast(tf.cast(a, dtype), "float64").numpy() for a in (X, KERNEL)]
+    y = product(X, KERNEL, dtype)
+    assert y.dtype == tf.float32
+    # The result is rounded to the compute precision once more.
+    tolerance = {"float32": 1e-6, "bfloat16": 2.0**-8, "float16": 2.0**-10}[dtype]
+    np.testing.assert_allclose(y, rounded[0] @ rounded[1], rtol=tolerance, atol=tolerance)
+
+
+def test_multiplies_with_the_transpose():
+    expected = X[0] @ KERNEL
+    np.testing.assert_allclose(product(X[0], KERNEL.T, "float32", True), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_a_dense_layer_sees_one_matrix(policy):
+    dense = keras.layers.Dense(5, dtype=policy)
+    dense.build((None, 4))
+    dense.set_weights([KERNEL, np.arange(5)])
+    y = dense_of_tokens(dense, tf.constant(X))
+    assert y.dtype == dense.compute_dtype and y.shape == (2, 3, 5)
+    tolerance = 1e-6 if policy == "float32" else 0.05
+    np.testing.assert_allclose(tf.cast(y, "float32"), X @ KERNEL + np.arange(5), atol=tolerance)
+    spec = tf.TensorSpec([None, None, 4])
+    unknown = tf.function(lambda x: dense_of_tokens(dense, x), input_signature=[spec])
+    assert unknown(X[:, :0]).shape == (2, 0, 5)
+    assert unknown.get_concrete_function().output_shapes.as_list() == [None, None, 5]

@@ -1,0 +1,140 @@
+"""The hand-written gradient of projected_lstm against autodiff of a naive loop."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import oracles_tf
+from tfreps.layers.ops.projected_lstm import projected_lstm
+
+STEPS, BATCH, DIM, UNITS = 7, 3, 4, 6
+NAMES = "inputs", "hidden", "cell", "kernel", "bias", "projection"
+
+
+def arguments(projected=True, seed=0):
+    rng, dim = np.random.default_rng(seed), DIM if projected else UNITS
+
+    def normal(*shape):
+        return rng.normal(size=shape).astype("float32")
+
+    values = [normal(STEPS, BATCH, dim), 0.3 * normal(BATCH, dim), 0.3 * normal(BATCH, UNITS)]
+    values += [normal(2 * dim, 4 * UNITS), normal(4 * UNITS)]
+    return [*values, normal(UNITS, DIM) if projected else None]
+
+
+def swapped(x):
+    """Gates i, f, g, o to i, g, f, o: the order of TF 1."""
+    i, f, g, o = tf.split(x, 4, axis=-1)
+    return tf.concat([i, g, f, o], axis=-1)
+
+
+def value_and_gradients(run, values):
+    """A loss that looks at all three results, and its gradient with respect to everything."""
+    weights = [np.random.default_rng(9).normal(size=s) for s in result_shapes(values)]
+    watched = [value for value in values if value is not None]
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        results = run(values)
+        loss = sum(
+            tf.reduce_sum(result * tf.cast(w, result.dtype))
+            for result, w in zip(results, weights, strict=True)
+        )
+    return results, tape.gradient(loss, watched)
+
+
+def result_shapes(values):
+    hidden = values[1].shape[-1]
+    return (STEPS, BATCH, hidden), (BATCH, hidden), (BATCH, UNITS)
+
+
+def ours(mask, options, training):
+    def run(values):
+        inputs, hidden, cell, kernel, bias, projection = values
+        given = None if mask is None else tf.cast(mask, "float32")
+        weights = kernel, bias, projection
+        return projected_lstm(inputs, given, hidden, cell, *weights, options, training)
+
+    return run
+
+
+def naive(mask, options):
+    def run(values):
+        inputs, hidden, cell, kernel, bias, projection = values
+        clips = options["cell_clip"], options["projection_clip"]
+        weights = swapped(kernel), swapped(bias), projection
+        return oracles_tf.lstm(inputs, hidden, cell, *weights, *clips, mask)
+
+    return run
+
+
+MASK = (np.arange(STEPS)[:, None] < np.array([7, 4, 0]))[..., None]
+CASES = {
+    "both clips": (True, MASK, 0.4, 0.5),
+    "both clips, all tokens real": (True, None, 0.4, 0.5),
+    "no clips": (True, MASK, None, None),
+    "cell clip alone": (True, MASK, 0.4, None),
+    "no projection": (False, MASK, 0.4, None),
+}
+
+
+@pytest.mark.few(8)
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_value_and_gradient_are_those_of_the_naive_loop(case, training, compiled):
+    projected, mask, cell_clip, projection_clip = CASES[case]
+    options = {"cell_clip": cell_clip, "projection_clip": projection_clip}
+    values = arguments(projected)
+    as32 = [None if v is None else tf.constant(v) for v in values]
+    as64 = [None if v is None else tf.constant(v, "float64") for v in values]
+    run = ours(mask, {**options, "compute_dtype": "float32"}, training)
+    run = tf.function(run) if compiled else run
+    results, gradients = value_and_gradients(run, as32)
+    expected, expected_gradients = value_and_gradients(naive(mask, options), as64)
+    assert_clips_bite(expected, options)
+    for got, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(got, wanted, atol=2e-6)
+    # float32 against float64 through 7 steps; the gradients reach some tens.
+    for name, got, wanted in zip(NAMES, gradients, expected_gradients, strict=False):
+        np.testing.assert_allclose(got, wanted, atol=3e-5, rtol=3e-5, err_msg=name)
+
+
+def assert_clips_bite(results, options):
+    outputs, _, cell = results
+    if options["projection_clip"]:
+        share = np.mean(np.abs(outputs) == options["projection_clip"])
+        assert 0.05 < share < 0.95
+    if options["cell_clip"]:
+        assert 0.05 < np.mean(np.abs(cell) == options["cell_clip"]) < 0.95
+
+
+def test_masked_steps_keep_the_state_and_give_zeros():
+    options = {"cell_clip": 3.0, "projection_clip": 3.0, "compute_dtype": "float32"}
+    inputs, hidden, cell, *weights = arguments()
+    mask = tf.cast(MASK, "float32")
+    outputs, last_hidden, last_cell = projected_lstm(inputs, mask, hidden, cell, *weights, options)
+    np.testing.assert_array_equal(last_hidden[2], hidden[2])  # a sentence of no tokens
+    np.testing.assert_array_equal(last_cell[2], cell[2])
+    np.testing.assert_array_equal(outputs[:, 2], 0.0)
+    np.testing.assert_array_equal(outputs[4:, 1], 0.0)
+    np.testing.assert_array_equal(outputs[3, 1], last_hidden[1])
+
+
+def test_padding_reaches_no_gradient():
+    options = {"cell_clip": 0.4, "projection_clip": 0.5, "compute_dtype": "float32"}
+    values = [tf.constant(v) for v in arguments()]
+    _, gradients = value_and_gradients(ours(MASK, options, True), values)
+    d_inputs = gradients[0].numpy()
+    assert (d_inputs[4:, 1] == 0.0).all() and (d_inputs[:, 2] == 0.0).all()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_low_precision_is_close_and_float32(dtype):
+    options = {"cell_clip": 3.0, "projection_clip": 3.0}
+    values = [tf.constant(0.3 * v) for v in arguments()]
+    exact = value_and_gradients(ours(MASK, {**options, "compute_dtype": "float32"}, True), values)
+    rough = value_and_gradients(ours(MASK, {**options, "compute_dtype": dtype}, True), values)
+    for wanted, got in zip(tf.nest.flatten(exact), tf.nest.flatten(rough), strict=True):
+        assert got.dtype == tf.float32
+        scale = np.abs(wanted).max()
+        np.testing.assert_allclose(got, wanted, atol=0.03 * scale)

@@ -1,0 +1,76 @@
+"""Learning rates at sight, inside an optimiser, and what they refuse."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.optimizers import CutRate, LinearWarmup
+
+
+def rates(schedule, count):
+    return [float(schedule(tf.constant(step, "int64"))) for step in range(count)]
+
+
+def test_rates():
+    found = rates(LinearWarmup(2.0, total_steps=8, warmup_steps=4), 10)
+    np.testing.assert_allclose(found, [0.5, 1.0, 1.5, 2.0, 2.0, 1.5, 1.0, 0.5, 0, 0], atol=1e-6)
+    found = rates(LinearWarmup(1.0, total_steps=4), 5)
+    np.testing.assert_allclose(found, [1, 0.75, 0.5, 0.25, 0], atol=1e-6)
+    found = rates(LinearWarmup(1.0, warmup_steps=2), 4)
+    np.testing.assert_allclose(found, [0.5, 1, 1, 1], atol=1e-6)
+    assert rates(LinearWarmup(3.0), 2) == [3.0, 3.0]
+
+
+def test_in_an_optimizer_that_gathers_gradients_steps_are_batches():
+    schedule = LinearWarmup(1.0, total_steps=4)
+    optimizer = keras.optimizers.SGD(schedule, gradient_accumulation_steps=2)
+    weight = keras.Variable(0.0)
+    for _ in range(4):
+        optimizer.apply([tf.constant(1.0)], [weight])
+    np.testing.assert_allclose(weight.numpy(), -(0.75 + 0.25), atol=1e-6)
+
+
+def test_comes_back_from_its_config():
+    schedule = LinearWarmup(1.0, 10, 3)
+    optimizer = keras.optimizers.Adam(schedule)
+    loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert loaded._learning_rate.get_config() == schedule.get_config()
+    name = keras.saving.get_registered_name(LinearWarmup)
+    assert name == "tfreps>LinearWarmup"
+
+
+@pytest.mark.parametrize("options", [(0.0,), (1.0, 5, 5), (1.0, 5, -1), (-1.0, 5)])
+def test_options_out_of_range(options):
+    with pytest.raises(ValueError, match="must be a"):
+        LinearWarmup(*options)
+
+
+def test_one_factor_cuts_several_rates_in_mid_training():
+    factor = tf.Variable(1.0)
+    optimizers = [
+        keras.optimizers.SGD(CutRate(0.1, factor)),
+        keras.optimizers.SGD(CutRate(LinearWarmup(1.0, 10), factor)),
+    ]
+    weights = [keras.Variable(0.0), keras.Variable(0.0)]
+
+    @tf.function
+    def update():
+        for optimizer, weight in zip(optimizers, weights, strict=True):
+            optimizer.apply([tf.constant(-1.0)], [weight])
+
+    update()
+    factor.assign(0.5)
+    update()
+    found = [float(weight) for weight in weights]
+    np.testing.assert_allclose(found, [0.1 + 0.05, 1.0 + 0.45], atol=1e-6)
+    assert float(optimizers[0].learning_rate) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("rate", [0.2, LinearWarmup(0.2, 8, 4)])
+def test_a_cut_rate_comes_back_from_its_config(rate):
+    optimizer = keras.optimizers.Adam(CutRate(rate, 0.25))
+    loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    schedule = loaded._learning_rate
+    assert type(schedule) is CutRate and float(schedule.factor) == 0.25
+    np.testing.assert_allclose(rates(schedule, 6), rates(CutRate(rate, 0.25), 6))

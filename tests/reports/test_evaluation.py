@@ -1,0 +1,99 @@
+"""Figures of models whose answers are known, counted by hand."""
+
+import numpy as np
+import pytest
+
+from tests import known_models
+from tests.known_models import TEXTS, softmax
+from tfreps.data import LabelledText, TaggedSentence
+from tfreps.inference.text_model import TextModel
+from tfreps.reports.evaluation import check_names, evaluate_classifier, evaluate_tagger
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory):
+    run = known_models.tagger_run(tmp_path_factory.mktemp("tagger") / "run")
+    return TextModel.open(run.path)
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    run = known_models.classifier_run(tmp_path_factory.mktemp("classifier") / "run")
+    return TextModel.open(run.path)
+
+
+def sentence(tokens, tags, line=1):
+    return TaggedSentence(tokens.split(), tags.split(), "test.conll", line)
+
+
+# What the tagger answers:  B-PER O B-LOC; O B-LOC.
+SENTENCES = [
+    sentence("Ada saw Rome", "B-PER O B-PER"),
+    sentence("slept Rome", "O B-LOC", line=5),
+]
+
+
+def test_tagger(tagger):
+    results = evaluate_tagger(tagger, SENTENCES)
+    assert (results["sentences"], results["tokens"], results["accuracy"]) == (2, 5, 0.8)
+    spans = results["spans"]
+    assert spans["micro"] == pytest.approx(
+        {"precision": 2 / 3, "recall": 2 / 3, "f1": 2 / 3, "support": 3}
+    )
+    assert spans["types"]["PER"] == pytest.approx(
+        {"precision": 1, "recall": 1 / 2, "f1": 2 / 3, "support": 2}
+    )
+    assert results["illegal_transitions"]["illegal"] == 0
+    assert results["confusion"] == [[2, 0, 0], [0, 1, 1], [0, 0, 1]]  # O, B-PER, B-LOC
+    # Precision 1, 1, 1/2 and recall 1, 1/2, 1 of O, B-PER, B-LOC, which occur 2, 2, 1 times.
+    assert results["weighted"]["precision"] == pytest.approx((2 * 1 + 2 * 1 + 1 / 2) / 5)
+    assert results["weighted"]["recall"] == pytest.approx((2 * 1 + 2 / 2 + 1) / 5)
+
+
+def test_tags_without_a_scheme_are_reported_one_by_one(tagger):
+    plain = TextModel(tagger.model, tagger.features)
+    plain.scheme = None
+    results = evaluate_tagger(plain, SENTENCES)
+    assert "spans" not in results and results["labels"]["B-LOC"]["precision"] == 0.5
+
+
+def texts(*pairs):
+    return [LabelledText(text, label, "test.tsv", n) for n, (label, text) in enumerate(pairs, 1)]
+
+
+DATA = texts(("bad", "Ada"), ("good", "saw"), ("good", "Rome Rome"), ("good", "slept"))
+
+
+def test_classifier(classifier):
+    tokens = classifier.tokenize([text.text for text in DATA])
+    assert "threshold" not in evaluate_classifier(classifier, tokens, DATA)
+    results = evaluate_classifier(classifier, tokens, DATA, "best")
+    assert results["texts"] == 4 and results["accuracy"] == 0.75
+    assert results["confusion"] == [[1, 0], [1, 2]]
+    # Probabilities of "good": Ada .12, saw .27, Rome .88, slept .73: all above the bad text.
+    assert results["auc"] == 1.0
+    assert results["threshold"] == pytest.approx(softmax(TEXTS["saw"])[1], abs=1e-6)
+    assert results["at_threshold"]["f1"] == results["at_threshold"]["accuracy"] == 1.0
+    at_half = evaluate_classifier(classifier, tokens, DATA, threshold=0.5)
+    assert at_half["threshold"] == 0.5
+    assert at_half["at_threshold"]["f1"] == pytest.approx(2 * 2 / (2 + 3))
+
+
+def test_one_label_among_the_data_has_no_auc(classifier):
+    data = texts(("good", "Rome"), ("good", "Ada"))
+    results = evaluate_classifier(classifier, [["Rome"], ["Ada"]], data)
+    assert results["accuracy"] == 0.5 and "auc" not in results and "threshold" not in results
+    assert results["labels"]["bad"]["support"] == 0
+    assert np.array(results["confusion"]).tolist() == [[0, 0], [1, 1]]
+
+
+def test_names_that_the_model_does_not_have(tagger, classifier):
+    with pytest.raises(ValueError) as raised:
+        evaluate_tagger(tagger, [*SENTENCES, sentence("a b", "O B-ORG", line=9)])
+    message = "test.conll, line 9, token 2: the tag 'B-ORG' is none of the 3 that the model knows"
+    assert message in str(raised.value) and "(O, B-PER, B-LOC)" in str(raised.value)
+    with pytest.raises(ValueError) as raised:
+        evaluate_classifier(classifier, [["a"]], texts(("so-so", "a")))
+    message = "test.tsv, line 1: the label 'so-so' is none of the 2 that the model knows (bad, good"
+    assert message in str(raised.value)
+    check_names(["O", "B-PER", "B-LOC"], SENTENCES)

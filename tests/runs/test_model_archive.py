@@ -1,0 +1,76 @@
+"""Archives of models: damaged ones, bombs, and those that would run code."""
+
+import json
+import zipfile
+
+import keras
+import pytest
+
+from tfreps.__main__ import main
+from tfreps.runs.model_archive import check_archive, refusal
+from tfreps.runs.run_folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The bytes of a small model, and its parts by name."""
+    path = tmp_path_factory.mktemp("archive") / "model.keras"
+    keras.Sequential([keras.Input([2]), keras.layers.Dense(3)]).save(path)
+    check_archive(path)
+    with zipfile.ZipFile(path) as archive:
+        return path.read_bytes(), {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(path, parts, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_part_of_a_file_is_called_damaged(whole, tmp_path, share):
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    run.model_path.write_bytes(whole[0][: int(share * len(whole[0]))])
+    with pytest.raises(ValueError, match="model.keras is damaged: it is no complete zip archive"):
+        run.load_model()
+
+
+def test_a_changed_byte_is_found(whole, tmp_path):
+    data = bytearray(whole[0])
+    place = whole[0].index(whole[1]["model.weights.h5"]) + 500
+    data[place] ^= 1
+    (tmp_path / "model.keras").write_bytes(data)
+    with pytest.raises(ValueError, match="damaged: the checksum of its model.weights.h5 is wrong"):
+        check_archive(tmp_path / "model.keras")
+
+
+def test_missing_parts_and_bombs(whole, tmp_path):
+    parts = dict(whole[1])
+    del parts["model.weights.h5"]
+    with pytest.raises(ValueError, match="damaged: it holds no model.weights.h5"):
+        check_archive(packed(tmp_path / "a.keras", parts))
+    parts["model.weights.h5"] = bytes(50_000_000)
+    with pytest.raises(ValueError, match="bytes claim to hold 50,00"):
+        check_archive(packed(tmp_path / "b.keras", parts, zipfile.ZIP_DEFLATED))
+
+
+def lambda_config():
+    """What Keras writes for a layer with code in it."""
+    layer = keras.layers.Lambda(lambda x: x + 1)
+    return keras.saving.serialize_keras_object(keras.Sequential([keras.Input([2]), layer]))
+
+
+def test_code_is_refused_without_advice_to_allow_it(whole, tmp_path, capsys):
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    packed(run.model_path, {**whole[1], "config.json": json.dumps(lambda_config())})
+    for line in (["tag", str(run.path)], ["export", str(run.path), "--to", str(tmp_path / "e")]):
+        assert main(line) == 2
+        err = capsys.readouterr().err
+        assert "model.keras holds code, or names files outside of it, which tfreps never" in err
+        assert "safe_mode" not in err and "enable_unsafe" not in err and err.count("\n") == 1
+
+
+def test_other_refusals_say_what_keras_said():
+    text = refusal("a.keras", KeyError("no\nsuch   layer"))
+    assert "a.keras cannot be loaded (KeyError: 'no\\nsuch layer')" in text

@@ -1,0 +1,294 @@
+"""Run folders: made, opened, and every way in which they can be wrong."""
+
+import json
+import os
+import pathlib
+import types
+
+import keras
+import numpy as np
+import pytest
+
+from tfreps.files.output_files import is_temporary
+from tfreps.runs import run_folder
+from tfreps.runs.run_folder import RunFolder
+from tfreps.runs.run_lock import RunInUse
+
+
+@pytest.fixture
+def run(tmp_path):
+    return RunFolder.create(tmp_path / "run", "pretrain-elmo", {"batch_size": 8})
+
+
+def head(**changes):
+    return {"program": "pretrain-elmo", "format_version": 1, "options": {}, **changes}
+
+
+def test_create_then_open(tmp_path):
+    options = {"train": pathlib.Path("a.txt"), "rate": np.float32(0.5), "filters": [(1, 32)]}
+    made = RunFolder.create(tmp_path / "deep" / "run", "pretrain-elmo", options)
+    assert made.logs_path.is_dir() and made.checkpoints_path.is_dir()
+    opened = RunFolder.open(tmp_path / "deep" / "run", "pretrain-elmo")
+    assert opened.options == {"train": "a.txt", "rate": 0.5, "filters": [[1, 32]]}
+    assert opened.program == "pretrain-elmo"
+
+
+def test_open_takes_several_programs(run):
+    assert RunFolder.open(run.path, ("convert", "pretrain-elmo")).options == {"batch_size": 8}
+    assert RunFolder.open(run.path).options == {"batch_size": 8}
+
+
+def test_create_in_an_empty_folder(tmp_path):
+    (tmp_path / ".options.json.7777777.tmp.json").write_text("left by a killed run")
+    RunFolder.create(tmp_path, "convert", {})
+    assert not (tmp_path / ".options.json.7777777.tmp.json").exists()
+
+
+def test_create_refuses_a_folder_that_is_no_run(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(ValueError, match="neither empty nor a run folder.*thesis.tex"):
+            RunFolder.create(tmp_path, "convert", {}, overwrite=overwrite)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_create_refuses_foreign_options(tmp_path):
+    (tmp_path / "options.json").write_text('{"char_cnn": {}}')  # as ELMo's weights come
+    with pytest.raises(ValueError, match="not written by a tfreps program"):
+        RunFolder.create(tmp_path, "convert", {}, overwrite=True)
+
+
+def test_create_refuses_a_file(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(ValueError, match="is a file"):
+        RunFolder.create(tmp_path / "run", "convert", {})
+
+
+def test_create_refuses_an_earlier_run_unless_told(run):
+    with pytest.raises(ValueError, match="--resume"):
+        RunFolder.create(run.path, "pretrain-elmo", {})
+    (run.checkpoints_path / "step-00000001.safetensors").write_text("")
+    run.vocabulary_path.write_text("a\n")
+    (run.path / "notes.txt").write_text("the user's own")
+    RunFolder.create(run.path, "pretrain-elmo", {"batch_size": 9}, overwrite=True)
+    assert RunFolder.open(run.path).options == {"batch_size": 9}
+    assert not run.vocabulary_path.exists() and not any(run.checkpoints_path.iterdir())
+    assert (run.path / "notes.txt").exists()
+
+
+def test_create_refuses_options_that_json_cannot_hold(tmp_path):
+    with pytest.raises(ValueError, match="JSON types"):
+        RunFolder.create(tmp_path / "run", "convert", {"f": print})
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("{", "not a JSON file"),
+        (b"\xff\xfe", "not a JSON file in UTF-8"),
+        ("[]", "expected a JSON object"),
+        ('{"batch_size": 3}', "not written by a tfreps program"),
+        (json.dumps(head(options=[])), "not written by a tfreps program"),
+        (json.dumps(head(format_version=2)), "format version 2"),
+        (json.dumps(head(program="train-tagger")), "run of `tfreps train-tagger`"),
+    ],
+)
+def test_open_refuses(tmp_path, content, message):
+    content = content.encode() if isinstance(content, str) else content
+    (tmp_path / "options.json").write_bytes(content)
+    with pytest.raises(ValueError, match=message) as raised:
+        RunFolder.open(tmp_path, "pretrain-elmo")
+    assert str(tmp_path) in str(raised.value)
+
+
+def test_open_refuses_what_is_no_run_folder(tmp_path):
+    with pytest.raises(ValueError, match="no options.json"):
+        RunFolder.open(tmp_path)
+    with pytest.raises(ValueError, match="not a folder"):
+        RunFolder.open(tmp_path / "absent")
+
+
+def test_results(run):
+    assert run.results() == {}
+    run.write_results({"perplexity": np.float64(12.5)})
+    run.write_results({"perplexity": 11.5})
+    assert run.results() == {"perplexity": 11.5}
+    assert sorted(path.name for path in run.path.iterdir()) == [
+        "checkpoints",
+        "logs",
+        "options.json",
+        "results.json",
+    ]
+
+
+@pytest.fixture
+def no_classes(monkeypatch):
+    monkeypatch.setattr(run_folder, "register_classes", lambda: None)
+
+
+def test_model_comes_back(run, no_classes):
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    run.save_model(model)
+    x = np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(run.load_model()(x), model(x))
+    assert not [path for path in run.path.iterdir() if is_temporary(path.name)]
+
+
+def test_a_failed_save_keeps_the_model_of_before(run):
+    run.model_path.write_text("good")
+
+    def save(path):
+        path.write_text("half")
+        raise OSError("No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        run.save_model(types.SimpleNamespace(save=save))
+    assert run.model_path.read_text() == "good"
+    assert not [path for path in run.path.iterdir() if is_temporary(path.name)]
+
+
+def test_loading_a_model_that_is_not_there_or_torn(run, no_classes):
+    with pytest.raises(ValueError, match="not saved a model yet"):
+        run.load_model()
+    run.save_model(keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)]))
+    run.model_path.write_bytes(run.model_path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="model.keras is damaged"):
+        run.load_model()
+
+
+def test_a_model_with_code_inside_is_refused(run, no_classes):
+    shout = keras.layers.Lambda(lambda x: x + 1)
+    run.save_model(keras.Sequential([keras.Input((3,)), shout]))
+    with pytest.raises(ValueError, match="model.keras holds code"):
+        run.load_model()
+
+
+def test_vocabulary(run):
+    run.vocabulary_path.write_text("<S>\n</S>\n<UNK>\nthe\n", encoding="utf-8")
+    assert len(run.vocabulary()) == 4
+    run.vocabulary_path.unlink()
+    with pytest.raises(ValueError, match="vocabulary.txt"):
+        run.vocabulary()
+
+
+def test_a_folder_is_checked_without_changing_it(run, tmp_path):
+    RunFolder.check_free(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(ValueError, match="already holds a run"):
+        RunFolder.check_free(run.path)
+    RunFolder.check_free(run.path, overwrite=True)
+    assert run.options_path.exists()
+
+
+def asked(**given):
+    return {"run": "r", "resume": False, "overwrite": False, "units": 8, "epochs": 3, **given}
+
+
+def begin_run(*arguments, **options):
+    """The run that `RunFolder.begin` gives."""
+    with RunFolder.begin(*arguments, **options) as earlier:
+        return earlier
+
+
+@pytest.fixture
+def begun(tmp_path):
+    return RunFolder.create(tmp_path / "run", "train-tagger", asked())
+
+
+def test_a_new_run_begins_where_nothing_is(tmp_path):
+    for resume in (False, True):
+        path = tmp_path / "run"
+        assert begin_run(path, "train-tagger", asked(resume=resume)) is None
+        assert not path.exists()
+
+
+def test_a_run_goes_on_with_its_own_options(begun):
+    def begin(**given):
+        return begin_run(begun.path, "train-tagger", asked(**given), {"epochs"})
+
+    with pytest.raises(ValueError, match="already holds a run of `tfreps train-tagger`"):
+        begin()
+    assert begin(overwrite=True) is None and begun.options_path.exists()
+    assert begin(resume=True).options == begun.options
+    assert begin(resume=True, epochs=9, run="elsewhere").options["epochs"] == 3
+    with pytest.raises(ValueError, match="begun with other options: seed, units. Leave them out"):
+        begin(resume=True, units=9, seed=1)
+    with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected one of"):
+        begin_run(begun.path, "train-classifier", asked(resume=True))
+
+
+def test_a_run_of_before_an_option_was_there_goes_on_without_it(begun):
+    def begin(defaults, **given):
+        again = asked(resume=True, **given)
+        return begin_run(begun.path, "train-tagger", again, defaults=defaults)
+
+    assert begin({"l2": 0.0}, l2=0.0).options == begun.options
+    with pytest.raises(ValueError, match="with other options: l2"):
+        begin({"l2": 0.0}, l2=0.1)
+    with pytest.raises(ValueError, match="with other options: units"):
+        begin({"l2": 0.0, "units": 9}, l2=0.0, units=9)  # what the run says beats the default
+
+
+@pytest.mark.parametrize("again", [{"resume": True}, {"overwrite": True}])
+def test_a_second_process_is_refused_beside_the_one_that_trains(begun, again):
+    """The lock belongs to an open file, so a second one in this process stands for another."""
+    with RunFolder.begin(begun.path, "train-tagger", asked(resume=True)) as earlier:
+        assert earlier.options == begun.options
+        with pytest.raises(RunInUse, match=r"run is in use: process \d+, `tfreps train-tagger`"):
+            begin_run(begun.path, "train-tagger", asked(**again))
+        said = begun.add_evaluation("evaluate", {"f1": 1.0})
+        assert "results.json was not written: " in said and f"process {os.getpid()}," in said
+        assert begun.results() == {}
+    assert begin_run(begun.path, "train-tagger", asked(resume=True)).options == begun.options
+    assert begun.add_evaluation("evaluate", {"f1": 1.0}) == f"Wrote {begun.results_path}."
+    assert begun.results() == {"evaluation": {"f1": 1.0}}
+
+
+def test_of_two_that_begin_the_second_is_refused(tmp_path):
+    with RunFolder.begin(tmp_path / "run", "train-tagger", asked()):
+        with pytest.raises(RunInUse):
+            begin_run(tmp_path / "run", "train-tagger", asked())
+        RunFolder.create(tmp_path / "run", "train-tagger", asked())
+    assert [path.name for path in (tmp_path / "run").glob("*.lock")] == []
+
+
+def test_what_is_killed_in_mid_creation_is_still_a_run(begun, monkeypatch):
+    """Of an earlier run options.json goes last, of a new one it comes first."""
+    (begun.logs_path / "history.jsonl").write_text("")
+
+    class Killed(Exception):
+        pass
+
+    def dies(*arguments, **options):
+        raise Killed
+
+    monkeypatch.setattr(run_folder.shutil, "rmtree", dies)
+    with pytest.raises(Killed):
+        RunFolder.create(begun.path, "train-tagger", asked(units=9), overwrite=True)
+    assert RunFolder.open(begun.path).options == begun.options
+    monkeypatch.undo()
+    monkeypatch.setattr(run_folder.pathlib.Path, "mkdir", dies)
+    with pytest.raises(Killed):
+        RunFolder.create(begun.path, "train-tagger", asked(units=9), overwrite=True)
+    monkeypatch.undo()
+    RunFolder.check_free(begun.path, overwrite=True)
+
+
+def test_the_command_that_goes_on(tmp_path):
+    run = RunFolder(tmp_path / "my run", "train-tagger", {})
+    assert run.resume_command() == f"tfreps train-tagger --run '{tmp_path}/my run' --resume"
+
+
+def test_names_stay_those_of_before(run):
+    def writer(text):
+        return lambda path: path.write_text(text)
+
+    run.keep(run.tags_path, writer("O\nB-X\n"))
+    run.keep(run.tags_path, writer("O\nB-X\n"))
+    with pytest.raises(ValueError, match="tags.txt would be another one now: the training data"):
+        run.keep(run.tags_path, writer("O\n"))
+    assert run.tags_path.read_text() == "O\nB-X\n"
+    names = {path.name for path in run.path.iterdir()}
+    assert names == {"assets.json", "checkpoints", "logs", "options.json", "tags.txt"}
+    assert run.labels_path.name == "labels.txt" and run.pictures_path.name == "pictures"

@@ -1,0 +1,50 @@
+"""The client over gRPC, which answers as the one over REST does."""
+
+import numpy as np
+import pytest
+
+from tfreps.server.grpc.grpc_client import GrpcClient, as_python
+from tfreps.server.rest.rest_client import RestClient
+
+
+@pytest.fixture
+def client(server):
+    client = GrpcClient(f"127.0.0.1:{server.grpc_port}")
+    yield client
+    client.close()
+
+
+def test_both_protocols_answer_alike(client, server):
+    rest = RestClient(f"http://127.0.0.1:{server.rest_port}")
+    for asked in (("zoo", ["ab", "é", ""]), ("zoo", ["a"], "picky"), ("zoo", ["a"], "", 7)):
+        assert client.ask(*asked) == rest.ask(*asked)
+    assert client.status("half_plus_two") == rest.status("half_plus_two")
+    rest.close()
+
+
+@pytest.mark.parametrize(
+    "which, words",
+    [
+        (("none",), "The server says NOT_FOUND: Servable not found"),
+        (("zoo", "no"), "no signature 'no'; it has .*serving_default"),
+        (("zoo", "two"), "'two' takes a, b: only one"),
+        (("half_plus_two",), "takes x: only one"),
+    ],
+)
+def test_what_cannot_be_asked(client, which, words):
+    model, *signature = which
+    with pytest.raises(ValueError, match=words):
+        client.ask(model, ["a"], *signature)
+
+
+def test_nobody_there():
+    client = GrpcClient("127.0.0.1:1", seconds=10)
+    with pytest.raises(ValueError, match="Nobody answers at 127.0.0.1:1"):
+        client.status("zoo")
+    client.close()
+
+
+def test_values():
+    texts = np.array([[b"a\0"], ["é".encode()]], object)
+    assert as_python(texts) == [["a\0"], ["é"]] and as_python(texts[0, 0]) == "a\0"
+    assert as_python(np.float32([0.5])) == [0.5] and as_python(np.int64(3)) == 3

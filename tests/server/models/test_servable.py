@@ -1,0 +1,183 @@
+"""A loaded version: its answers, its refusals, its neighbours in a batch."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
+from tfreps.server.models import servable
+from tfreps.server.models.batching import BatchOptions
+from tfreps.server.models.servable import Servable
+from tfreps.server.requests.request_limits import RequestLimits
+from tfreps.server.requests.serving_error import ServingError, as_serving_error
+from tfreps.server.requests.ticket import Ticket
+
+
+@pytest.fixture(scope="module")
+def zoo(models):
+    return Servable(models / "zoo" / "7", BatchOptions(max_rows=8, timeout_ms=50))
+
+
+def texts(*strings):
+    return {"text": np.array([s.encode() for s in strings], object)}
+
+
+def test_answers(zoo):
+    answer = zoo.run("", texts("a", "bcd"))
+    assert answer["length"].tolist() == [1, 3] and answer["upper"].tolist() == [b"A", b"BCD"]
+    assert list(zoo.run("serving_default", texts("a"), ["upper"])) == ["upper"]
+    assert zoo.run("scalar", {"x": np.array(4)})["y"].shape == ()
+    assert zoo.run("echo", {"x": np.array([], object)})["x"].tolist() == []
+    many = texts(*["x"] * 20)  # more than a batch
+    assert zoo.run("", many)["length"].tolist() == [1] * 20
+
+
+def test_what_is_known_of_it(zoo):
+    assert {"serving_default", "two", "__saved_model_init_op"} <= set(zoo.definitions)
+    assert "__saved_model_init_op" not in zoo.signatures
+    assert zoo.signatures["serving_default"].batches and not zoo.signatures["two"].batches
+
+
+def test_no_such_signature(zoo):
+    with pytest.raises(ServingError, match='key "none" not found') as caught:
+        zoo.run("none", {})
+    assert caught.value.code == "FAILED_PRECONDITION"
+    with pytest.raises(ServingError, match="not found in signature def"):
+        zoo.signature("none", "INVALID_ARGUMENT")
+
+
+def test_a_bad_request_fails_alone(zoo):
+    words = ["bad" if n % 4 == 0 else f"word{n}" for n in range(16)]
+    found = {}
+
+    def ask(number):
+        try:
+            found[number] = zoo.run("picky", texts(words[number]))["length"].tolist()
+        except Exception as error:
+            found[number] = as_serving_error(error).code
+
+    with at_the_same_time(ask, 16):
+        pass
+    for number, word in enumerate(words):
+        assert found[number] == ("INVALID_ARGUMENT" if word == "bad" else [len(word)])
+
+
+def test_outputs_that_are_no_rows_stop_the_merging(tmp_path):
+    """A signature may claim rows that it has not."""
+    folder = save(
+        tmp_path / "1",
+        serving_default=(lambda x: {"y": tf.concat([x, x], 0)}, {"x": spec("int32", None)}),
+    )
+    servable = Servable(folder)
+    for _ in range(2):
+        assert servable.run("", {"x": np.array([1, 2], "int32")})["y"].tolist() == [1, 2, 1, 2]
+    assert servable._merged == {}
+
+
+def test_no_time_to_wait(models):
+    servable = Servable(models / "zoo" / "7", BatchOptions(max_rows=0), direct_runs=1)
+    found = []
+
+    def ask(number):
+        try:
+            found.append(servable.run("slow", texts("x" * 400), ticket=Ticket(0.001)))
+        except ServingError as error:
+            found.append(error.code)
+
+    with at_the_same_time(ask, 3):
+        pass
+    assert "DEADLINE_EXCEEDED" in found and len(found) == 3
+
+
+def test_missing_and_broken_folders(tmp_path, models):
+    with pytest.raises(ValueError, match="holds no saved_model.pb"):
+        Servable(tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"\x08\x01")
+    with pytest.raises(ValueError, match="nothing tagged 'serve'"):
+        Servable(tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"no protobuf")
+    with pytest.raises(ValueError, match="cannot be loaded as a SavedModel"):
+        Servable(tmp_path)
+
+
+def test_a_saved_model_that_holds_no_signatures(tmp_path):
+    """As a bit of damage may leave it: the root has another name for them."""
+    folder = save_half(tmp_path / "1")
+    file = folder / "saved_model.pb"
+    file.write_bytes(file.read_bytes().replace(b"\x12\nsignatures", b"\x12\nsignatured"))
+    with pytest.raises(ValueError, match="cannot be loaded as a SavedModel.*'signatures'"):
+        Servable(folder)
+
+
+def test_warm_up_that_fails(tmp_path):
+    folder = save_half(tmp_path / "1")
+    write_warm_up(folder, "a text, but it wants a number")
+    with pytest.raises(ValueError, match="warm-up request 1 fails"):
+        Servable(folder)
+
+
+def test_a_saved_model_of_tensorflow_1(tmp_path):
+    tf1 = tf.compat.v1
+    with tf.Graph().as_default(), tf1.Session() as session:
+        x = tf1.placeholder(tf.float32, [None], "x")
+        weight = tf1.Variable(0.5)
+        session.run(weight.initializer)
+        builder = tf1.saved_model.Builder(str(tmp_path / "1"))
+        info = tf1.saved_model.build_tensor_info
+        signature = tf1.saved_model.build_signature_def(
+            {"x": info(x)}, {"y": info(x * weight + 2)}, "tensorflow/serving/predict"
+        )
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+    answer = Servable(tmp_path / "1").run("", {"x": np.array([1, 2, 5], "float32")})
+    assert answer["y"].tolist() == [2.5, 3.0, 4.5]
+
+
+def test_too_much_text(models):
+    """One long text among many: all are padded to its length."""
+    servable = Servable(
+        models / "zoo" / "7", BatchOptions(), limits=RequestLimits(text_bytes=1_000)
+    )
+    for inputs in (texts("x" * 1_001), texts("x" * 600, "y"), texts(*["abc"] * 400)):
+        with pytest.raises(ServingError, match="more than the 1000 bytes") as caught:
+            servable.run("", inputs)
+        assert (caught.value.code, caught.value.http_status) == ("RESOURCE_EXHAUSTED", 413)
+    assert servable.run("", texts("x" * 1_000))["length"].tolist() == [1_000]
+
+
+def test_long_texts_are_asked_alone(zoo, monkeypatch):
+    asked = []
+    merged = zoo._merged["serving_default"]
+    record = lambda **inputs: (asked.append(1), merged(**inputs))[1]  # noqa: E731
+    monkeypatch.setitem(zoo._merged, "serving_default", record)
+    assert zoo.run("", texts("x" * 20_000))["length"].tolist() == [20_000] and not asked
+    assert zoo.run("", texts("x"))["length"].tolist() == [1] and asked
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
+    """tensorflow-text is imported for them, if it is there; other errors stay as they are."""
+    calls, imported = [], []
+
+    def load(folder, **_):
+        calls.append(folder)
+        if not imported:
+            raise RuntimeError("Op type not registered 'FastX' in binary")
+        return "a model"
+
+    def import_module(name):
+        if not there:
+            raise ImportError(f"No module named {name!r}")
+        imported.append(name)
+
+    monkeypatch.setattr(tf.saved_model, "load", load)
+    monkeypatch.setattr(servable.importlib, "import_module", import_module)
+    if there:
+        assert servable.load("folder") == "a model"
+        assert imported == ["tensorflow_text"] and calls == ["folder"] * 2
+    else:
+        with pytest.raises(ValueError, match="No module.*pip install tensorflow-text"):
+            servable.load("folder")
+    monkeypatch.setattr(tf.saved_model, "load", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        servable.load("folder")

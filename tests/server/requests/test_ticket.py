@@ -1,0 +1,66 @@
+"""The time of a request, and what ends when nobody waits for it any more."""
+
+import time
+
+import pytest
+import tensorflow as tf
+from tensorflow.python.eager import cancellation
+
+from tests.server.small_models import at_the_same_time, save, spec
+from tests.server.test_model_server import wait_for
+from tfreps.server.requests.serving_error import ServingError
+from tfreps.server.requests.ticket import Ticket
+
+
+def test_time_goes_by():
+    ticket = Ticket(0.05, limit=7)
+    ticket.check()
+    assert 0 < ticket.remaining <= 0.05 and (ticket.seconds, ticket.limit) == (0.05, 7)
+    time.sleep(0.06)
+    assert ticket.remaining == 0
+    with pytest.raises(ServingError, match="took longer than 0.05 seconds") as caught:
+        ticket.check()
+    assert caught.value.code == "DEADLINE_EXCEEDED"
+
+
+def test_who_has_to_know_is_told():
+    ticket, told = Ticket(10), []
+    with ticket.when_cancelled(lambda: told.append("after its block")):
+        pass
+    with ticket.when_cancelled(lambda: told.append("within")):
+        ticket.cancel()
+        ticket.cancel()
+    with ticket.when_cancelled(lambda: told.append("before")):
+        pass
+    assert told == ["within", "before"]
+    with pytest.raises(ServingError, match="The client is gone") as caught:
+        ticket.check()
+    assert (caught.value.code, caught.value.http_status) == ("CANCELLED", 499)
+
+
+def test_a_function_stops_when_its_own_client_goes(tmp_path):
+    def endless(x):
+        return {"y": tf.while_loop(lambda n: n >= 0, lambda n: n * 0, [x])[0]}
+
+    save(tmp_path, serving_default=(endless, {"x": spec("int32")}))
+    loaded = tf.saved_model.load(tmp_path)
+    run, inputs = loaded.signatures["serving_default"], {"x": tf.constant(0)}
+    assert int(Ticket(60).call(run, {"x": tf.constant(-3)})["y"]) == -3
+    one, other, ended = Ticket(60), Ticket(60), []
+
+    def wait(ticket):
+        with pytest.raises(tf.errors.CancelledError):
+            ticket.call(run, inputs)
+        ended.append(ticket)
+
+    with at_the_same_time(lambda n: wait((one, other)[n]), 2):
+        time.sleep(0.2)
+        assert cancellation.context() is None  # TensorFlow has one for all threads
+        one.cancel()
+        wait_for(lambda: ended)
+        time.sleep(0.1)
+        assert ended == [one]
+        other.cancel()
+    assert ended == [one, other]
+    with pytest.raises(tf.errors.CancelledError):  # gone before it begins
+        one.call(run, inputs)

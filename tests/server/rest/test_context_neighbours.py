@@ -1,0 +1,141 @@
+"""Neighbours of a word: by hand-made vectors whose cosines are computed word by word."""
+
+import contextlib
+import copy
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.server.small_models import save, serving, spec
+from tfreps.server.requests.serving_error import ServingError
+from tfreps.server.rest.context_neighbours import ContextNeighbours
+
+TEXTS = ["a bb ccc", "dddd bb", ""]
+SENTENCES = ["ccc a", "eeeee bb ccc dddd a bb ccc dddd"]
+
+
+def embed(text):
+    """Of each token the vector [bytes, place, 2]: what it is, and where it stands."""
+    tokens = tf.strings.split(text).to_tensor("")  # [N, T]
+    size = tf.cast(tf.strings.length(tokens), tf.float32)
+    places = tf.cumsum(tf.ones_like(size), axis=1, exclusive=True)
+    lengths = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
+    elmo = tf.stack([size, places, 2 * tf.ones_like(size)], -1)
+    return {"elmo": elmo, "sequence_len": lengths, "tokens": tokens}
+
+
+def without_tokens(text):
+    return {name: value for name, value in embed(text).items() if name != "tokens"}
+
+
+def classify(text):
+    return {"label": text}
+
+
+def save_models(folder):
+    text = {"text": spec("string", None)}
+    save(folder / "bilm" / "1", serving_default=(without_tokens, text), explain=(embed, text))
+    save(folder / "plain" / "1", serving_default=(without_tokens, text), default=(embed, text))
+    save(folder / "label" / "1", serving_default=(classify, text))
+    return [folder / name for name in ("bilm", "plain", "label")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(*save_models(tmp_path_factory.mktemp("models"))) as started:
+        yield started
+
+
+@pytest.fixture
+def neighbours(server):
+    return ContextNeighbours(server.core, SENTENCES)
+
+
+def cosines(wanted):
+    """(similarity, from, token) of all words but the wanted one, the likest first, by loops."""
+    words = []
+    for kind, texts in (("text", TEXTS), ("sentence", SENTENCES)):
+        for number, text in enumerate(texts, 1):
+            for place, token in enumerate(text.split()):
+                vector = np.array([len(token), place, 2.0])
+                words.append((f"{kind} {number}", place, token, vector))
+    (own,) = [vector for *where, _, vector in words if tuple(where) == wanted]
+    found = [
+        (vector @ own / np.linalg.norm(vector) / np.linalg.norm(own), source, token)
+        for source, place, token, vector in words
+        if (source, place) != wanted
+    ]
+    return sorted(found, key=lambda entry: -entry[0])
+
+
+@pytest.mark.parametrize("model", ["bilm", "plain"])
+def test_by_falling_cosine(neighbours, model):
+    found = neighbours.find(model, TEXTS, 0, 1, k=50)
+    expected = cosines(("text 1", 1))
+    assert len(found) == len(expected) == 14
+    similarities = [word["similarity"] for word in found]
+    np.testing.assert_allclose(similarities, [e[0] for e in expected], atol=1e-4)  # 4 digits
+    assert sorted((w["from"], w["token"]) for w in found) == sorted(e[1:] for e in expected)
+    # "bb" as the second word of another text is the same in all.
+    first = {"token": "bb", "left": "dddd", "right": "", "from": "text 2", "similarity": 1.0}
+    assert first in found[:2]
+
+
+def test_context_of_five_words(neighbours):
+    words = {(w["from"], w["left"]): w for w in neighbours.find("bilm", TEXTS, 0, 0, k=50)}
+    word = words["sentence 2", "bb ccc dddd a bb"]
+    assert (word["token"], word["right"]) == ("ccc", "dddd")
+
+
+def test_only_as_many_as_there_are(server):
+    alone = ContextNeighbours(server.core)
+    assert alone.find("bilm", ["one"], 0, 0) == []
+    assert len(alone.find("bilm", ["one two three"], 0, 0, k=1)) == 1
+
+
+def test_sentences_are_embedded_once(server, monkeypatch):
+    neighbours, asked = ContextNeighbours(server.core, SENTENCES), []
+    run = server.core.run
+    monkeypatch.setattr(
+        server.core, "run", lambda *a: asked.append(a[3]["text"].tolist()) or run(*a)
+    )
+    for _ in range(2):
+        neighbours.find("bilm", ["x"], 0, 0)
+    assert asked == [[b"x"], [text.encode() for text in SENTENCES], [b"x"]]
+
+
+@pytest.mark.parametrize(
+    "asked, code",
+    [
+        (("bilm", TEXTS, 3, 0), "INVALID_ARGUMENT"),
+        (("bilm", TEXTS, -1, 0), "INVALID_ARGUMENT"),
+        (("bilm", TEXTS, 0, 3), "INVALID_ARGUMENT"),
+        (("bilm", TEXTS, 2, 0), "INVALID_ARGUMENT"),
+        (("bilm", ["x"] * 201, 0, 0), "INVALID_ARGUMENT"),
+        (("label", TEXTS, 0, 0), "INVALID_ARGUMENT"),
+        (("nobody", TEXTS, 0, 0), "NOT_FOUND"),
+    ],
+)
+def test_what_cannot_be(neighbours, asked, code):
+    with pytest.raises(ServingError) as error:
+        neighbours.find(*asked)
+    assert error.value.code == code
+
+
+def test_another_model_under_the_same_version_is_asked_again(server, monkeypatch):
+    """As after a version was taken back and its number given again."""
+    neighbours, asked = ContextNeighbours(server.core, SENTENCES), []
+    run = server.core.run
+    monkeypatch.setattr(
+        server.core, "run", lambda *a: asked.append(a[3]["text"].tolist()) or run(*a)
+    )
+    neighbours.find("bilm", ["x"], 0, 0)
+    with server.core.pool.lease("bilm") as (number, servable):
+        other = copy.copy(servable)
+    monkeypatch.setattr(
+        server.core.pool, "lease", lambda *_: contextlib.nullcontext((number, other))
+    )
+    neighbours.find("bilm", ["x"], 0, 0)
+    sentences = [text.encode() for text in SENTENCES]
+    assert asked == [[b"x"], sentences, [b"x"], sentences]

@@ -1,0 +1,73 @@
+"""Arrays as JSON."""
+
+import json
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tfreps.server.requests.serving_error import ServingError
+from tfreps.server.rest.json_answers import predict_json
+
+
+def objects(*values):
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def test_one_output_has_no_name():
+    y = np.array([[1, 2], [3, 4]])
+    assert json.loads(predict_json({"y": y}, True)) == {"predictions": [[1, 2], [3, 4]]}
+    assert json.loads(predict_json({"y": y}, False)) == {"outputs": [[1, 2], [3, 4]]}
+    assert json.loads(predict_json({"y": np.array(5)}, False)) == {"outputs": 5}
+
+
+def test_several_outputs():
+    outputs = {"a": np.array([1, 2]), "b": np.array([[0.5], [np.inf]])}
+    assert json.loads(predict_json(outputs, True)) == {
+        "predictions": [{"a": 1, "b": [0.5]}, {"a": 2, "b": [float("inf")]}]
+    }
+    assert json.loads(predict_json(outputs, False)) == {
+        "outputs": {"a": [1, 2], "b": [[0.5], [float("inf")]]}
+    }
+
+
+def test_empty_arrays():
+    assert predict_json({"y": np.zeros([0, 3])}, True) == b'{"predictions": []}'
+    assert predict_json({"y": np.zeros([2, 0])}, False) == b'{"outputs": [[], []]}'
+    assert predict_json({"y": np.zeros([0, 2])}, False) == b'{"outputs": []}'
+
+
+def test_numbers_are_as_short_as_exact():
+    y = np.array([0.2, 1, 1e-5, np.nan, -np.inf, 16777216, 3.4028235e38], "float32")
+    text = predict_json({"y": y}, True).decode()
+    assert text.startswith('{"predictions": [0.2, 1.0, 1e-05, NaN, -Infinity, ')
+    np.testing.assert_array_equal(np.array(json.loads(text)["predictions"], "float32"), y)
+    random = np.random.default_rng(0).standard_normal(1_000) * 10.0 ** np.arange(-150, 100, 0.25)
+    assert json.loads(predict_json({"y": random}, True))["predictions"] == random.tolist()
+    assert predict_json({"y": np.float16([0.1])}, True) == b'{"predictions": [0.099975586]}'
+
+
+def test_strings_and_bytes():
+    text = objects('é "\\ \n'.encode(), b"")
+    assert json.loads(predict_json({"t": text}, True)) == {"predictions": ['é "\\ \n', ""]}
+    raw = {"image_bytes": objects(b"\xff\0")}
+    assert json.loads(predict_json(raw, True)) == {"predictions": [{"b64": "/wA="}]}
+    with pytest.raises(ServingError, match="no UTF-8"):
+        predict_json({"t": objects(b"\xff")}, True)
+
+
+def test_what_cannot_be_written():
+    for outputs, words in (
+        ({}, "empty tensor map"),
+        ({"y": np.array(1)}, "Tensor name: y has no shape information"),
+        (
+            {"a": np.array([1]), "b": np.array([1, 2])},
+            "b has inconsistent batch size: 2 ",
+        ),
+        ({"y": np.array([1], ml_dtypes.bfloat16)}, "bfloat16"),
+        ({"y": np.array([1j])}, "complex128"),
+    ):
+        with pytest.raises(ServingError, match=words):
+            predict_json(outputs, True)

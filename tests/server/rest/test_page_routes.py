@@ -1,0 +1,94 @@
+"""The page's routes, asked over HTTP as a browser does."""
+
+import contextlib
+import http.client
+import json
+
+import pytest
+import requests
+
+from tests.conftest import CHECKOUT
+from tests.server.rest.test_context_neighbours import save_models
+from tests.server.small_models import serving
+from tfreps.server.rest.page_routes import LARGEST_BODY, page_routes
+
+PAGE = CHECKOUT / "serving" / "page"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folders = save_models(tmp_path_factory.mktemp("models"))
+    with serving(*folders, make_routes=lambda core: page_routes(core, PAGE, ["a ccc"])) as server:
+        yield f"http://127.0.0.1:{server.rest_port}"
+
+
+def test_the_files_and_nothing_else(address):
+    assert requests.get(address).url == f"{address}/page/"
+    for path in PAGE.iterdir():
+        answer = requests.get(f"{address}/page/{path.name}")
+        assert (answer.status_code, answer.content) == (200, path.read_bytes())
+    assert requests.get(f"{address}/page/").content == (PAGE / "index.html").read_bytes()
+    host, port = address.removeprefix("http://").split(":")
+    for wrong in ("../serve.py", "..%2fserve.py", "%2e%2e/serve.py", "no.js", "//etc/passwd"):
+        connection = http.client.HTTPConnection(host, int(port), timeout=20)
+        with contextlib.closing(connection):
+            connection.request("GET", f"/page/{wrong}")  # as it stands: requests would tidy it up
+            assert connection.getresponse().status == 404
+
+
+def test_the_page_may_load_from_here_alone(address):
+    policy = requests.get(f"{address}/page/").headers["content-security-policy"]
+    assert policy.startswith("default-src 'self';")
+    for path in PAGE.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert "//" not in text.replace("// ", "").replace("\n//", ""), f"{path}: another host?"
+        assert "innerHTML" not in text and "style=" not in text
+
+
+def test_models_that_read_text(address):
+    found = {entry["name"]: entry for entry in requests.get(f"{address}/page/models").json()}
+    assert found["bilm"]["signature"] == "explain" and found["plain"]["signature"] == "default"
+    assert found["label"] == {
+        **{"name": "label", "version": 1, "signature": "serving_default", "outputs": ["label"]},
+    }
+    assert found["bilm"]["outputs"] == ["elmo", "sequence_len", "tokens"]
+
+
+def nearest(address, **asked):
+    asked = {"model": "bilm", "texts": ["bb a"], "text": 0, "token": 0, **asked}
+    return requests.post(f"{address}/page/neighbours", data=json.dumps(asked))
+
+
+def test_neighbours(address):
+    answer = nearest(address)
+    assert answer.status_code == 200
+    # bb [2, 0, 2] and a [1, 0, 2]: 6 / sqrt(8 * 5); ccc [3, 1, 2]: 10 / sqrt(8 * 14);
+    # the a of the text [1, 1, 2]: 6 / sqrt(8 * 6).
+    assert [(word["token"], word["similarity"]) for word in answer.json()] == [
+        *(("a", 0.9487), ("ccc", 0.9449), ("a", 0.866)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong, status, message",
+    [
+        ({"model": "nobody"}, 404, "nobody"),
+        ({"model": 3}, 400, "'model', a str"),
+        ({"texts": "bb"}, 400, "'texts', a list"),
+        ({"texts": [3]}, 400, "strings"),
+        ({"token": True}, 400, "'token', a int"),
+        ({"token": 9}, 400, "no token 9"),
+        ({"text": 10**30}, 400, "one of them"),
+        ({"texts": ["\ud800 bb"], "token": 5}, 400, "no token 5"),
+        ({"texts": ["x" * LARGEST_BODY]}, 413, "larger"),
+    ],
+)
+def test_what_cannot_be(address, wrong, status, message):
+    answer = nearest(address, **wrong)
+    assert answer.status_code == status and message in answer.json()["error"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"3"])
+def test_what_is_no_json(address, body):
+    answer = requests.post(f"{address}/page/neighbours", data=body)
+    assert (answer.status_code, "JSON" in answer.json()["error"]) == (400, True)

@@ -1,0 +1,55 @@
+"""The client over REST."""
+
+import socket
+
+import pytest
+
+from tfreps.server.rest.rest_client import RestClient
+
+
+@pytest.fixture
+def client(server):
+    client = RestClient(f"http://127.0.0.1:{server.rest_port}")
+    yield client
+    client.close()
+
+
+def test_answers(client):
+    assert client.ask("zoo", ["ab", "é"]) == [
+        {"length": 2, "upper": "AB"},
+        {"length": 2, "upper": "é"},
+    ]
+    assert client.ask("zoo", ["ab"], "picky", version=7) == [{"length": 2}]
+
+
+def test_status(client):
+    assert client.status("half_plus_two", label="stable") == [(123, "AVAILABLE", "")]
+
+
+@pytest.mark.parametrize(
+    "which, words",
+    [
+        (("none",), "The server says 404: Servable not found"),
+        (("zoo", "no"), '400: Serving signature name: "no"'),
+        (("half_plus_two",), "400: .*String is not of expected type: float32"),
+    ],
+)
+def test_what_the_server_refuses(client, which, words):
+    model, *signature = which
+    with pytest.raises(ValueError, match=words):
+        client.ask(model, ["a"], *signature)
+
+
+def test_nobody_there_and_somebody_else():
+    with pytest.raises(ValueError, match="Nobody answers at http://127.0.0.1:1"):
+        RestClient("http://127.0.0.1:1").status("zoo")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = RestClient(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.2)
+        with pytest.raises(ValueError, match="no answer within 0.2 seconds"):
+            client.status("zoo")
+        client.close()
+
+
+def test_names_are_quoted():
+    client = RestClient("http://x/")
+    assert client.url("a/b c", 3) == "http://x/v1/models/a%2Fb%20c/versions/3"

@@ -1,0 +1,53 @@
+"""Pieces equal to those of transformers' BertTokenizer, see benchmarks/peer_bert_tokens.py."""
+
+import json
+import pathlib
+
+import pytest
+
+from tfreps.text.bert.wordpiece import WordPieceTokenizer
+
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+CASES = json.loads(pathlib.Path(__file__).with_name("bert_pieces.json").read_text("utf-8"))
+IDS = [
+    " ".join(f"{name}={value}" for name, value in case.items() if name != "ids")
+    for case in CASES["options"]
+]
+
+
+def case_tokenizer(case):
+    options = {name: value for name, value in case.items() if name != "ids"}
+    return WordPieceTokenizer(CASES["vocabulary"], **options)
+
+
+@pytest.mark.parametrize("case", CASES["options"], ids=IDS)
+def test_difficult_texts_have_the_ids_that_transformers_gives(case):
+    tokenizer = case_tokenizer(case)
+    for text, ids in zip(CASES["texts"], case["ids"], strict=True):
+        assert tokenizer.ids(text) == ids, text
+        assert tokenizer.piece_ids(tokenizer.tokenize(text)) == ids
+
+
+def test_the_difficult_texts_say_something():
+    """More than unknown pieces, and words on both sides of the limit."""
+    for case in CASES["options"]:
+        flat = [piece for ids in case["ids"] for piece in ids]
+        assert len(flat) > 1500 and flat.count(1) < 50
+    lengths = {len(text) for text in CASES["texts"]}
+    assert {99, 100, 101, 199, 200, 201} <= lengths
+
+
+def test_the_longest_word():
+    vocabulary = [*SPECIALS, "a", "##a", "两"]
+    for longest in (1, 99, 200):
+        tokenizer = WordPieceTokenizer(vocabulary, max_characters_per_word=longest)
+        assert tokenizer.tokenize("a" * longest + " a") == ["a", *["##a"] * (longest - 1), "a"]
+        assert tokenizer.tokenize("a" * (longest + 1) + " a") == ["[UNK]", "a"]
+    assert tokenizer.tokenize("两" * 300) == ["两"] * 300
+    with pytest.raises(ValueError, match="must be at least 1; got 0"):
+        WordPieceTokenizer(vocabulary, max_characters_per_word=0)
+
+
+def test_special_tokens_are_no_text():
+    tokenizer = WordPieceTokenizer([*SPECIALS, "[", "]", "mask", "cls"])
+    assert tokenizer.tokenize("[MASK][CLS]") == ["[", "mask", "]", "[", "cls", "]"]

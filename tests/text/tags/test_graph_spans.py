@@ -1,0 +1,37 @@
+"""Spans in a graph, against the same in Python, for every scheme."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.text import tags as tag_sequences
+from tfreps.text.tags.graph_spans import padded_spans
+from tfreps.text.tags.tag_schemes import LETTERS, span_rules
+
+
+@pytest.mark.parametrize("mode", ["strict", "conlleval"])
+@pytest.mark.parametrize("scheme", ["bio", "iob1", "bioes", "bilou", "bmes"])
+def test_padded_spans_are_those_of_each_sentence(scheme, mode):
+    """Random tags, legal or not; a row of no tokens, and one as long as the batch."""
+    rng = np.random.default_rng(3)
+    names = ["O"] + [f"{letter}-{kind}" for kind in ("A", "B") for letter in LETTERS[scheme]]
+    rules = span_rules(names, scheme, mode)
+    lengths = np.append(rng.integers(0, 12, 200), [0, 12])
+    ids = rng.integers(0, len(names), [len(lengths), 12])
+    find = tf.function(lambda tags, lengths: padded_spans(tags, lengths, rules))
+    types, starts, ends = (part.numpy() for part in find(ids.astype("int32"), lengths))
+    most = 0
+    for row, length in enumerate(lengths):
+        expected = tag_sequences.spans([names[i] for i in ids[row, :length]], scheme, mode)
+        found = types[row] >= 0
+        assert found[: len(expected)].all() and not found[len(expected) :].any()
+        kinds = [rules.type_names[kind] for kind in types[row][found]]
+        assert list(zip(kinds, starts[row][found], ends[row][found], strict=True)) == expected
+        most = max(most, len(expected))
+    assert types.shape[1] == most > 2 and starts[types < 0].max() == 0
+
+
+def test_a_batch_without_tokens():
+    rules = span_rules(["O", "B-A", "I-A"], "bio")
+    types, starts, ends = padded_spans(tf.zeros([2, 0], tf.int32), tf.zeros([2], tf.int32), rules)
+    assert types.shape == starts.shape == ends.shape == (2, 0)

@@ -1,0 +1,1 @@
+"""Batches of tagged sentences and labelled texts, of similar length."""

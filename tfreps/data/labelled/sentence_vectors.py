@@ -1,0 +1,106 @@
+"""SentenceVectors: vectors that `tfreps embed` computed, as input of a batch of sentences."""
+
+import os
+from collections.abc import Sequence
+
+import h5py
+import numpy as np
+
+from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5
+
+
+class SentenceVectors:
+    """Reads contextual vectors of numbered sentences from an HDF5 file.
+
+    The file has a data set of shape `[L, T, D]` or `[T, D]` for every sentence, named after its
+    number: what `tfreps embed`, bilm-tf and AllenNLP write.
+
+    Args:
+        path: the file.
+        numbers: the number in the file of each sentence.
+        lengths: tokens of each sentence.
+        cut_lengths: how many of them are wanted. The file may hold the vectors of these only.
+
+    Attributes:
+        num_layers: int, L.
+        dim: int, D.
+
+    Raises:
+        ValueError: no HDF5 file; a sentence that is missing, or has vectors for another number
+            of tokens, layers or features than it should.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        numbers: Sequence[int],
+        lengths: Sequence[int],
+        cut_lengths: Sequence[int],
+    ):
+        self.path = os.fspath(path)
+        self.numbers = [str(number) for number in numbers]
+        if len(self.numbers) != len(lengths):
+            raise ValueError(
+                f"Every sentence needs its number in {self.path}; there are {len(lengths)} "
+                f"sentences and {len(self.numbers)} numbers."
+            )
+        self.cut_lengths = cut_lengths
+        with self.open() as file:
+            self.num_layers, self.dim = self._check(file, lengths, cut_lengths)
+
+    def open(self) -> h5py.File:
+        """The file, for `read`."""
+        return open_hdf5(self.path, "an HDF5 file of vectors")
+
+    def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """Vectors of some sentences.
+
+        Args:
+            file: what `open` returned.
+            sentences: int `[B]`, their places in `numbers`.
+            shape: B and T. Sentences have their cut lengths, and zeros after them.
+
+        Returns:
+            float32 `[B, L, T, D]`.
+        """
+        batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
+        for row, sentence in enumerate(sentences.tolist()):
+            with naming_damage(self.path, f"array {self.numbers[sentence]}"):
+                vectors = file[self.numbers[sentence]][()]  # [L, n, D] or [n, D]
+            length = self.cut_lengths[sentence]
+            batch[row, :, :length] = vectors[..., :length, :]
+        return batch
+
+    def _check(self, file, lengths, cut_lengths) -> tuple[int, int]:
+        """Looks at the shapes of all sentences; L and D."""
+        expected = None
+        for place, number in enumerate(self.numbers):
+            with naming_damage(self.path, "its list of arrays"):
+                is_there = number in file
+            if not is_there:
+                raise ValueError(
+                    f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
+                    f"data, counted from 0; there are {len(lengths)}). It was computed from "
+                    "another text."
+                )
+            shape = find_array(file, number).shape
+            if len(shape) not in (2, 3):
+                raise ValueError(
+                    f"{self.path}, sentence {number}: expected the shape [layers, tokens, "
+                    f"features] or [tokens, features]; got {list(shape)}."
+                )
+            if shape[-2] not in (lengths[place], cut_lengths[place]):
+                raise ValueError(
+                    f"{self.path}, sentence {number}: holds vectors of {shape[-2]} tokens, but "
+                    f"sentence {place} of the data (counted from 0) has {lengths[place]}. It was "
+                    "computed from another text."
+                )
+            found = (1 if len(shape) == 2 else shape[0], shape[-1])
+            if expected is None:
+                expected = found
+            elif found != expected:
+                raise ValueError(
+                    f"{self.path}, sentence {number}: expected {expected[0]} layers of "
+                    f"{expected[1]} features as before, got {found[0]} of {found[1]}."
+                )
+        return expected

@@ -1,0 +1,1 @@
+"""Batches for language models: streams of tokens, whole sentences, counts of a corpus."""

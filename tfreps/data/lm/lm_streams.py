@@ -1,0 +1,166 @@
+"""LMStream: one direction of a language-model corpus as rows that run on from batch to batch."""
+
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from tfreps.data.lm.sentence_slices import Block, Corpus, Place, SentenceSlices
+from tfreps.data.lm.word_rows import LINE_END, WordRows, as_inputs, as_targets
+from tfreps.text import Vocabulary
+
+
+class LMStream:
+    """Fills batches as bilm-tf does: rows in order, each pulling sentences when it has run out.
+
+    A sentence of n words is n + 1 positions: inputs `<S> w1 .. wn`, targets `w1 .. wn </S>`;
+    reversed, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. Positions not yet delivered lie
+    in one flat buffer: what is left of each row's sentence, then the current slice of the text.
+
+    Args:
+        corpus: Corpus.
+        vocabulary: Vocabulary.
+        words: WordRows, shared by the two directions.
+        blocks: WeakValueDictionary, shared by them.
+        batch_size: int, B.
+        unroll_steps: int, T.
+        reverse: bool.
+        snapshot: what `snapshot()()` of an equal stream gave, or None for the beginning.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        vocabulary: Vocabulary,
+        words: WordRows,
+        blocks: weakref.WeakValueDictionary,
+        batch_size: int,
+        unroll_steps: int,
+        reverse: bool,
+        snapshot: dict | None = None,
+    ):
+        self.vocabulary = vocabulary
+        self.words = words
+        self.unroll_steps = unroll_steps
+        self.reverse = reverse
+        snapshot = snapshot or {"place": Place(), "used": 0, "rows": [[]] * batch_size}
+        self._place = Place(*snapshot["place"])
+        self._source = SentenceSlices(corpus, words, blocks, reverse, self._place)
+        self._slices = iter(self._source)
+        self._restore_rows([[words.row(word) for word in row] for row in snapshot["rows"]])
+        self._next = self._base = len(self._inputs)  # next sentence; begin of the slice
+        if snapshot["used"]:
+            self._load()
+            self._next += snapshot["used"]
+
+    def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Rows of inputs and ids of targets, both int32 `[B, T]`; None when nothing is left.
+
+        Padding has input 0 and target -1.
+        """
+        own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's present sentence
+        need = self.unroll_steps - own
+        first_slice = self._place
+        bounds = self._pull(need.tolist())
+        fresh, after = bounds[:-1], bounds[1:]
+        stop = np.minimum(fresh + need, after)
+        batch = self._gather(self._at, own, fresh, own + stop - fresh)
+        self._at = np.where(need > 0, stop, self._at + self.unroll_steps)
+        self._left = np.where(need > 0, after - stop, self._left - self.unroll_steps)
+        if self._place != first_slice:
+            self._drop_delivered()
+        return batch
+
+    def _pull(self, need: list[int]) -> np.ndarray:
+        """Where each row's new sentences begin, int `[B + 1]`; the last is where they all end."""
+        bounds, position = [self._next], self._next
+        sentence_end, size = self._sentence_end.item, len(self._inputs)
+        for positions in need:
+            while position + positions > size and self._load():
+                sentence_end, size = self._sentence_end.item, len(self._inputs)
+            if position + positions > size:
+                position = size
+            elif positions:
+                position = sentence_end(position + positions - 1)
+            bounds.append(position)
+        self._next = position
+        return np.array(bounds)
+
+    def snapshot(self) -> Callable[[], dict]:
+        """Notes where the stream is now; the result writes it out in full when it is called.
+
+        A dict of plain lists and numbers, words outside the vocabulary as str. Most notes are
+        never asked for, and so are kept as arrays.
+        """
+        rows = self._inputs[self._leftover()]
+        outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
+        words = {row: self.words.word(row) for row in outside}
+        place, used, left = list(self._place), self._next - self._base, self._left
+
+        def write_out() -> dict:
+            plain = [words.get(row, row) for row in rows.tolist()]
+            ends = np.cumsum(left).tolist()
+            parts = [plain[end - n : end] for end, n in zip(ends, left.tolist(), strict=True)]
+            return {"place": place, "used": int(used), "rows": parts}
+
+        return write_out
+
+    def arrays_of_rows(self) -> list[np.ndarray]:
+        """The arrays in which the stream holds rows of words, to be renumbered in place."""
+        block: Block | None = self._source.block
+        return [self._inputs] if block is None else [self._inputs, block.rows]
+
+    def _gather(self, begin, own, fresh, filled):
+        """The batch: each row is a piece of its sentence, then new ones. All arguments `[B]`."""
+        if not filled.any():
+            return None
+        step = np.arange(self.unroll_steps)
+        shift = np.where(step < own[:, None], begin[:, None], (fresh - own)[:, None])
+        index = shift + step  # [B, T]
+        if filled.min() == self.unroll_steps:
+            return self._inputs[index], self._targets[index]
+        real = step < filled[:, None]
+        index = np.where(real, index, 0)
+        return np.where(real, self._inputs[index], 0), np.where(real, self._targets[index], -1)
+
+    def _load(self) -> bool:
+        """Appends the next slice to the buffer; False at the end of the last pass."""
+        following = next(self._slices, None)
+        if following is None:
+            return False
+        self._place, rows = following
+        self._base = len(self._inputs)
+        ends = np.flatnonzero(rows == LINE_END) + 1
+        sentence_end = np.repeat(self._base + ends, np.diff(ends, prepend=0))
+        self._sentence_end = np.append(self._sentence_end, sentence_end)
+        inputs = as_inputs(rows, self.vocabulary, self.reverse)
+        targets = as_targets(rows, self.vocabulary, self.reverse)
+        self._inputs = np.append(self._inputs, inputs)
+        self._targets = np.append(self._targets, targets)
+        return True
+
+    def _drop_delivered(self) -> None:
+        """Keeps the rest of each row's sentence and the sentences that no row has pulled yet."""
+        index = self._leftover()
+        shift = len(index) - self._next
+        self._inputs = np.append(self._inputs[index], self._inputs[self._next :])
+        self._targets = np.append(self._targets[index], self._targets[self._next :])
+        ends = self._sentence_end[self._next :] + shift
+        self._sentence_end = np.append(np.zeros_like(index), ends)
+        self._at = np.cumsum(self._left) - self._left
+        self._base += shift
+        self._next += shift
+
+    def _leftover(self) -> np.ndarray:
+        """Where in the buffer the rest of each row's sentence is, row after row."""
+        begins = np.cumsum(self._left) - self._left
+        return np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
+
+    def _restore_rows(self, rows: list[list[int]]) -> None:
+        """Starts the buffer with what is left of each row's sentence."""
+        self._left = np.array([len(row) for row in rows])  # [B], positions of a row's sentence
+        self._at = np.cumsum(self._left) - self._left  # [B], where they begin in the buffer
+        self._inputs = np.array([n for row in rows for n in row], np.int32)
+        shifted = [n for row in rows if row for n in [*row[1:], LINE_END]]
+        self._targets = as_targets(np.array(shifted, np.int32), self.vocabulary, self.reverse)
+        self._sentence_end = np.zeros([len(shifted)], np.int64)

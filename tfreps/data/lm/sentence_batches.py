@@ -1,0 +1,120 @@
+"""Batches of whole sentences of similar length, for evaluation."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps.data.lm.lm_elements import Batch, to_dataset
+from tfreps.data.lm.sentence_slices import Block
+from tfreps.data.lm.word_rows import WordRows, as_inputs, as_targets, number_by_first_use
+from tfreps.data.text_files import Files, find_files, read_blocks
+from tfreps.text import Vocabulary
+
+
+def sentence_batches(
+    files: Files,
+    vocabulary: Vocabulary,
+    batch_size: int,
+    *,
+    batch_tokens: int = 8192,
+    bidirectional: bool = True,
+    characters: str | None = "table",
+    max_characters: int = 50,
+    block_bytes: int = 1 << 22,
+) -> tf.data.Dataset:
+    """Every sentence of a text once, one per row, for a model that starts each from a fixed state.
+
+    Elements: the dict of `LMBatches`, the same keys and dtypes. A sentence of n words is n + 1
+    positions: `token_ids` `<S> w1 .. wn`, `next_token_id` `w1 .. wn </S>`; reversed,
+    `token_ids_reverse` `</S> wn .. w1`, `next_token_id_reverse` `wn .. w1 <S>`. Rows are padded
+    on the right, to a multiple of 8, so that few different shapes occur.
+
+    Blank lines are skipped. Within each block of text, sentences are sorted by length, those of
+    equal length keep their order, and a batch holds sentences of one padded length.
+
+    Args:
+        files: path, glob pattern or a list of them; `*.gz` is unpacked.
+        vocabulary: Vocabulary.
+        batch_size: int. Most rows of a batch; the last batch of each length has fewer.
+        batch_tokens: int. Most positions of a batch, padding included: long sentences come in
+            batches of fewer rows. A sentence above it has a batch of its own, in one row.
+        bidirectional: bool, whether there are keys that end in `_reverse`.
+        characters: "table", "ids" or None.
+        max_characters: int, C.
+        block_bytes: int. Text sorted at once.
+
+    Masking: `mask`, bool `[B, T]`, is True on the n + 1 positions of each sentence.
+
+    Raises:
+        ValueError: no such files; and, when it is read, text that is unreadable or not UTF-8.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.data import sentence_batches
+        >>> from tfreps.text import Vocabulary
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> text = pathlib.Path(folder.name, "text.txt")
+        >>> _ = text.write_text("a b\\n\\nb\\n")
+        >>> vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
+        >>> for batch in sentence_batches(text, vocabulary, batch_size=2):
+        ...     print(batch["next_token_id"][:, :4].numpy().tolist(), batch["mask"].shape)
+        [[4, 1, 0, 0], [3, 4, 1, 0]] (2, 8)
+        >>> folder.cleanup()
+    """
+    if batch_size < 1 or batch_tokens < 1:
+        raise ValueError(
+            "`batch_size` and `batch_tokens` must be at least 1; "
+            f"got {batch_size} and {batch_tokens}."
+        )
+    paths = find_files(files)
+
+    def batches() -> Iterator[Batch]:
+        words = WordRows(vocabulary, max_characters)
+        for path in paths:
+            for text in read_blocks(path, block_bytes):
+                block = Block(words.encode(text.text))
+                for chosen in _by_length(block, batch_size, batch_tokens):
+                    yield _pad(block, chosen, vocabulary, words, bidirectional)
+                words.forget(np.zeros([0], np.int32))
+
+    shape = (None, None)
+    return to_dataset(batches, vocabulary, shape, bidirectional, characters, max_characters)
+
+
+def _by_length(block: Block, batch_size: int, batch_tokens: int) -> Iterator[np.ndarray]:
+    """Sentences of a block, in batches, the short ones first."""
+    order = np.argsort(block.positions, kind="stable")
+    order = order[block.positions[order] > 1]
+    width = _round_up(block.positions)
+    for _, equal in itertools.groupby(order.tolist(), lambda sentence: width[sentence]):
+        equal = np.array(list(equal))
+        rows = max(1, min(batch_size, batch_tokens // int(width[equal[0]])))
+        for start in range(0, len(equal), rows):
+            yield equal[start : start + rows]
+
+
+def _pad(
+    block: Block,
+    chosen: np.ndarray,
+    vocabulary: Vocabulary,
+    words: WordRows,
+    bidirectional: bool,
+) -> Batch:
+    """The arrays of one batch, each int32 `[directions, B, T]`."""
+    positions = block.positions[chosen]
+    shape = [1 + bidirectional, len(chosen), int(_round_up(positions.max()))]
+    rows, targets = np.zeros(shape, np.int32), np.full(shape, -1, np.int32)
+    real = np.arange(shape[2]) < positions[:, None]  # [B, T]
+    for direction in range(shape[0]):
+        reverse = direction == 1
+        taken = block.take(chosen, reverse)  # each sentence, then a line end
+        rows[direction][real] = as_inputs(taken, vocabulary, reverse)
+        targets[direction][real] = as_targets(taken, vocabulary, reverse)
+    unknown = number_by_first_use(rows, words.first_unknown)
+    return rows, targets, words.characters(unknown)
+
+
+def _round_up(positions: np.ndarray) -> np.ndarray:
+    return -(-positions // 8) * 8

@@ -1,0 +1,133 @@
+"""SentenceSlices: the sentences of a corpus in order, some thousand words at a time."""
+
+import weakref
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tfreps.data.lm.word_rows import LINE_END, WordRows
+from tfreps.data.text_files import TextBlock, read_blocks
+
+_POSITIONS_PER_SLICE = 1 << 13
+
+
+class Corpus(NamedTuple):
+    """What is read, in which order: see the arguments of `LMBatches`."""
+
+    files: list[str]
+    shuffle: bool
+    seed: int
+    passes: int | None
+    skip_blank: bool
+    block_bytes: int
+
+
+class Place(NamedTuple):
+    """Where a slice begins.
+
+    Pass; place of the shard in the order of that pass; number, first byte and first line of the
+    block in the shard; number of the sentence in the block, as delivered.
+    """
+
+    pass_number: int = 0
+    shard: int = 0
+    block: int = 0
+    offset: int = 0
+    line: int = 1
+    sentence: int = 0
+
+
+class Block:
+    """A block of text as rows of its words, each sentence followed by `LINE_END`."""
+
+    def __init__(self, rows: np.ndarray):
+        self.rows = rows
+        self.ends = np.flatnonzero(rows == LINE_END)
+        self.positions = np.diff(self.ends, prepend=-1)  # per sentence: its words and one more
+
+    def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
+        """The given sentences one after another, their words in order or reversed."""
+        positions = self.positions[order]
+        before = np.cumsum(positions) - positions
+        step = np.arange(positions.sum())
+        if reverse:
+            # After the first word comes the LINE_END of the sentence before, which does as
+            # well as its own (index -1, before the first sentence, is the last LINE_END).
+            return self.rows[np.repeat(self.ends[order] - 1 + before, positions) - step]
+        first = self.ends[order] + 1 - positions
+        return self.rows[np.repeat(first - before, positions) + step]
+
+
+class SentenceSlices:
+    """Iterates over a corpus in one direction; equal blocks are read once for both directions.
+
+    Args:
+        corpus: Corpus.
+        words: WordRows, shared by the two directions.
+        blocks: WeakValueDictionary, shared by them; holds the blocks in use.
+        reverse: bool, whether words come in reverse order.
+        place: Place to begin at.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        words: WordRows,
+        blocks: weakref.WeakValueDictionary,
+        reverse: bool,
+        place: Place,
+    ):
+        self.corpus = corpus
+        self.words = words
+        self.blocks = blocks
+        self.reverse = reverse
+        self.place = place
+        self.block: Block | None = None  # what `blocks` must not lose
+
+    def __iter__(self) -> Iterator[tuple[Place, np.ndarray]]:
+        """Yields the place of each slice and its rows, `LINE_END` after each sentence."""
+        pass_number, shard, number, offset, line, sentence = self.place
+        passes, files = self.corpus.passes, self.corpus.files
+        found = self.place != Place()
+        while passes is None or pass_number < passes:
+            shards = self._permutation(len(files), pass_number)
+            while shard < len(shards):
+                file = int(shards[shard])
+                for text in read_blocks(files[file], self.corpus.block_bytes, offset, line):
+                    order = self._open(text, pass_number, file, number)
+                    place = Place(pass_number, shard, number, text.offset, text.line)
+                    for start, rows in self._slices(order, sentence):
+                        yield place._replace(sentence=start), rows
+                        found = True
+                    number, sentence = number + 1, 0
+                shard, number, offset, line = shard + 1, 0, 0, 1
+            if not found:
+                raise ValueError(f"There is no sentence in {', '.join(files)}: nothing to read.")
+            pass_number, shard = pass_number + 1, 0
+
+    def _open(self, text: TextBlock, pass_number: int, file: int, number: int) -> np.ndarray:
+        """Makes a block of text the present one; returns the order of its sentences."""
+        self.block = self.blocks.get((file, text.offset))
+        if self.block is None:
+            self.block = Block(self.words.encode(text.text))
+            self.blocks[file, text.offset] = self.block
+        order = self._permutation(len(self.block.ends), pass_number, file, number)
+        return order[self.block.positions[order] > 1] if self.corpus.skip_blank else order
+
+    def _slices(self, order: np.ndarray, sentence: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The present block from a sentence on: first sentence and rows of each slice."""
+        ends = np.cumsum(self.block.positions[order])
+        while sentence < len(order):
+            before = ends[sentence - 1] if sentence else 0
+            stop = int(np.searchsorted(ends, before + _POSITIONS_PER_SLICE)) + 1
+            yield sentence, self.block.take(order[sentence:stop], self.reverse)
+            sentence = stop
+
+    def _permutation(self, size: int, *key: int) -> np.ndarray:
+        """The order of shards or sentences; depends on seed, direction and key alone."""
+        if not self.corpus.shuffle:
+            return np.arange(size)
+        seeds = np.random.SeedSequence([self.corpus.seed, int(self.reverse), *key])
+        # Bits of the generator, and not its `permutation`, are the same in every NumPy.
+        return np.argsort(np.random.PCG64(seeds).random_raw(size), kind="stable")

@@ -1,0 +1,1 @@
+"""Batches for masked language models: documents, sentence pairs, masked positions."""

@@ -1,0 +1,8 @@
+"""Exports: a model as a version in its folder, what stands beside it, and its check."""
+
+from tfreps.export.export_check import SENTENCES, check_export
+from tfreps.export.export_folder import write_export
+from tfreps.export.notes import text_ops
+from tfreps.export.weight_changes import weight_changes
+
+__all__ = ["SENTENCES", "check_export", "text_ops", "weight_changes", "write_export"]

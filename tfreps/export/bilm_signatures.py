@@ -1,0 +1,219 @@
+"""Signatures: a model becomes a SavedModel that takes strings and needs TensorFlow alone."""
+
+import tensorflow as tf
+
+from tfreps.export.bilm_reader import TokenReader, real_tokens
+from tfreps.export.bilm_scoring import Scoring
+from tfreps.export.signature_base import LENGTHS, TEXT, TOKENS, write_signatures
+from tfreps.export.stored_weights import StoredWeights
+from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.runs.bilm_runs import check_vocabulary
+from tfreps.text.tokenizers import split_tokens
+
+
+def export_bilm(model, folder, vocabulary=None, initial_state=None, explain=False):
+    """Writes a biLM as a SavedModel with the signatures of `BiLMSignatures`.
+
+    The folder appears whole or not at all.
+
+    Args:
+        model: `BiLM`; `BiLMPretrainer`, whose softmax gives the signature `score`; or `Elmo`,
+            whose first mix becomes the output `elmo`.
+        folder: path that does not exist yet, or an empty folder. TensorFlow Serving expects its
+            name to be a number, the version: `elmo/1`.
+        vocabulary: `tfreps.text.Vocabulary`, for `score` and for models that read token ids.
+        initial_state: `"zero"` or `"warm"`; None for the model's own. The state of a model in
+            `"carry"` is never exported: it becomes `"zero"`.
+        explain: bool. Whether there is a signature `explain`.
+
+    Returns:
+        The names of the signatures, a list of str.
+
+    Raises:
+        ValueError: the folder holds something, or model and vocabulary do not fit.
+
+    Example:
+    >>> import tempfile
+    >>> from tfreps.models import BiLM
+    >>> bilm = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
+    >>> folder = tempfile.mkdtemp() + "/1"
+    >>> export_bilm(bilm, folder)
+    ['default', 'serving_default', 'tokens', 'character_ids']
+    >>> answer = tf.saved_model.load(folder).signatures["default"]
+    >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
+    TensorShape([1, 4, 8])
+    """
+
+    def make(assets):
+        return BiLMSignatures(model, vocabulary, initial_state, assets, explain)
+
+    return write_signatures(make, folder)
+
+
+class BiLMSignatures:
+    """The signatures of an exported biLM: dense strings or int32 in, dense float32 out.
+
+    Three of them read sentences, `N` of up to `T` tokens:
+
+        default         text str [N], split as str.split() does (also called serving_default)
+        tokens          tokens str [N, T], sequence_len int32 [N]; what is beyond is ignored
+        character_ids   character_ids int32 [N, T, C], from tfreps.text, sequence_len int32 [N]
+                        (token_ids int32 [N, T] for a model that reads token ids)
+
+    and answer, zero on padding,
+
+        word_emb        float32 [N, T, P], the token vectors, without context
+        lstm_outputs1, ..., lstm_outputsL        float32 [N, T, 2P]
+        elmo            float32 [N, T, 2P], the average of all layers, or the mix of an `Elmo`
+        default         float32 [N, 2P], the mean of elmo over the sentence's tokens
+        sequence_len    int32 [N]
+
+    Two more, `initial_states` and `score`, are there where the model has a softmax: `Scoring`.
+    And if asked for, `explain` takes `text` and answers
+
+        tokens          str [N, T], "" on padding
+        elmo            float32 [N, T, 2P], as above
+        sequence_len    int32 [N]
+
+    and, where the model has a softmax, what `Scoring.surprise` says.
+
+    Args:
+        model, vocabulary, initial_state, explain: as in `export_bilm`.
+        assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+
+    Reference: names and outputs of TF-Hub's `google/elmo`.
+    """
+
+    def __init__(self, model, vocabulary, initial_state, assets, explain=False):
+        bilm = model if isinstance(model, BiLM) else model.bilm
+        if initial_state is None:
+            initial_state = "warm" if bilm.initial_state == "warm" else "zero"
+        if initial_state not in ("zero", "warm"):
+            raise ValueError(f'An export starts from "zero" or "warm"; got {initial_state!r}.')
+        if bilm.initial_state != initial_state:
+            bilm = bilm.with_initial_state(initial_state)
+        self.bilm = bilm
+        self.elmo = model if isinstance(model, Elmo) else None
+        self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
+        check_vocabulary(model, vocabulary)
+        self.reader = TokenReader(bilm, vocabulary, assets)
+        self.explains = explain
+        self.text_counts = {
+            **{"tokens": "spaces", "most_per_text": None, "attends": False},
+            "added_per_text": 2,  # start and end
+        }
+        models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
+        self.weights = StoredWeights(models)
+        kind = "a language model" if self.pretrainer is not None else "a biLM"
+        self.title = f"ELMo: {kind} of {model.count_params():,} parameters ({type(model).__name__})"
+
+    def functions(self):
+        """The traced functions by name, as `tf.saved_model.save` takes them."""
+        ids = _spec("token_ids", [None, None])
+        if self.reader.reads_characters:
+            ids = _spec("character_ids", [None, None, self.bilm.max_characters])
+        functions, trace = {}, self.weights.trace
+        if self.reader.reads_characters or self.reader.table is not None:
+            functions["default"] = trace(self.embed_text, TEXT)
+            functions["serving_default"] = functions["default"]
+            functions["tokens"] = trace(self.embed_tokens, TOKENS, LENGTHS)
+        functions[ids.name] = trace(self.embed_ids, ids, LENGTHS)
+        functions.setdefault("serving_default", functions[ids.name])
+        scoring = self.scoring()
+        if scoring is not None:
+            states = {
+                name: _spec(name, [None, *state.shape[1:]], tf.float32)
+                for name, state in scoring.initial_states(1).items()
+            }
+            functions["initial_states"] = trace(scoring.initial_states, _spec("batch_size", []))
+            functions["score"] = trace(scoring.score, TOKENS, LENGTHS, **states)
+        if self.explains and "default" in functions:
+            functions["explain"] = trace(self.explain_text, TEXT)
+        return functions
+
+    def scoring(self):
+        """`Scoring`, where there is a softmax, and a vocabulary for it."""
+        if self.pretrainer is None or self.reader.table is None:
+            return None
+        return Scoring(self.bilm, self.pretrainer, self.reader)
+
+    def module(self):
+        """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
+        module = tf.Module()
+        module.weights = self.weights.tracked()
+        module.table = self.reader.table
+        return module
+
+    def expected(self, texts):
+        """What `predict` of the model itself says: dict of some outputs of `default`."""
+        tokens = split_tokens(tf.constant(texts))
+        lengths = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
+        out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))
+        layers = {
+            f"lstm_outputs{number}": out["layer_outputs"][:, number]
+            for number in range(1, self.bilm.num_layers + 1)
+        }
+        return {**layers, "sequence_len": lengths.numpy()}
+
+    def embed_text(self, text):
+        """Signature `default`: sentences, str `[N]`."""
+        tokens = split_tokens(text)  # [N, T]
+        return self.embed_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
+
+    def explain_text(self, text):
+        """Signature `explain`: str `[N]`."""
+        tokens = split_tokens(text)  # [N, T]
+        sequence_len = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
+        out = self.bilm(self.reader.to_ids(tokens, sequence_len))
+        answer, scoring = {"elmo": self._elmo(out)}, self.scoring()
+        if scoring is not None:
+            answer |= scoring.surprise(out, tokens, sequence_len)
+        return {**answer, "tokens": tokens, "sequence_len": sequence_len}
+
+    def embed_tokens(self, tokens, sequence_len):
+        """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""
+        return self._outputs(self.reader.to_ids(tokens, sequence_len), sequence_len)
+
+    def embed_ids(self, ids, sequence_len):
+        """Signature `character_ids` or `token_ids`: int32 `[N, T, C]` or `[N, T]`, and lengths.
+
+        Lengths, since TensorFlow Serving pads the sentences of a merged batch with whatever comes
+        first in them.
+        """
+        real = real_tokens(ids, sequence_len)
+        characters = self.reader.reads_characters
+        is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
+        message = "a token within sequence_len has no ids, which is how padding looks"
+        tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
+        return self._outputs(
+            tf.where(real[..., None] if characters else real, ids, 0), sequence_len
+        )
+
+    def _outputs(self, ids, sequence_len):
+        """The outputs that the docstring of the class lists."""
+        out = self.bilm(ids)
+        layers = out["layer_outputs"]  # [N, L+1, T, 2P]
+        elmo = self._elmo(out)  # [N, T, 2P]
+        count = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
+        answer = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
+        for number in range(1, self.bilm.num_layers + 1):
+            answer[f"lstm_outputs{number}"] = layers[:, number]
+        answer["default"] = tf.reduce_sum(elmo, axis=1) / count
+        answer = {name: tf.cast(output, tf.float32) for name, output in answer.items()}
+        return {**answer, "sequence_len": tf.identity(sequence_len)}
+
+    def _elmo(self, out):
+        return tf.cast(tf.where(out["mask"][..., None], self._mix(out), 0.0), tf.float32)
+
+    def _mix(self, out):
+        if self.elmo is None:
+            return tf.reduce_mean(out["layer_outputs"], axis=1)
+        mix = self.elmo.mixes[0]
+        if not self.elmo.keep_sentence_boundaries and self.elmo.layer_norm != "allennlp":
+            return mix(out["layer_outputs"], mask=out["mask"])
+        with_boundaries = out["layer_outputs_with_boundaries"]
+        return mix(with_boundaries, mask=out["mask_with_boundaries"])[:, 1:-1]
+
+
+def _spec(name, shape, dtype=tf.int32):
+    return tf.TensorSpec(shape, dtype, name)

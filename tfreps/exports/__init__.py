@@ -1,8 +1,0 @@
-"""Exports: a model as a version in its folder, what stands beside it, and its check."""
-
-from tfreps.exports.export_check import SENTENCES, check_export
-from tfreps.exports.export_folder import write_export
-from tfreps.exports.notes import text_ops
-from tfreps.exports.weight_changes import weight_changes
-
-__all__ = ["SENTENCES", "check_export", "text_ops", "weight_changes", "write_export"]

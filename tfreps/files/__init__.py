@@ -1,0 +1,1 @@
+"""Files: written whole or not at all, read as UTF-8, JSON or HDF5; errors name the place."""

@@ -1,0 +1,1 @@
+"""Objects that answer raw text: taggers, classifiers, sentence encoders, attention."""

@@ -1,0 +1,196 @@
+"""EmbeddingsFile: vectors of sentences in one HDF5 file, written in pieces that survive a kill."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+
+import h5py
+import numpy as np
+
+from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5, read_array
+from tfreps.files.output_files import (
+    check_overwrite,
+    check_space,
+    naming,
+    replacing,
+    replacing_folder,
+)
+
+OPTIONS_ATTRIBUTE = "tfreps_options"
+SENTENCE_INDEX = "sentence_to_index"
+
+
+class EmbeddingsFile:
+    """Writes vectors in the layout of bilm-tf and AllenNLP.
+
+        "0", "1", ...       vectors of a sentence, by its number; any shape
+        sentence_to_index   str, shape (1,): a JSON object, sentence -> its number as a string
+
+    Until it is complete the file does not exist; windows of sentences are collected in the folder
+    `PATH.part`, each written whole or not at all, so that a killed run loses its last window
+    alone. Windows and the file together take twice its size while it is put together.
+
+    Args:
+        path: of the file.
+        options: dict of JSON types: everything that the vectors depend on. Kept in the file as
+            the attribute `tfreps_options`.
+        resume: whether to go on with what an earlier run with the same options left.
+        overwrite: whether to replace a file, or an unfinished one; the file stays until the new one
+            is complete.
+
+    Attributes:
+        complete: bool, whether the file is there already, with `resume`.
+        windows: int, how many windows are there already.
+
+    Raises:
+        ValueError: the file exists, or an unfinished one, without `resume` or `overwrite`; or
+            with `resume` one of other options.
+
+    Example:
+    >>> import tempfile
+    >>> file = EmbeddingsFile(tempfile.mkdtemp() + "/vectors.hdf5", {"layers": "top"})
+    >>> with file.window() as put:
+    ...     put(0, np.ones([3, 8], "float32"))
+    >>> file.finish({"I see .": "0"})
+    >>> with h5py.File(file.path) as result:
+    ...     print(sorted(result), result["0"].shape)
+    ['0', 'sentence_to_index'] (3, 8)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        options: dict,
+        resume: bool = False,
+        overwrite: bool = False,
+    ):
+        self.path = pathlib.Path(path)
+        self.options = options
+        self.part = self.path.with_name(self.path.name + ".part")
+        self.complete = False
+        if overwrite and not resume:
+            if self.part.exists():
+                _read_marker(self.part / "options.json")
+                shutil.rmtree(self.part)
+            self._begin()
+        elif not resume:
+            check_overwrite(self.path)
+            if self.part.exists():
+                raise ValueError(
+                    f"{self.part} holds an unfinished run: go on with --resume, or give "
+                    "--overwrite to begin anew."
+                )
+            self._begin()
+        elif self.path.exists():
+            _check_same(self.path, read_options(self.path), options)
+            self.complete = True
+            shutil.rmtree(self.part, ignore_errors=True)
+        elif self.part.exists():
+            _check_same(self.part, _read_marker(self.part / "options.json"), options)
+        else:
+            self._begin()
+        self.windows = len(self._windows())
+
+    @contextlib.contextmanager
+    def window(self) -> Iterator:
+        """The next window; gives a function `put(number, vectors)`."""
+        target = self._window(self.windows)
+        with naming(self.path, self.part), replacing(target, durable=True) as temporary:
+            with h5py.File(temporary, "w") as file:
+
+                def put(number: int, vectors: np.ndarray) -> None:
+                    check_space(target, vectors.nbytes)
+                    file.create_dataset(str(number), data=vectors)
+
+                yield put
+        self.windows += 1
+
+    def finish(self, sentence_to_index: dict[str, str] | None) -> None:
+        """Puts the windows together; with None the sentences themselves are left out."""
+        text = "" if sentence_to_index is None else json.dumps(sentence_to_index)
+        size = sum(window.stat().st_size for window in self._windows()) + len(text)
+        check_space(self.path, size)
+        with (
+            replacing(self.path, durable=True) as temporary,
+            h5py.File(temporary, "w") as whole,
+        ):
+            whole.attrs[OPTIONS_ATTRIBUTE] = np.bytes_(json.dumps(self.options).encode())
+            for window in self._windows():
+                with h5py.File(window) as file:
+                    for number in file:
+                        file.copy(number, whole)
+            if sentence_to_index is not None:
+                index = whole.create_dataset(SENTENCE_INDEX, (1,), h5py.string_dtype())
+                index[0] = text
+        shutil.rmtree(self.part)
+        self.complete = True
+
+    def _begin(self) -> None:
+        """Makes the folder with its marker at once, so that it is never there without."""
+        with naming(self.path, self.part), replacing_folder(self.part) as temporary:
+            temporary.mkdir()
+            (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
+
+    def _window(self, number: int) -> pathlib.Path:
+        return self.part / f"{number:08d}.hdf5"
+
+    def _windows(self) -> list[pathlib.Path]:
+        return sorted(self.part.glob("[0-9]*.hdf5"))
+
+
+def read_options(path: str | os.PathLike) -> dict:
+    """The options that a complete file was written with.
+
+    Raises:
+        ValueError: no HDF5 file, or not one of tfreps.
+    """
+    try:
+        with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
+            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # of a size that is known
+                raise ValueError("no bytes")
+            found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
+        if not isinstance(found, dict):
+            raise ValueError(f"{path}: {OPTIONS_ATTRIBUTE} is no object.")
+    except ValueError as error:
+        raise ValueError(
+            f"{path} exists and is no file of `tfreps embed`: choose another name."
+        ) from error
+    return found
+
+
+def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
+    """The vectors of a sentence, as it stands in the text.
+
+    Raises:
+        ValueError: the file holds no such sentence, or no index of sentences, or is damaged.
+    """
+    with open_hdf5(path) as file:
+        with naming_damage(path, "its list of arrays"):
+            has_index = SENTENCE_INDEX in file
+        text = find_array(file, SENTENCE_INDEX, is_text=True) if has_index else ["{}"]
+        with naming_damage(path, SENTENCE_INDEX):
+            index = dict(json.loads(text[0]))
+        if not isinstance(index.get(sentence), str):
+            raise ValueError(f"{path} holds no sentence {sentence!r}.")
+        return read_array(file, index[sentence])
+
+
+def _read_marker(path: pathlib.Path) -> dict:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path.parent} is no unfinished run of tfreps: remove it.") from error
+
+
+def _check_same(path: pathlib.Path, found: dict, options: dict) -> None:
+    names = [name for name in {**found, **options} if found.get(name) != options.get(name)]
+    if names:
+        was = ", ".join(f"{name} {found.get(name)!r}" for name in names)
+        now = ", ".join(f"{name} {options.get(name)!r}" for name in names)
+        raise ValueError(
+            f"{path} was written with {was}; now it is {now}. Ask for the same as before, or "
+            "remove it."
+        )

@@ -1,0 +1,1 @@
+"""Operations behind the layers: recursions, fused steps, products, masks, draws."""

@@ -1,0 +1,221 @@
+"""Linear chains: scores of paths, log normaliser, marginals, best paths.
+
+A chain gives every sequence of tags `y_1 .. y_n` of a sentence of `n` real tokens the score
+
+    score(y) = start[y_1] + sum_t emissions[t, y_t]
+               + sum_{t > 1} transitions[y_{t-1}, y_t] + end[y_n]
+
+and the probability `exp(score(y)) / Z`, with `Z` the sum of `exp(score)` over all sequences. A
+sentence without a token has one sequence, the empty one, of score 0.
+
+All functions here take
+
+    emissions: float, shape `[B, T, K]`, natural logarithms; any `K` from 1, any `T` from 0.
+    mask: bool, shape `[B, T]`, True on real tokens; None where all are. Neighbours are real
+        tokens with none between them: padding on the left, on the right and holes are alike,
+        and what stands there, NaN included, influences nothing.
+    transitions: float, shape `[K, K]`, [from, to]; `start`, `end`: float, shape `[K]`.
+
+and calculate in float32 or better. Scores of `-inf`, and all below -1e30, forbid a tag or a step
+for good. Other scores should stay below 1e20 in size. A NaN or `+inf` at a real token makes the
+results of its sentence NaN (decoding: the score, with some path as tags), of no other.
+"""
+
+import tensorflow as tf
+
+from tfreps.layers.ops import chain_gradient, chain_recursion
+from tfreps.layers.ops.chain_recursion import Chain, is_possible, previous_values
+from tfreps.layers.ops.masks import as_mask, check_shape
+
+
+def path_score(emissions, tags, mask, transitions, start, end):
+    """Scores of given paths.
+
+    Args:
+        tags: int, shape `[B, T]`; ignored where masked. A tag outside of 0 to K - 1 at a real
+            token makes the score NaN.
+
+    Returns:
+        float32, shape `[B]`. `-inf` for a path with a step of `-inf`. Differentiable.
+
+    Example:
+    >>> zeros, mask = tf.zeros([1, 3, 2]), tf.constant([[True, False, True]])
+    >>> path_score(zeros, [[0, 0, 1]], mask, [[1., 2.], [4., 8.]], [16., 0.], [0., 32.]).numpy()
+    array([50.], dtype=float32)
+    """
+    emissions, mask, transitions, start, end = _checked(emissions, mask, transitions, start, end)
+    num_tags = emissions.shape[-1]
+    tags = checked_tags(tags, emissions)
+    valid = tf.reduce_all(~mask | ((tags >= 0) & (tags < num_tags)), -1)  # [B]
+    tags = tf.where(mask, tf.clip_by_value(tags, 0, num_tags - 1), 0)
+    chosen = tf.one_hot(tags, num_tags, on_value=True, off_value=False) & mask[..., None]
+    on_tokens = tf.where(chosen, emissions, 0.0)  # [B, T, K]
+    previous, last = previous_values(tags, mask, num_tags)
+    steps = tf.gather_nd(tf.concat([transitions, start[None]], 0), tf.stack([previous, tags], -1))
+    score = tf.reduce_sum(on_tokens, [1, 2]) + tf.reduce_sum(tf.where(mask, steps, 0.0), 1)
+    score += tf.gather(tf.concat([end, [0.0]], 0), last)
+    return tf.where(valid, score, float("nan"))
+
+
+def log_normalizer(emissions, mask, transitions, start, end):
+    """`log Z`: the logarithm of the sum of `exp(score)` over all paths.
+
+    Its gradient is calculated by forward-backward: with respect to emissions the marginals, to
+    transitions, start and end the expected counts of their use. Both are exact however far
+    scores are apart. Memory grows with `T * K` for a sentence. There is no second derivative:
+    asking for one is a LookupError.
+
+    Returns:
+        float32, shape `[B]`. `-inf`, with a gradient of 0, where no path is possible.
+
+    Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields".
+
+    Example:
+    >>> zeros = tf.zeros([1, 3, 2])  # 2 ** 3 paths of score 0
+    >>> tf.exp(log_normalizer(zeros, None, tf.zeros([2, 2]), [0., 0.], [0., 0.])).numpy().round(3)
+    array([8.], dtype=float32)
+    """
+    return chain_gradient.log_normalizer(*_checked(emissions, mask, transitions, start, end))
+
+
+def marginals(emissions, mask, transitions, start, end):
+    """Probability of each tag at each token, over all paths (forward-backward).
+
+    Returns:
+        float32, shape `[B, T, K]`; 0 where masked, and where no path is possible.
+
+    Example:
+    >>> marginals([[[0., 0.]]], None, tf.zeros([2, 2]), [0., 0.], [1., 0.]).numpy().round(3)
+    array([[[0.731, 0.269]]], dtype=float32)
+    """
+    emissions, *rest = _checked(emissions, mask, transitions, start, end)
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(emissions)
+        total = chain_gradient.log_normalizer(emissions, *rest)
+    return tape.gradient(total, emissions)
+
+
+def token_log_probabilities(emissions, tags, mask, transitions, start, end):
+    """Log probability of each tag of a path, given the tags before it.
+
+        log p(y_t | y_1 .. y_{t-1}); their sum over t is score(y) - log Z
+
+    Calculated in log space, several times slower than `log_normalizer`. Differentiable once.
+
+    Args:
+        tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
+
+    Returns:
+        float32, shape `[B, T]`, at most 0; 0 where masked, and -1e30 at a token whose step is
+        impossible, or from or to where no path can go on.
+
+    Example:
+    >>> zeros = tf.zeros([1, 2, 4])
+    >>> scores = tf.zeros([4, 4]), tf.zeros([4]), tf.zeros([4])
+    >>> tf.exp(token_log_probabilities(zeros, [[1, 3]], None, *scores)).numpy().round(3)
+    array([[0.25, 0.25]], dtype=float32)
+    """
+    emissions, *rest = _checked(emissions, mask, transitions, start, end)
+    tags = checked_tags(tags, emissions)
+    return chain_gradient.token_log_probabilities(tags, emissions, *rest)
+
+
+def viterbi(emissions, mask, transitions, start, end):
+    """The best path of each sentence, and its score.
+
+    Returns:
+        Tags int32 `[B, T]`, 0 where masked, and their scores float32 `[B]`: `-inf`, with tags
+        that mean nothing, where no path is possible. Scores are differentiable along the path.
+
+    Reference: Viterbi, 1967, "Error Bounds for Convolutional Codes and an Asymptotically
+    Optimum Decoding Algorithm".
+
+    Example:
+    >>> zeros, transitions = [0., 0.], [[-9., 0.], [0., 0.]]
+    >>> tags, score = viterbi([[[1., 0.], [2., 0.]]], None, transitions, zeros, zeros)
+    >>> tags.numpy(), score.numpy()
+    (array([[1, 0]], dtype=int32), array([2.], dtype=float32))
+    """
+    emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
+    finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
+    tags, best = chain_recursion.best_path(chain)
+    tags = tf.where(mask, tf.transpose(tags)[:, : tf.shape(mask)[1]], 0)
+    score = _score_along(tags, best, emissions, mask, scores)
+    score = tf.where(is_possible(best), score, float("-inf"))
+    return tags, tf.where(finite, score, float("nan"))
+
+
+def k_best(emissions, mask, transitions, start, end, k):
+    """The `k` best paths of each sentence, best first.
+
+    Args:
+        k: int, from 1.
+
+    Returns:
+        Tags int32 `[B, k, T]`, 0 where masked, and scores float32 `[B, k]`, which carry no
+        gradient: `-inf`, with tags 0, where a sentence has fewer than k possible paths.
+
+    Example:
+    >>> zeros = tf.zeros([2, 2])
+    >>> tags, scores = k_best([[[3., 1.], [1., 0.]]], None, zeros, [0., 0.], [0., 0.], k=2)
+    >>> tags.numpy().tolist(), scores.numpy().tolist()
+    ([[[0, 0], [0, 1]]], [[4.0, 3.0]])
+    """
+    if k < 1:
+        raise ValueError(f"`k`, the number of paths, must be at least 1, got {k}.")
+    emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
+    finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
+    tags, scores = chain_recursion.k_best_paths(chain, k)
+    possible = is_possible(scores)  # [B, k]
+    tags = tf.transpose(tags, [1, 2, 0])[..., : tf.shape(mask)[1]]  # [B, k, T]
+    tags = tf.where(mask[:, None] & possible[..., None], tags, 0)
+    scores = tf.where(possible, scores, float("-inf"))
+    return tags, tf.where(finite[:, None], scores, float("nan"))
+
+
+def _score_along(tags, score, emissions, mask, scores):
+    """The known score of a path, with the gradient of `path_score`."""
+
+    @tf.custom_gradient
+    def known(emissions, *scores):
+        def gradient(d_score):
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch([emissions, *scores])
+                again = path_score(emissions, tags, mask, *scores)
+            return tape.gradient(again, [emissions, *scores], d_score)
+
+        return tf.identity(score), gradient
+
+    return known(emissions, *scores)
+
+
+def _checked(emissions, mask, transitions, start, end):
+    emissions = tf.cast(emissions, "float32")
+    check_shape("emissions", emissions, [None, None, None], "[B, T, K]")
+    scores = [tf.cast(x, "float32") for x in (transitions, start, end)]
+    size = emissions.shape[-1]
+    check_shape("transitions", scores[0], [size, size], "[K, K]")
+    for name, x in ("start", scores[1]), ("end", scores[2]):
+        check_shape(name, x, [size], "[K]")
+    return emissions, checked_mask(mask, emissions), *scores
+
+
+def checked_mask(mask, emissions):
+    """The mask `[B, T]`; True for all where there is none."""
+    if mask is None:
+        return tf.ones(tf.shape(emissions)[:2], "bool")
+    return as_mask(mask, emissions)
+
+
+def checked_tags(tags, emissions):
+    """The tags as int32 `[B, T]`."""
+    tags = tf.cast(tags, "int32")
+    check_shape("tags", tags, emissions.shape[:2], "[B, T]")
+    return tags
+
+
+def _to_decode(emissions, mask, *scores):
+    """Which sentences have no NaN and no +inf at a real token; and chains, of 0 for the others."""
+    fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
+    fine = tf.reduce_all(~mask | fine, -1)  # [B]
+    return fine, Chain.of(emissions, mask, *scores, readable=mask & fine[:, None])

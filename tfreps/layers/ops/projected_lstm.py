@@ -1,0 +1,183 @@
+"""An LSTM with clipped cell, projection and clipped projection, and its gradient by hand."""
+
+import tensorflow as tf
+
+from tfreps.layers.ops.products import product
+
+
+def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options, training=False):
+    """Runs one LSTM layer in one direction over all steps.
+
+        i, f, g, o = split([x_t, h_{t-1}] @ kernel + bias)
+        c_t = clip(sigmoid(f + 1) * c_{t-1} + sigmoid(i) * tanh(g), cell_clip)
+        h_t = clip((sigmoid(o) * tanh(c_t)) @ projection, projection_clip)
+
+    The products with all inputs are made at once before the loop, and in the gradient
+    the weights' products at once after it: only the recurrence itself is a loop.
+    Gate order i, f, g, o as in Keras; the forget bias of 1 is added here at every step and
+    is no part of `bias`, as in TF 1.
+
+    Args:
+        inputs: float32, shape `[T, B, P]`.
+        mask: float32, shape `[T, B, 1]`, 1 on real tokens; None where all are real. At a
+            masked step the state stays as it is and the output is zero.
+        hidden: float32, shape `[B, H]`, the first hidden state (clipped, projected).
+        cell: float32, shape `[B, U]`, the first cell state.
+        kernel: float, shape `[P + H, 4 * U]`.
+        bias: float, shape `[4 * U]`.
+        projection: float, shape `[U, H]`; None for none, and then `H = U`.
+        options: dict with `cell_clip` and `projection_clip` (float or None for none) and
+            `compute_dtype` of the products.
+        training: bool. Whether to keep every step's gates for the gradient. Without it
+            a gradient is still right, but runs the loop a second time.
+
+    Returns:
+        Outputs float32 `[T, B, H]`, last hidden state `[B, H]`, last cell state `[B, U]`.
+
+    Reference: Sak, Senior and Beaufays, 2014, "Long Short-Term Memory Based Recurrent
+    Neural Network Architectures for Large Scale Acoustic Modeling"; clips as in bilm-tf.
+
+    Example:
+    >>> options = {"cell_clip": 3.0, "projection_clip": 3.0, "compute_dtype": "float32"}
+    >>> outputs, hidden, cell = projected_lstm(
+    ...     tf.ones([5, 2, 3]), None, tf.zeros([2, 3]), tf.zeros([2, 8]),
+    ...     tf.ones([6, 32]), tf.zeros([32]), tf.ones([8, 3]), options)
+    >>> outputs.shape, hidden.numpy().max().item()
+    (TensorShape([5, 2, 3]), 3.0)
+    """
+    weights = [kernel, bias] + ([] if projection is None else [projection])
+    weights = [tf.convert_to_tensor(weight) for weight in weights]
+
+    @tf.custom_gradient
+    def run(inputs, hidden, cell, *weights):
+        arguments = inputs, mask, hidden, cell, weights, options
+        outputs, last_hidden, last_cell, tape = _forward(*arguments, keep=training)
+
+        def gradient(*d_results):
+            kept = tape if training else _forward(*arguments, keep=True)[-1]
+            return _backward(inputs, mask, weights, options, kept, *d_results)
+
+        return (outputs, last_hidden, last_cell), gradient
+
+    return run(inputs, hidden, cell, *weights)
+
+
+def _forward(inputs, mask, hidden, cell, weights, options, keep):
+    kernel, bias, projection = _unpack(weights, options)
+    num_steps, batch, dim = tf.unstack(tf.shape(inputs))
+    units = kernel.shape[1] // 4
+    dtype = options["compute_dtype"]
+    from_inputs = product(tf.reshape(inputs, [-1, dim]), kernel[: inputs.shape[-1]], dtype)
+    from_inputs = tf.nn.bias_add(from_inputs, bias)  # [T*B, 4U]
+    from_inputs = tf.reshape(from_inputs, [num_steps, batch, 4 * units])
+    recurrent = kernel[inputs.shape[-1] :]  # [H, 4U]
+
+    def step(t, hidden, cell, outputs, tape):
+        z = from_inputs[t] + product(hidden, recurrent, dtype)  # [B, 4U]
+        i, f, g, o, raw, new_cell, squashed = _gates(z, cell, options["cell_clip"])
+        exposed = o * squashed  # [B, U]
+        projected = exposed if projection is None else product(exposed, projection, dtype)
+        new_hidden = _clip(projected, options["projection_clip"])  # [B, H]
+        saved = (hidden, cell, i, f, g, o, raw, squashed, exposed, projected) if keep else ()
+        tape = tuple(array.write(t, value) for array, value in zip(tape, saved, strict=True))
+        outputs = outputs.write(t, new_hidden)
+        if mask is not None:
+            new_hidden = _where(mask[t], new_hidden, hidden)
+            new_cell = _where(mask[t], new_cell, cell)
+        return t + 1, new_hidden, new_cell, outputs, tape
+
+    def array():  # the gradient reads some twice, which an eager array allows only if told
+        return tf.TensorArray("float32", num_steps, clear_after_read=False)
+
+    _, hidden, cell, outputs, tape = tf.while_loop(
+        lambda t, *_: t < num_steps,
+        step,
+        (0, hidden, cell, array(), tuple(array() for _ in range(10 if keep else 0))),
+    )
+    outputs = tf.ensure_shape(outputs.stack(), [None, None, hidden.shape[-1]])
+    if mask is not None:
+        flat = tf.reshape(outputs, [-1, hidden.shape[-1]])  # [T*B, H]
+        outputs = tf.reshape(_where(mask, flat, tf.zeros_like(flat)), tf.shape(outputs))
+    return outputs, hidden, cell, tape
+
+
+def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell):
+    kernel, _, projection = _unpack(weights, options)
+    num_steps, dtype = tf.shape(inputs)[0], options["compute_dtype"]
+    recurrent = kernel[inputs.shape[-1] :]  # [H, 4U]
+
+    def step(t, d_hidden, d_cell, d_gates, d_projected):
+        hidden, cell, i, f, g, o, raw, squashed, exposed, projected = (
+            array.read(t) for array in tape
+        )
+        real = 1.0 if mask is None else mask[t]  # [B, 1]
+        d_h = (d_hidden + d_outputs[t]) * real * _inside(projected, options["projection_clip"])
+        d_m = d_h if projection is None else product(d_h, projection, dtype, True)  # [B, U]
+        d_c = (d_cell * real + d_m * o * (1.0 - squashed * squashed)) * _inside(
+            raw, options["cell_clip"]
+        )
+        d_z = tf.concat(
+            [
+                d_c * g * i * (1.0 - i),
+                d_c * cell * f * (1.0 - f),
+                d_c * i * (1.0 - g * g),
+                d_m * squashed * o * (1.0 - o),
+            ],
+            axis=1,
+        )  # [B, 4U]
+        new_d_hidden, new_d_cell = product(d_z, recurrent, dtype, True), d_c * f
+        if mask is not None:
+            new_d_hidden += d_hidden * (1.0 - real)
+            new_d_cell += d_cell * (1.0 - real)
+        return t - 1, new_d_hidden, new_d_cell, d_gates.write(t, d_z), d_projected.write(t, d_h)
+
+    empty = tf.TensorArray("float32", num_steps), tf.TensorArray("float32", num_steps)
+    _, d_hidden, d_cell, d_gates, d_projected = tf.while_loop(
+        lambda t, *_: t >= 0, step, (num_steps - 1, d_hidden, d_cell, *empty)
+    )
+    d_gates = d_gates.concat()  # [T*B, 4U]
+    flat = tf.reshape(inputs, [-1, inputs.shape[-1]])  # [T*B, P]
+    into = tf.concat([flat, tape[0].concat()], axis=1)  # [T*B, P+H]
+    gradients = [
+        tf.reshape(product(d_gates, kernel[: inputs.shape[-1]], dtype, True), tf.shape(inputs)),
+        d_hidden,
+        d_cell,
+        product(tf.transpose(into), d_gates, dtype),
+        tf.reduce_sum(d_gates, axis=0),
+    ]
+    if projection is not None:
+        exposed = tape[8].concat()  # [T*B, U]
+        gradients.append(product(tf.transpose(exposed), d_projected.concat(), dtype))
+    sources = [inputs, d_hidden, d_cell, *weights]
+    return [tf.cast(d, source.dtype) for d, source in zip(gradients, sources, strict=True)]
+
+
+def _unpack(weights, options):
+    """The weights in the precision they are used in, cast once for all steps."""
+    dtype = options["compute_dtype"]
+    kernel, bias, *rest = weights
+    projection = tf.cast(rest[0], dtype) if rest else None
+    return tf.cast(kernel, dtype), tf.cast(bias, "float32"), projection
+
+
+def _gates(z, cell, cell_clip):
+    units = cell.shape[1]  # slices: tf.split hands each part to another thread and waits for it
+    i, f, g, o = (z[:, n * units : (n + 1) * units] for n in range(4))  # [B, U] each
+    i, f, g, o = tf.sigmoid(i), tf.sigmoid(f + 1.0), tf.tanh(g), tf.sigmoid(o)
+    raw = f * cell + i * g
+    new_cell = _clip(raw, cell_clip)
+    return i, f, g, o, raw, new_cell, tf.tanh(new_cell)
+
+
+def _where(mask, x, y):
+    """Rows of `x` where the mask is 1, else of `y`; many times faster than to broadcast."""
+    return tf.raw_ops.Select(condition=tf.reshape(mask, [-1]) > 0, x=x, y=y)
+
+
+def _clip(x, bound):
+    return x if bound is None else tf.clip_by_value(x, -bound, bound)
+
+
+def _inside(x, bound):
+    """1 where the clip lets the gradient through, its bounds included."""
+    return 1.0 if bound is None else tf.cast(tf.abs(x) <= bound, "float32")

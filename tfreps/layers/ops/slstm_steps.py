@@ -1,0 +1,275 @@
+"""The steps of an S-LSTM as one operation: all products fused, the gradient by hand."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tfreps.layers.ops.slstm_update import (
+    Terms,
+    from_neighbours,
+    neighbours,
+    update,
+    update_gradient,
+)
+
+
+class Weights(NamedTuple):
+    """What the steps multiply with; the last four are None where there is no sentence node.
+
+    Args:
+        kernel: `[P, G*H]`, from a word's input to its gates.
+        bias: `[G*H]`.
+        recurrent_kernel: `[N*H, G*H]`, from the `N` groups of hidden states to a word's gates.
+        word_kernel: `[H, S*H]`, from a word to the nodes' gates for it.
+        sentence_kernel: `[S, H, (G-S+4)*H]`, from a node to the words' gates (of those for
+            nodes only its own) and to its own three.
+        mean_kernel: `[S, H, 2*H]`, from the mean of the words to a node's own gates.
+        sentence_bias: `[S, 3*H]`.
+    """
+
+    kernel: tf.Tensor
+    bias: tf.Tensor
+    recurrent_kernel: tf.Tensor
+    word_kernel: tf.Tensor = None
+    sentence_kernel: tf.Tensor = None
+    mean_kernel: tf.Tensor = None
+    sentence_bias: tf.Tensor = None
+
+
+class First(NamedTuple):
+    """Where the first step's hidden states come from: `hidden = source @ rows`.
+
+    Where many states are alike (a learned state, zeros), `source` says which of a few rows
+    each is, and the kernels are given times those rows: the first step's large product
+    becomes a small one. Otherwise `source` is `hidden`, and the kernels are those of `Weights`.
+
+    Args:
+        source: float32 `[B, T, R]`.
+        recurrent_kernel: `[N*R, G*H]`.
+        word_kernel: `[R, S*H]`; None without sentence nodes.
+    """
+
+    source: tf.Tensor
+    recurrent_kernel: tf.Tensor
+    word_kernel: tf.Tensor = None
+
+
+def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, compute_dtype):
+    """Runs a number of S-LSTM steps: `SLSTMCell` has the equations.
+
+    All gates of all words are one product in each step; the inputs' is made once. The
+    gradient goes back through the steps by hand, on gates that were kept, and makes the
+    products of the weights' gradients once, after it.
+
+    Args:
+        form: `Form`.
+        weights: `Weights`.
+        states: hidden and cell states of the words `[B, T, H]` and of the sentence nodes
+            `[S, B, H]`, before the first step; float32.
+        first: `First`.
+        inputs: float32 `[B, T, P]`.
+        embedding: float32 `[B, T, H]` with `input_term="embedding"`, else None.
+        masks: float32 `[B, T, 1]`, two: nodes that the steps change, nodes that the sentence
+            nodes read. States are zero where there is no node.
+        num_steps: int, at least 1.
+        compute_dtype: str, of the products; all else is float32.
+
+    Returns:
+        The four states after the last step, float32.
+    """
+    everything = [*states, inputs, embedding, *first, *weights]
+    there = [tensor is not None for tensor in everything]
+
+    @tf.custom_gradient
+    def run(*tensors):
+        tensors = iter(tensors)
+        tensors = [next(tensors) if given else None for given in there]
+        states, (inputs, embedding) = tensors[:4], tensors[4:6]
+        first, weights = First(*tensors[6:9]), Weights(*tensors[9:])
+        steps = _Steps(form, weights, first, inputs, embedding, masks, compute_dtype)
+        results, tape = steps.forward(states, num_steps)
+
+        def gradient(*d_results):
+            gradients = steps.backward(tape, d_results)
+            return [d for d, given in zip(gradients, there, strict=True) if given]
+
+        return results, gradient
+
+    return run(*(tf.cast(tensor, "float32") for tensor in everything if tensor is not None))
+
+
+class _Steps:
+    """The two loops of `exchange`."""
+
+    def __init__(self, form, weights, first, inputs, embedding, masks, dtype):
+        self.form, self.masks, self.dtype, self.embedding = form, masks, dtype, embedding
+        self.bias, self.sentence_bias = weights.bias, weights.sentence_bias
+        # Cast once for all steps.
+        self.weights = Weights(*(None if w is None else tf.cast(w, dtype) for w in weights))
+        self.first = First(*(None if t is None else tf.cast(t, dtype) for t in first))
+        self.inputs = tf.cast(inputs, dtype)
+        self.shape = tf.unstack(tf.shape(inputs)[:2])
+        self.number = tf.maximum(tf.reduce_sum(masks[1], axis=1), 1.0)  # [B, 1]
+
+    def forward(self, states, num_steps):
+        form, tape = self.form, []
+        from_inputs = self._to_gates(self.inputs, self._gate_major(self.weights.kernel))
+        from_inputs += tf.reshape(self.bias, [form.num_gates, 1, 1, form.units])
+        recurrent = self._gate_major(self.weights.recurrent_kernel)
+        for step in range(num_steps):
+            if step == 0:
+                source, kernel = self.first.source, self._gate_major(self.first.recurrent_kernel)
+            else:
+                source, kernel = tf.cast(states[0], self.dtype), recurrent
+            joined = tf.concat(neighbours(source, form.hidden_groups), axis=2)  # [B, T, N*H]
+            word_kernel = self.weights.word_kernel if step else self.first.word_kernel
+            node_gates, from_sentence, mean = self._from_nodes(states)
+            terms = Terms(
+                self._to_gates(joined, kernel), from_inputs, from_sentence,
+                self._rows(source, word_kernel), node_gates,
+                *states, self.embedding, *self.masks,
+            )  # fmt: skip
+            states, gates = update(form, terms)
+            terms = terms._replace(products=None, from_inputs=None, from_sentence=None)
+            tape.append((terms, gates, source, joined, mean))
+        return states, tape
+
+    def backward(self, tape, d_states):
+        """Gradients in the order of `exchange`'s tensors."""
+        form, nodes = self.form, self.form.num_sentence_nodes
+        recurrent = tf.transpose(self.weights.recurrent_kernel)  # [G*H, N*H]
+        later, every, d_inputs, d_embedding = [], [], 0.0, 0.0
+        for step in reversed(range(len(tape))):
+            terms, gates, source, joined, mean = tape[step]
+            d = update_gradient(form, terms, gates, *d_states)
+            d_hidden, d_node_hidden = d.hidden, d.node_hidden
+            d_inputs, d_embedding = d_inputs + d.gates, d_embedding + d.embedding
+            d_gates = tf.cast(d.gates, self.dtype)
+            if nodes:
+                d_mean, d_from_node = self._node_gradient(d)
+                d_hidden += d_mean[:, None]
+                d_node_hidden += _product(d_from_node, self.weights.sentence_kernel, True)
+                every.append((terms.node_hidden, d_from_node, mean, d.node_gates))
+            pairs = joined, d_gates, source, tf.cast(d.forgets, self.dtype)
+            if step > 0:
+                d_hidden += self._source_gradient(pairs, recurrent, self.weights.word_kernel)
+                later.append(pairs)
+            else:
+                kernel = tf.transpose(self.first.recurrent_kernel)
+                d_source = self._source_gradient(pairs, kernel, self.first.word_kernel)
+                d_first = [d_source, *self._outer([pairs], self.first)]
+            d_hidden += tf.zeros_like(terms.hidden)  # to its shape, where the mean alone read it
+            d_states = d_hidden, d.cell, d_node_hidden, d.node_cell
+        d_inputs = tf.reshape(d_inputs, [-1, self.bias.shape[0]])
+        low = tf.cast(d_inputs, self.dtype)
+        d_kernel = _transposed_product(tf.reshape(self.inputs, [-1, self.inputs.shape[-1]]), low)
+        gradients = [*d_states, self._rows(low, self.weights.kernel, True), d_embedding, *d_first]
+        gradients += [d_kernel, tf.reduce_sum(d_inputs, axis=0)]
+        return [*gradients, *self._outer(later, self.weights), *self._node_weights(every)]
+
+    def _gate_major(self, kernel):
+        """`[D, G*H]` to `[G, D, H]`."""
+        number, units = self.form.num_gates, self.form.units
+        return tf.transpose(tf.reshape(kernel, [-1, number, units]), [1, 0, 2])
+
+    def _to_gates(self, x, kernel):
+        """All gates of all words, `[G, B, T, H]`, from `[B, T, D]` and `[G, D, H]`."""
+        out = _product(tf.reshape(x, [1, -1, x.shape[-1]]), kernel)  # [G, B*T, H]
+        return tf.reshape(out, [self.form.num_gates, *self.shape, self.form.units])
+
+    def _rows(self, x, kernel, transpose=False):
+        """`[B, T, D]`, or its rows, by `[D, E]`: `[B, T, E]`; empty without a kernel."""
+        if kernel is None:
+            return tf.zeros([*self.shape, 0])
+        width = kernel.shape[0 if transpose else 1]
+        out = _product(tf.reshape(x, [-1, x.shape[-1]]), kernel, transpose)
+        return tf.reshape(out, [*self.shape, width])
+
+    def _source_gradient(self, pairs, recurrent, word_kernel):
+        """Of what hidden states come from, given the kernel `recurrent` transposed."""
+        _, d_gates, source, d_forgets = pairs
+        groups, width = self.form.hidden_groups, source.shape[-1]
+        d_joined = self._rows(d_gates, recurrent)
+        parts = [d_joined[..., n * width : (n + 1) * width] for n in range(len(groups))]
+        d_source = from_neighbours(parts, groups)
+        if word_kernel is not None:
+            d_source += self._rows(d_forgets, word_kernel, True)
+        return d_source
+
+    def _from_nodes(self, states):
+        """What the nodes give: to their gates `[S, B, 3H]`, to words `[G, B, 1, H]`; the mean."""
+        hidden, _, node_hidden, _ = states
+        form, units = self.form, self.form.units
+        batch = self.shape[0]
+        if not form.num_sentence_nodes:
+            none = tf.zeros([form.num_gates, batch, 1, units])
+            return tf.zeros([0, batch, 3 * units]), none, None
+        mean = tf.reduce_sum(hidden, axis=1) / self.number  # [B, H]
+        out = self._low_product(node_hidden, self.weights.sentence_kernel)  # [S, B, (G-S+4)H]
+        from_mean = self._low_product(mean[None], self.weights.mean_kernel)  # [S, B, 2H]
+        node_gates = out[..., -3 * units :] + self.sentence_bias[:, None]
+        node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
+        before = (1 + len(form.cell_groups)) * units  # columns of the gates before the nodes'
+        shared = tf.reduce_sum(out, axis=0)  # [B, (G-S+4)H]
+        own = tf.unstack(out[..., before : before + units])  # one [B, H] for each node
+        ends = shared[:, :before], shared[:, before + units : -3 * units]
+        gates = tf.concat([ends[0], *own, ends[1]], axis=1)  # [B, G*H]
+        gates = tf.reshape(gates, [batch, 1, form.num_gates, units])
+        return node_gates, tf.transpose(gates, [2, 0, 1, 3]), mean
+
+    def _node_gradient(self, d):
+        """Gradients of the words' mean, all hidden states alike, and of the nodes' products."""
+        form, units = self.form, self.form.units
+        from_mean = d.node_gates[..., : 2 * units]  # [S, B, 2H]
+        d_mean = self._low_product(from_mean, self.weights.mean_kernel, True)  # [S, B, H]
+        d_mean = tf.reduce_sum(d_mean, axis=0) / self.number
+        before, number = (1 + len(form.cell_groups)) * units, form.num_sentence_nodes
+        d_gates = tf.reduce_sum(d.gates, axis=1)  # [B, G*H]
+        to_words = []
+        for k in range(number):
+            own = d_gates[:, before + k * units : before + (k + 1) * units]
+            ends = d_gates[:, :before], d_gates[:, before + number * units :]
+            to_words.append(tf.concat([ends[0], own, ends[1], d.node_gates[k]], axis=1))
+        return d_mean, tf.cast(tf.stack(to_words), self.dtype)
+
+    def _outer(self, steps, kernels):
+        """Gradients of the two kernels of hidden states: one product each for all steps."""
+        gradients = []
+        for kernel, at in ((kernels.recurrent_kernel, 0), (kernels.word_kernel, 2)):
+            if kernel is None:
+                gradients.append(None)
+                continue
+            rows, columns = kernel.shape
+            if not steps:
+                gradients.append(tf.zeros([rows, columns]))
+                continue
+            x = tf.concat([tf.reshape(pairs[at], [-1, rows]) for pairs in steps], axis=0)
+            d = tf.concat([tf.reshape(pairs[at + 1], [-1, columns]) for pairs in steps], axis=0)
+            gradients.append(_transposed_product(x, d))
+        return gradients
+
+    def _node_weights(self, every):
+        """Gradients of the last three weights."""
+        if not every:
+            return [None] * 3
+        node_hidden, d_from_node, mean, d_gates = (list(part) for part in zip(*every, strict=True))
+        mean, d_gates = tf.concat(mean, axis=0), tf.concat(d_gates, axis=1)
+        from_mean = tf.cast(d_gates[..., : 2 * self.form.units], self.dtype)
+        node_hidden = tf.cast(tf.concat(node_hidden, axis=1), self.dtype)
+        return [
+            _transposed_product(node_hidden, tf.concat(d_from_node, axis=1)),
+            _transposed_product(tf.cast(mean, self.dtype)[None], from_mean),
+            tf.reduce_sum(d_gates, axis=1),
+        ]
+
+    def _low_product(self, x, kernel, transpose=False):
+        return _product(tf.cast(x, self.dtype), kernel, transpose)
+
+
+def _product(x, kernel, transpose=False):
+    """In the precision of both, as float32."""
+    return tf.cast(tf.matmul(x, kernel, transpose_b=transpose), "float32")
+
+
+def _transposed_product(x, d):
+    return tf.cast(tf.matmul(x, d, transpose_a=True), "float32")

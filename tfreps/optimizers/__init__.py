@@ -1,0 +1,16 @@
+"""Optimizers and learning rate schedules that Keras lacks."""
+
+from tfreps.optimizers.building import build_optimizer
+from tfreps.optimizers.fused_adam import FusedAdam
+from tfreps.optimizers.grouped_optimizer import GroupedOptimizer
+from tfreps.optimizers.schedules import CutRate, LinearWarmup
+from tfreps.optimizers.tf1_adagrad import TF1Adagrad
+
+__all__ = [
+    "CutRate",
+    "FusedAdam",
+    "GroupedOptimizer",
+    "LinearWarmup",
+    "TF1Adagrad",
+    "build_optimizer",
+]

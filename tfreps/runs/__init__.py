@@ -1,0 +1,1 @@
+"""Run folders: what training leaves, opened, continued and published."""

@@ -1,0 +1,201 @@
+"""BERT encoders and pretrainers with their tokenizers, from a run folder or a checkpoint."""
+
+import os
+import pathlib
+from typing import Any, NamedTuple
+
+MOST_SPARE = 1024  # rows of a table of pieces that stand for none
+
+
+class PretrainedBert(NamedTuple):
+    """What `load_pretrainer` found: a `BertPretrainer` and a `tfreps.text` tokeniser."""
+
+    model: Any
+    tokenizer: Any
+
+
+def load_pretrainer(
+    source: str | os.PathLike, next_sentence: bool | None = None, **changes
+) -> PretrainedBert:
+    """Loads a pre-trained BERT with its heads, to train it on.
+
+    Args:
+        source: a run folder of `tfreps pretrain-bert`; or a folder of Google or Hugging Face with
+            its vocabulary, as `BertPretrainer.from_pretrained` reads it.
+        next_sentence: whether there is the second task; None if the source has it.
+        **changes: options of the `BertEncoder` in place of the source's that change no weight,
+            such as `dropout`; of a checkpoint, also what its method allows.
+
+    Raises:
+        ValueError: no such folder, a run of another program or without a model, next sentences
+            that the source cannot tell, a vocabulary that is not the model's; and what
+            `from_pretrained` raises.
+    """
+    from tfreps.models import BertPretrainer
+
+    model, tokenizer = open_bert(
+        source,
+        lambda model, path: _continued(model, path, next_sentence, changes),
+        lambda path: BertPretrainer.from_pretrained(path, next_sentence=next_sentence, **changes),
+    )
+    if not model.next_sentence and model.encoder.pooler_dense is not None:
+        model.encoder.pooler_dense.trainable = False  # nothing reads it
+    return PretrainedBert(model, tokenizer)
+
+
+def open_bert(source: str | os.PathLike, of_run, of_checkpoint):
+    """A model and its tokeniser, made by the function that suits the source.
+
+    Args:
+        source: a run folder of `tfreps pretrain-bert`, or a published checkpoint.
+        of_run: function of the run's `BertPretrainer` and its path.
+        of_checkpoint: function of the checkpoint's path. Both return a model.
+
+    Raises:
+        ValueError: as `load_pretrainer`.
+    """
+    from tfreps.models import BertPretrainer
+    from tfreps.runs.run_folder import OPTIONS, RunFolder
+    from tfreps.text.bert import checkpoint_tokenizer, read_tokenizer
+
+    path = pathlib.Path(source)
+    if not path.exists():
+        raise ValueError(f"There is no BERT to load: {path} does not exist.")
+    if (path / OPTIONS).is_file():
+        run = RunFolder.open(path, "pretrain-bert")
+        trained = run.load_model()
+        if not isinstance(trained, BertPretrainer):
+            kind = type(trained).__name__
+            raise ValueError(f"{path} holds a {kind}; expected a BertPretrainer.")
+        model, tokenizer = of_run(trained, path), read_tokenizer(run.tokenizer_path)
+    else:
+        model = of_checkpoint(path)
+        size = getattr(model, "encoder", model).vocabulary_size
+        folder = path if path.is_dir() else path.parent
+        tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
+    check_size(getattr(model, "encoder", model), tokenizer, path)
+    return model, tokenizer
+
+
+def check_size(encoder, tokenizer, source):
+    """Refuses a tokeniser whose vocabulary does not belong to an encoder's table.
+
+    Some tables were rounded up, so a vocabulary may have up to `MOST_SPARE` tokens fewer.
+
+    Raises:
+        ValueError: tokens without a row, too many rows without a token, or another padding;
+            `source` says whose encoder it is.
+    """
+    size = len(tokenizer.vocabulary)
+    fits = 0 <= encoder.vocabulary_size - size <= MOST_SPARE
+    if not fits or encoder.padding_id != tokenizer.padding_id:
+        raise ValueError(
+            f"{source} has {encoder.vocabulary_size:,} tokens, padding being "
+            f"{encoder.padding_id}; the vocabulary {tokenizer.source} has {size:,}, padding being "
+            f"{tokenizer.padding_id}: that is another model's."
+        )
+
+
+def _continued(old, path, next_sentence, changes):
+    """A new pretrainer with the weights of an old one, all of them trainable."""
+    from tfreps.models import BertEncoder, BertPretrainer
+
+    if next_sentence and not old.next_sentence:
+        raise ValueError(
+            f"{path} was trained without next sentences, and has no head for them: go on without "
+            "them, or begin a new run."
+        )
+    config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
+    has_head = old.next_sentence and next_sentence in (None, True)
+    model = BertPretrainer(BertEncoder.from_config(config), has_head)
+    pairs = [(model.encoder, old.encoder), (model.transform, old.transform)]
+    pairs += [(model.transform_norm, old.transform_norm)]
+    if has_head:
+        pairs.append((model.next_sentence_dense, old.next_sentence_dense))
+    model.token_bias.assign(old.token_bias)
+    for ours, theirs in pairs:
+        for weight, value in zip(ours.weights, theirs.weights, strict=True):
+            weight.assign(value)
+    return model
+
+
+class EncoderAndTokenizer(NamedTuple):
+    """What `load_encoder` found: a `BertEncoder` and a `tfreps.text` tokeniser."""
+
+    encoder: Any
+    tokenizer: Any
+
+
+def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
+    """Loads the encoder of a pre-trained BERT, without its heads, all of it trainable.
+
+    Args:
+        source: a run folder of `tfreps pretrain-bert`; or a folder of Google or Hugging Face with
+            its vocabulary, as `BertEncoder.from_pretrained` reads it.
+        **changes: options of `BertEncoder` in place of the source's: `num_layers` for the first
+            blocks alone, `pooler=False`, `dropout`, `attention_dropout`, `dtype`.
+
+    Raises:
+        ValueError: no such folder, a run of another program or without a model, more blocks than
+            there are, a pooler that is not there, a vocabulary that is not the model's; and what
+            `from_pretrained` raises.
+    """
+    from tfreps.models import BertEncoder
+
+    encoder, tokenizer = open_bert(
+        source,
+        lambda model, path: _with_changes(model.encoder, path, changes),
+        lambda path: BertEncoder.from_pretrained(path, **changes),
+    )
+    return EncoderAndTokenizer(encoder, tokenizer)
+
+
+def freeze_blocks(encoder, number: int) -> None:
+    """Keeps the tables and the first blocks of a BERT from being trained; 0 keeps nothing.
+
+    Raises:
+        ValueError: it has not so many blocks.
+    """
+    if not 0 <= number <= encoder.num_layers:
+        raise ValueError(
+            f"There are {encoder.num_layers} blocks, of which {number} cannot be frozen."
+        )
+    if number:
+        tables = encoder.token_embedding, encoder.add_positions, encoder.segment_embedding
+        for layer in (*tables, encoder.embedding_norm, *encoder.blocks[:number]):
+            layer.trainable = False
+
+
+def max_length(encoder, tokenizer) -> int | None:
+    """The longest text that a BERT has positions for, and its tokeniser allows; None for any."""
+    positions = encoder.max_positions if encoder.positions == "learned" else None
+    return least(positions, tokenizer.max_length)
+
+
+def least(*lengths: int | None) -> int | None:
+    """The least of some lengths, of which None is any."""
+    return min((length for length in lengths if length is not None), default=None)
+
+
+def _with_changes(old, path, changes):
+    """A new encoder with the weights of an old one, those that it has use for."""
+    from tfreps.models import BertEncoder
+
+    if changes.get("num_layers", 1) > old.num_layers:
+        raise ValueError(
+            f"{path} has {old.num_layers} blocks; got {changes['num_layers']} to build."
+        )
+    if changes.get("pooler") and not old.pooler:
+        raise ValueError(
+            f"{path} was trained without next sentences and has no pooler: choose another pooling."
+        )
+    new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
+    names = "token_embedding", "add_positions", "segment_embedding", "embedding_norm"
+    pairs = [(getattr(new, name), getattr(old, name)) for name in names]
+    pairs += zip(new.blocks, old.blocks, strict=False)
+    pairs += [(new.final_norm, old.final_norm), (new.pooler_dense, old.pooler_dense)]
+    for ours, theirs in pairs:
+        if ours is not None:
+            for weight, value in zip(ours.weights, theirs.weights, strict=True):
+                weight.assign(value)
+    return new

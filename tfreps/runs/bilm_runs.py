@@ -1,0 +1,137 @@
+"""load_bilm: a trained BiLM from a run folder, or from published files."""
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class PretrainedBiLM(NamedTuple):
+    """What `load_bilm` found.
+
+    `model` is what the run folder holds (`BiLMPretrainer`, `Elmo` or `BiLM`), or the BiLM of
+    published files; `bilm` is the `BiLM` in it, in the initial state asked for; `vocabulary` is
+    the run's `tfreps.text.Vocabulary`, or the one given for published files, or None.
+    """
+
+    bilm: Any
+    model: Any
+    vocabulary: Any
+
+
+def load_bilm(
+    run: str | os.PathLike | None = None,
+    options_file: str | os.PathLike | None = None,
+    weights_file: str | os.PathLike | None = None,
+    initial_state: str = "zero",
+    vocabulary_file: str | os.PathLike | None = None,
+) -> PretrainedBiLM:
+    """Loads a trained biLM from one of the two places where there can be one.
+
+    Args:
+        run: a run folder of tfreps; or None, and then
+        options_file, weights_file: `options.json` and HDF5 weights of bilm-tf or AllenNLP.
+        initial_state: what the biLM starts each batch from, as in `BiLM`.
+        vocabulary_file: the token of each id, for published files of a biLM that reads token ids.
+
+    Returns:
+        PretrainedBiLM.
+
+    Raises:
+        ValueError: neither or both places are given, a file is broken or foreign, the run folder
+            holds a model without a biLM, or the vocabulary is another model's or of no use.
+    """
+    files = options_file, weights_file
+    if (run is None) != (None not in files) or (run is not None and any(files)):
+        raise ValueError(
+            "Expected either a run folder, or both --options FILE.json and --weights FILE.hdf5; "
+            f"got run folder {run}, --options {options_file}, --weights {weights_file}."
+        )
+    if run is None:
+        return _published(options_file, weights_file, initial_state, vocabulary_file)
+    if vocabulary_file is not None:
+        raise ValueError(
+            f"A run folder has its own vocabulary: leave --vocabulary {vocabulary_file} out."
+        )
+
+    from tfreps.models import BiLM, BiLMPretrainer, Elmo
+    from tfreps.runs.run_folder import RunFolder
+
+    folder = RunFolder.open(run)
+    model = folder.load_model()
+    if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
+        raise ValueError(f"{run} holds a {type(model).__name__}; expected a biLM.")
+    bilm = model if isinstance(model, BiLM) else model.bilm
+    if bilm.initial_state != initial_state:
+        bilm = bilm.with_initial_state(initial_state)
+    vocabulary = folder.vocabulary() if folder.vocabulary_path.exists() else None
+    check_vocabulary(model, vocabulary, folder.path)
+    return PretrainedBiLM(bilm, model, vocabulary)
+
+
+def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
+    """Makes sure that a vocabulary is the one whose ids a model knows, as far as can be seen.
+
+    Args:
+        model: `BiLM`, `BiLMPretrainer` or `Elmo`.
+        vocabulary: `tfreps.text.Vocabulary`; None passes.
+        source: how errors call the model: its file or folder.
+
+    Raises:
+        ValueError: its size, the places of `<S>` and `</S>`, or the spelling of a token (in the
+            character table of a `BiLMPretrainer`) are not the model's.
+
+    Example:
+    >>> from tfreps.models import BiLM
+    >>> from tfreps.text import Vocabulary
+    >>> bilm = BiLM(units=8, projection_dim=4, vocabulary_size=4)
+    >>> check_vocabulary(bilm, Vocabulary(["<S>", "</S>", "<UNK>", "the"]))
+    """
+    if vocabulary is None:
+        return
+    bilm, theirs = getattr(model, "bilm", model), vocabulary.source
+    for size in {bilm.vocabulary_size, getattr(model, "vocabulary_size", None)} - {None}:
+        if size != len(vocabulary):
+            raise ValueError(
+                f"{source} knows {size} tokens, but {theirs} has {len(vocabulary)}: that is "
+                "another model's vocabulary. Give the one that the model was trained with."
+            )
+    places = vocabulary.start_id + 1, vocabulary.end_id + 1
+    if bilm.vocabulary_size is not None:
+        expected = bilm.sentence_start_id, bilm.sentence_end_id
+        if places != expected:
+            raise ValueError(
+                f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
+                f"vocabulary, but {theirs} on lines {places[0]} and {places[1]}: that is another "
+                "model's vocabulary. Give the one that the model was trained with."
+            )
+    table = getattr(model, "character_table", None)
+    if table is None or not np.any(table := table.numpy()):  # none, or not set yet
+        return
+    other = (table != vocabulary.character_table(table.shape[1])).any(axis=1)
+    if other.any():
+        line = int(other.argmax()) + 1
+        raise ValueError(
+            f"{source} spells the token on line {line} of its vocabulary in another way than "
+            f"{theirs}, which has {vocabulary.tokens[line - 1]!r} there: that is another model's "
+            "vocabulary. Give the one that the model was trained with."
+        )
+
+
+def _published(options_file, weights_file, initial_state, vocabulary_file) -> PretrainedBiLM:
+    from tfreps.models import BiLM
+    from tfreps.text import Vocabulary
+
+    vocabulary, ends = None, {}
+    if vocabulary_file is not None:
+        vocabulary = Vocabulary.read(vocabulary_file)
+        ends["sentence_start_id"] = vocabulary.start_id + 1
+        ends["sentence_end_id"] = vocabulary.end_id + 1
+    bilm = BiLM.from_bilm_tf(options_file, weights_file, initial_state=initial_state, **ends)
+    if vocabulary is not None and bilm.vocabulary_size is None:
+        raise ValueError(
+            f"{weights_file} reads characters and has no use for a vocabulary: leave "
+            f"--vocabulary {vocabulary_file} out."
+        )
+    check_vocabulary(bilm, vocabulary, weights_file)
+    return PretrainedBiLM(bilm, bilm, vocabulary)

@@ -1,0 +1,70 @@
+"""Assets of a run: sizes and hashes of its vocabulary and lists, compared when it is opened."""
+
+import hashlib
+import os
+import pathlib
+
+from tfreps.files.json_files import read_json, write_json
+
+ASSETS = "assets.json"
+
+
+def record_asset(path: str | os.PathLike) -> None:
+    """Writes the size and the SHA-256 of a file to `assets.json` in its folder.
+
+    Args:
+        path: the file, complete.
+    """
+    path = pathlib.Path(path)
+    record = path.with_name(ASSETS)
+    known = read_json(record) if record.exists() else {}
+    found = _fingerprint(path)
+    if known.get(path.name) != found:
+        write_json(record, {**known, path.name: found})
+
+
+def check_assets(folder: str | os.PathLike) -> None:
+    """Compares the files of a folder with `assets.json`; a folder without it passes.
+
+    Raises:
+        ValueError: a file is missing, or differs from what was recorded; names it, its size and
+            hash, and those expected.
+
+    Example:
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "tags.txt")
+    >>> _ = path.write_text("O")
+    >>> record_asset(path)
+    >>> check_assets(path.parent)
+    >>> _ = path.write_text("B-X")
+    >>> check_assets(path.parent)
+    Traceback (most recent call last):
+    ValueError: ...tags.txt is not the file that the run was made with: ...
+    """
+    record = pathlib.Path(folder, ASSETS)
+    for name, expected in (read_json(record) if record.exists() else {}).items():
+        path = pathlib.Path(folder, name)
+        if name != path.name or not isinstance(expected, dict) or set(expected) != _KEYS:
+            raise ValueError(f"{record} was not written by a tfreps program: {name!r}.")
+        if not path.is_file():
+            raise ValueError(f"{path} is missing, which the run was made with: put it back.")
+        if (found := _fingerprint(path)) != expected:
+            raise ValueError(
+                f"{path} is not the file that the run was made with: expected "
+                f"{_text(expected)}; found {_text(found)}. Put the original file back."
+            )
+
+
+_KEYS = {"bytes", "sha256"}
+
+
+def _fingerprint(path: pathlib.Path) -> dict:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+        return {"bytes": file.tell(), "sha256": digest.hexdigest()}
+
+
+def _text(fingerprint: dict) -> str:
+    return f"{fingerprint['bytes']} bytes with SHA-256 {fingerprint['sha256']}"

@@ -1,0 +1,1 @@
+"""Versions of models: found, checked, loaded, warmed up, replaced."""

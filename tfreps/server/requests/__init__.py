@@ -1,0 +1,1 @@
+"""Requests on their way to a model: limits, order, time, errors, counts."""

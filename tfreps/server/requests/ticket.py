@@ -1,0 +1,111 @@
+"""Ticket: the time that a request has, and whether its client still waits."""
+
+import contextlib
+import itertools
+import threading
+import time
+
+import tensorflow as tf
+from tensorflow.python.eager import cancellation, context, execute
+
+from tfreps.server.requests.serving_error import ServingError
+
+
+class Ticket:
+    """What a request takes along while it is in work.
+
+    Args:
+        seconds: until its answer is of no use.
+        limit: seconds that the server allows, after which work on it counts as stuck; the same as
+            `seconds` by default.
+
+    Attributes:
+        seconds, limit: as above.
+
+    Example:
+    >>> ticket = Ticket(10)
+    >>> ticket.check()
+    >>> ticket.cancel()
+    >>> ticket.check()
+    Traceback (most recent call last):
+    ...
+    tfreps.server.requests.serving_error.ServingError: The client is gone.
+    """
+
+    def __init__(self, seconds=60.0, limit=None):
+        self.seconds = seconds
+        self.limit = seconds if limit is None else limit
+        self._until = time.monotonic() + seconds
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._callbacks = []
+
+    @property
+    def remaining(self):
+        """Seconds that are left, at least 0."""
+        return max(self._until - time.monotonic(), 0.0)
+
+    def cancel(self):
+        """Says that nobody waits any more: what runs is stopped, what waits is not begun."""
+        with self._lock:
+            self._cancelled = True
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+    def check(self):
+        """Raises ServingError: DEADLINE_EXCEEDED or CANCELLED: nobody waits any more."""
+        if not self.remaining:
+            raise too_late(self.seconds)
+        if self._cancelled:
+            raise ServingError("CANCELLED", "The client is gone.")
+
+    @contextlib.contextmanager
+    def when_cancelled(self, callback):
+        """Has `callback()` called if the request is cancelled within the block, or was before."""
+        with self._lock:
+            done = self._cancelled
+            if not done:
+                self._callbacks.append(callback)
+        if done:
+            callback()
+        try:
+            yield
+        finally:
+            with self._lock, contextlib.suppress(ValueError):
+                self._callbacks.remove(callback)
+
+    def call(self, function, inputs):
+        """Calls a signature, and has TensorFlow stop it at its next operation if cancelled.
+
+        `CancellationManagerContext` would be shorter, but it is one for all threads: a request
+        that fails would stop others.
+
+        Args:
+            function: signature of a loaded SavedModel, a `ConcreteFunction` of named inputs.
+            inputs: dict from their names to tensors.
+
+        Returns:
+            dict from the names of its outputs to tensors.
+
+        Raises:
+            tf.errors.CancelledError: the request was cancelled.
+            tf.errors.OpError: the function fails.
+        """
+        manager, eager = cancellation.CancellationManager(), context.context()
+        options = eager.function_call_options.as_attrs()
+        with self.when_cancelled(manager.start_cancel):
+            outputs = execute.execute_with_cancellation(
+                function.name.decode() if isinstance(function.name, bytes) else function.name,
+                num_outputs=len(function.outputs),
+                inputs=[inputs[key] for key in function._arg_keywords] + function.captured_inputs,
+                attrs=tuple(itertools.chain(*options.items())),
+                ctx=eager,
+                cancellation_manager=manager,
+            )
+        return tf.nest.pack_sequence_as(function.structured_outputs, outputs)
+
+
+def too_late(seconds):
+    """The error of a request that took longer than this."""
+    return ServingError("DEADLINE_EXCEEDED", f"The request took longer than {seconds:g} seconds.")

@@ -1,0 +1,1 @@
+"""The REST interface of TensorFlow Serving, and the page that asks the models."""

@@ -1,0 +1,118 @@
+"""ContextNeighbours: words that a biLM sees alike in their contexts, among sentences and texts."""
+
+import threading
+import weakref
+
+import numpy as np
+
+from tfreps.server.requests.serving_error import ServingError
+
+MOST_TEXTS = 200
+BATCH = 16
+WORDS_AROUND = 5
+
+
+class ContextNeighbours:
+    """Finds the words whose contextual vectors point where a given word's does.
+
+        similarity = x . y / (|x| |y|)        of the outputs `elmo` of the two words
+
+    Vectors of the sentences are computed when they are first asked for, and again for a new
+    version of the model; those of the texts with every request: nothing of a request is kept.
+
+    Args:
+        core: a `ServingCore`.
+        sentences: list of str.
+    """
+
+    def __init__(self, core, sentences=()):
+        self._core = core
+        self._sentences = list(sentences)
+        self._lock = threading.Lock()
+        self._kept = {}  # model -> (reference to its Servable, words, vectors)
+
+    def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
+        """The words most like one of the texts' words, the likest first.
+
+        Args:
+            model: name of a model whose signature for text has the output `elmo`.
+            texts: at most 200; the word is in one of them.
+            text, token: which text, and which of its tokens, from 0.
+            k: how many at most. The word itself is not among them.
+
+        Returns:
+            list of dicts: `token`, `left` and `right` (up to five words of its context), `from`
+            (`"text 2"`, `"sentence 14"`) and `similarity`.
+
+        Raises:
+            ServingError: INVALID_ARGUMENT; NOT_FOUND.
+        """
+        if not 0 <= text < len(texts) <= MOST_TEXTS:
+            message = f"Expected at most {MOST_TEXTS} texts, and one of them; got {len(texts)}."
+            raise ServingError("INVALID_ARGUMENT", message)
+        with self._core.pool.lease(model) as (_, servable):
+            own, vectors = self._embed(model, servable, texts, "text")
+            words, others = self._of_sentences(model, servable)
+        here = [place for place, word in enumerate(own) if word["where"] == (text, token)]
+        if not here:
+            raise ServingError("INVALID_ARGUMENT", f"Text {text} has no token {token}.")
+        wanted = vectors[here[0]]
+        words, vectors = own + words, np.concatenate([vectors, others])
+        similarity = vectors @ wanted
+        similarity[here[0]] = -np.inf
+        best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
+        return [shown(words[place], similarity[place]) for place in best]
+
+    def _of_sentences(self, model, servable):
+        with self._lock:
+            if model not in self._kept or self._kept[model][0]() is not servable:
+                found = self._embed(model, servable, self._sentences, "sentence")
+                self._kept[model] = (weakref.ref(servable), *found)
+            return self._kept[model][1:]
+
+    def _embed(self, model, servable, texts, kind):
+        """The words of some texts, and their vectors of length 1, float32 `[words, D]`."""
+        signature = text_signature(servable)
+        if signature is None or "elmo" not in signature.outputs:
+            raise ServingError("INVALID_ARGUMENT", f"{model} gives words no contextual vectors.")
+        words, vectors = [], [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
+        for start in range(0, len(texts), BATCH):
+            batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
+            wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
+            inputs = {"text": batch.astype(object)}
+            answer = self._core.run(model, servable, signature.name, inputs, wanted)
+            for row, length in enumerate(answer["sequence_len"]):
+                # Without `tokens` among the outputs: a biLM reads what spaces part.
+                tokens = (
+                    answer["tokens"][row][:length] if "tokens" in answer else batch[row].split()
+                )
+                tokens = [token.decode("utf-8", "replace") for token in tokens]
+                words += [
+                    {"tokens": tokens, "where": (start + row, place), "kind": kind}
+                    for place in range(length)
+                ]
+                vectors.append(answer["elmo"][row][:length])
+        vectors = np.concatenate(vectors)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return words, vectors / np.maximum(lengths, 1e-12)
+
+
+def text_signature(servable):
+    """The signature that explains raw text, or else answers it; None if there is none."""
+    for name in ("explain", "default", "serving_default"):
+        signature = servable.signatures.get(name)
+        if signature is not None and set(signature.inputs) == {"text"}:
+            return signature
+    return None
+
+
+def shown(word, similarity):
+    """A word as the page gets it."""
+    tokens, (number, place) = word["tokens"], word["where"]
+    return {
+        "token": tokens[place],
+        "left": " ".join(tokens[max(place - WORDS_AROUND, 0) : place]),
+        "right": " ".join(tokens[place + 1 :][:WORDS_AROUND]),
+        "from": f"{word['kind']} {number + 1}",
+        "similarity": round(float(similarity), 4),
+    }

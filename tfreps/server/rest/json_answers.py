@@ -1,0 +1,156 @@
+"""predict_json: arrays to the JSON of a REST answer, in the row or the column form."""
+
+import base64
+import json
+
+import numpy as np
+
+from tfreps.server.requests.serving_error import ServingError
+
+BYTES_SUFFIX = "_bytes"
+AT_A_TIME = 2**13  # elements: each is 60 bytes of Python until it is written
+# Approximate bytes of an element with its separator; for strings, without their contents.
+BYTES = {"float16": 12, "bfloat16": 12, "float32": 14, "float64": 22, "object": 7}
+SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
+    """The body of an answer.
+
+    Args:
+        outputs: arrays by name, in the order in which they are written; strings as `bytes` in
+            arrays of objects. Those whose name ends with `_bytes` are written as base64.
+        rows: whether the request was in the row form: `predictions`, else `outputs`.
+
+    Returns:
+        UTF-8. One output alone is written without its name.
+
+    Raises:
+        ServingError: INVALID_ARGUMENT: rows are asked for and an output has none, or another
+            number; or a string is no UTF-8.
+
+    Example:
+    >>> predict_json({"y": np.array([2.5, np.nan], "float32")}, rows=True)
+    b'{"predictions": [2.5, NaN]}'
+    >>> predict_json({"y": np.array([1]), "z": np.array([True])}, rows=False)
+    b'{"outputs": {"y": [1], "z": [true]}}'
+    """
+    if not outputs:
+        raise ServingError("INVALID_ARGUMENT", "Cannot convert empty tensor map to JSON")
+    if not rows:
+        return f'{{"outputs": {named({n: whole(n, v) for n, v in outputs.items()})}}}'.encode()
+    for name, value in outputs.items():
+        if not value.ndim:
+            raise ServingError(
+                "INVALID_ARGUMENT", f"Tensor name: {name} has no shape information (it has no rows)"
+            )
+    check_rows(outputs)
+    size = len(next(iter(outputs.values())))
+    step = rows_at_a_time(max(value.size for value in outputs.values()), size)
+    blocks = (
+        {name: value[start : start + step] for name, value in outputs.items()}
+        for start in range(0, size, step)
+    )
+    items = b", ".join(row_items(block).encode() for block in blocks)
+    return b'{"predictions": [' + items + b"]}"
+
+
+def row_items(outputs):
+    """The items of some rows."""
+    written = {name: written_rows(name, value) for name, value in outputs.items()}
+    return ", ".join(
+        named(dict(zip(written, row, strict=True))) for row in zip(*written.values(), strict=True)
+    )
+
+
+def json_size(outputs) -> int:
+    """Estimates how many bytes `predict_json` is going to write.
+
+    Example:
+    >>> json_size({"y": np.zeros([10, 2], "float32"), "z": np.array([b"abc"], object)})
+    290
+    """
+    texts = [v for value in outputs.values() if value.dtype == object for v in value.flat]
+    sizes = [BYTES.get(value.dtype.name, 8) * value.size for value in outputs.values()]
+    return sum(sizes) + sum(map(len, texts))
+
+
+def check_rows(outputs):
+    sizes = {name: value.shape[0] for name, value in outputs.items()}
+    first = next(iter(sizes.values()))
+    for name, size in sizes.items():
+        if size != first:
+            raise ServingError(
+                "INVALID_ARGUMENT",
+                f"Tensor name: {name} has inconsistent batch size: {size} expecting: {first}",
+            )
+
+
+def named(parts):
+    """An object, or what is in it where that is one thing."""
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    return "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
+
+
+def whole(name, array):
+    """The JSON of an array, of a large one part by part."""
+    if not array.ndim:
+        return leaves(name, array)[0]
+    step = rows_at_a_time(array.size, len(array))
+    blocks = (array[start : start + step] for start in range(0, len(array), step))
+    return "[" + ", ".join(", ".join(written_rows(name, block)) for block in blocks) + "]"
+
+
+def rows_at_a_time(elements, rows):
+    """How many rows are written at a time: what others wait for, and what takes memory."""
+    return max(AT_A_TIME * rows // max(elements, 1), 1)
+
+
+def written_rows(name, array):
+    """The JSON of each row of an array."""
+    if array.ndim > 1 and array.size > AT_A_TIME:
+        return [whole(name, row) for row in array]
+    parts = leaves(name, array)
+    for axis in range(array.ndim - 1, 0, -1):
+        parts = grouped(parts, array.shape[axis], int(np.prod(array.shape[:axis], dtype=int)))
+    return parts
+
+
+def grouped(parts, size, count):
+    return ["[" + ", ".join(parts[n * size : (n + 1) * size]) + "]" for n in range(count)]
+
+
+def leaves(name, array):
+    """The JSON of every element, in order."""
+    flat = array.ravel()
+    kind = flat.dtype.kind
+    if kind == "f":
+        if flat.dtype.itemsize == 2:
+            flat = flat.astype(np.float32)
+        texts = flat.astype(str).tolist()  # the shortest decimals that are these numbers
+        if not np.isfinite(flat).all():
+            texts = [SPECIAL.get(text, text) for text in texts]
+        return texts
+    if kind == "b":
+        return ["true" if value else "false" for value in flat.tolist()]
+    if kind in "iu":
+        return list(map(str, flat.tolist()))
+    if kind == "O":
+        return [as_text(name, value) for value in flat.tolist()]
+    raise ServingError(
+        "UNIMPLEMENTED", f"Output '{name}' has the type {array.dtype}, not for JSON."
+    )
+
+
+def as_text(name, value):
+    if name.endswith(BYTES_SUFFIX):
+        return json.dumps({"b64": base64.b64encode(value).decode()})
+    try:
+        return json.dumps(value.decode(), ensure_ascii=False)
+    except UnicodeDecodeError:
+        raise ServingError(
+            "INVALID_ARGUMENT",
+            f"Output '{name}' has bytes that are no UTF-8. Outputs whose names end with "
+            f"{BYTES_SUFFIX} are written as base64; gRPC has no such limit.",
+        ) from None

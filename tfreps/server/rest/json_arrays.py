@@ -1,0 +1,119 @@
+"""json_array: a number, string or nested list of JSON as the array that a model takes."""
+
+import base64
+import binascii
+import itertools
+
+import numpy as np
+
+from tfreps.server.requests.serving_error import ServingError
+
+MOST_AXES = 32
+KINDS = {list: "Array", dict: "Object", str: "String", bool: "Bool", type(None): "Null"}
+INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+FLOATS = {"float32", "float64"}
+
+
+def json_array(value, dtype: str, where: str) -> np.ndarray:
+    """A number, string or nested list of JSON as an array.
+
+    Args:
+        value: every list of a level as long as the others. Whole numbers that a float cannot hold
+            become the nearest that it can.
+        dtype: name of TensorFlow's dtype; strings become `bytes` in an array of objects.
+        where: what to call it in errors.
+
+    Raises:
+        ServingError: INVALID_ARGUMENT, or UNIMPLEMENTED for a dtype that JSON has no form for.
+
+    Example:
+    >>> json_array([[1, 2], [3, 4]], "int32", "x")
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    shape, leaves, kinds = flatten(value, where)
+    if dtype == "string":
+        return as_strings(leaves, kinds, where).reshape(shape)
+    if dtype in FLOATS:
+        check_kinds(kinds, {int, float}, dtype, where)
+        return as_floats(leaves, dtype, where).reshape(shape)
+    if dtype in INTEGERS or dtype == "bool":
+        check_kinds(kinds, {bool} if dtype == "bool" else {int}, dtype, where)
+        try:
+            return np.array(leaves, dtype).reshape(shape)
+        except OverflowError:
+            raise invalid(f"{where} has a number that is not of expected type: {dtype}") from None
+    raise ServingError("UNIMPLEMENTED", f"Conversion of JSON Value to type: {dtype} ({where})")
+
+
+def flatten(value, where):
+    """Shape, list of leaves, and set of their types."""
+    shape, level = [], [value]
+    while True:
+        kinds = set(map(type, level))
+        if list not in kinds:
+            return shape, level, kinds
+        sizes = set(map(len, level)) if kinds == {list} else ()
+        if len(sizes) != 1:
+            what = "values beside lists" if kinds != {list} else f"lists of sizes {ordered(sizes)}"
+            raise invalid(f"{where} is no dense tensor: it has {what} at level {len(shape)}")
+        if len(shape) == MOST_AXES:
+            raise invalid(f"{where} is nested more than {MOST_AXES} levels deep")
+        shape.append(sizes.pop())
+        level = list(itertools.chain.from_iterable(level))
+
+
+def ordered(sizes):
+    return " and ".join(map(str, sorted(sizes)[:2]))
+
+
+def check_kinds(kinds, wanted, dtype, where):
+    for kind in kinds - wanted:
+        name = KINDS.get(kind, "Number")
+        raise invalid(f"{where}: JSON Value Type: {name} is not of expected type: {dtype}")
+
+
+def as_floats(leaves, dtype, where):
+    try:
+        array = np.array(leaves, np.float64)
+    except OverflowError:
+        message = f"{where}: JSON Parse error: Number too big to be stored in double"
+        raise invalid(message) from None
+    finite = array[np.isfinite(array)]
+    if finite.size and np.abs(finite).max() > np.finfo(dtype).max:
+        raise invalid(f"Cannot convert JSON value of {where} to {dtype} without loss of precision.")
+    return array.astype(dtype)
+
+
+def as_strings(leaves, kinds, where):
+    check_kinds(kinds, {str, dict}, "string", where)
+    array = np.empty([len(leaves)], object)
+    try:
+        array[:] = [
+            leaf.encode() if type(leaf) is str else from_base64(leaf, where) for leaf in leaves
+        ]
+    except UnicodeEncodeError:
+        raise invalid(f"{where} has half of a surrogate pair, which is no character") from None
+    return array
+
+
+def from_base64(value, where):
+    if not is_base64(value):
+        raise invalid(f"{where}: JSON Value: Object not formatted correctly for base64 data")
+    text = value["b64"]
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise invalid(f"{where}: Unable to base64 decode") from None
+
+
+def is_base64(value):
+    return isinstance(value, dict) and list(value) == ["b64"] and isinstance(value["b64"], str)
+
+
+def kind_of(value):
+    return KINDS.get(type(value), "Number")
+
+
+def invalid(message):
+    return ServingError("INVALID_ARGUMENT", message)

@@ -1,0 +1,261 @@
+"""RestApp: TensorFlow Serving's REST interface as an ASGI application."""
+
+import asyncio
+import contextlib
+import gzip
+import io
+import json
+import re
+import threading
+import zlib
+from urllib.parse import unquote
+
+from google.protobuf import json_format
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from tensorflow_serving.apis import get_model_metadata_pb2
+
+from tfreps.server.requests.serving_core import SIGNATURE_DEF
+from tfreps.server.requests.serving_error import ServingError, as_serving_error
+from tfreps.server.requests.ticket import too_late
+from tfreps.server.rest.json_answers import json_size, predict_json
+from tfreps.server.rest.json_requests import parse_body, read_inputs, signature_name
+
+WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
+LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
+LARGEST = 2**63 - 1
+AT_ONCE = 4  # bodies of the largest size that may be in work at the same time
+PART = 2**20  # bytes that are unpacked before they are counted
+
+
+class RestApp:
+    """`/v1/models/NAME[/versions/N|/labels/L]`, its `/metadata` and `:predict`, and the metrics.
+
+    Besides, `/healthz`: 200 while every model has a version that answers in time, else 503.
+
+    Args:
+        core: a `ServingCore`.
+        max_body_bytes: of a request, also once it is unpacked; larger ones get 413.
+        routes: more routes of Starlette (a page, say), which come first.
+
+    Attributes:
+        asgi: the application.
+    """
+
+    def __init__(self, core, max_body_bytes=2**27, routes=()):
+        self._core = core
+        self._most = max_body_bytes
+        self._held = 0  # bytes of all bodies in work, packed and unpacked
+        self._counting = threading.Lock()
+        self.asgi = Starlette(
+            routes=[
+                *routes,
+                *(Mount(path, app=self._v1) for path in ("/v1", "/V1")),
+                Route("/monitoring/prometheus/metrics", self._metrics, methods=["GET"]),
+                Route("/healthz", self._healthz, methods=["GET"]),
+            ],
+            exception_handlers={HTTPException: http_error},
+        )
+        self.asgi.router.redirect_slashes = False  # no address but those above
+
+    async def _v1(self, scope, receive, send):
+        """Everything below /v1: an answer, or an error as a JSON object."""
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except Exception as error:
+            if isinstance(error, ClientDisconnect):
+                return
+            problem = as_serving_error(error)
+            response = reply({"error": problem.message}, problem.http_status)
+            if problem.http_status in (408, 413):  # what is left of the body is not read
+                response.headers["connection"] = "close"
+        # A client that does not read its answer is not waited for without end.
+        await asyncio.wait_for(response(scope, receive, send), self._core.dispatcher.seconds)
+
+    async def _answer(self, request):
+        path = raw_path(request)
+        if request.method == "OPTIONS":
+            return Response(headers={"allow": "GET, POST, OPTIONS"})
+        match = ASK.fullmatch(path)
+        if request.method == "POST" and match and match["verb"].islower():
+            which = asked_for(match)
+            if match["verb"] != "predict":
+                raise ServingError("UNIMPLEMENTED", f"This server has no {match['verb']}: predict.")
+            with self._place() as place:
+                body = await self._body(request, place)
+                return await self._work(request, which, self._predict, which, body)
+        if request.method == "GET" and (match := LOOK.fullmatch(path)):
+            which = asked_for(match)
+            if not which[0]:
+                raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
+            # Probes ask for these: they are answered however many requests are in work.
+            kind, look = "GetModelStatus", self._status
+            if match["part"] == "metadata":  # in capitals it is not, as in TensorFlow Serving
+                kind, look = "GetModelMetadata", self._metadata
+            with self._core.recorded(which[0], kind, "REST"):
+                return reply(await asyncio.to_thread(look, which))
+        raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
+
+    async def _work(self, request, which, work, *arguments):
+        """The answer of `work`, which runs in a thread as long as somebody waits for it."""
+        dispatcher = self._core.dispatcher
+        with self._core.recorded(which[0], "predict", "REST"):
+            ticket = dispatcher.new_ticket()
+            future = asyncio.wrap_future(dispatcher.submit(work, *arguments, ticket=ticket))
+            gone = asyncio.ensure_future(end_of(request))
+            try:
+                await asyncio.wait(
+                    {future, gone}, timeout=ticket.seconds, return_when=asyncio.FIRST_COMPLETED
+                )
+                if future.done():
+                    return reply(future.result())
+                if gone.done():
+                    raise ServingError("CANCELLED", "The client is gone.")
+                raise too_late(ticket.seconds)
+            finally:
+                gone.cancel()
+                if not future.done():
+                    ticket.cancel()
+                    future.cancel()
+
+    @contextlib.contextmanager
+    def _place(self):
+        """A list with the number of bytes of a request's body, which count while it is in work."""
+        place = [0]
+        try:
+            yield place
+        finally:
+            with self._counting:
+                self._held -= place[0]
+
+    async def _body(self, request, place):
+        """The body, in the time and of the size that are allowed."""
+        length = request.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._most:
+            raise self._too_large()
+        seconds = self._core.dispatcher.seconds
+        try:
+            body = await asyncio.wait_for(self._read(request, place), seconds)
+        except asyncio.TimeoutError:
+            message = f"The request's body did not arrive within {seconds:g} seconds."
+            raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
+        if request.headers.get("content-encoding", "").lower() == "gzip":
+            body = await asyncio.to_thread(self._unpack, body, place)
+        return body
+
+    async def _read(self, request, place):
+        parts = []
+        async for part in request.stream():
+            if place[0] + len(part) > self._most:
+                raise self._too_large()
+            self._count(len(part), place)
+            parts.append(part)
+        return b"".join(parts)
+
+    def _unpack(self, body, place):
+        """What gzip made the body of, counted while it grows."""
+        parts, size, file = [], 0, gzip.GzipFile(fileobj=io.BytesIO(body))
+        try:
+            while part := file.read(PART):
+                size += len(part)
+                if size > self._most:
+                    raise self._too_large()
+                self._count(len(part), place)
+                parts.append(part)
+        except EOFError:
+            message = "The body is gzip data without its end."
+            raise ServingError("INVALID_ARGUMENT", message) from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise ServingError("INVALID_ARGUMENT", "The body is no gzip data.") from None
+        return b"".join(parts)
+
+    def _count(self, size, place):
+        """Counts bytes of a body in work, unless all of them together get too many."""
+        with self._counting:
+            if self._held + size > AT_ONCE * self._most:
+                raise ServingError("UNAVAILABLE", "The server has too much to read: try again.")
+            self._held += size
+            place[0] += size
+
+    def _too_large(self):
+        message = f"The request is larger than {self._most} bytes."
+        return ServingError("RESOURCE_EXHAUSTED", message, 413)
+
+    def _predict(self, which, body):
+        asked = parse_body(body, self._core.most_elements)
+        name = signature_name(asked)
+        with self._core.pool.lease(*which) as (_, servable):
+            signature = servable.signature(name, "INVALID_ARGUMENT")
+            inputs, rows = read_inputs(asked, signature)
+
+            def write(outputs):
+                servable.limits.check_answer(json_size(outputs), "The answer as JSON")
+                return predict_json(outputs, rows)
+
+            return self._core.run(which[0], servable, name, inputs, write=write)
+
+    def _status(self, which):
+        return json_format.MessageToDict(
+            self._core.status_message(*which), always_print_fields_with_no_presence=True
+        )
+
+    def _metadata(self, which):
+        message = self._core.metadata_message(*which)
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        message.metadata[SIGNATURE_DEF].Unpack(signatures)
+        spec, found = (
+            json_format.MessageToDict(
+                part, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+            )
+            for part in (message.model_spec, signatures)
+        )
+        return {"model_spec": spec, "metadata": {SIGNATURE_DEF: found}}
+
+    async def _metrics(self, request):
+        return Response(self._core.metrics.page(), media_type="text/plain; version=0.0.4")
+
+    async def _healthz(self, request):
+        ready = self._core.ready
+        return reply({"ready": ready}, 200 if ready else 503)
+
+
+async def end_of(request):
+    """Returns when the client of a request whose body has come is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def raw_path(request):
+    """The path as it was sent, so that a slash in a name is told from one between names."""
+    return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
+
+
+def asked_for(match):
+    """Name, version and label of a model in an address; the version or the label is None."""
+    name, label = match["name"], match["label"]
+    version = match["version"]
+    if version is not None:
+        digits = version.lstrip("0")
+        if len(digits) > 19 or int(digits or 0) > LARGEST:
+            raise ServingError(
+                "INVALID_ARGUMENT", f"Failed to convert version: {version[:40]} to numeric."
+            )
+        version = int(digits or 0)
+    return name and unquote(name), version, label and unquote(label)
+
+
+def reply(content, status=200):
+    """A JSON answer, from bytes that are JSON already or from what becomes JSON."""
+    if not isinstance(content, bytes):
+        content = json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(content, status, media_type="application/json")
+
+
+async def http_error(request, error):
+    """Errors of Starlette (no such path, no such method) in the form of the others."""
+    return reply({"error": str(error.detail)}, error.status_code)

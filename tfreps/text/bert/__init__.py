@@ -1,0 +1,21 @@
+"""BERT's tokenizers, in Python and inside a TensorFlow graph."""
+
+from tfreps.text.bert.character_tokens import CharacterTokenizer
+from tfreps.text.bert.tokenizer_files import (
+    KINDS,
+    checkpoint_tokenizer,
+    read_tokenizer,
+    write_checkpoint_tokenizer,
+    write_tokenizer,
+)
+from tfreps.text.bert.wordpiece import WordPieceTokenizer
+
+__all__ = [
+    "KINDS",
+    "CharacterTokenizer",
+    "WordPieceTokenizer",
+    "checkpoint_tokenizer",
+    "read_tokenizer",
+    "write_checkpoint_tokenizer",
+    "write_tokenizer",
+]

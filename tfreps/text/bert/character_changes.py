@@ -1,0 +1,74 @@
+"""CharacterChanges: characters of texts in a graph dropped, or replaced by others."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps.text.bert.unicode_tables import Ranges, as_ranges, re2_class
+
+_SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # no character, but RE2 takes their bytes for one
+_NONE = -1
+
+
+class CharacterChanges(tf.Module):
+    """Gives texts the characters that a table has in place of theirs, and makes them valid UTF-8.
+
+    U+FFFD stands for bytes that are no UTF-8, before the table is looked at. Texts that have
+    nothing to change are found by one regular expression and left as they are.
+
+    Args:
+        replacements: dict from a character to what it becomes: any text, that of others too.
+        dropped: ranges of characters that become nothing, as first and last code point.
+        lowercase: bool. Whether A to Z become a to z at last, whatever `replacements` says.
+
+    Call arguments:
+        texts: str tensor, shape `[N]`.
+
+    Returns:
+        str tensor, shape `[N]`.
+
+    Example:
+    >>> changes = CharacterChanges({"é": "e", "ß": "ss"}, dropped=((0x0, 0x1F),))
+    >>> changes(tf.constant(["caf\\té", "Maß", "as it is"])).numpy().tolist()
+    [b'cafe', b'Mass', b'as it is']
+    """
+
+    def __init__(self, replacements, dropped=(), lowercase=False):
+        super().__init__(name="character_changes")
+        self.lowercase = lowercase
+        if lowercase:
+            replacements = {a: b for a, b in replacements.items() if not "A" <= a <= "Z"}
+        runs = [(first, last, "") for first, last in dropped]
+        runs = sorted([*runs, *((ord(old), ord(old), new) for old, new in replacements.items())])
+        changed = as_ranges(sorted(map(ord, replacements)))
+        self.fine = f"[^{re2_class((*dropped, *changed, *_SURROGATES))}]*"
+        # What a code point becomes is in the row of the last run that does not begin behind it,
+        # if it does not end before it: [R], [R], [R, W]. The first run is of no code point.
+        self.first = np.array([_NONE, *(first for first, _, _ in runs)], "int32")
+        self.last = np.array([_NONE, *(last for _, last, _ in runs)], "int32")
+        width = max([1, *(len(new) for _, _, new in runs)])
+        self.new = np.full([len(runs) + 1, width], _NONE, "int32")
+        for row, (_, _, new) in enumerate(runs, start=1):
+            self.new[row, : len(new)] = list(map(ord, new))
+
+    def __call__(self, texts):
+        special = ~tf.strings.regex_full_match(texts, self.fine)  # [N]
+
+        def change():
+            new = self._change(tf.boolean_mask(texts, special))
+            return tf.tensor_scatter_nd_update(texts, tf.where(special), new)
+
+        texts = tf.cond(tf.reduce_any(special), change, lambda: texts)
+        return tf.strings.lower(texts) if self.lowercase else texts
+
+    def _change(self, texts):
+        characters = tf.strings.unicode_decode(texts, "UTF-8")  # U+FFFD for what is none
+        old, width = characters.flat_values, self.new.shape[1]  # [C]
+        run = tf.searchsorted(self.first, old, side="right") - 1
+        as_it_is = tf.pad(old[:, None], [[0, 0], [0, width - 1]], constant_values=_NONE)
+        changed = old <= tf.gather(self.last, run)
+        new = tf.where(changed[:, None], tf.gather(self.new, run), as_it_is)  # [C, W]
+        there = new != _NONE
+        ends = tf.cumsum(tf.reduce_sum(tf.cast(there, tf.int64), axis=1))
+        splits = tf.gather(tf.concat([[0], ends], axis=0), characters.row_splits)
+        new = tf.RaggedTensor.from_row_splits(tf.boolean_mask(new, there), splits, validate=False)
+        return tf.strings.unicode_encode(new, "UTF-8")

@@ -1,0 +1,47 @@
+"""CharacterGraph: CharacterTokenizer inside a TensorFlow graph, of core operations alone."""
+
+import tensorflow as tf
+
+from tfreps.text.bert.character_changes import CharacterChanges
+from tfreps.text.bert.character_rules import NUMBER, NUMBER_PATTERN, token_pattern
+from tfreps.text.bert.unicode_tables import re2_class, replacements, white_space
+from tfreps.text.lookup_table import PieceTable
+
+_END = "\0"  # of a token; texts have lost theirs
+
+
+class CharacterGraph(tf.Module):
+    """Texts to the ids of their tokens, as `CharacterTokenizer` has them.
+
+    Args:
+        tokenizer: `CharacterTokenizer`.
+
+    Call arguments:
+        strings: str tensor, shape `[B]`.
+
+    Returns:
+        int32 `RaggedTensor`, shape `[B, None]`.
+    """
+
+    def __init__(self, tokenizer):
+        super().__init__(name="characters")
+        self.numbers = tokenizer.numbers
+        self.token = "(" + token_pattern(tokenizer, r"[^\x00]") + ")"
+        self.gaps = None if tokenizer.keep_white_space else f"[{re2_class(white_space())}]"
+        new = replacements(tokenizer.lowercase, strip_accents=False)
+        self.changes = CharacterChanges(new, ((0, 0),), tokenizer.lowercase)
+        self.default_id = tokenizer.unknown_id  # what the table says of other tokens
+        self.table = PieceTable(tokenizer.vocabulary, self.default_id)
+
+    def __call__(self, strings):
+        texts = self.changes(tf.convert_to_tensor(strings, tf.string))
+        if self.gaps is not None:
+            texts = tf.strings.regex_replace(texts, self.gaps, _END)
+        texts = tf.strings.regex_replace(texts, self.token, "\\1" + _END)
+        tokens = tf.strings.split(texts, _END)
+        tokens = tf.ragged.boolean_mask(tokens, tokens != "")
+        flat = tokens.flat_values
+        if self.numbers:
+            is_number = tf.strings.regex_full_match(flat, NUMBER_PATTERN)
+            flat = tf.where(is_number, NUMBER, flat)
+        return tokens.with_flat_values(self.table(flat))

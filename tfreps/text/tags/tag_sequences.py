@@ -1,0 +1,239 @@
+"""Sequences of tags: spans, conversion between schemes, validation."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tfreps.text.tags.tag_schemes import (
+    LETTERS,
+    MODES,
+    NOTHING,
+    OUTSIDE,
+    SCHEMES,
+    allowed_transitions,
+    check_mode,
+    check_scheme,
+    closes,
+    continues,
+    detect_scheme,
+    may_follow,
+    starts,
+    tag_parts,
+)
+
+__all__ = [
+    "MODES",
+    "OUTSIDE",
+    "SCHEMES",
+    "Span",
+    "allowed_transitions",
+    "check",
+    "convert",
+    "detect_scheme",
+    "illegal_transitions",
+    "place",
+    "spans",
+    "spans_to_tags",
+]
+
+
+class Span(NamedTuple):
+    """Tokens `start` to `end` (exclusive) of a sentence, and what they are."""
+
+    type: str
+    start: int
+    end: int
+
+
+def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
+    """The spans of a sentence.
+
+    Tags that make no legal sequence are read in one of two ways. `"strict"`: a span counts only
+    as the scheme writes it, as in seqeval with `mode="strict"`; `I-X` after `O` in BIO is nothing.
+    `"conlleval"`: every tag but `O` belongs to a span, and a span starts where the type changes,
+    at B or S, and after E or S, as in conlleval.pl and in seqeval's default.
+
+    Args:
+        tags: the tags of one sentence.
+        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
+        mode: `"strict"` or `"conlleval"`. For legal sequences they are the same.
+
+    Returns:
+        list of `Span`, from left to right; they never overlap.
+
+    Raises:
+        ValueError: a tag outside the scheme.
+
+    Example:
+        >>> from tfreps.text import tags
+        >>> tags.spans(["B-PER", "I-PER", "O", "I-LOC"], "bio")
+        [Span(type='PER', start=0, end=2)]
+        >>> tags.spans(["B-PER", "I-PER", "O", "I-LOC"], "bio", mode="conlleval")[1]
+        Span(type='LOC', start=3, end=4)
+    """
+    check_scheme(scheme, plain=False)
+    check_mode(mode)
+    found, start, before = [], None, NOTHING
+    for position in range(len(tags) + 1):
+        last = position == len(tags)
+        tag = NOTHING if last else _parts_at(tags, position, scheme)
+        if start is None or not continues(tag, before, scheme, mode):
+            if start is not None and closes(tag, before, scheme, mode):
+                found.append(Span(before.type, start, position))
+            start = position if starts(tag, before, scheme, mode) else None
+        before = tag
+    return found
+
+
+def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
+    """Writes spans as tags.
+
+    Args:
+        found: `(type, start, end)` of each span, in any order, without overlaps.
+        length: int. Tokens of the sentence.
+        scheme: the scheme to write.
+
+    Returns:
+        list of `length` str.
+
+    Example:
+        >>> from tfreps.text import tags
+        >>> tags.spans_to_tags([("PER", 0, 3), ("LOC", 3, 4)], 5, "bioes")
+        ['B-PER', 'I-PER', 'E-PER', 'S-LOC', 'O']
+    """
+    check_scheme(scheme, plain=False)
+    letters = {role: letter for letter, role in LETTERS[scheme].items()}
+    tags, before = [OUTSIDE] * length, None
+    for kind, start, end in sorted(found, key=lambda span: (span[1], span[2])):
+        if not max(0, before.end if before else 0) <= start < end <= length:
+            raise ValueError(
+                f"The span {kind!r} from {start} to {end} is empty, overlaps another, or leaves "
+                f"the sentence of {length} tokens."
+            )
+        roles = ["B"] + ["I"] * (end - start - 1)
+        if scheme == "iob1" and (before is None or before[::2] != (kind, start)):
+            roles[0] = "I"  # B only parts neighbours of one type
+        elif "E" in letters:
+            roles[-1] = "E" if len(roles) > 1 else "S"
+        suffix = f"-{kind}" if kind else ""
+        tags[start:end] = [letters[role] + suffix for role in roles]
+        before = Span(kind, start, end)
+    return tags
+
+
+def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
+    """Writes a sentence's tags in another scheme.
+
+    Args:
+        tags: a legal sequence of `from_scheme`.
+        from_scheme: how they are written.
+        to_scheme: how to write them.
+
+    Returns:
+        list of str, as long as `tags`.
+
+    Raises:
+        ValueError: a tag outside the scheme, or an illegal transition: what it was meant to be
+            is not guessed.
+
+    Example:
+        >>> from tfreps.text import tags
+        >>> tags.convert(["I-PER", "I-PER", "B-PER", "O"], "iob1", "bmes")
+        ['B-PER', 'E-PER', 'S-PER', 'O']
+    """
+    illegal = illegal_transitions(tags, from_scheme)
+    if illegal:
+        at = illegal[0]
+        before = repr(tags[at - 1]) if at else "the start of the sentence"
+        after = repr(tags[at]) if at < len(tags) else "the end of the sentence"
+        raise ValueError(
+            f"Cannot convert tags that are not legal in {from_scheme!r}: {after} stands after "
+            f"{before} (token {at + 1} of {len(tags)}). Correct the tags, or read them with "
+            "`spans(..., mode='conlleval')` and write those with `spans_to_tags`."
+        )
+    return spans_to_tags(spans(tags, from_scheme), len(tags), to_scheme)
+
+
+def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
+    """Where a sentence breaks its scheme.
+
+    Args:
+        tags: the tags of one sentence.
+        scheme: the scheme; None allows everything.
+
+    Returns:
+        list of int: i if tag i may not follow what stands before it, `len(tags)` if the sentence
+        may not end after its last tag. Empty for a legal sequence.
+
+    Example:
+        >>> from tfreps.text import tags
+        >>> tags.illegal_transitions(["O", "I-PER", "E-PER", "B-LOC"], "bioes")
+        [1, 4]
+    """
+    check_scheme(scheme)
+    if scheme is None:
+        return []
+    parts = [_parts_at(tags, position, scheme) for position in range(len(tags))]
+    pairs = zip([*parts, NOTHING], [NOTHING, *parts], strict=True)
+    return [i for i, (tag, after) in enumerate(pairs) if not may_follow(tag, after, scheme)]
+
+
+def check(
+    tags: Sequence[str],
+    scheme: str | None,
+    source: str = "tags",
+    line: int | Sequence[int] | None = None,
+) -> int:
+    """Makes sure that a sentence's tags belong to the scheme, and counts what else is wrong.
+
+    Illegal transitions occur in published corpora and are no error here; what to do about them
+    is for the caller to say.
+
+    Args:
+        tags: the tags of one sentence.
+        scheme: the scheme, or None for plain tags.
+        source: name of the file, for the error.
+        line: the line where the sentence stands, or the line of every tag, counted from 1.
+
+    Returns:
+        int: the number of illegal transitions, start and end of the sentence included.
+
+    Raises:
+        ValueError: a tag outside the scheme; names it, the file and the line.
+
+    Example:
+        >>> from tfreps.text import tags
+        >>> tags.check(["O", "I-PER"], "bio")
+        1
+        >>> tags.check(["O", "PER"], "bio", "train.txt", line=[17, 18])
+        Traceback (most recent call last):
+        ValueError: train.txt, line 18: the tag 'PER' is outside the scheme 'bio': ...
+    """
+    check_scheme(scheme)
+    for position, tag in enumerate(tags):
+        if not isinstance(tag, str) or not tag.strip():
+            raise ValueError(f"{place(source, line, position)}: expected a tag, got {tag!r}.")
+        if scheme is not None:
+            try:
+                tag_parts(tag, scheme)
+            except ValueError as error:
+                raise ValueError(
+                    f"{place(source, line, position)}: {error}. Correct the tag, or give the "
+                    "scheme that the text is written in (None for tags without spans)."
+                ) from None
+    return len(illegal_transitions(tags, scheme))
+
+
+def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
+    """How errors name the place of a tag: by its own line, or by its sentence's and its number."""
+    if line is None:
+        return f"{source}, token {position + 1}"
+    if isinstance(line, int):
+        return f"{source}, line {line}, token {position + 1}"
+    return f"{source}, line {line[position]}"
+
+
+def _parts_at(tags: Sequence[str], position: int, scheme: str):
+    try:
+        return tag_parts(tags[position], scheme)
+    except ValueError as error:
+        raise ValueError(f"Token {position + 1} of {len(tags)}: {error}.") from None
