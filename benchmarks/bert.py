@@ -28,8 +28,8 @@ from benchmarks.in_turns import in_turns, seconds
 from benchmarks.review_lengths import random_texts
 
 SHAPES = {
-    "base": {"vocabulary_size": 30522, "units": 768, "num_layers": 12, "num_heads": 12},
-    "articles": {"vocabulary_size": 32162, "units": 384, "num_layers": 6, "num_heads": 12},
+    "base": {"vocabulary_size": 30522, "hidden_dim": 768, "num_layers": 12, "num_heads": 12},
+    "articles": {"vocabulary_size": 32162, "hidden_dim": 384, "num_layers": 6, "num_heads": 12},
 }
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 LENGTH, MASKED = 128, 20

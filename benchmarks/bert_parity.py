@@ -34,7 +34,7 @@ from benchmarks.bert_cases import (
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 from tfreps.runs.bert_publishing import load_with_head
 from tfreps.text import tokenize
-from tfreps.text.bert.piece_features import PieceFeatures
+from tfreps.text.bert.piece_indexer import PieceIndexer
 
 NEXT = "BertForNextSentencePrediction"
 TOLERANCE = 1e-5
@@ -105,10 +105,10 @@ def raw_texts(folder):
     for name in RAW_OPTIONS:
         source = folder / "raw" / name
         model, tokenizer = load_with_head(source)
-        features, expected = PieceFeatures(tokenizer, words=True), np.load(source / "expected.npz")
+        indexer, expected = PieceIndexer(tokenizer, words=True), np.load(source / "expected.npz")
         for text, theirs in zip(RAW_TEXTS, expected.values(), strict=True):
             words = tokenize(tf.constant([text]), tokenizer)  # [1, T]
-            mine = model(features(words))["emissions"][0].numpy()
+            mine = model(indexer(words))["emissions"][0].numpy()
             same = mine.shape == theirs.shape
             gaps.append(float(np.abs(mine - theirs).max()) if same else float("inf"))
     return gaps

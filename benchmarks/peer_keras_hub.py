@@ -31,8 +31,8 @@ def prepare(task, shape, texts):
         vocabulary_size=shape["vocabulary_size"],
         num_layers=min(shape["num_layers"], 3) if task == "tune" else shape["num_layers"],
         num_heads=shape["num_heads"],
-        hidden_dim=shape["units"],
-        intermediate_dim=4 * shape["units"],
+        hidden_dim=shape["hidden_dim"],
+        intermediate_dim=4 * shape["hidden_dim"],
     )
     if task == "tune":
         return make_tune(keras_hub.models.BertTextClassifier(backbone, 2), texts)

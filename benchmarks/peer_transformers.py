@@ -29,10 +29,10 @@ def prepare(task, shape, texts):
     is_tune = task == "tune"
     config = BertConfig(
         vocab_size=shape["vocabulary_size"],
-        hidden_size=shape["units"],
+        hidden_size=shape["hidden_dim"],
         num_hidden_layers=min(shape["num_layers"], 3) if is_tune else shape["num_layers"],
         num_attention_heads=shape["num_heads"],
-        intermediate_size=4 * shape["units"],
+        intermediate_size=4 * shape["hidden_dim"],
         attn_implementation="sdpa",
     )
     if is_tune:

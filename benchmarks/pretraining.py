@@ -33,9 +33,9 @@ EPOCHS = 4
 BERTS = {
     "fdu_mtl": {"bert": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
     "hotel_reviews": {
-        "bert": ("--config bert_articles --warmup-steps 500", [(32, 1024, 6), (300, 4096, 2)]),
+        "bert": ("--config bert_6x384 --warmup-steps 500", [(32, 1024, 6), (300, 4096, 2)]),
         "bert3": (
-            "--config bert_articles --num-layers 3 --warmup-steps 500",
+            "--config bert_6x384 --num-layers 3 --warmup-steps 500",
             [(32, 1024, 20), (300, 4096, 4)],
         ),
     },

@@ -61,14 +61,14 @@ def make_tagger(folder, units=64, num_tags=9):
     from tfreps.export.labelling_signatures import TextSignatures
     from tfreps.inference.text_model import TextModel
     from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
-    from tfreps.text import TokenFeatures
+    from tfreps.text import TokenIndexer
 
-    features = TokenFeatures.from_sentences([TEXT.split()])
-    embedder = TokenEmbedder(vocabulary_size=features.vocabulary_size, embedding_dim=100)
+    indexer = TokenIndexer.from_sentences([TEXT.split()])
+    embedder = TokenEmbedder(vocabulary_size=indexer.vocabulary_size, embedding_dim=100)
     tags = [f"TAG{number}" for number in range(num_tags)]
     model = Tagger(BiLSTMEncoder(embedder, units), tags)
     with tempfile.TemporaryDirectory() as assets:
-        write_export(TextSignatures(TextModel(model, features, tokens="spaces"), assets), folder)
+        write_export(TextSignatures(TextModel(model, indexer, tokens="spaces"), assets), folder)
 
 
 def in_process(export, text):

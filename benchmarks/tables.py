@@ -38,7 +38,7 @@ FDU_MTL = (
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
-    "--test {data}/hotel_reviews/test_sentiment.txt --format python --config bert_articles "
+    "--test {data}/hotel_reviews/test_sentiment.txt --format python --config bert_6x384 "
     "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 8 "
     "--precision bfloat16 --seed {seed} --run {run} --resume "
 )
@@ -59,8 +59,8 @@ FINE_TUNED = "--elmo {inputs}/elmo --fine-tune-elmo --precision bfloat16 "
 BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
 SLSTM = "--encoder slstm --units 150 --num-steps 3 --precision bfloat16 "
 CNN = "--encoder cnn "
-WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --filters 150 --patience 3 "
-WINDOW = "--window-features "
+WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --num-filters 150 --patience 3 "
+LINEAR = "--linear-features "
 AVERAGED = "--bert-learning-rate 1e-4 --decay 0.93 --epochs 15 --average 0.99 "
 NGRAMS = (
     "--ngrams 3 --linear-learning-rate 5e-3 --l2 0 --learning-rate 1e-3 "
@@ -78,11 +78,11 @@ TABLES = {
     "resume_ner": {
         "HMM, zero counts as 1e-10": (HMM + "--floor 1e-10 --unknown uniform", 1),
         "HMM, add-k tuned on dev": (HMM, 1),
-        "CRF on character features": (NER + "--encoder window --learning-rate 0.01", 3),
+        "CRF on character features": (NER + "--encoder linear --learning-rate 0.01", 3),
         "BiLSTM": (NER + "--encoder bilstm --softmax", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
-        "BiLSTM+CRF, window features": (
-            NER + "--encoder bilstm --window-features --min-count 2 --decay 0.93 --epochs 20 "
+        "BiLSTM+CRF, linear features": (
+            NER + "--encoder bilstm --linear-features --min-count 2 --decay 0.93 --epochs 20 "
             "--average 0.99",
             3,
         ),
@@ -90,8 +90,8 @@ TABLES = {
         "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
         "BERT+CRF, from scratch": (NER + BERT + SCRATCH, 1),
         "BERT+CRF": (NER + BERT, 3),
-        "BERT+CRF, window features": (NER + BERT + WINDOW, 3),
-        "BERT+CRF, window features, averaged weights": (NER + BERT + WINDOW + AVERAGED, 3),
+        "BERT+CRF, linear features": (NER + BERT + LINEAR, 3),
+        "BERT+CRF, linear features, averaged weights": (NER + BERT + LINEAR + AVERAGED, 3),
     },
     "fdu_mtl": {
         "TextCNN": (REVIEWS + CNN, 3),
@@ -99,20 +99,20 @@ TABLES = {
         "S-LSTM": (REVIEWS + SLSTM, 1),
         "S-LSTM, attention": (REVIEWS + SLSTM + ATTENTION, 1),
         "TextCNN, own vectors": (REVIEWS + OWN + CNN, 3),
-        "TextCNN, own vectors, window features": (REVIEWS + OWN + CNN + WINDOW, 3),
+        "TextCNN, own vectors, linear features": (REVIEWS + OWN + CNN + LINEAR, 3),
         "BiLSTM, own vectors": (REVIEWS + OWN + SLOW + BILSTM, 1),
         "S-LSTM, own vectors": (REVIEWS + OWN + SLOW + SLSTM, 1),
         "S-LSTM, attention, own vectors": (REVIEWS + OWN + SLOW + SLSTM + ATTENTION, 1),
-        "S-LSTM, attention, own vectors, window features": (
-            REVIEWS + OWN + SLOW + SLSTM + ATTENTION + WINDOW,
+        "S-LSTM, attention, own vectors, linear features": (
+            REVIEWS + OWN + SLOW + SLSTM + ATTENTION + LINEAR,
             1,
         ),
         "BERT, from scratch": (BERT_REVIEWS + POOLED + SCRATCH, 1),
         "BERT": (BERT_REVIEWS + POOLED, 1),
-        "BERT, window features": (BERT_REVIEWS + POOLED + WINDOW, 1),
+        "BERT, linear features": (BERT_REVIEWS + POOLED + LINEAR, 1),
         "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words " + CNN, 1),
-        "TextCNN, own vectors, ELMo frozen, window features": (
-            REVIEWS + OWN + ELMO + CNN + WINDOW,
+        "TextCNN, own vectors, ELMo frozen, linear features": (
+            REVIEWS + OWN + ELMO + CNN + LINEAR,
             1,
         ),
         "BiLSTM, attention, ELMo frozen": (
@@ -127,25 +127,25 @@ TABLES = {
     "fdu_mtl_together": {
         "TextCNN": (TOGETHER + CNN, 3),
         "TextCNN, own vectors": (TOGETHER + OWN + CNN, 3),
-        "TextCNN, own vectors, window features": (TOGETHER + OWN + CNN + WINDOW, 3),
-        "S-LSTM, attention, own vectors, window features": (
-            TOGETHER + OWN + SLOW + SLSTM + ATTENTION + WINDOW,
+        "TextCNN, own vectors, linear features": (TOGETHER + OWN + CNN + LINEAR, 3),
+        "S-LSTM, attention, own vectors, linear features": (
+            TOGETHER + OWN + SLOW + SLSTM + ATTENTION + LINEAR,
             1,
         ),
         "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words " + CNN, 1),
-        "TextCNN, own vectors, ELMo frozen, window features": (
-            TOGETHER + OWN + ELMO_TOGETHER + CNN + WINDOW,
+        "TextCNN, own vectors, ELMo frozen, linear features": (
+            TOGETHER + OWN + ELMO_TOGETHER + CNN + LINEAR,
             1,
         ),
-        "TextCNN, own vectors, ELMo fine-tuned, window features": (
-            TOGETHER + OWN + FINE_TUNED + "--epochs 3 " + CNN + WINDOW,
+        "TextCNN, own vectors, ELMo fine-tuned, linear features": (
+            TOGETHER + OWN + FINE_TUNED + "--epochs 3 " + CNN + LINEAR,
             1,
         ),
     },
     "hotel_reviews": {
         "TextCNN": (HOTEL + "--encoder cnn", 3),
         "TextCNN, own vectors": (HOTEL + OWN + WIDE_CNN, 3),
-        "TextCNN, own vectors, window features": (HOTEL + OWN + WIDE_CNN + WINDOW, 3),
+        "TextCNN, own vectors, linear features": (HOTEL + OWN + WIDE_CNN + LINEAR, 3),
         "S-LSTM": (HOTEL + SLSTM, 1),
         "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
         "BERT, 6 blocks, from scratch": (

@@ -81,7 +81,7 @@ def make_viterbi(sentences, tokens, tags, jit_compile):
     import tensorflow as tf
 
     emissions, mask, crf = random_inputs(sentences, tokens, tags)
-    decode = tf.function(lambda x, mask: crf.decode(x, mask, jit_compile=jit_compile))
+    decode = tf.function(lambda x, mask: crf.decode(x, mask, use_xla=jit_compile))
     return lambda: decode(emissions, mask)[0].numpy()
 
 

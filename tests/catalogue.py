@@ -113,13 +113,13 @@ CATALOGUE = {
     ),
     "ScalarMix": Entry(
         layers.ScalarMix,
-        lambda: {"initial_weights": [0.1, -0.2, 0.3], "l2": 0.1, "epsilon": 1e-6},
+        lambda: {"initial_weights": [0.1, -0.2, 0.3], "l2": 0.1, "layer_norm_epsilon": 1e-6},
         {"layer_outputs": (normal(B, 3, T, 4), "BLTD"), "mask": (MASK, "BT")},
         ["BTD"],
     ),
     "Pooling": Entry(
         layers.Pooling,
-        lambda: {"method": "attention", "attention_units": 6},
+        lambda: {"pooling": "attention", "attention_units": 6},
         {"sequence": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
         ["BD"],
     ),
@@ -149,7 +149,7 @@ CATALOGUE = {
             "sentence_term": "hidden",
             "initial_state": "learned_apart",
             "boundary": "fixed",
-            "dropout": 0.1,
+            "state_dropout": 0.1,
             "l2": 0.1,
             "seed": 4,
         },
@@ -268,13 +268,13 @@ CATALOGUE = {
     ),
     "TextCNN": Entry(
         models.TextCNN,
-        lambda: {"embedder": words_embedder(), "filters": 6, "widths": [2, 3], "dropout": 0.1},
+        lambda: {"embedder": words_embedder(), "num_filters": 6, "widths": [2, 3], "dropout": 0.1},
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BT", "BD", "BTD"],  # mask, pooled_output, sequence_output
         nested=("embedder",),
     ),
-    "WindowEncoder": Entry(
-        models.WindowEncoder,
+    "LinearEncoder": Entry(
+        models.LinearEncoder,
         lambda: {
             "vocabulary_size": 11,
             "units": 4,
@@ -296,12 +296,12 @@ CATALOGUE = {
             "constrain": "decode",
             "dropout": 0.1,
             "transition_learning_rate": 2.0,
-            "crf_jit_compile": True,
-            "window": models.WindowEncoder(11, 3, num_buckets=50),
+            "use_xla": True,
+            "linear": models.LinearEncoder(11, 3, num_buckets=50),
         },
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BTD", "BT"],  # emissions, mask
-        nested=("encoder", "window"),
+        nested=("encoder", "linear"),
     ),
     "Classifier": Entry(
         models.Classifier,
@@ -313,11 +313,11 @@ CATALOGUE = {
             "dropout": 0.1,
             "class_weights": [1.0, 2.0, 0.5],
             "attention_units": 3,
-            "window": models.WindowEncoder(11, 3, num_buckets=50),
+            "linear": models.LinearEncoder(11, 3, num_buckets=50),
         },
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BD", "BD"],  # logits, probabilities
-        nested=("encoder", "window"),
+        nested=("encoder", "linear"),
     ),
     "HMMTagger": Entry(
         models.HMMTagger,

@@ -23,7 +23,9 @@ def words_embedder():
 
 
 def small_bert(**options):
-    return models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2, **options)
+    return models.BertEncoder(
+        vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2, **options
+    )
 
 
 TRANSFORMERS = {
@@ -43,7 +45,7 @@ TRANSFORMERS = {
             "causal": True,
             "dropout": 0.1,
             "attention_dropout": 0.2,
-            "epsilon": 1e-6,
+            "layer_norm_epsilon": 1e-6,
             "initializer_range": 0.2,
             "seed": 4,
         },
@@ -59,9 +61,9 @@ TRANSFORMERS = {
     "PositionEmbedding": Entry(
         layers.PositionEmbedding,
         lambda: {
-            "kind": "learned",
+            "positions": "learned",
             "max_positions": 6,
-            "normalize_rows": True,
+            "normalize_positions": True,
             "initializer": "orthogonal_rows",
             "initializer_range": 0.1,
         },
@@ -90,7 +92,7 @@ TRANSFORMERS = {
         models.TransformerEncoder,
         lambda: {
             "embedder": words_embedder(),
-            "units": 6,
+            "hidden_dim": 6,
             "num_layers": 3,
             "num_heads": 2,
             "intermediate_dim": 5,
@@ -102,7 +104,7 @@ TRANSFORMERS = {
             "causal": True,
             "dropout": 0.2,
             "attention_dropout": 0.3,
-            "epsilon": 1e-6,
+            "layer_norm_epsilon": 1e-6,
             "initializer_range": 0.1,
         },
         {"features": ({"token_ids": WORDS}, "BT")},
@@ -111,7 +113,7 @@ TRANSFORMERS = {
     ),
     "TransformerEncoder, layer norm first": Entry(
         models.TransformerEncoder,
-        lambda: {"embedder": words_embedder(), "units": 16, "num_heads": 2},
+        lambda: {"embedder": words_embedder(), "hidden_dim": 16, "num_heads": 2},
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BLTD", "BT", "BTD"],
         nested=("embedder",),
@@ -120,7 +122,7 @@ TRANSFORMERS = {
         models.BertEncoder,
         lambda: {
             "vocabulary_size": 12,
-            "units": 6,
+            "hidden_dim": 6,
             "num_layers": 3,
             "num_heads": 2,
             "intermediate_dim": 5,
@@ -128,8 +130,8 @@ TRANSFORMERS = {
             "activation": "gelu_tanh",
             "dropout": 0.2,
             "attention_dropout": 0.3,
-            "epsilon": 1e-6,
-            "positions": "sinusoidal_articles",
+            "layer_norm_epsilon": 1e-6,
+            "positions": "sinusoidal_full_index",
             "max_positions": 6,
             "normalize_positions": True,
             "num_segments": 3,
@@ -143,7 +145,7 @@ TRANSFORMERS = {
     ),
     "BertEncoder, as published": Entry(
         models.BertEncoder,
-        lambda: {"vocabulary_size": 12, "units": 8, "num_layers": 2, "num_heads": 2},
+        lambda: {"vocabulary_size": 12, "hidden_dim": 8, "num_layers": 2, "num_heads": 2},
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BLTD", "BT", "BD", "BTD"],
     ),

@@ -13,16 +13,16 @@ from tfreps.models import (
     Classifier,
     Elmo,
     HMMTagger,
+    LinearEncoder,
     PieceEncoder,
     SLSTMEncoder,
     Tagger,
     TextCNN,
     TokenEmbedder,
     TransformerEncoder,
-    WindowEncoder,
 )
-from tfreps.text import TokenFeatures
-from tfreps.text.bert.piece_features import PieceFeatures
+from tfreps.text import TokenIndexer
+from tfreps.text.bert.piece_indexer import PieceIndexer
 
 WORDS = ["Ada", "lives", "in", "London", "."]
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
@@ -30,7 +30,7 @@ LABELS = ["bad", "good", "so-so"]
 
 
 def features():
-    return TokenFeatures.from_sentences([WORDS], max_characters=12)
+    return TokenIndexer.from_sentences([WORDS], max_characters=12)
 
 
 def embedder(width=6):
@@ -39,7 +39,7 @@ def embedder(width=6):
 
 
 def transformer():
-    return TransformerEncoder(embedder(), units=8, num_layers=2, num_heads=2)
+    return TransformerEncoder(embedder(), hidden_dim=8, num_layers=2, num_heads=2)
 
 
 def make_model(kind):
@@ -49,7 +49,7 @@ def make_model(kind):
         "crf": lambda: Tagger(BiLSTMEncoder(embedder(), 5), TAGS, "bio"),
         "softmax": lambda: Tagger(SLSTMEncoder(embedder(), 5, 2), TAGS, "bio", use_crf=False),
         "plain": lambda: Tagger(embedder(), ["NOUN", "VERB"]),
-        "window": lambda: Tagger(WindowEncoder(size, 5, num_buckets=64), TAGS, "bio"),
+        "window": lambda: Tagger(LinearEncoder(size, 5, num_buckets=64), TAGS, "bio"),
         "hmm": lambda: HMMTagger(size, TAGS, "bio"),
         "cnn": lambda: Classifier(TextCNN(embedder(), 7), LABELS, "pooled"),
         "attention": lambda: Classifier(embedder(), LABELS[:2], "attention"),
@@ -75,9 +75,9 @@ def make_bert(kind):
     bert = tiny_bert.make_encoder(cut, pooler=False)
     if kind != "words":
         model = Classifier(bert, ["bad", "good"], "mean_max")
-        return TextModel(model, PieceFeatures(cut), tokens="bert", max_length=24)
+        return TextModel(model, PieceIndexer(cut), tokens="bert", max_length=24)
     model = Tagger(PieceEncoder(bert, cut.start_id, cut.separator_id), TAGS, "bio")
-    return TextModel(model, PieceFeatures(cut, words=True), tokens="bert", max_length=24)
+    return TextModel(model, PieceIndexer(cut, words=True), tokens="bert", max_length=24)
 
 
 def of_text(trained):
@@ -116,5 +116,5 @@ MAKERS = {
     "TextCNN": lambda: of_text(make_trained("cnn")),
     "TokenEmbedder": lambda: of_text(make_trained("plain")),
     "TransformerEncoder": lambda: of_text(make_trained("transformer")),
-    "WindowEncoder": lambda: of_text(make_trained("window")),
+    "LinearEncoder": lambda: of_text(make_trained("window")),
 }

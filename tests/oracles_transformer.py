@@ -57,7 +57,7 @@ def block(x, weights, options, mask):
 
     def norm(name, x):
         gamma, beta = weights[f"{name}_gamma"], weights[f"{name}_beta"]
-        return layer_norm(x, gamma, beta, options["epsilon"])
+        return layer_norm(x, gamma, beta, options["layer_norm_epsilon"])
 
     def attend(x):
         return attention(x, weights, options["num_heads"], mask, options["causal"])
@@ -87,7 +87,7 @@ def positions(length, dim, kind, normalize_rows=False):
             else:
                 angle = p / 10000 ** (2 * i / dim)
             rows[p, i] = math.sin(angle) if i % 2 == 0 else math.cos(angle)
-        if p == 0 and kind == "sinusoidal_articles":
+        if p == 0 and kind == "sinusoidal_full_index":
             rows[p] = 0.0
         if normalize_rows:
             rows[p] /= math.sqrt(sum(rows[p] ** 2)) + 1e-8

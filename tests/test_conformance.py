@@ -270,7 +270,7 @@ def test_low_precision_is_close_and_float32(name, policy):
     # A mix has no products to lower; those of an Elmo are its biLM's, which has its own policy,
     # and those of a PieceEncoder its BERT's.
     # An HMM adds and looks up logarithms, a window looks up and adds; a CRF adds up in float32.
-    exact = ("ScalarMix", "Elmo", "PieceEncoder", "HMMTagger", "WindowEncoder", "CRF")
+    exact = ("ScalarMix", "Elmo", "PieceEncoder", "HMMTagger", "LinearEncoder", "CRF")
     exact += ("PositionEmbedding", "SegmentEmbedding")  # they look up and add
     assert any(changed) == (name not in exact)
 

@@ -7,7 +7,7 @@ from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-SIZES = {"units": 16, "num_layers": 2, "num_heads": 2, "max_positions": 24, "dropout": 0.0}
+SIZES = {"hidden_dim": 16, "num_layers": 2, "num_heads": 2, "max_positions": 24, "dropout": 0.0}
 
 
 def characters(*texts):

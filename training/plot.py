@@ -1,7 +1,7 @@
 """Draws attention, position vectors or learning curves as a PNG file.
 
     tfreps plot attention runs/bert --text "by the river bank" --layer 3 --output attention.png
-    tfreps plot positions --kind sinusoidal --view surface --output surface.png
+    tfreps plot positions --positions sinusoidal --view surface --output surface.png
     tfreps plot curves runs/bert runs/longer --output curves.png
 
 `tfreps plot attention --help` and so on tell the options of each. With --tensorboard RUN/logs
@@ -20,13 +20,16 @@ from tfreps.plots.position_maps import VIEWS
 from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "plot"
-KINDS, UNITS = ("sinusoidal", "sinusoidal_articles"), 128  # of waves, the first without --kind
+KINDS, WIDTH = (
+    ("sinusoidal", "sinusoidal_full_index"),
+    128,
+)  # of waves, the first without --positions
 OF_ATTENTION = {
     "layer": Option(int, None, "block, counted from 1 (the mean over all)", at_least=1),
     "head": Option(int, None, "attention head, from 1 (the mean over all)", at_least=1),
 }
 OF_POSITIONS = {
-    "units": Option(int, None, "width, without MODEL (128)", at_least=1, at_most=100_000),
+    "hidden_dim": Option(int, None, "width, without MODEL (128)", at_least=1, at_most=100_000),
     "length": Option(
         int, None, "positions (100; of a learned table all)", at_least=1, at_most=100_000
     ),
@@ -104,12 +107,12 @@ def add_positions(parser):
         metavar="MODEL",
         nargs="?",
         help="run folder of a Transformer, or published BERT, whose positions to draw; without "
-        "it, waves of --kind",
+        "it, waves of --positions",
     )
     add("--view", choices=VIEWS, default="map", help="(map)")
-    add("--kind", choices=KINDS, help="waves, without MODEL (sinusoidal)")
+    add("--positions", choices=KINDS, help="waves, without MODEL (sinusoidal)")
     about = "divide each vector by its length, without MODEL"
-    add("--normalize-rows", action="store_true", default=None, help=about)
+    add("--normalize-positions", action="store_true", default=None, help=about)
     add_flags(parser, OF_POSITIONS)
 
 
@@ -155,14 +158,14 @@ def table_and_title(options):
     from tfreps.layers.position_embedding import sinusoids
 
     if options.model is not None:
-        for name in "kind", "units", "normalize_rows":
+        for name in "positions", "hidden_dim", "normalize_positions":
             if getattr(options, name) is not None:
                 flag = name.replace("_", "-")
                 raise ValueError(f"--{flag} is about waves: leave it out, or {options.model}.")
         encoder = open_encoder(options.model)
         return position_table(encoder, options.length), f"{encoder.positions} positions"
-    length, kind = options.length or POSITIONS, options.kind or KINDS[0]
-    table = sinusoids(length, options.units or UNITS, kind, bool(options.normalize_rows))
+    length, kind = options.length or POSITIONS, options.positions or KINDS[0]
+    table = sinusoids(length, options.hidden_dim or WIDTH, kind, bool(options.normalize_positions))
     return table.numpy(), f"{kind} positions"
 
 

@@ -27,7 +27,6 @@ from tfreps.cli.options import (
 )
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.data import MaskedLMBatches, read_documents, read_sentences
-from tfreps.data.masked_lm.masked_lm_batches import LABELS
 from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
 from tfreps.layers.position_embedding import KINDS as POSITIONS
 from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
@@ -46,7 +45,7 @@ from tfreps.text.bert import (
 
 PROGRAM = "pretrain-bert"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
-PRESET = "bert_articles"
+PRESET = "bert_6x384"
 SCHEDULES = "linear", "constant"
 SHARED = "minutes", "precision", "checkpoint_every", "seed", "deterministic"
 OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
@@ -68,14 +67,14 @@ TOKENS = {
 }
 TASKS = {
     "no_next_sentence": Option(bool, False, "learn from hidden tokens alone"),
-    "labels": Option(str, "google", "0: is next, as Google; 1: articles (google)", LABELS),
+    "next_label": Option(int, 0, "label of a pair that is next; 0 in Google's BERT (0)", [0, 1]),
     "mask_rate": Option(float, 0.15, "share of hidden tokens (0.15)", above=0, below=1),
     "whole_words": Option(bool, False, "hide all pieces of a word together"),
 }
 MODEL = {
     "init": Option(str, None, "go on from this run folder or published checkpoint"),
     "preset": Option(str, None, f"sizes ({PRESET}), unless these say others:", sorted(BERT)),
-    "units": Option(int, None, "width of the vectors", at_least=1),
+    "hidden_dim": Option(int, None, "width of the vectors", at_least=1),
     "num_layers": Option(int, None, "blocks", at_least=1),
     "num_heads": Option(int, None, "of attention", at_least=1),
     "intermediate_dim": Option(int, None, "width inside the blocks", at_least=1),
@@ -176,8 +175,8 @@ def check(options):
         raise ValueError("--patience waits for better figures on --validation: give it too.")
     if options.min_count and options.vocabulary:
         raise ValueError("--min-count goes unseen: nothing is counted beside --vocabulary.")
-    if options.no_next_sentence and options.labels != "google":
-        raise ValueError("--labels goes unseen: with --no-next-sentence there are none.")
+    if options.no_next_sentence and options.next_label:
+        raise ValueError("--next-label goes unseen: with --no-next-sentence there are none.")
 
 
 def make_model(options, run):
@@ -210,12 +209,12 @@ def check_labels(options):
     if options.no_next_sentence or not init.exists():
         return
     if (init / "options.json").is_file():
-        labels = RunFolder.open(init, PROGRAM).options["labels"]
+        label = RunFolder.open(init, PROGRAM).options["next_label"]
     else:
-        labels = LABELS[open_checkpoint(init).next_label]
-    if labels != options.labels:
+        label = open_checkpoint(init).next_label
+    if label != options.next_label:
         raise ValueError(
-            f"{options.init} learned next sentences with --labels {labels}; go on with the same."
+            f"{options.init} learned next sentences with --next-label {label}; go on with the same."
         )
 
 
@@ -253,7 +252,7 @@ def make_batches(options, model, tokenizer, part):
         max_length=options.max_length,
         max_rows=options.batch_rows,
         next_sentence=model.next_sentence,
-        labels=options.labels,
+        next_label=options.next_label,
         mask_rate=options.mask_rate,
         whole_words=options.whole_words,
         shuffle=part == "train",

@@ -128,13 +128,13 @@ def train(options, earlier):
     check_labels(options, label_set, data)
     print(describe_classes(labels))
     elmo = input_options.read_elmo(options)
-    features = input_options.make_features(options, data["train"].tokens, elmo, bert, words=False)
-    batches = {part: make_batches(options, data, part, features, label_set) for part in data}
-    model = make_model(options, features, label_set, elmo, batches["train"].vector_shape, bert)
+    indexer = input_options.make_indexer(options, data["train"].tokens, elmo, bert, words=False)
+    batches = {part: make_batches(options, data, part, indexer, label_set) for part in data}
+    model = make_model(options, indexer, label_set, elmo, batches["train"].vector_shape, bert)
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())
-    input_options.keep(run, features)
+    input_options.keep(run, indexer)
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, batches["train"], data["train"].num_cut)
     best = fit_options.fit(
@@ -236,7 +236,7 @@ def take(part, places):
     )
 
 
-def make_batches(options, data, part, features, label_set):
+def make_batches(options, data, part, indexer, label_set):
     """The batches of one part of the data."""
     labels, order = [text.label for text in data[part].texts], {}
     if part == "train":
@@ -249,7 +249,7 @@ def make_batches(options, data, part, features, label_set):
             order["cuts"] = make_cuts(options, data[part].tokens)
     order |= {"max_length": options.max_length, **data[part].stored}  # a BERT's are cut already
     tokens = data[part].tokens
-    return SequenceBatches(tokens, label_set.ids(labels), features, options.batch_tokens, **order)
+    return SequenceBatches(tokens, label_set.ids(labels), indexer, options.batch_tokens, **order)
 
 
 def make_cuts(options, tokens):
@@ -258,17 +258,17 @@ def make_cuts(options, tokens):
     return TextCuts(tokens, options.cut_share, options.seed, options.max_length, ends)
 
 
-def make_model(options, features, label_set, elmo, stored, bert):
-    vectors = input_options.read_vectors(options, features)
-    window = encoder_options.make_window(options, features, len(label_set))
+def make_model(options, indexer, label_set, elmo, stored, bert):
+    vectors = input_options.read_vectors(options, indexer)
+    linear = encoder_options.make_linear(options, indexer, len(label_set))
     units = len(label_set)
     return Classifier(
-        encoder_options.make_encoder(options, features, vectors, elmo, stored, units, bert),
+        encoder_options.make_encoder(options, indexer, vectors, elmo, stored, units, bert),
         label_set.names,
         pooling=options.pooling or ("pooled" if options.encoder in OWN_POOLING else "mean"),
         hidden_units=options.hidden_units,
         dropout=options.dropout,
-        window=window,
+        linear=linear,
         name="classifier",
     )
 

@@ -21,7 +21,7 @@ from tfreps.metrics import WeightedTokenF1
 from tfreps.models import HMMTagger
 from tfreps.reports.evaluation import check_names, evaluate_tagger
 from tfreps.runs.run_folder import RunFolder
-from tfreps.text import TagSet, TokenFeatures, tokenize_texts
+from tfreps.text import TagSet, TokenIndexer, tokenize_texts
 from tfreps.text.tokenizers import TOKENIZERS
 
 PROGRAM = "train-hmm"
@@ -87,7 +87,7 @@ def train(options):
     scheme = None if options.scheme == "none" else options.scheme
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "the training data")
     check_names(tag_set.names, data["dev"] + data["test"])
-    features = TokenFeatures.from_sentences(
+    indexer = TokenIndexer.from_sentences(
         [s.tokens for s in data["train"]],
         options.min_count,
         lowercase=options.lowercase,
@@ -95,33 +95,33 @@ def train(options):
     )
     unlabelled = read_unlabelled(options)
     model = HMMTagger(
-        len(features.vocabulary),
+        len(indexer.vocabulary),
         tag_set.names,
         scheme,
-        unknown_id=features.vocabulary.unknown_id + 1,
+        unknown_id=indexer.vocabulary.unknown_id + 1,
         unknown=options.unknown,
         use_end=options.end,
         name="hmm",
     )
-    score = make_score(model, features, tag_set, data["dev"])
+    score = make_score(model, indexer, tag_set, data["dev"])
     counts = model.fit_counts(
-        token_ids(features, [s.tokens for s in data["train"]]),
+        token_ids(indexer, [s.tokens for s in data["train"]]),
         [tag_set.ids(s.tags, s.file, s.line) for s in data["train"]],
         skip_single_tokens=options.skip_single_tokens,
     )
     results = {"smoothing": smooth(model, counts, options, score)}
     if unlabelled:
-        ids = token_ids(features, unlabelled)
+        ids = token_ids(indexer, unlabelled)
         results["baum_welch"] = learn_more(model, ids, counts, results["smoothing"], options, score)
     results["seconds"] = round(time.monotonic() - begin, 2)
 
-    trained = TextModel(model, features, options.tokens)
+    trained = TextModel(model, indexer, options.tokens)
     for part in ("dev", "test"):
         if data[part]:
             results[part] = evaluate_tagger(trained, data[part])
     with held_back():  # all of the run, or nothing
         run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-        run.keep(run.vocabulary_path, features.vocabulary.write)
+        run.keep(run.vocabulary_path, indexer.vocabulary.write)
         run.keep(run.tags_path, tag_set.write)
         run.save_model(model)
         run.write_results(results)
@@ -188,18 +188,18 @@ def read_unlabelled(options):
     return sentences
 
 
-def token_ids(features, sentences):
+def token_ids(indexer, sentences):
     """Token ids of each sentence."""
     lengths = [len(tokens) for tokens in sentences]
-    row = features([[token for tokens in sentences for token in tokens]])["token_ids"].numpy()[0]
+    row = indexer([[token for tokens in sentences for token in tokens]])["token_ids"].numpy()[0]
     return np.split(row, np.cumsum(lengths)[:-1])
 
 
-def make_score(model, features, tag_set, sentences):
+def make_score(model, indexer, tag_set, sentences):
     """A function that gives the model's token-weighted F1 on the dev data; None without."""
     if not sentences:
         return None
-    ids = token_ids(features, [s.tokens for s in sentences])
+    ids = token_ids(indexer, [s.tokens for s in sentences])
     true = np.concatenate([tag_set.ids(s.tags, s.file, s.line) for s in sentences])
     metric = WeightedTokenF1(len(tag_set))
 

@@ -100,14 +100,14 @@ def train(options, earlier):
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
     check_names(tag_set.names, data["dev"] + data["test"])
     elmo, bert = input_options.read_elmo(options), input_options.read_bert(options)
-    features = input_options.make_features(options, [s.tokens for s in data["train"]], elmo, bert)
+    indexer = input_options.make_indexer(options, [s.tokens for s in data["train"]], elmo, bert)
     input_options.check_sentences(data, bert)
-    batches = {part: make_batches(options, data, part, features, tag_set) for part in data}
-    model = make_model(options, features, tag_set, elmo, batches["train"].vector_shape, bert)
+    batches = {part: make_batches(options, data, part, indexer, tag_set) for part in data}
+    model = make_model(options, indexer, tag_set, elmo, batches["train"].vector_shape, bert)
 
     run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
     go_on_with(run.resume_command())
-    input_options.keep(run, features)
+    input_options.keep(run, indexer)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, batches["train"], tag_set)
     figure = "span_f1" if scheme else "accuracy"
@@ -165,7 +165,7 @@ def check_tags(data, scheme, constrain):
             print("The loss takes them for impossible: correct them, or use --constrain decode.")
 
 
-def make_batches(options, data, part, features, tag_set):
+def make_batches(options, data, part, indexer, tag_set):
     """The batches of one part of the data; None without."""
     if not data[part]:
         return None
@@ -175,24 +175,24 @@ def make_batches(options, data, part, features, tag_set):
         order |= {"max_rows": options.batch_rows, "length_multiple": 8}
     tokens = [s.tokens for s in data[part]]
     ids = [tag_set.ids(s.tags, s.file, s.line) for s in data[part]]
-    return SequenceBatches(tokens, ids, features, options.batch_tokens, **order)
+    return SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 
-def make_model(options, features, tag_set, elmo, stored, bert):
-    vectors = input_options.read_vectors(options, features)
-    is_window = options.encoder == "window"  # its output has a score for each tag already
-    window = encoder_options.make_window(options, features, len(tag_set))
+def make_model(options, indexer, tag_set, elmo, stored, bert):
+    vectors = input_options.read_vectors(options, indexer)
+    is_linear = options.encoder == "linear"  # its output has a score for each tag already
+    linear = encoder_options.make_linear(options, indexer, len(tag_set))
     units = len(tag_set)
     return Tagger(
-        encoder_options.make_encoder(options, features, vectors, elmo, stored, units, bert),
+        encoder_options.make_encoder(options, indexer, vectors, elmo, stored, units, bert),
         tag_set.names,
         tag_set.scheme,
         use_crf=not options.softmax,
         constrain=options.constrain,
-        dropout=0.0 if is_window else options.dropout,
+        dropout=0.0 if is_linear else options.dropout,
         transition_learning_rate=options.transition_learning_rate,
-        use_projection=not is_window,
-        window=window,
+        use_projection=not is_linear,
+        linear=linear,
         name="tagger",
     )
 

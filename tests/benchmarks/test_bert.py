@@ -5,7 +5,7 @@ import pytest
 from benchmarks import bert
 from benchmarks.review_lengths import random_texts
 
-TINY = {"vocabulary_size": 30001, "units": 4, "num_layers": 1, "num_heads": 2}
+TINY = {"vocabulary_size": 30001, "hidden_dim": 4, "num_layers": 1, "num_heads": 2}
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import json
 
 from benchmarks import peer_keras_hub
 
-SHAPE = {"vocabulary_size": 9, "units": 4, "num_layers": 1, "num_heads": 2}
+SHAPE = {"vocabulary_size": 9, "hidden_dim": 4, "num_layers": 1, "num_heads": 2}
 
 
 def test_answers_with_the_call_of_its_arguments(monkeypatch):

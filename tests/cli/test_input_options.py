@@ -26,7 +26,7 @@ def options(**given):
 
 def test_features_are_made_of_the_training_words_as_asked():
     def words(**given):
-        return input_options.make_features(options(**given), SENTENCES).vocabulary.tokens[3:]
+        return input_options.make_indexer(options(**given), SENTENCES).vocabulary.tokens[3:]
 
     assert sorted(words()) == ["7", "8", "9", "The", "cat", "dog", "the"]
     assert words(lowercase=True, digits_to_zero=True) == ["0", "the", "dog", "cat"]
@@ -36,7 +36,7 @@ def test_features_are_made_of_the_training_words_as_asked():
 
 def test_characters_are_made_only_for_what_reads_them(tmp_path):
     def number(elmo=None, **given):
-        return input_options.make_features(options(**given), SENTENCES, elmo).max_characters
+        return input_options.make_indexer(options(**given), SENTENCES, elmo).max_characters
 
     assert number() is None
     assert number(characters="cnn", max_characters=20) == 20
@@ -70,10 +70,10 @@ def test_a_bilm_that_reads_ids_of_its_own(tmp_path):
 def test_vectors_of_the_vocabulary(tmp_path, capsys):
     path = tmp_path / "vectors.txt"
     path.write_text("the 1 2\ndog 3 4\nhouse 5 6\n")
-    features = input_options.make_features(options(), SENTENCES)
-    assert input_options.read_vectors(options(), features) is None
-    vectors = input_options.read_vectors(options(vectors=str(path)), features)
-    rows = dict(zip(features.vocabulary.tokens, vectors.matrix.tolist(), strict=True))
+    indexer = input_options.make_indexer(options(), SENTENCES)
+    assert input_options.read_vectors(options(), indexer) is None
+    vectors = input_options.read_vectors(options(vectors=str(path)), indexer)
+    rows = dict(zip(indexer.vocabulary.tokens, vectors.matrix.tolist(), strict=True))
     assert rows["The"] == rows["the"] == [1, 2] and rows["dog"] == [3, 4]
     assert 0 < np.abs(rows["cat"]).max() < 1  # noise
     assert f"Word vectors: 3 of 10 words have one in {path}" in capsys.readouterr().out
@@ -98,17 +98,15 @@ def test_a_bert_as_asked(bert):
     assert tokenizer.tokenize("dogs") == ["dogs"]
     encoder = input_options.read_bert(options(encoder="bert", bert=bert), pooler=True).encoder
     assert (encoder.num_layers, encoder.dropout) == (2, 0.0) and encoder.pooler_dense is not None
-    assert input_options.make_features(
-        given, [], bert=EncoderAndTokenizer(encoder, tokenizer)
-    ).words
+    assert input_options.make_indexer(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
 
 
 def test_what_a_bert_is_is_told(capsys):
     tokenizer = tiny_bert.pieces("dogs", "sat")  # 7 with the special ones
     for more, told in ((0, "7 tokens."), (2, "7 tokens (its table has 2 rows that no token of")):
-        encoder = BertEncoder(7 + more, units=8, num_layers=1, num_heads=2)
+        encoder = BertEncoder(7 + more, hidden_dim=8, num_layers=1, num_heads=2)
         input_options.say_bert("a/b", EncoderAndTokenizer(encoder, tokenizer))
-        assert f"BERT: 1 blocks of 8 units from a/b, {told}" in capsys.readouterr().out
+        assert f"BERT: 1 blocks of 8 dimensions from a/b, {told}" in capsys.readouterr().out
 
 
 def test_a_bert_of_new_weights(bert):
@@ -152,11 +150,11 @@ def test_sentences_have_to_fit(bert):
 
 def test_what_a_run_keeps(tmp_path, bert):
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
-    input_options.keep(run, input_options.make_features(options(), SENTENCES))
+    input_options.keep(run, input_options.make_indexer(options(), SENTENCES))
     assert run.vocabulary_path.exists() and not run.tokenizer_path.exists()
     run = RunFolder.create(tmp_path / "other", "train-tagger", {})
     bert = input_options.read_bert(options(encoder="bert", bert=bert))
-    input_options.keep(run, input_options.make_features(options(), SENTENCES, bert=bert))
+    input_options.keep(run, input_options.make_indexer(options(), SENTENCES, bert=bert))
     assert read_tokenizer(run.tokenizer_path).vocabulary == bert.tokenizer.vocabulary
     assert not run.vocabulary_path.exists()
 
@@ -178,14 +176,14 @@ def test_what_a_run_keeps(tmp_path, bert):
         ({"elmo": "r", "elmo_weights": "w"}, "--elmo names one biLM already"),
         ({"elmo_weights": "w"}, "--elmo-weights needs --elmo-options too"),
         ({"elmo_options": "o"}, "--elmo-options needs --elmo-weights too"),
-        ({"encoder": "window", "characters": "cnn"}, "--characters goes unseen: --encoder window"),
-        ({"encoder": "window", "max_characters": 9}, "--max-characters goes unseen"),
+        ({"encoder": "linear", "characters": "cnn"}, "--characters goes unseen: --encoder linear"),
+        ({"encoder": "linear", "max_characters": 9}, "--max-characters goes unseen"),
         ({"encoder": "bert", "bert": "x", "max_characters": 9}, "--max-characters goes unseen"),
         ({"encoder": "bert", "bert": "x", "min_count": 2}, "--min-count goes unseen"),
-        ({"encoder": "window", "vectors": "v"}, "--vectors goes unseen"),
-        ({"encoder": "window", "no_words": True}, "--no-words goes unseen"),
-        ({"encoder": "window", "elmo": "r"}, "--elmo goes unseen"),
-        ({"encoder": "window", "embedding_learning_rate": 0.1}, "none are trained"),
+        ({"encoder": "linear", "vectors": "v"}, "--vectors goes unseen"),
+        ({"encoder": "linear", "no_words": True}, "--no-words goes unseen"),
+        ({"encoder": "linear", "elmo": "r"}, "--elmo goes unseen"),
+        ({"encoder": "linear", "embedding_learning_rate": 0.1}, "none are trained"),
         ({"train_vectors": "v", "test": ["t"]}, "--train-vectors needs --test-vectors too"),
         ({"train_vectors": "v", "dev": ["t"]}, "--train-vectors needs --dev-vectors too"),
         ({"encoder": "bert"}, "--bert is missing: the run folder or checkpoint"),
@@ -209,13 +207,13 @@ def test_options_that_contradict_each_other(given, message):
     "given",
     [
         {},
-        {"encoder": "window"},
+        {"encoder": "linear"},
         {"encoder": "bert", "bert": "b", "layer_decay": 0.9, "freeze_blocks": 1},
         {"no_words": True, "train_vectors": "v"},
         {"no_words": True, "elmo": "r", "fine_tune_elmo": True, "elmo_top": True},
         {"vectors": "v", "frozen_embeddings": True, "characters": "bilstm"},
         {"vectors": "v", "embedding_learning_rate": 0.1},
-        {"window_features": True, "linear_learning_rate": 0.1},
+        {"linear_features": True, "linear_learning_rate": 0.1},
         {"ngrams": 2, "linear_learning_rate": 0.1, "linear_dropout": 0.5},
         {"elmo_options": "o", "elmo_weights": "w"},
         {"train_vectors": "v", "test_vectors": "v", "test": ["t"]},

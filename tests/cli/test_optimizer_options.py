@@ -97,7 +97,7 @@ def named(*paths):
 
 def test_word_vectors_a_fine_tuned_bilm_and_a_linear_model_have_learning_rates_of_their_own():
     bilm = "token_encoder/characters", "bilstm/forward/kernel_0", "bilstm/backward/bias_1"
-    linear, rest = ["window/unigrams", "window/trigrams"], ["mix_0/gamma", "bilstm_0/kernel"]
+    linear, rest = ["linear/unigrams", "linear/trigrams"], ["mix_0/gamma", "bilstm_0/kernel"]
     model = named("embedder/word_embeddings", *bilm, *rest, *linear)
     rates = {"embedding_learning_rate": 0.5, "linear_learning_rate": 0.25}
     optimizer = make_optimizer(options(**rates), model, 10)

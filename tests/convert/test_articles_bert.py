@@ -34,7 +34,7 @@ def test_equal_to_the_same_model_with_a_table(tmp_path):
     model = BertPretrainer.from_pretrained(state_dict(tmp_path / "bert.model.epoch.3.safetensors"))
     encoder = model.encoder
     assert (encoder.num_heads, encoder.num_segments, encoder.activation) == (12, 256, "gelu")
-    assert (encoder.positions, encoder.normalize_positions) == ("sinusoidal_articles", True)
+    assert (encoder.positions, encoder.normalize_positions) == ("sinusoidal_full_index", True)
     assert (len(encoder.blocks), encoder.intermediate_dim, encoder.dropout) == (2, 96, 0.4)
 
     def put_table(found):
@@ -69,7 +69,9 @@ def test_what_the_file_does_not_tell_is_an_option(tmp_path):
     options = {"num_heads": 2, "normalize_positions": False, "num_layers": 1, "max_positions": 900}
     encoder = BertEncoder.from_pretrained(path, **options)
     assert {name: getattr(encoder, name) for name in options} == options
-    with pytest.raises(ValueError, match="has `positions` 'sinusoidal_articles', which its arrays"):
+    with pytest.raises(
+        ValueError, match="has `positions` 'sinusoidal_full_index', which its arrays"
+    ):
         BertEncoder.from_pretrained(path, positions="sinusoidal")
 
 

@@ -51,7 +51,7 @@ def test_blocks_that_are_not_asked_for_are_not_looked_at(tmp_path):
         ({"num_layers": "2"}, "`num_layers` may be 1 to 3, got '2'"),
         ({"num_layers": 0}, "`num_layers` may be 1 to 3, got 0"),
         ({"max_positions": 13}, "has 12 positions; `max_positions` may be 1 to 12, got 13"),
-        ({"units": 8}, "has `units` 16, which its arrays decide; got 8"),
+        ({"hidden_dim": 8}, "has `hidden_dim` 16, which its arrays decide; got 8"),
         ({"vocabulary_size": 20}, "has `vocabulary_size` 19, which its arrays decide"),
         ({"num_heads": 4}, "has `num_heads` 2"),
         ({"normalization": "pre"}, "has `normalization` 'post'"),

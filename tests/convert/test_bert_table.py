@@ -53,6 +53,6 @@ def test_sines_have_no_row_and_wide_is_four_times():
 
 
 def test_any_array_of_a_part_means_the_part():
-    rows = bert_table.pooler_rows(HuggingFaceNames(), {"units": 2})
+    rows = bert_table.pooler_rows(HuggingFaceNames(), {"hidden_dim": 2})
     assert bert_table.has(rows, {"bert.pooler.dense.bias": (2,)})
     assert not bert_table.has(rows, {"pooler.dense.bias": (2,)})

@@ -30,11 +30,11 @@ def folder(path, change=None, config=(), **case):
 
 def test_the_same_numbers_as_transformers(tmp_path):
     path = folder(tmp_path / "google")
-    model = BertPretrainer.from_pretrained(path, epsilon=EPSILON)
+    model = BertPretrainer.from_pretrained(path, layer_norm_epsilon=EPSILON)
     assert check(model, UNUSUAL) == {"token_logits", "next_sentence_logits"}
     assert check(model.encoder, UNUSUAL) == {"layer_outputs", "pooled_output"}
     for name in "bert_model.ckpt", "bert_model.ckpt.index":
-        assert BertEncoder.from_pretrained(path / name).epsilon == 1e-12
+        assert BertEncoder.from_pretrained(path / name).layer_norm_epsilon == 1e-12
     assert BertEncoder.from_pretrained(path, activation="gelu").activation == "gelu"
 
 
@@ -46,7 +46,7 @@ def test_a_fine_tuned_classifier_with_what_its_optimizer_kept(tmp_path):
         arrays["global_step"] = np.array(7)
 
     path = folder(tmp_path / "google", add_slots, kind="BertForSequenceClassification")
-    options = {"epsilon": EPSILON}
+    options = {"layer_norm_epsilon": EPSILON}
     model = Classifier.from_pretrained(path, ["a", "b", "c"], encoder_options=options)
     assert check(model, UNUSUAL) == {"logits"} and model.labels == ["a", "b", "c"]
     assert Classifier.from_pretrained(path).labels == ["LABEL_0", "LABEL_1", "LABEL_2"]

@@ -18,7 +18,7 @@ MODELS = {
     "BertForSequenceClassification": (Classifier, {"logits"}),
     "BertForTokenClassification": (Tagger, {"emissions"}),
 }
-SMALL = {"vocabulary_size": 9, "units": 8, "num_layers": 1, "num_heads": 2}
+SMALL = {"vocabulary_size": 9, "hidden_dim": 8, "num_layers": 1, "num_heads": 2}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,7 +62,7 @@ def test_every_manner_of_writing(tmp_path, style, prefix, files):
     hugging_face(tmp_path, UNUSUAL, style=style, prefix=prefix, files=files)
     model = BertPretrainer.from_pretrained(tmp_path)
     assert check(model, UNUSUAL) == {"token_logits", "next_sentence_logits"}
-    assert model.encoder.epsilon == 1e-3 and model.encoder.num_segments == 5
+    assert model.encoder.layer_norm_epsilon == 1e-3 and model.encoder.num_segments == 5
     assert check(model.encoder, UNUSUAL) == {"layer_outputs", "pooled_output"}
 
 
@@ -108,7 +108,7 @@ def test_the_first_blocks_and_positions_alone(tmp_path):
 
 
 def test_sines_are_written_as_a_table(tmp_path):
-    options = {"positions": "sinusoidal_articles", "normalize_positions": True}
+    options = {"positions": "sinusoidal_full_index", "normalize_positions": True}
     encoder = BertEncoder(**SMALL, **options, max_positions=7)
     encoder.save_pretrained(tmp_path)
     table = load_file(tmp_path / "model.safetensors")["embeddings.position_embeddings.weight"]

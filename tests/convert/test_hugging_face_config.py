@@ -25,7 +25,13 @@ def test_every_key_has_its_option():
     }
     options = encoder_options({**CONFIG, **changes}, "config.json")
     assert options == {
-        **{"vocabulary_size": 9, "units": 8, "num_layers": 2, "num_heads": 2, "epsilon": 1e-5},
+        **{
+            "vocabulary_size": 9,
+            "hidden_dim": 8,
+            "num_layers": 2,
+            "num_heads": 2,
+            "layer_norm_epsilon": 1e-5,
+        },
         **{"intermediate_dim": 12, "activation": "gelu", "dropout": 0.2, "attention_dropout": 0.3},
         **{"max_positions": 7, "num_segments": 4, "initializer_range": 0.5, "padding_id": 3},
         **{"normalization": "post", "positions": "learned", "normalize_positions": False},
@@ -36,7 +42,11 @@ def test_every_key_has_its_option():
 
 def test_what_is_not_said_is_as_in_transformers():
     options = encoder_options({**CONFIG, "pad_token_id": None}, "config.json")
-    assert (options["dropout"], options["epsilon"], options["max_positions"]) == (0.1, 1e-12, 512)
+    assert (options["dropout"], options["layer_norm_epsilon"], options["max_positions"]) == (
+        0.1,
+        1e-12,
+        512,
+    )
     assert (options["num_segments"], options["padding_id"]) == (2, 0)
 
 

@@ -12,7 +12,7 @@ from tfreps.export.signature_base import (
     write_signatures,
 )
 from tfreps.export.stored_weights import StoredWeights
-from tfreps.text.token_features import TokenFeatures
+from tfreps.text.token_indexer import TokenIndexer
 from tfreps.text.vocabulary import Vocabulary
 
 ROWS = tf.constant([["a", "b", "c"], ["d", "e", ""]])
@@ -70,7 +70,7 @@ def test_lengths_that_do_not_fit(lengths):
 
 
 def test_the_vocabulary_as_an_asset(tmp_path):
-    features = TokenFeatures(Vocabulary(["<S>", "</S>", "<UNK>", "a"]))
+    features = TokenIndexer(Vocabulary(["<S>", "</S>", "<UNK>", "a"]))
     with pytest.raises(ValueError, match="reads whole tokens, which are in no need of WordPiece"):
         with_vocabulary(features, tmp_path, core_ops=False)
     found = with_vocabulary(features, tmp_path)

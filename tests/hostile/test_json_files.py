@@ -94,7 +94,7 @@ def bilm_tf(path, random):
 def bert(path, random):
     config = load_json(path)
     options = hugging_face_config.encoder_options(config, str(path))
-    assert options["units"] % options["num_heads"] == 0
+    assert options["hidden_dim"] % options["num_heads"] == 0
     assert len(hugging_face_config.label_names(config, 2, str(path))) == 2
     hugging_face_config.head_dropout(config, str(path))
 

@@ -98,7 +98,7 @@ def test_a_tagger_with_bert_cuts_words_first(tmp_path):
 def test_a_classifier_with_a_transformer(tmp_path):
     vocabulary = Vocabulary("<S> </S> <UNK> the river bank".split())
     embedder = TokenEmbedder(vocabulary_size=len(vocabulary))
-    encoder = TransformerEncoder(embedder, units=8, num_layers=3, num_heads=2)
+    encoder = TransformerEncoder(embedder, hidden_dim=8, num_layers=3, num_heads=2)
     model = Classifier(encoder, ["a", "b"])
     path = write_text_run(
         tmp_path / "run", "train-classifier", model, None, vocabulary, tokens="spaces"
@@ -125,7 +125,7 @@ def test_texts_that_cannot_be_read(tmp_path):
 
 
 def test_models_without_attention(tmp_path):
-    model = Classifier(TextCNN(TokenEmbedder(vocabulary_size=4), filters=4, widths=[2]), ["a"])
+    model = Classifier(TextCNN(TokenEmbedder(vocabulary_size=4), num_filters=4, widths=[2]), ["a"])
     path = write_text_run(
         tmp_path / "run",
         "train-classifier",
@@ -150,9 +150,9 @@ def test_positions(tmp_path):
     assert position_table(encoder, 3).shape == (3, 16)
     with pytest.raises(ValueError, match="learned 24 positions; got 25"):
         position_table(encoder, 25)
-    sizes = {"units": 8, "num_layers": 1, "num_heads": 2}
-    waves = BertEncoder(9, positions="sinusoidal_articles", normalize_positions=True, **sizes)
-    expected = sinusoids(100, 8, "sinusoidal_articles", normalize_rows=True)
+    sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2}
+    waves = BertEncoder(9, positions="sinusoidal_full_index", normalize_positions=True, **sizes)
+    expected = sinusoids(100, 8, "sinusoidal_full_index", normalize_positions=True)
     np.testing.assert_array_equal(position_table(waves), expected)
     none = TransformerEncoder(TokenEmbedder(vocabulary_size=9), positions=None, **sizes)
     with pytest.raises(ValueError, match="no positions"):

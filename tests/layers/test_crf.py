@@ -15,7 +15,7 @@ K = 3
 
 def random_crf(problem, jit_compile=False, **options):
     """Compiled only where it matters: that takes a second for each shape."""
-    crf = CRF(len(problem.start), jit_compile=jit_compile, **options)
+    crf = CRF(len(problem.start), use_xla=jit_compile, **options)
     crf.build(problem.emissions.shape)
     crf.set_scores(problem.transitions, problem.start, problem.end)
     return crf
@@ -239,7 +239,7 @@ def test_initial_scores_and_l2_are_of_scores():
 @pytest.mark.parametrize("weights", [None, np.ones([1]), np.ones([1, 3])])
 @pytest.mark.parametrize("tag", [-1, 2])
 def test_a_tag_that_does_not_exist_gives_nan(tag, weights, jit_compile):
-    crf = CRF(2, jit_compile=jit_compile)
+    crf = CRF(2, use_xla=jit_compile)
     tags, mask = np.array([[0, tag, 1]]), np.array([[True, True, True]])
     assert np.isnan(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights))
     mask[0, 1] = False

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfreps.layers import Pooling
 
-METHODS = "mean", "max", "mean_max", "attention", "first"
+POOLINGS = "mean", "max", "mean_max", "attention", "first"
 X = np.random.default_rng(3).normal(size=[4, 5, 3]).astype("float32")
 # Padding behind, a hole, padding in front, nothing at all.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
@@ -16,20 +16,22 @@ MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0,
 def oracle(layer, tokens):
     """One text of real tokens `[n, D]`."""
     if len(tokens) == 0:
-        return np.zeros(2 * X.shape[-1] if layer.method == "mean_max" else X.shape[-1])
-    if layer.method == "first":
+        return np.zeros(2 * X.shape[-1] if layer.pooling == "mean_max" else X.shape[-1])
+    if layer.pooling == "first":
         return tokens[0]
     mean = sum(tokens) / len(tokens)
     highest = np.array([max(token[d] for token in tokens) for d in range(X.shape[-1])])
-    if layer.method == "attention":
+    if layer.pooling == "attention":
         kernel, bias, query = (np.asarray(w) for w in (layer.kernel, layer.bias, layer.query))
         scores = [np.exp(np.tanh(token @ kernel + bias) @ query) for token in tokens]
         return sum(s * token for s, token in zip(scores, tokens, strict=True)) / sum(scores)
-    return {"mean": mean, "max": highest, "mean_max": np.concatenate([mean, highest])}[layer.method]
+    return {"mean": mean, "max": highest, "mean_max": np.concatenate([mean, highest])}[
+        layer.pooling
+    ]
 
 
-def make(method, **kwargs):
-    layer = Pooling(method, **kwargs)
+def make(pooling, **kwargs):
+    layer = Pooling(pooling, **kwargs)
     layer.build((None, None, X.shape[-1]))
     rng = np.random.default_rng(4)
     for weight in layer.weights:
@@ -37,17 +39,17 @@ def make(method, **kwargs):
     return layer
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_equals_plain_loops_whatever_stands_on_padding(method):
-    layer = make(method, attention_units=6 if method == "attention" else None)
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_equals_plain_loops_whatever_stands_on_padding(pooling):
+    layer = make(pooling, attention_units=6 if pooling == "attention" else None)
     x = np.where(MASK[..., None], X, np.nan)
     expected = [oracle(layer, tokens[mask]) for tokens, mask in zip(X, MASK, strict=True)]
     np.testing.assert_allclose(layer(x, mask=MASK), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_gradients_are_finite_and_zero_on_padding(method):
-    layer, x = make(method), tf.constant(X)
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_gradients_are_finite_and_zero_on_padding(pooling):
+    layer, x = make(pooling), tf.constant(X)
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = tf.reduce_sum(tf.square(layer(x, mask=MASK)))
@@ -56,17 +58,17 @@ def test_gradients_are_finite_and_zero_on_padding(method):
     np.testing.assert_array_equal(gradient[~MASK], 0.0)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_texts_of_no_columns(method):
-    y = make(method)(np.zeros([2, 0, 3], "float32"), mask=np.zeros([2, 0], bool))
-    np.testing.assert_array_equal(y, np.zeros([2, 6 if method == "mean_max" else 3]))
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_texts_of_no_columns(pooling):
+    y = make(pooling)(np.zeros([2, 0, 3], "float32"), mask=np.zeros([2, 0], bool))
+    np.testing.assert_array_equal(y, np.zeros([2, 6 if pooling == "mean_max" else 3]))
 
 
 def test_adds_up_in_float32():
     """bfloat16 stops counting at 256."""
     x = tf.ones([1, 1000, 1], "bfloat16")
-    for method in METHODS[:2]:
-        y = Pooling(method, dtype="mixed_bfloat16")(x)
+    for pooling in POOLINGS[:2]:
+        y = Pooling(pooling, dtype="mixed_bfloat16")(x)
         assert y.dtype == tf.float32 and float(y[0, 0]) == 1.0
 
 
@@ -87,7 +89,7 @@ def test_attention_learns_which_token_matters():
 
 
 def test_wrong_options():
-    with pytest.raises(ValueError, match="`method` must be one of .*; got 'sum'"):
+    with pytest.raises(ValueError, match="`pooling` must be one of .*; got 'sum'"):
         Pooling("sum")
     with pytest.raises(ValueError, match="`attention_units` must be at least 1; got 0"):
         Pooling("attention", attention_units=0)

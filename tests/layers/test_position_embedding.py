@@ -8,7 +8,7 @@ from tests import oracles_transformer
 from tfreps.layers import PositionEmbedding
 from tfreps.layers.position_embedding import sinusoids
 
-KINDS = "sinusoidal", "sinusoidal_articles"
+KINDS = "sinusoidal", "sinusoidal_full_index"
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
 # Padding behind, holes, padding in front, nothing at all.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
@@ -49,7 +49,7 @@ def test_normalised_rows_have_length_one_but_the_articles_first():
 
 @pytest.mark.parametrize("kind", [*KINDS, "learned"])
 def test_a_mask_counts_real_tokens_and_none_counts_columns(kind):
-    layer = make(kind, normalize_rows=True)
+    layer = make(kind, normalize_positions=True)
     rows = layer.table if kind == "learned" else sinusoids(5, 6, kind, True)
     rows = np.asarray(rows)
     np.testing.assert_allclose(layer(X), X + rows[None, :5], atol=1e-6)

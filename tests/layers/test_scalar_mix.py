@@ -35,7 +35,7 @@ def test_starts_as_the_plain_average():
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-1])
 def test_normalises_over_all_real_positions_of_the_batch(epsilon):
-    y = mix_with([0.3, -1.0, 2.0], 0.7, layer_norm=True, epsilon=epsilon)(X, mask=MASK)
+    y = mix_with([0.3, -1.0, 2.0], 0.7, layer_norm=True, layer_norm_epsilon=epsilon)(X, mask=MASK)
     real = [layers[:, :n].astype(float) for layers, n in zip(X, LENGTHS, strict=True)]
     for row, layers, n in zip(y, oracles.normalised(real, epsilon), LENGTHS, strict=True):
         expected = oracles.scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)

@@ -126,13 +126,13 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch(form):
 
 
 def test_answers_the_same_every_time():
-    layer, x = make(dropout=0.5, initial_state="embedding"), batch()
+    layer, x = make(state_dropout=0.5, initial_state="embedding"), batch()
     for one, other in zip(layer(x, mask=MASKS), layer(x, mask=MASKS), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_dropout_draws_hidden_and_cell_states_apart():
-    options = {**RELEASED, "num_steps": 1, "dropout": 0.5}
+    options = {**RELEASED, "num_steps": 1, "state_dropout": 0.5}
     layer, x = make(**options, seed=3), batch()
     one, other = layer(x, training=True)[0], layer(x, training=True)[0]
     assert not np.allclose(one, other)
@@ -242,7 +242,7 @@ def test_an_empty_batch_and_a_batch_of_no_tokens():
         ({"window": 0}, "`window` must be at least 1; got 0"),
         ({"units": -1}, "`units` must be at least 1"),
         ({"num_sentence_nodes": -1}, "`num_sentence_nodes` must be at least 0"),
-        ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
+        ({"state_dropout": 1.0}, "`state_dropout` must be at least 0 and below 1; got 1.0"),
         ({"initial_state": "noise"}, "`initial_state` must be one of .*'zeros'.* got 'noise'"),
         ({"boundary": None}, "`boundary` must be one of"),
         ({"neighbours": "all"}, "`neighbours` must be one of"),

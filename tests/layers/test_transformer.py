@@ -12,7 +12,12 @@ X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
 # Padding behind, holes, padding in front, nothing at all.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
 FORMS = [
-    {"normalization": normalization, "activation": activation, "causal": causal, "epsilon": eps}
+    {
+        "normalization": normalization,
+        "activation": activation,
+        "causal": causal,
+        "layer_norm_epsilon": eps,
+    }
     for normalization, activation, causal, eps in [
         ("post", "gelu", False, 1e-12),
         ("post", "gelu_tanh", False, 1e-12),
@@ -175,7 +180,7 @@ def test_keras_adds_lora_and_quantises():
         ({"activation": "swish"}, "`activation` must be one of gelu, gelu_tanh, relu; got 'swish'"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
         ({"attention_dropout": -0.1}, "`attention_dropout` must be at least 0 and below 1"),
-        ({"epsilon": 0.0}, "`epsilon` must be above 0; got 0.0"),
+        ({"layer_norm_epsilon": 0.0}, "`layer_norm_epsilon` must be above 0; got 0.0"),
         ({"initializer_range": -1.0}, "`initializer_range` must be above 0; got -1.0"),
     ],
 )

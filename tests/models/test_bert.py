@@ -15,7 +15,7 @@ SEGMENTS = np.array([[0, 0, 1, 1], [0, 2, 2, 0], [0, 0, 0, 0]])
 
 
 def make(**kwargs):
-    sizes = {"units": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 12}
+    sizes = {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 12}
     encoder = BertEncoder(9, **{**sizes, "num_segments": 3, "max_positions": 6, **kwargs})
     rng = np.random.default_rng(1)
     for weight in encoder.weights:
@@ -107,12 +107,15 @@ def test_a_mask_takes_the_place_of_the_padding_id():
         # Half a gigabyte of weights each.
         pytest.param(109_482_240, {"vocabulary_size": 30_522}, marks=pytest.mark.slow),
         pytest.param(102_267_648, {"vocabulary_size": 21_128}, marks=pytest.mark.slow),
-        (4_385_920, {"vocabulary_size": 30_522, "units": 128, "num_layers": 2, "num_heads": 2}),
+        (
+            4_385_920,
+            {"vocabulary_size": 30_522, "hidden_dim": 128, "num_layers": 2, "num_heads": 2},
+        ),
         pytest.param(
             23_243_904,  # the articles'
             {
-                **{"vocabulary_size": 32_162, "units": 384, "num_layers": 6},
-                **{"positions": "sinusoidal_articles", "num_segments": 256},
+                **{"vocabulary_size": 32_162, "hidden_dim": 384, "num_layers": 6},
+                **{"positions": "sinusoidal_full_index", "num_segments": 256},
             },
             marks=pytest.mark.slow,
         ),
@@ -145,11 +148,11 @@ def test_equal_ids_share_one_row_of_the_gradient():
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method:UserWarning")
 def test_quantises_to_int8_and_takes_lora():
-    encoder = make(units=32, num_heads=4, intermediate_dim=64)
+    encoder = make(hidden_dim=32, num_heads=4, intermediate_dim=64)
     exact = encoder(IDS)["sequence_output"].numpy()
     encoder.blocks[0].expand.enable_lora(2)
     np.testing.assert_array_equal(encoder(IDS)["sequence_output"], exact)  # B starts as zeros
-    other = make(units=32, num_heads=4, intermediate_dim=64)
+    other = make(hidden_dim=32, num_heads=4, intermediate_dim=64)
     other.quantize("int8")
     rough = other(IDS)["sequence_output"].numpy()
     assert 0 < np.abs(rough - exact).max() < 0.2
@@ -191,7 +194,7 @@ def test_in_a_classifier_with_its_pooled_output():
     "options, message",
     [
         ({"vocabulary_size": 0}, "`vocabulary_size` must be at least 1; got 0"),
-        ({"units": 9}, "`num_heads` must divide `units`; got 2 heads for 9 units"),
+        ({"hidden_dim": 9}, "`num_heads` must divide `hidden_dim`; got 2 heads for 9"),
         ({"num_layers": 0}, "`num_layers` must be at least 1"),
         ({"positions": "relative"}, "`positions` must be one of learned, sinusoidal"),
         ({"activation": "swish"}, "`activation` must be one of gelu, gelu_tanh, relu"),
@@ -202,7 +205,7 @@ def test_in_a_classifier_with_its_pooled_output():
 def test_options_out_of_range(options, message):
     with pytest.raises(ValueError, match=message):
         BertEncoder(
-            **{"vocabulary_size": 9, "units": 8, "num_heads": 2, "num_layers": 1, **options}
+            **{"vocabulary_size": 9, "hidden_dim": 8, "num_heads": 2, "num_layers": 1, **options}
         )
 
 

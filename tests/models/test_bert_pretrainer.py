@@ -107,7 +107,7 @@ def test_gradients_equal_differences():
 
 @pytest.mark.slow
 def test_fit_learns():
-    model = pretrainer(units=16, num_layers=1)
+    model = pretrainer(hidden_dim=16, num_layers=1)
     data = tf.data.Dataset.from_tensor_slices(FEATURES).repeat(20).batch(2)
     model.compile(keras.optimizers.Adam(1e-2), jit_compile=False)
     history = model.fit(data, epochs=2, verbose=0).history

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.models.toy import labelled
-from tfreps.models import BiLSTMEncoder, Classifier, TextCNN, TokenEmbedder, WindowEncoder
+from tfreps.models import BiLSTMEncoder, Classifier, LinearEncoder, TextCNN, TokenEmbedder
 
 LABELS = ["without", "with"]
 LOGS = ["accuracy", "auc", "loss", "val_accuracy", "val_auc", "val_loss"]
@@ -79,21 +79,21 @@ def test_accuracy_counts_texts_and_not_weights():
     assert [f["accuracy"] for f in figures] == pytest.approx([1 / 3, 1 / 3, 1 / 2])
 
 
-def test_window_adds_its_scores():
+def test_a_linear_model_adds_its_scores():
     """A linear model of the text, by the root of its length; nothing for an empty one."""
-    window = WindowEncoder(9, 2, unigram_offsets=[0], bigram_offsets=[])
-    window.unigrams.assign(np.arange(24.0).reshape(12, 2))
-    model = Classifier(embedder(), LABELS, window=window)
+    linear = LinearEncoder(9, 2, unigram_offsets=[0], bigram_offsets=[])
+    linear.unigrams.assign(np.arange(24.0).reshape(12, 2))
+    model = Classifier(embedder(), LABELS, linear=linear)
     ids = np.array([[3, 5, 0], [4, 0, 0], [0, 0, 0]])
-    with_window = model({"token_ids": ids})["logits"].numpy()
-    model.window = None
-    added = with_window - model({"token_ids": ids})["logits"].numpy()
+    with_linear = model({"token_ids": ids})["logits"].numpy()
+    model.linear = None
+    added = with_linear - model({"token_ids": ids})["logits"].numpy()
     expected = [np.array([6 + 10, 7 + 11]) / 2**0.5, [8, 9], [0, 0]]
     np.testing.assert_allclose(added, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_exports_itself(tmp_path):
-    model = Classifier(TextCNN(embedder(), filters=4), LABELS, pooling="pooled")
+    model = Classifier(TextCNN(embedder(), num_filters=4), LABELS, pooling="pooled")
     spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
     model.export(tmp_path, verbose=False, input_signature=[spec])
     loaded = tf.saved_model.load(tmp_path)
@@ -119,7 +119,7 @@ def test_label_ids_out_of_range():
         ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
         ({"class_weights": [1.0]}, r"one factor .* for each of .*; got \[1.0\]"),
-        ({"window": WindowEncoder(9, 3, num_buckets=9)}, "one unit per label, 2; it has 3"),
+        ({"linear": LinearEncoder(9, 3, num_buckets=9)}, "one unit per label, 2; it has 3"),
         ({"pooling": "pooled"}, "`pooled_dim`; TokenEmbedder has none"),
     ],
 )

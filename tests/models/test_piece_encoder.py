@@ -11,7 +11,13 @@ PADDING = 1
 
 
 def make(**options):
-    options = {"units": 8, "num_layers": 2, "num_heads": 2, "initializer_range": 0.5, **options}
+    options = {
+        "hidden_dim": 8,
+        "num_layers": 2,
+        "num_heads": 2,
+        "initializer_range": 0.5,
+        **options,
+    }
     bert = BertEncoder(9, padding_id=PADDING, **options)
     return PieceEncoder(bert, start_id=2, separator_id=3)
 

@@ -49,13 +49,13 @@ def test_the_recipe_of_the_paper():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, count", [("bert_articles", 23_243_904), ("bert_tiny", 4_385_920)])
+@pytest.mark.parametrize("name, count", [("bert_6x384", 23_243_904), ("bert_tiny", 4_385_920)])
 def test_bert_presets_are_as_large_as_published(name, count):
-    vocabulary = {"bert_articles": 32_162}.get(name, 30_522)
+    vocabulary = {"bert_6x384": 32_162}.get(name, 30_522)
     assert BertEncoder(vocabulary, **BERT[name]).count_params() == count
 
 
 @pytest.mark.parametrize("name", sorted(BERT))
 def test_bert_presets_make_encoders(name):
     encoder = BertEncoder(9, **{**BERT[name], "num_layers": 1, "max_positions": 2})
-    assert encoder.units == BERT[name]["units"]
+    assert encoder.hidden_dim == BERT[name]["hidden_dim"]

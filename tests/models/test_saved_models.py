@@ -45,7 +45,7 @@ def bilm(optimizer):
 
 
 def bert():
-    model = BertPretrainer(BertEncoder(12, units=8, num_layers=1, num_heads=2))
+    model = BertPretrainer(BertEncoder(12, hidden_dim=8, num_layers=1, num_heads=2))
     optimizer = FusedAdam(LinearWarmup(1e-3, 10, 2), weight_decay=0.01, global_clipnorm=1.0)
     model.compile(optimizer, jit_compile=False)
     return model

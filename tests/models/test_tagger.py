@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences, tagged
-from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder, WindowEncoder
+from tfreps.models import BiLSTMEncoder, LinearEncoder, Tagger, TokenEmbedder
 from tfreps.text import tags as schemes
 
 
@@ -47,16 +47,16 @@ def test_learns_saves_and_loads(use_crf, tmp_path):
     assert len(loaded.trainable_weights) == len(model.trainable_weights)
 
 
-def test_window_adds_its_scores():
-    window = WindowEncoder(VOCABULARY_SIZE, len(TAGS), num_buckets=100)
-    model = make(window=window)
+def test_a_linear_model_adds_its_scores():
+    linear = LinearEncoder(VOCABULARY_SIZE, len(TAGS), num_buckets=100)
+    model = make(linear=linear)
     randomise(model, 1.0)
     features = {"token_ids": sentences(8)[0]}
-    with_window = model(features)["emissions"]
-    added = window(features)["sequence_output"]
-    model.window = None
+    with_linear = model(features)["emissions"]
+    added = linear(features)["sequence_output"]
+    model.linear = None
     without = model(features)["emissions"]
-    np.testing.assert_allclose(with_window, without + added, atol=1e-5)
+    np.testing.assert_allclose(with_linear, without + added, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_the_compiled_loss_is_the_same():
     ids, tags = sentences(8)
     losses = []
     for jit_compile in False, True:
-        model = make(crf_jit_compile=jit_compile)
+        model = make(use_xla=jit_compile)
         randomise(model, 0.5)
         model.compile(keras.optimizers.SGD(0.1))
         losses.append([model.train_on_batch({"token_ids": ids}, tags) for _ in range(3)])
@@ -230,7 +230,7 @@ def test_tag_ids_out_of_range(use_crf):
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),
         ({"dropout": -0.1}, "below 1; got -0.1"),
         ({"use_projection": False}, "one score per tag, 3; it has 4"),
-        ({"window": WindowEncoder(5, 4, num_buckets=9)}, "one unit per tag, 3; it has 4"),
+        ({"linear": LinearEncoder(5, 4, num_buckets=9)}, "one unit per tag, 3; it has 4"),
     ],
 )
 def test_wrong_options(options, message):

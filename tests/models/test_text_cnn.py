@@ -12,7 +12,7 @@ IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 0, 0], [3, 4, 0, 0, 0, 0], [0] 
 
 def make(**kwargs):
     embedder = TokenEmbedder(vocabulary_size=6, embedding_dim=8)
-    return TextCNN(embedder, **{"filters": 5, "widths": (1, 3, 4), **kwargs})
+    return TextCNN(embedder, **{"num_filters": 5, "widths": (1, 3, 4), **kwargs})
 
 
 def randomise(model):
@@ -76,9 +76,11 @@ def test_learns_a_pair_of_words_and_comes_back(tmp_path):
     np.testing.assert_array_equal(one["logits"], other["logits"])
 
 
-@pytest.mark.parametrize("options", [{"filters": 0}, {"widths": []}, {"widths": [3, 0]}])
+@pytest.mark.parametrize("options", [{"num_filters": 0}, {"widths": []}, {"widths": [3, 0]}])
 def test_wrong_sizes(options):
-    with pytest.raises(ValueError, match="`filters` and each of the `widths` must be at least 1"):
+    with pytest.raises(
+        ValueError, match="`num_filters` and each of the `widths` must be at least 1"
+    ):
         make(**options)
 
 

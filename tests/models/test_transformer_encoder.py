@@ -15,7 +15,7 @@ MASK = IDS > 0
 
 def make(embedding_dim=8, dtype=None, **options):
     embedder = TokenEmbedder(vocabulary_size=8, embedding_dim=embedding_dim)
-    options = {"units": 8, "num_heads": 2, **options}
+    options = {"hidden_dim": 8, "num_heads": 2, **options}
     encoder = TransformerEncoder(embedder, dtype=dtype, **options)
     rng = np.random.default_rng(4)
     for weight in encoder.weights:
@@ -57,8 +57,13 @@ def oracle(encoder, ids):
     "options",
     [
         {},
-        {"normalization": "post", "activation": "relu", "num_layers": 3, "epsilon": 1e-12},
-        {"positions": "sinusoidal_articles", "normalize_positions": True, "embedding_dim": 3},
+        {
+            "normalization": "post",
+            "activation": "relu",
+            "num_layers": 3,
+            "layer_norm_epsilon": 1e-12,
+        },
+        {"positions": "sinusoidal_full_index", "normalize_positions": True, "embedding_dim": 3},
         {"positions": None, "causal": True, "activation": "gelu_tanh", "intermediate_dim": 5},
     ],
     ids=["default", "post", "articles", "causal"],
@@ -175,7 +180,7 @@ def test_quantises_to_int8_and_takes_lora():
     "options, message",
     [
         ({"num_layers": 0}, "`num_layers` must be at least 1; got 0"),
-        ({"num_heads": 3}, "`num_heads` must .* divide `units`; got 3 heads for 8 units"),
+        ({"num_heads": 3}, "`num_heads` must .* divide `hidden_dim`; got 3 heads for 8"),
         ({"num_heads": 0}, "`num_heads` must be at least 1"),
         ({"positions": "rotary"}, "`positions` must be one of learned, .*, or None; got 'rotary'"),
         ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),

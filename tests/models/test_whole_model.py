@@ -30,7 +30,7 @@ def assert_same(found, expected):
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
     """A BERT that was never called, and its export."""
-    model = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    model = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
     folder = tmp_path_factory.mktemp("bert")
     model.export(folder, verbose=False)
     return model, folder
@@ -84,7 +84,7 @@ def test_a_list_of_one():
 
 
 def test_a_signature_that_is_given(tmp_path, capsys):
-    model = models.WindowEncoder(11, 2, num_buckets=8)
+    model = models.LinearEncoder(11, 2, num_buckets=8)
     expected = model({"token_ids": IDS})
     spec = keras.InputSpec(shape=(None, 4), dtype="int32", name="token_ids")
     model.export(tmp_path, input_signature=[{"token_ids": spec}])
@@ -106,13 +106,13 @@ def test_inside_a_functional_model(tmp_path):
 
 
 def test_inputs_are_those_of_the_parts():
-    window = models.WindowEncoder(11, 2, num_buckets=8)
-    bert = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    linear = models.LinearEncoder(11, 2, num_buckets=8)
+    bert = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
     pieces = models.PieceEncoder(bert, start_id=1, separator_id=2)
-    tagger = models.Tagger(pieces, ["a", "b"], window=window)
+    tagger = models.Tagger(pieces, ["a", "b"], linear=linear)
     assert names(tagger) == [["piece_ids", "token_ids"], ["mask", "piece_ids", "token_ids"]]
     vectors = models.TokenEmbedder(vector_layers=2, vector_dim=4)
-    assert names(models.TextCNN(vectors, filters=2)) == [["mask", "vectors"]]
+    assert names(models.TextCNN(vectors, num_filters=2)) == [["mask", "vectors"]]
     forward = models.BiLM(units=4, projection_dim=2, vocabulary_size=9, bidirectional=False)
     pretrainer = models.BiLMPretrainer(forward, vocabulary_size=9)
     assert names(pretrainer)[0] == ["next_token_id", "token_ids"]
@@ -144,14 +144,14 @@ def test_options_of_other_formats():
 
 
 def test_nothing_to_quantize(recwarn):
-    plain = models.TextCNN(words(), filters=2), models.Tagger(words(), ["a", "b"])
+    plain = models.TextCNN(words(), num_filters=2), models.Tagger(words(), ["a", "b"])
     hmm = CATALOGUE["HMMTagger"].make()
-    for model in (*plain, hmm, words(), models.WindowEncoder(11, 2, num_buckets=8)):
+    for model in (*plain, hmm, words(), models.LinearEncoder(11, 2, num_buckets=8)):
         with pytest.raises(
             NotImplementedError, match=f"nothing to quantize in {type(model).__name__}"
         ):
             model.quantize("int8")
-    model = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    model = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
     model.quantize("int8")
     assert model.blocks[0].expand.kernel.dtype == "int8"
 

@@ -13,7 +13,7 @@ LEARNED = np.random.default_rng(0).normal(size=(24, 6)).astype("float32")
 
 
 @pytest.mark.parametrize(
-    "table", [sinusoids(100, 16), sinusoids(100, 16, "sinusoidal_articles"), LEARNED]
+    "table", [sinusoids(100, 16), sinusoids(100, 16, "sinusoidal_full_index"), LEARNED]
 )
 def test_the_heat_map(table):
     axes = plots.position_map(table, "mine").axes[0]
@@ -34,7 +34,7 @@ def test_the_curves_are_the_waves_of_the_paper():
 
 
 def test_the_curves_of_the_articles():
-    table = sinusoids(50, 8, "sinusoidal_articles")
+    table = sinusoids(50, 8, "sinusoidal_full_index")
     (line,) = plots.position_curves(table, [3]).axes[0].lines
     expected = [0.0] + [math.cos(p / 10000 ** (6 / 8)) for p in range(1, 50)]
     assert line.get_ydata() == pytest.approx(expected, abs=1e-6)
@@ -49,7 +49,7 @@ def test_the_surface_is_that_of_all_products(first, monkeypatch):
     monkeypatch.setattr(
         Axes3D, "plot_surface", lambda *a, **k: (drawn.extend(a[1:]), original(*a, **k))[1]
     )
-    table = sinusoids(8, 4, "sinusoidal_articles").numpy()
+    table = sinusoids(8, 4, "sinusoidal_full_index").numpy()
     plots.position_surface(table, first=first)
     columns, rows, products = drawn
     assert products.shape == (8 - first, 8 - first)

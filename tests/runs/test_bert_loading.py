@@ -23,7 +23,7 @@ from tfreps.text.bert import WordPieceTokenizer, write_tokenizer
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abc"]
 
 
-SIZES = {"units": 8, "num_layers": 1, "num_heads": 2}
+SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2}
 
 
 FEATURES = {"token_ids": np.array([[2, 5, 4, 3]]), "masked_positions": np.array([[2]])}

@@ -93,7 +93,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
     shares = shares[[1, 3, 4]]  # of first pieces
     plain, _ = load_with_head(folder)
-    found = TextModel(plain, opened.features, "words").tag([words])[0]
+    found = TextModel(plain, opened.indexer, "words").tag([words])[0]
     assert found.tags == [TAGS[place] for place in shares.argmax(-1)]
     np.testing.assert_allclose(found.confidences, shares.max(-1), atol=1e-5)
     np.testing.assert_array_equal(opened.model.kernel, model.kernel)
@@ -118,7 +118,7 @@ def test_a_published_tagger_cuts_words_as_its_tokeniser(tmp_path):
     assert len(shares) == len(words)  # each is one piece
     plain, _ = load_with_head(tmp_path / "tagger")
     np.testing.assert_allclose(
-        TextModel(plain, opened.features, "bert").tag([words])[0].confidences,
+        TextModel(plain, opened.indexer, "bert").tag([words])[0].confidences,
         shares.max(-1),
         atol=1e-5,
     )
@@ -203,7 +203,7 @@ def test_a_pretrained_run_with_its_tokeniser(tmp_path, capsys, lowercase, strip)
 
 
 def test_a_published_folder_has_label_zero_for_the_next_sentence(tmp_path):
-    path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS), labels="articles")
+    path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS), next_label=1)
     convert(path, "--to-hugging-face", tmp_path / "hf")
     features = {"token_ids": [[2, 5, 3, 6, 3]], "segment_ids": [[0, 0, 0, 1, 1]]}
     features = {name: np.array(ids) for name, ids in features.items()}

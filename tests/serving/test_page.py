@@ -16,7 +16,7 @@ from tfreps.export.labelling_signatures import export_text_model
 from tfreps.inference.text_model import TextModel
 from tfreps.models import Classifier
 from tfreps.server.rest.page_routes import page_routes
-from tfreps.text.bert.piece_features import PieceFeatures
+from tfreps.text.bert.piece_indexer import PieceIndexer
 
 pytestmark = pytest.mark.slow
 api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")
@@ -37,7 +37,7 @@ def make_bert():
     tokenizer = tiny_bert.characters("the dog put a in london", CHINESE)
     encoder = tiny_bert.make_encoder(tokenizer)
     model = Classifier(encoder, ["bad", "good"], "first")
-    return TextModel(model, PieceFeatures(tokenizer), tokens=None)
+    return TextModel(model, PieceIndexer(tokenizer), tokens=None)
 
 
 @pytest.fixture(scope="module")

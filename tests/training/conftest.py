@@ -47,7 +47,7 @@ def labelled(tmp_path_factory):
 @pytest.fixture(scope="session")
 def classifier(labelled, tmp_path_factory):
     """The folder of a finished run of a TextCNN; not to be changed."""
-    sizes = ["--encoder", "cnn", "--filters", "8", "--widths", "2", "3", "--embedding-dim", "8"]
+    sizes = ["--encoder", "cnn", "--num-filters", "8", "--widths", "2", "3", "--embedding-dim", "8"]
     return made_once(
         tmp_path_factory,
         "classifier",

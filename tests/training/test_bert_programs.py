@@ -125,7 +125,7 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
 @pytest.mark.slow
 def test_the_recipe_of_the_articles_stopped_and_gone_on_with(characters, files, tmp_path):
     """Faster than theirs; cut texts, the penalty, the layer before the labels are as they are."""
-    line = [*files["tsv"], "--config", "bert_articles", "--bert", characters, "--num-layers", "1"]
+    line = [*files["tsv"], "--config", "bert_6x384", "--bert", characters, "--num-layers", "1"]
     line += ["--learning-rate", "0.003", "--bert-dropout", "0.1", "--max-length", "24"]
     run = train("train-classifier", line, tmp_path / "run", "--epochs", "2")
     steps = results(run)["best"]["steps"]
@@ -169,7 +169,7 @@ def test_every_pooling(pooling, characters, files, tmp_path):
 @pytest.mark.slow
 def test_a_word_of_several_pieces_has_one_tag(pieces, tmp_path):
     (tmp_path / "train").write_text("房间房 X\n好 O\n\n好差! O\n房间 X\n\n" * 20)
-    line = ["--train", tmp_path / "train", "--scheme", "none", "--window-features"]
+    line = ["--train", tmp_path / "train", "--scheme", "none", "--linear-features"]
     run = train("train-tagger", [*line, *flags(pieces, "--epochs", "6")], tmp_path / "run")
     lines = ask("tag", run, stdin="好差 房房房房\n".encode()).splitlines()
     assert [line.split("\t")[:2] for line in lines[:2]] == [["好差", "O"], ["房房房房", "X"]]

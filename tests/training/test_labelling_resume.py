@@ -36,7 +36,7 @@ MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
 MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learning-rate", "0.02"]
 MORE += ["--deterministic"]
 TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
-CLASSIFIER = ["--encoder", "cnn", "--filters", "8", "--embedding-dim", "8", *MORE]
+CLASSIFIER = ["--encoder", "cnn", "--num-filters", "8", "--embedding-dim", "8", *MORE]
 CLASSIFIER += ["--best-by", "auc", "--plateau-decay", "0.5", "--cut-share", "0.5", "--l2", "0.001"]
 CLASSIFIER += ["--warmup-steps", "5"]
 

@@ -27,7 +27,7 @@ ASKED = {
     "tag": ["tag", "PLACE/tagger", "TEXT"],
     "classify": ["classify", "PLACE/classifier", "TEXT"],
     "embed": ["embed", "PLACE/elmo", "TEXT"],
-    "plot": ["plot", "positions", "--units", "8", "--length", "4"],
+    "plot": ["plot", "positions", "--hidden-dim", "8", "--length", "4"],
     "evaluate": ["evaluate", "PLACE/tagger", "--data", "GOLD"],
 }
 

@@ -66,7 +66,7 @@ def test_characters_without_a_font(tmp_path, capsys):
 @pytest.mark.parametrize("view", ["map", "curves", "surface"])
 def test_positions(view, run, tmp_path):
     output = tmp_path / "p.png"
-    waves = ["--kind", "sinusoidal_articles", "--length", 20, "--units", 8]
+    waves = ["--positions", "sinusoidal_full_index", "--length", 20, "--hidden-dim", 8]
     assert draw("positions", *waves, "--view", view, "--output", output) == 0
     assert is_picture(output)
     options = ["positions", run, "--view", view, "--output", tmp_path / "learned.png"]
@@ -94,10 +94,16 @@ def test_curves(run, tmp_path):
         ("attention RUN --text the --head 0 --output a.png", "--head must be at least 1; got 0"),
         ("attention nowhere --text the --output a.png", "nowhere does not exist"),
         ("positions --length 0 --output a.png", "--length must be at least 1"),
-        ("positions --units 4 --view curves --dimensions 4 --output a.png", "from 0 to 3"),
-        ("positions RUN --units 4 --output a.png", "--units is about waves: leave it out"),
-        ("positions RUN --kind sinusoidal --output a.png", "--kind is about waves"),
-        ("positions RUN --normalize-rows --output a.png", "--normalize-rows is about waves"),
+        ("positions --hidden-dim 4 --view curves --dimensions 4 --output a.png", "from 0 to 3"),
+        (
+            "positions RUN --hidden-dim 4 --output a.png",
+            "--hidden-dim is about waves: leave it out",
+        ),
+        ("positions RUN --positions sinusoidal --output a.png", "--positions is about waves"),
+        (
+            "positions RUN --normalize-positions --output a.png",
+            "--normalize-positions is about waves",
+        ),
         ("positions RUN --length 25 --output a.png", "learned 24 positions"),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
         ("curves RUN --figures f1 --output a.png", "no figure 'f1'; there are loss"),

@@ -37,7 +37,7 @@ def finished(folder, tmp_path_factory):
 def test_the_run_folder(finished, folder):
     run = RunFolder.open(finished, "pretrain-bert")
     model, tokenizer = run.load_model(), read_tokenizer(run.tokenizer_path)
-    assert model.encoder.units == 8 and model.encoder.num_layers == 1 and model.next_sentence
+    assert model.encoder.hidden_dim == 8 and model.encoder.num_layers == 1 and model.next_sentence
     assert tokenizer.vocabulary == (folder / "vocab.txt").read_text().split()
     results = run.results()
     assert results["training"]["parameters"] == model.count_params()
@@ -75,9 +75,9 @@ def test_characters_of_records_in_low_precision(tmp_path):
     ]
     text = tmp_path / "pairs.txt"
     text.write_text("\n".join(map(str, records)), encoding="utf-8")
-    line = ["--train", str(text), "--format", "records", "--labels", "articles"]
+    line = ["--train", str(text), "--format", "records", "--next-label", "1"]
     more = ["--mask-rate", "0.3", "--optimizer", "lamb", "--precision", "bfloat16"]
-    more += ["--epochs", "1", "--positions", "sinusoidal_articles", "--schedule", "constant"]
+    more += ["--epochs", "1", "--positions", "sinusoidal_full_index", "--schedule", "constant"]
     run = pretrain(line, tmp_path / "run", *more)
     model, tokenizer = load_pretrainer(run)
     assert tokenizer.vocabulary[20:] and set(tokenizer.vocabulary[20:]) == set(letters)
@@ -114,10 +114,10 @@ def refused(capsys, line, run, *more):
         (["--max-length", "64"], "--max-length must be at most 32, for which the model has"),
         (["--max-length", "4"], "--max-length must be at least 5"),
         (["--mask-rate", "1"], "--mask-rate must be above 0 and below 1"),
-        (["--units", "9"], "`num_heads` must divide `units`; got 2 heads for 9 units"),
+        (["--hidden-dim", "9"], "`num_heads` must divide `hidden_dim`; got 2 heads for 9"),
         (["--fields", "text"], "--fields is for --format records: lines have none"),
         (["--min-count", "2"], "--min-count goes unseen: nothing is counted beside --voc"),
-        (["--labels", "articles", "--no-next-sentence"], "--labels goes unseen: with --no-n"),
+        (["--next-label", "1", "--no-next-sentence"], "--next-label goes unseen: with --no-n"),
         (["--format", "records"], "train.txt, line 1: expected one JSON object"),
         (["--init", "/nowhere"], "--init brings its own preset, tokens, vocabulary"),
         (
@@ -155,14 +155,14 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     assert "/nowhere does not exist" in refused(capsys, line, run, "--init", "/nowhere")
     err = refused(capsys, line, run, "--init", finished, "--num-layers", "2", "--cased")
     assert "--init brings its own cased, num_layers" in err
-    err = refused(capsys, line, run, "--init", finished, "--labels", "articles")
-    assert "learned next sentences with --labels google" in err
+    err = refused(capsys, line, run, "--init", finished, "--next-label", "1")
+    assert "learned next sentences with --next-label 0" in err
     tiny_bert.write_checkpoint(tmp_path / "published", tiny_bert.pieces("the"))
     state_dict(tmp_path / "bert.model.epoch.3.safetensors")
-    known = {"published": "articles", "published/model.safetensors": "articles"}
-    for name, labels in {**known, "bert.model.epoch.3.safetensors": "google"}.items():
-        err = refused(capsys, line, run, "--init", tmp_path / name, "--labels", labels)
-        assert "go on with the same" in err and f"--labels {labels}" not in err
+    known = {"published": "1", "published/model.safetensors": "1"}
+    for name, label in {**known, "bert.model.epoch.3.safetensors": "0"}.items():
+        err = refused(capsys, line, run, "--init", tmp_path / name, "--next-label", label)
+        assert "go on with the same" in err and f"--next-label {label}" not in err
     other = tmp_path / "other"
     other.mkdir()
     head = {"program": "embed", "format_version": 1, "options": {}}

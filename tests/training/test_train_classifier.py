@@ -72,7 +72,7 @@ def test_a_bag_of_words_does_not_learn_it(labelled, tmp_path):
     [
         [*labelling.SMALL, "--pooling", "attention", "--hidden-units", "8"],
         ["--encoder", "slstm", "--units", "16", "--num-steps", "3", "--embedding-dim", "8"],
-        ["--encoder", "window", "--learning-rate", "0.1"],
+        ["--encoder", "linear", "--learning-rate", "0.1"],
     ],
     ids=["bilstm", "slstm", "window"],
 )
@@ -85,7 +85,7 @@ def test_other_encoders_learn_it_too(labelled, tmp_path, sizes):
 @pytest.mark.slow
 def test_a_transformer_learns_it_in_more_and_smaller_steps(labelled, tmp_path):
     flags = [*labelling.FAST, "--learning-rate", "0.003", "--epochs", "25", "--patience", "25"]
-    flags += ["--encoder", "transformer", "--units", "32", "--num-heads", "4"]
+    flags += ["--encoder", "transformer", "--hidden-dim", "32", "--num-heads", "4"]
     flags += ["--embedding-dim", "16", "--pooling", "attention", "--run", str(tmp_path / "run")]
     assert main(["train-classifier", *labelled, *flags]) == 0
     assert accuracy(tmp_path / "run") >= 0.95

@@ -3,30 +3,33 @@
 from tfreps.cli.options import Option
 from tfreps.models import (
     BiLSTMEncoder,
+    LinearEncoder,
     PieceEncoder,
     SLSTMEncoder,
     TextCNN,
     TokenEmbedder,
     TransformerEncoder,
-    WindowEncoder,
 )
 
-NAMES = "embeddings", "bilstm", "slstm", "transformer", "cnn", "window", "bert"
+NAMES = "embeddings", "bilstm", "slstm", "transformer", "cnn", "linear", "bert"
 
 OPTIONS = {
     "encoder": Option(
-        str, "bilstm", "what reads the token vectors; embeddings: nothing, window: a linear CRF's "
+        str, "bilstm", "what reads the token vectors; embeddings: nothing, linear: a linear CRF's "
         "features instead of vectors, bert: a pre-trained one, words and all (bilstm)",
         choices=NAMES,
     ),
     "units": Option(
-        int, 200, "width of the encoder, of each direction of a bilstm (200)", at_least=1
+        int, 200, "width of an slstm's states, or of each direction of a bilstm (200)", at_least=1
+    ),
+    "hidden_dim": Option(
+        int, 200, "width of the transformer; must be a multiple of --num-heads (200)", at_least=1
     ),
     "num_layers": Option(
         int, None, "LSTMs of the bilstm, blocks of the transformer, one above the other (1); the "
         "first blocks of a bert (all)", at_least=1,
     ),
-    "num_heads": Option(int, 4, "of the transformer; must divide --units (4)", at_least=1),
+    "num_heads": Option(int, 4, "of the transformer; must divide --hidden-dim (4)", at_least=1),
     "num_steps": Option(int, 9, "exchange steps of the slstm (9)", at_least=1),
     "window": Option(
         int, 1, "neighbours on each side that a word of the slstm sees (1)", at_least=1
@@ -36,7 +39,7 @@ OPTIONS = {
         str, "learned", "what the slstm sees beyond a text's ends (learned)",
         choices=["learned", "fixed", "zeros"],
     ),
-    "filters": Option(int, 100, "of each width of the cnn (100)", at_least=1),
+    "num_filters": Option(int, 100, "of each width of the cnn (100)", at_least=1),
     "widths": Option(
         int, [3, 4, 5], "of the cnn's filters, in tokens (3 4 5)", many=True, at_least=1
     ),
@@ -48,8 +51,8 @@ OPTIONS = {
     "characters": Option(
         str, None, "character features of each word beside its vector", choices=["cnn", "bilstm"]
     ),
-    "window_features": Option(
-        bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder window is"
+    "linear_features": Option(
+        bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder linear is"
     ),
     "ngrams": Option(
         int, None, "a linear model of the text's sequences of up to N tokens, 3 at most, beside "
@@ -77,21 +80,22 @@ OPTIONS = {
 
 # Option -> the encoders that read it; what is not here, all do.
 READERS = {
-    "units": ("bilstm", "slstm", "transformer"),
+    "units": ("bilstm", "slstm"),
+    "hidden_dim": ("transformer",),
     "num_layers": ("bilstm", "transformer", "bert"),
     "num_heads": ("transformer",),
     "num_steps": ("slstm",),
     "window": ("slstm",),
     "num_sentence_nodes": ("slstm",),
     "boundary": ("slstm",),
-    "filters": ("cnn",),
+    "num_filters": ("cnn",),
     "widths": ("cnn",),
     "embedding_dim": ("embeddings", "bilstm", "slstm", "transformer", "cnn"),
 }
 
 # What the cnn says at a token is about the tokens behind it alone, and n-grams are those of a whole
 # text: nothing to tag by.
-_OF_TEXTS = "filters", "widths", "ngrams"
+_OF_TEXTS = "num_filters", "widths", "ngrams"
 OPTIONS_OF_TAGGERS = {name: option for name, option in OPTIONS.items() if name not in _OF_TEXTS}
 OPTIONS_OF_TAGGERS["encoder"] = OPTIONS["encoder"]._replace(
     choices=[name for name in NAMES if name != "cnn"]
@@ -116,45 +120,45 @@ def check(options):
             )
 
 
-def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), units=1, bert=None):
+def make_encoder(options, indexer, vectors=None, elmo=None, stored=(0, 0), units=1, bert=None):
     """Assembles what `OPTIONS` ask for.
 
     Args:
         options: namespace with what `OPTIONS` names.
-        features: `tfreps.text.TokenFeatures`, what the encoder is to read.
+        indexer: `tfreps.text.TokenIndexer`, what the encoder is to read.
         vectors: `tfreps.text.WordVectors` to start from, in the order of the vocabulary; None
             for random ones.
         elmo: `Elmo` whose vectors each token gains; None for none.
         stored: `(layers, width)` of vectors that `tfreps embed` computed; `(0, 0)` for none.
-        units: int. Width of a window's output: the number of tags or labels.
+        units: int. Width of a linear model's output: the number of tags or labels.
         bert: what `tfreps.cli.input_options.read_bert` returned.
 
     Returns:
-        An encoder: a Keras model that reads the dict of `features`.
+        An encoder: a Keras model that reads the dict of `indexer`.
 
     Raises:
         ValueError: for parts that cannot be put together.
 
     Example:
     >>> import argparse
-    >>> from tfreps.text import TokenFeatures
+    >>> from tfreps.text import TokenIndexer
     >>> options = {name: option.default for name, option in OPTIONS.items()}
     >>> options = argparse.Namespace(**{**options, "encoder": "slstm", "units": 8})
-    >>> make_encoder(options, TokenFeatures.from_sentences([["a", "dog"]])).output_dim
+    >>> make_encoder(options, TokenIndexer.from_sentences([["a", "dog"]])).output_dim
     8
     """
-    if options.encoder == "window":
+    if options.encoder == "linear":
         dropout = options.linear_dropout
-        return WindowEncoder(features.vocabulary_size, units, dropout=dropout, name="encoder")
+        return LinearEncoder(indexer.vocabulary_size, units, dropout=dropout, name="encoder")
     if options.encoder == "bert":
         ends = bert.tokenizer.start_id, bert.tokenizer.separator_id
-        return PieceEncoder(bert.encoder, *ends, name="words") if features.words else bert.encoder
+        return PieceEncoder(bert.encoder, *ends, name="words") if indexer.words else bert.encoder
     embedder = TokenEmbedder(
-        vocabulary_size=None if options.no_words else features.vocabulary_size,
+        vocabulary_size=None if options.no_words else indexer.vocabulary_size,
         embedding_dim=options.embedding_dim if vectors is None else vectors.matrix.shape[1],
         trainable_embeddings=not options.frozen_embeddings,
         characters=options.characters,
-        max_characters=features.max_characters or 50,
+        max_characters=indexer.max_characters or 50,
         elmo=elmo,
         vector_layers=stored[0],
         vector_dim=stored[1],
@@ -175,36 +179,36 @@ def make_encoder(options, features, vectors=None, elmo=None, stored=(0, 0), unit
             return SLSTMEncoder(embedder, options.units, name="encoder", **more)
         case "transformer":
             more = {"num_layers": options.num_layers or 1, "num_heads": options.num_heads}
-            return TransformerEncoder(embedder, options.units, name="encoder", **more)
+            return TransformerEncoder(embedder, options.hidden_dim, name="encoder", **more)
         case "cnn":
-            return TextCNN(embedder, options.filters, options.widths, name="encoder")
+            return TextCNN(embedder, options.num_filters, options.widths, name="encoder")
     raise ValueError(f"`encoder` must be one of {', '.join(NAMES)}; got {options.encoder!r}.")
 
 
-def make_window(options, features, units):
-    """The linear model beside an encoder, None unless `window_features` or `ngrams` ask for it.
+def make_linear(options, indexer, units):
+    """The linear model beside an encoder, None unless `linear_features` or `ngrams` ask for it.
 
     Args:
-        options, features, units: as of `make_encoder`.
+        options, indexer, units: as of `make_encoder`.
 
     Returns:
-        `WindowEncoder`, the `window` of a `Tagger` or `Classifier`; or None.
+        `LinearEncoder`, the `linear` of a `Tagger` or `Classifier`; or None.
 
     Raises:
         ValueError: more than one such model is asked for.
     """
     ngrams = getattr(options, "ngrams", None)  # which taggers have not
-    kinds = options.encoder == "window", options.window_features, ngrams
-    flags = "--encoder window", "--window-features", "--ngrams"
+    kinds = options.encoder == "linear", options.linear_features, ngrams
+    flags = "--encoder linear", "--linear-features", "--ngrams"
     chosen = [flag for flag, is_chosen in zip(flags, kinds, strict=True) if is_chosen]
     if len(chosen) > 1:
         raise ValueError(f"{' and '.join(chosen)} are linear models of the same: choose one.")
-    more = {"dropout": options.linear_dropout, "name": "window"}
+    more = {"dropout": options.linear_dropout, "name": "linear"}
     if ngrams:
         names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
         # In a sum over the text a second offset would be the same n-grams again.
         offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
-        return WindowEncoder(features.vocabulary_size, units, **offsets, **more)
-    if options.window_features:
-        return WindowEncoder(features.vocabulary_size, units, **more)
+        return LinearEncoder(indexer.vocabulary_size, units, **offsets, **more)
+    if options.linear_features:
+        return LinearEncoder(indexer.vocabulary_size, units, **more)
     return None

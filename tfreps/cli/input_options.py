@@ -8,9 +8,9 @@ from tfreps.cli.options import Option
 from tfreps.models import BertEncoder, Elmo
 from tfreps.runs.bert_loading import freeze_blocks, least, load_encoder, max_length
 from tfreps.runs.bilm_runs import load_bilm
-from tfreps.text import TokenFeatures, WordVectors
+from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert import write_tokenizer
-from tfreps.text.bert.piece_features import PieceFeatures, check_room, piece_texts
+from tfreps.text.bert.piece_indexer import PieceIndexer, check_room, piece_texts
 from tfreps.text.tokenizers import tokenize_texts
 
 OPTIONS = {
@@ -36,9 +36,9 @@ OPTIONS = {
     "dev_vectors": Option(str, None, "the same for --dev"),
     "test_vectors": Option(str, None, "the same for --test"),
 }
-WITHOUT_WINDOW = "no_words", "vectors", "characters", "elmo", "elmo_weights", "train_vectors"
-WITHOUT_WINDOW += ("max_characters",)
-WITHOUT_BERT = *WITHOUT_WINDOW, "frozen_embeddings", "lowercase", "digits_to_zero", "max_vocabulary"
+WITHOUT_LINEAR = "no_words", "vectors", "characters", "elmo", "elmo_weights", "train_vectors"
+WITHOUT_LINEAR += ("max_characters",)
+WITHOUT_BERT = *WITHOUT_LINEAR, "frozen_embeddings", "lowercase", "digits_to_zero", "max_vocabulary"
 WITHOUT_BERT += ("min_count",)
 OF_BERT = "bert", "bert_dropout", "freeze_blocks", "bert_learning_rate", "layer_decay"
 OF_BERT += ("bert_from_scratch",)
@@ -55,9 +55,9 @@ def check(options):
         ValueError: names the flag.
     """
     elmo = options.elmo or options.elmo_options or options.elmo_weights
-    has_words = options.encoder not in ("window", "bert") and not options.no_words
+    has_words = options.encoder not in ("linear", "bert") and not options.no_words
     trained = has_words and not options.frozen_embeddings
-    linear = options.window_features or getattr(options, "ngrams", None)
+    linear = options.linear_features or getattr(options, "ngrams", None)
     rest = options.characters or elmo or options.train_vectors
     rules = [
         ("no_words", rest, "leaves nothing: give --characters, --elmo or --train-vectors too"),
@@ -67,7 +67,7 @@ def check(options):
         ("linear_learning_rate", linear, "is for a linear model beside the encoder, and none is"),
         (
             "linear_dropout",
-            linear or options.encoder == "window",
+            linear or options.encoder == "linear",
             "is for a linear model, and there is none",
         ),
         ("elmo", not (options.elmo_options or options.elmo_weights), "names one biLM already"),
@@ -77,8 +77,8 @@ def check(options):
         ("fine_tune_elmo", elmo, "trains a biLM: give --elmo"),
         ("freeze_blocks", not options.bert_from_scratch, "would keep weights that are random"),
     ]
-    for name in WITHOUT_WINDOW if options.encoder == "window" else ():
-        rules.insert(0, (name, False, "goes unseen: --encoder window reads words alone"))
+    for name in WITHOUT_LINEAR if options.encoder == "linear" else ():
+        rules.insert(0, (name, False, "goes unseen: --encoder linear reads words alone"))
     for name in WITHOUT_BERT if options.encoder == "bert" else ():
         rules.insert(0, (name, False, "goes unseen: --encoder bert brings words and tokens along"))
     if options.encoder == "bert" and not options.bert:
@@ -151,8 +151,8 @@ def say_bert(source, bert):
     spare = encoder.vocabulary_size - size
     rows = f" (its table has {spare:,} rows that no token of the vocabulary reads)" if spare else ""
     print(
-        f"BERT: {encoder.num_layers} blocks of {encoder.units} units from {source}, {size:,} "
-        f"tokens{rows}."
+        f"BERT: {encoder.num_layers} blocks of {encoder.hidden_dim} dimensions from {source}, "
+        f"{size:,} tokens{rows}."
     )
 
 
@@ -213,10 +213,10 @@ def check_sentences(data, bert):
         check_room(tokens, bert.tokenizer, max_length(*bert), places)
 
 
-def make_features(options, sentences, elmo=None, bert=None, words=True):
-    """`TokenFeatures` with the vocabulary of some sentences, and characters if anything reads them.
+def make_indexer(options, sentences, elmo=None, bert=None, words=True):
+    """`TokenIndexer` with the vocabulary of some sentences, and characters if anything reads them.
 
-    For a BERT `PieceFeatures`, whose vocabulary it brings along.
+    For a BERT `PieceIndexer`, whose vocabulary it brings along.
 
     Args:
         options: namespace with what `OPTIONS` and `tfreps.cli.encoder_options.OPTIONS` name.
@@ -226,8 +226,8 @@ def make_features(options, sentences, elmo=None, bert=None, words=True):
         words: bool. Whether sentences are of words; else of a BERT's pieces.
     """
     if bert is not None:
-        return PieceFeatures(bert.tokenizer, words)
-    return TokenFeatures.from_sentences(
+        return PieceIndexer(bert.tokenizer, words)
+    return TokenIndexer.from_sentences(
         sentences,
         options.min_count,
         options.max_vocabulary,
@@ -237,20 +237,20 @@ def make_features(options, sentences, elmo=None, bert=None, words=True):
     )
 
 
-def keep(run, features):
-    """Writes the vocabulary of the features to the run's folder, or their tokeniser, if any.
+def keep(run, indexer):
+    """Writes the vocabulary of the indexer to the run's folder, or their tokeniser, if any.
 
     Raises:
         ValueError: a resumed run would get another.
     """
-    tokenizer = getattr(features, "tokenizer", None)
+    tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is None:
-        run.keep(run.vocabulary_path, features.vocabulary.write)
+        run.keep(run.vocabulary_path, indexer.vocabulary.write)
     else:
         run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
 
 
-def read_vectors(options, features):
+def read_vectors(options, indexer):
     """`WordVectors` of the vocabulary; None without `--vectors`. Words without one are small noise.
 
     Returns:
@@ -260,13 +260,13 @@ def read_vectors(options, features):
         return None
     vectors = WordVectors.read(
         options.vectors,
-        features.vocabulary.tokens,
+        indexer.vocabulary.tokens,
         lowercase_fallback=True,
         missing_std=0.1,
         seed=options.seed,
     )
     print(
-        f"Word vectors: {vectors.num_found:,} of {len(features.vocabulary):,} words have one in "
+        f"Word vectors: {vectors.num_found:,} of {len(indexer.vocabulary):,} words have one in "
         f"{options.vectors}."
     )
     return vectors

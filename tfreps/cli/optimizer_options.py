@@ -98,7 +98,7 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
     rates = {
         "word_embeddings": options.embedding_learning_rate,
         "token_encoder/|bilstm/(forward|backward)/": options.elmo_learning_rate,
-        r"\bwindow/": options.linear_learning_rate,
+        r"\blinear/": options.linear_learning_rate,
     }
     paths = [weight.path for weight in model.trainable_variables]
     rates |= _bert_rates(options, paths)

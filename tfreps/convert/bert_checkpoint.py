@@ -26,7 +26,7 @@ from tfreps.models.tagger import Tagger
 
 # What the arrays decide; a caller may not ask for another.
 FIXED = (
-    *("vocabulary_size", "units", "num_heads", "intermediate_dim", "normalization"),
+    *("vocabulary_size", "hidden_dim", "num_heads", "intermediate_dim", "normalization"),
     *("positions", "normalize_positions", "num_segments"),
 )
 
@@ -108,7 +108,7 @@ def read_classifier(
             f"{checkpoint.source} is no choice among labels (`problem_type` {problem!r}, "
             f"{len(found)} labels), and Classifier does nothing else."
         )
-    for name, only in ("pooling", "pooled"), ("hidden_units", None), ("window", None):
+    for name, only in ("pooling", "pooled"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:
             raise ValueError(f"The head of {checkpoint.source} needs `{name}` {only!r}.")
     if not encoder_options.get("pooler", True):

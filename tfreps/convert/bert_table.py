@@ -20,7 +20,7 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
         max_positions: how many rows of the position table our encoder has, the first ones;
             None for all.
     """
-    o, dim = options, options["units"]
+    o, dim = options, options["hidden_dim"]
     rows = [names.table(WORDS, (o["vocabulary_size"], dim), "token_embedding/embeddings")]
     if o["positions"] == "learned":
         row = names.table(POSITIONS, (o["max_positions"], dim), "positions/table")
@@ -36,7 +36,7 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
 def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
     """The rows of one block of a `BertEncoder`."""
     theirs, ours = f"encoder.layer.{number}.", f"block_{number}/"
-    dim, wide = options["units"], options["intermediate_dim"] or 4 * options["units"]
+    dim, wide = options["hidden_dim"], options["intermediate_dim"] or 4 * options["hidden_dim"]
     rows = []
     for i, part in enumerate(("query", "key", "value")):
         fused = f"{ours}attention/query_key_value"
@@ -52,12 +52,12 @@ def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
 
 def pooler_rows(names: Names, options: Mapping) -> list[Row]:
     """The rows of the pooler."""
-    return names.dense("pooler.dense", options["units"], options["units"], "pooler_dense")
+    return names.dense("pooler.dense", options["hidden_dim"], options["hidden_dim"], "pooler_dense")
 
 
 def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
     """The rows of the head that restores masked tokens."""
-    theirs, dim = f"{MASKED_LM}.transform.", options["units"]
+    theirs, dim = f"{MASKED_LM}.transform.", options["hidden_dim"]
     rows = names.dense(f"{theirs}dense", dim, dim, "transform")
     rows += names.layer_norm(f"{theirs}LayerNorm", dim, "transform_norm")
     return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]
@@ -67,12 +67,12 @@ def next_sentence_rows(
     names: Names, options: Mapping, ours: str = "next_sentence_dense"
 ) -> list[Row]:
     """The rows of the head that tells whether a sentence follows another."""
-    return names.output(NEXT_SENTENCE, options["units"], 2, ours)
+    return names.output(NEXT_SENTENCE, options["hidden_dim"], 2, ours)
 
 
 def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:
     """The rows of a head over labels of texts, or tags of tokens."""
-    return names.output(LABELS, options["units"], num_labels, "head")
+    return names.output(LABELS, options["hidden_dim"], num_labels, "head")
 
 
 def weights_of(encoder: BertEncoder) -> dict[str, object]:

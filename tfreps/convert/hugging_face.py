@@ -78,7 +78,7 @@ def write_classifier(model: Classifier, folder: str | os.PathLike) -> None:
     Raises:
         ValueError: for one that Hugging Face has no place for.
     """
-    needed = {"pooling": "pooled", "hidden_units": None, "window": None}
+    needed = {"pooling": "pooled", "hidden_units": None, "linear": None}
     _write_labels(model, model.labels, needed, "BertForSequenceClassification", folder)
 
 
@@ -88,7 +88,7 @@ def write_tagger(model: Tagger, folder: str | os.PathLike) -> None:
     Raises:
         ValueError: for one that Hugging Face has no place for.
     """
-    needed = {"use_crf": False, "use_projection": True, "window": None}
+    needed = {"use_crf": False, "use_projection": True, "linear": None}
     _write_labels(model, model.tags, needed, "BertForTokenClassification", folder)
 
 
@@ -139,7 +139,7 @@ def _write(
     weights = {**weights_of(encoder), **weights}
     rows = encoder_rows(names, {**options, "positions": "learned"}) + heads
     if options["positions"] != "learned":
-        zeros = np.zeros((1, options["max_positions"], options["units"]))
+        zeros = np.zeros((1, options["max_positions"], options["hidden_dim"]))
         weights["positions/table"] = encoder.add_positions(zeros)[0]
     config = {"architectures": [kind], **config, **(more or {})}
     safetensors_files.write_folder(folder, config, written_rows(rows, weights))

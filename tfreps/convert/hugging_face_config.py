@@ -51,14 +51,14 @@ def _activation(value):
 
 KEYS = (
     Key("vocab_size", "vocabulary_size", _size),
-    Key("hidden_size", "units", _size),
+    Key("hidden_size", "hidden_dim", _size),
     Key("num_hidden_layers", "num_layers", _blocks),
     Key("num_attention_heads", "num_heads", _size),
     Key("intermediate_size", "intermediate_dim", _size),
     Key("hidden_act", "activation", _activation, "gelu"),
     Key("hidden_dropout_prob", "dropout", _share, 0.1),
     Key("attention_probs_dropout_prob", "attention_dropout", _share, 0.1),
-    Key("layer_norm_eps", "epsilon", _positive, 1e-12),
+    Key("layer_norm_eps", "layer_norm_epsilon", _positive, 1e-12),
     Key("max_position_embeddings", "max_positions", _size, 512),
     Key("type_vocab_size", "num_segments", _size, 2),
     Key("initializer_range", "initializer_range", _positive, 0.02),
@@ -138,10 +138,10 @@ def encoder_options(config: Mapping, source: str) -> dict:
             f"{source}: `pad_token_id` must be below `vocab_size`; got {options['padding_id']} "
             f"and {options['vocabulary_size']}."
         )
-    if options["units"] % options["num_heads"]:
+    if options["hidden_dim"] % options["num_heads"]:
         raise ValueError(
             f"{source}: `num_attention_heads` must divide `hidden_size`; got "
-            f"{options['num_heads']} and {options['units']}."
+            f"{options['num_heads']} and {options['hidden_dim']}."
         )
     fixed = {"normalization": "post", "positions": "learned", "normalize_positions": False}
     return {**options, **fixed}
@@ -201,7 +201,7 @@ def as_json(options: Mapping) -> dict:
     theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
     config = {key.theirs: options[key.ours] for key in KEYS}
     config["hidden_act"] = theirs[options["activation"]]
-    config["intermediate_size"] = options["intermediate_dim"] or 4 * options["units"]
+    config["intermediate_size"] = options["intermediate_dim"] or 4 * options["hidden_dim"]
     if config["initializer_range"] is None:
         del config["initializer_range"]
     return {"model_type": "bert", "dtype": "float32", **config, "tie_word_embeddings": True}

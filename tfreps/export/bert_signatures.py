@@ -12,7 +12,7 @@ from tfreps.export.signature_base import (
 from tfreps.export.stored_weights import StoredWeights
 from tfreps.models import BertPretrainer
 from tfreps.runs.bert_loading import max_length
-from tfreps.text.bert.piece_features import PieceFeatures
+from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
 def export_bert(model, tokenizer, folder, explain=False):
@@ -70,10 +70,10 @@ class BertSignatures(StringSignatures):
             **{"tokens": "characters", "most_per_text": self.max_length, "added_per_text": 2},
             "attends": False,  # as far as that counts, in texts that are cut
         }
-        features = PieceFeatures(tokenizer)
+        indexer = PieceIndexer(tokenizer)
         size = self.encoder.count_params()
         super().__init__(
-            with_vocabulary(features, assets, core_ops),
+            with_vocabulary(indexer, assets, core_ops),
             StoredWeights([self.encoder]),
             f"a BERT of {size:,} parameters ({type(self.encoder).__name__})",
             explain,
@@ -111,6 +111,6 @@ class BertSignatures(StringSignatures):
 
     def _read(self, text):
         """Raw text to what the encoder reads, its pieces `[N, T]` and their number."""
-        features = self.features.of_texts(text, self.max_length)
-        pieces = tf.where(features["mask"], self.features.strings(features["token_ids"]), "")
+        features = self.indexer.of_texts(text, self.max_length)
+        pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
         return features, pieces, tf.reduce_sum(tf.cast(features["mask"], tf.int32), axis=1)

@@ -98,7 +98,7 @@ class TextSignatures(StringSignatures):
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
         super().__init__(
-            with_vocabulary(trained.features, assets, core_ops),
+            with_vocabulary(trained.indexer, assets, core_ops),
             StoredWeights([self.model]),
             f"{kind} of {size:,} parameters ({' on '.join(parts)})",
             explain,
@@ -138,20 +138,20 @@ class TextSignatures(StringSignatures):
         answer = {**self._answer(features, tokens, sequence_len), "tokens": tokens}
         explain = explain_tags if self.trained.is_tagger else explain_label
         answer |= explain(self.model, features)
-        strings = getattr(self.features, "strings", None)
+        strings = getattr(self.indexer, "strings", None)
         return {**answer, **explain_attention(self.model, features, tokens, strings)}
 
     def _read(self, text):
         """Raw text `[N]` to what the model reads, its tokens `[N, T]` and their number."""
         if self.reads_pieces:
-            features = self.features.of_texts(text, self.trained.max_length)
-            pieces = tf.where(features["mask"], self.features.strings(features["token_ids"]), "")
+            features = self.indexer.of_texts(text, self.trained.max_length)
+            pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
             return features, pieces, _count(features["mask"])
         tokens = tokenize(text, self.trained.tokens)  # [N, T]
         return self._of_tokens(*cut_tokens(tokens, _count(tokens != ""), self.longest))
 
     def _of_tokens(self, tokens, sequence_len):
-        features = self.features(tokens)
+        features = self.indexer(tokens)
         if self.room is not None:
             real = features["piece_ids"] != self.trained.tokenizer.padding_id  # [N, T, W]
             ends = tf.cumsum(tf.reduce_sum(tf.cast(real, tf.int32), axis=2), axis=1)  # [N, T]

@@ -6,7 +6,7 @@ import tempfile
 import tensorflow as tf
 
 from tfreps.export.saved_model import check_free, save_whole
-from tfreps.text.bert.piece_features import PieceFeatures
+from tfreps.text.bert.piece_indexer import PieceIndexer
 
 TEXT = tf.TensorSpec([None], tf.string, "text")
 TOKENS = tf.TensorSpec([None, None], tf.string, "tokens")
@@ -45,14 +45,14 @@ class StringSignatures:
     Each returns a dict of tensors.
 
     Args:
-        features: what makes ids of strings in the graph, with its vocabulary as an asset.
+        indexer: what makes ids of strings in the graph, with its vocabulary as an asset.
         weights: `tfreps.export.stored_weights.StoredWeights` of the model.
         title: str. What the model is, for people.
         explains: bool. Whether there is `explain`.
     """
 
-    def __init__(self, features, weights, title, explains):
-        self.features, self.weights = features, weights
+    def __init__(self, indexer, weights, title, explains):
+        self.indexer, self.weights = indexer, weights
         self.title, self.explains = title, explains
 
     def functions(self):
@@ -69,15 +69,15 @@ class StringSignatures:
         """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
         module = tf.Module()
         module.weights = self.weights.tracked()
-        module.features = self.features
+        module.indexer = self.indexer
         return module
 
 
-def with_vocabulary(features, assets, core_ops=True):
+def with_vocabulary(indexer, assets, core_ops=True):
     """Features whose vocabulary becomes an asset of the SavedModel.
 
     Args:
-        features: `TokenFeatures` or `PieceFeatures`.
+        indexer: `TokenIndexer` or `PieceIndexer`.
         assets: folder to which the vocabulary is written.
         core_ops: bool. False for a BERT's pieces by tensorflow-text's operation.
 
@@ -86,10 +86,10 @@ def with_vocabulary(features, assets, core_ops=True):
     """
     path = os.path.join(assets, "vocabulary.txt")
     if core_ops:
-        return features.with_vocabulary_file(path)
-    if not isinstance(features, PieceFeatures):
+        return indexer.with_vocabulary_file(path)
+    if not isinstance(indexer, PieceIndexer):
         raise ValueError("This model reads whole tokens, which are in no need of WordPiece.")
-    return features.with_vocabulary_file(path, core_ops=False)
+    return indexer.with_vocabulary_file(path, core_ops=False)
 
 
 def cut_tokens(tokens, sequence_len, max_length):

@@ -11,7 +11,7 @@ from tfreps.layers.position_embedding import sinusoids
 from tfreps.models import BertEncoder, TransformerEncoder
 from tfreps.runs.bert_loading import max_length, open_bert
 from tfreps.runs.run_folder import OPTIONS, RunFolder
-from tfreps.text.bert.piece_features import check_room
+from tfreps.text.bert.piece_indexer import check_room
 
 POSITIONS = 100  # of waves, which have no end
 
@@ -95,7 +95,7 @@ class AttentionReader:
         tokens = opened.tokenize([text])[0]
         if not tokens:
             raise ValueError(f"There is no token in the text {text!r}.")
-        features = opened.features(tf.constant([tokens]))
+        features = opened.indexer(tf.constant([tokens]))
         if self.tokenizer is None:
             return TextAttention(tokens, self.encoder.attention(features)[0].numpy())
         check_room([tokens], self.tokenizer, opened.max_length)
@@ -156,14 +156,14 @@ def position_table(encoder, length: int | None = None):
         length: int. Positions; None for a learned table whole, of waves 100.
 
     Returns:
-        float32, shape `[length, units]`.
+        float32, shape `[length, hidden_dim]`.
 
     Raises:
         ValueError: it has no positions, or fewer.
 
     Example:
     >>> from tfreps.models import BertEncoder
-    >>> bert = BertEncoder(9, units=8, num_layers=1, num_heads=2, max_positions=24)
+    >>> bert = BertEncoder(9, hidden_dim=8, num_layers=1, num_heads=2, max_positions=24)
     >>> position_table(bert).shape
     (24, 8)
     """
@@ -171,7 +171,7 @@ def position_table(encoder, length: int | None = None):
         raise ValueError("The model has no positions (`positions=None`).")
     if encoder.positions != "learned":
         kind, normalize = encoder.positions, encoder.normalize_positions
-        return sinusoids(length or POSITIONS, encoder.units, kind, normalize).numpy()
+        return sinusoids(length or POSITIONS, encoder.hidden_dim, kind, normalize).numpy()
     if length is not None and length > encoder.max_positions:
         raise ValueError(f"The model has learned {encoder.max_positions} positions; got {length}.")
     return encoder.add_positions.table.numpy()[:length]

@@ -11,9 +11,9 @@ from tfreps.data import SequenceBatches
 from tfreps.models import Classifier, HMMTagger, Tagger
 from tfreps.runs.bert_loading import check_size, least, max_length
 from tfreps.runs.run_folder import RunFolder
-from tfreps.text import TagSet, TokenFeatures
+from tfreps.text import TagSet, TokenIndexer
 from tfreps.text.bert import read_tokenizer
-from tfreps.text.bert.piece_features import PieceFeatures, check_room, piece_texts
+from tfreps.text.bert.piece_indexer import PieceIndexer, check_room, piece_texts
 from tfreps.text.tokenizers import tokenize_texts
 
 PROGRAMS = "train-tagger", "train-classifier", "train-hmm"
@@ -41,7 +41,7 @@ class TextModel:
 
     Args:
         model: `Tagger`, `HMMTagger` or `Classifier`.
-        features: `tfreps.text.TokenFeatures`, or of a BERT `PieceFeatures`, as in training.
+        indexer: `tfreps.text.TokenIndexer`, or of a BERT `PieceIndexer`, as in training.
         tokens: str. How raw text is cut, see `tfreps.text.tokenize`; "bert": as its tokeniser
             cuts words.
         max_length: int or None. Texts are cut after so many tokens (a classifier's only). A
@@ -53,9 +53,9 @@ class TextModel:
         num_cut: int. Texts that were cut to `max_length` so far.
     """
 
-    def __init__(self, model, features, tokens="spaces", max_length=None):
-        self.model, self.features = model, features
-        self.tokenizer = getattr(features, "tokenizer", None)  # of a BERT
+    def __init__(self, model, indexer, tokens="spaces", max_length=None):
+        self.model, self.indexer = model, indexer
+        self.tokenizer = getattr(indexer, "tokenizer", None)  # of a BERT
         self.tokens = self.tokenizer if tokens == "bert" else tokens
         self.max_length = max_length
         self.is_tagger = not isinstance(model, Classifier)
@@ -80,18 +80,18 @@ class TextModel:
         if run.tokenizer_path.exists():
             tokenizer = read_tokenizer(run.tokenizer_path)
             check_size(_bert(model), tokenizer, path)
-            features = PieceFeatures(tokenizer, words=not isinstance(model, Classifier))
+            indexer = PieceIndexer(tokenizer, words=not isinstance(model, Classifier))
             longest = least(longest, max_length(_bert(model), tokenizer))
-            return cls(model, features, tokens, longest)
+            return cls(model, indexer, tokens, longest)
         vocabulary = run.vocabulary()
         check_table(run, model, vocabulary)
-        features = TokenFeatures(
+        indexer = TokenIndexer(
             vocabulary,
             lowercase=options.get("lowercase", False),
             digits_to_zero=options.get("digits_to_zero", False),
             max_characters=num_characters(model),
         )
-        return cls(model, features, tokens, longest)
+        return cls(model, indexer, tokens, longest)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Raw texts to tokens, cut as in training."""
@@ -108,7 +108,7 @@ class TextModel:
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
         """The batches in which sentences or texts are looked at, shortest first."""
         options = {"max_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
-        return SequenceBatches(tokens, targets, self.features, **options)
+        return SequenceBatches(tokens, targets, self.indexer, **options)
 
     def tag(
         self,

@@ -42,7 +42,7 @@ class CRF(keras.layers.Layer):
         start_initializer, transition_initializer, end_initializer: name, config or instance of a
             Keras initializer, of the scores.
         l2: float. Adds `l2 * sum(score ** 2)` over start, end and transition scores to the losses.
-        jit_compile: bool or "auto". Whether XLA compiles what the layer calculates. "auto":
+        use_xla: bool or "auto". Whether XLA compiles what the layer calculates. "auto":
             losses always, also inside of `fit`; decoding, marginals and the other scores when
             they are called eagerly, and never in a graph, so that an export consists of plain
             operations. Results are the same; XLA takes a second or so for each new shape.
@@ -91,11 +91,11 @@ class CRF(keras.layers.Layer):
         transition_initializer="zeros",
         end_initializer="zeros",
         l2=0.0,
-        jit_compile="auto",
+        use_xla=False,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        _check_options(num_tags, constrain, transition_learning_rate, jit_compile)
+        _check_options(num_tags, constrain, transition_learning_rate, use_xla)
         if allowed_transitions is not None:
             allowed_transitions = checked_transitions(allowed_transitions, num_tags)
         self.supports_masking = True
@@ -107,7 +107,7 @@ class CRF(keras.layers.Layer):
         self.transition_initializer = _plain(transition_initializer)
         self.end_initializer = _plain(end_initializer)
         self.l2 = l2
-        self.jit_compile = jit_compile
+        self.use_xla = use_xla
 
     def build(self, input_shape):
         if input_shape[-1] != self.num_tags:
@@ -220,13 +220,13 @@ class CRF(keras.layers.Layer):
         run = self._function(chain.path_score)
         return run(emissions, tags, mask, *self._scores(-crf_loss.ILLEGAL_COST))
 
-    def decode(self, emissions, mask=None, k=None, jit_compile=None):
+    def decode(self, emissions, mask=None, k=None, use_xla=None):
         """The best tags (Viterbi), or the k best sequences of tags.
 
         Args:
             emissions, mask: as in `call`.
             k: int or None. How many sequences.
-            jit_compile: bool, "auto" or None for the layer's own choice.
+            use_xla: bool, "auto" or None for the layer's own choice.
 
         Returns:
             Tags int32 `[B, T]`, 0 where masked, and their score float32 `[B]`. With `k` `[B, k, T]`
@@ -235,27 +235,27 @@ class CRF(keras.layers.Layer):
         emissions, mask = self._given(emissions, mask)
         scores = self._scores(float("-inf"))
         if k is None:
-            return self._function(chain.viterbi, jit_compile)(emissions, mask, *scores)
-        return self._function(chain.k_best, jit_compile)(emissions, mask, *scores, k=k)
+            return self._function(chain.viterbi, use_xla)(emissions, mask, *scores)
+        return self._function(chain.k_best, use_xla)(emissions, mask, *scores, k=k)
 
-    def marginals(self, emissions, mask=None, jit_compile=None):
+    def marginals(self, emissions, mask=None, use_xla=None):
         """Probability of each tag at each token: float32 `[B, T, K]`, 0 where masked.
 
         Args:
             emissions, mask: as in `call`.
-            jit_compile: bool, "auto" or None for the layer's own choice.
+            use_xla: bool, "auto" or None for the layer's own choice.
         """
         emissions, mask = self._given(emissions, mask)
-        run = self._function(chain.marginals, jit_compile)
+        run = self._function(chain.marginals, use_xla)
         return run(emissions, mask, *self._scores(float("-inf")))
 
-    def log_normalizer(self, emissions, mask=None, jit_compile=None):
+    def log_normalizer(self, emissions, mask=None, use_xla=None):
         """`log Z` over the sequences that `decode` chooses from: float32 `[B]`.
 
         A path's score less this is its log probability. Arguments as of `marginals`.
         """
         emissions, mask = self._given(emissions, mask)
-        run = self._function(chain.log_normalizer, jit_compile)
+        run = self._function(chain.log_normalizer, use_xla)
         return run(emissions, mask, *self._scores(float("-inf")))
 
     def compute_output_shape(self, input_shape):
@@ -271,7 +271,7 @@ class CRF(keras.layers.Layer):
     def get_config(self):
         names = "num_tags", "allowed_transitions", "constrain", "transition_learning_rate"
         names += "start_initializer", "transition_initializer", "end_initializer"
-        names += "l2", "jit_compile"
+        names += "l2", "use_xla"
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _given(self, emissions, mask):
@@ -296,7 +296,7 @@ class CRF(keras.layers.Layer):
         return scores, scores
 
     def _compiles(self, asked=None, is_loss=False):
-        choice = self.jit_compile if asked is None else asked
+        choice = self.use_xla if asked is None else asked
         return (is_loss or tf.executing_eagerly()) if choice == "auto" else choice
 
     def _function(self, function, asked=None, is_loss=False):
@@ -332,12 +332,12 @@ def _plain(initializer):
     return initializer
 
 
-def _check_options(num_tags, constrain, rate, jit_compile):
+def _check_options(num_tags, constrain, rate, use_xla):
     if not isinstance(num_tags, int) or num_tags < 1:
         raise ValueError(f"`num_tags` must be a whole number from 1, got {num_tags!r}.")
     if constrain not in CONSTRAIN:
         raise ValueError(f"`constrain` must be one of {CONSTRAIN}, got {constrain!r}.")
     if not rate > 0.0:
         raise ValueError(f"`transition_learning_rate` must be above 0, got {rate!r}.")
-    if jit_compile not in ("auto", True, False):
-        raise ValueError(f'`jit_compile` must be "auto", True or False, got {jit_compile!r}.')
+    if use_xla not in ("auto", True, False):
+        raise ValueError(f'`use_xla` must be "auto", True or False, got {use_xla!r}.')

@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.products import product
 
-METHODS = "mean", "max", "mean_max", "attention", "first"
+POOLINGS = "mean", "max", "mean_max", "attention", "first"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -21,7 +21,7 @@ class Pooling(keras.layers.Layer):
         "first":      y = h_t of the first real token
 
     Args:
-        method: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"`.
+        pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"`.
         attention_units: int. Width of `e_t`; None for that of `h_t`. Used by `"attention"` alone.
 
     Call arguments:
@@ -34,7 +34,7 @@ class Pooling(keras.layers.Layer):
     Masking: what stands on padding is ignored, be it NaN; a text without tokens gives zeros.
 
     Raises:
-        ValueError: for an unknown method, or a width below 1.
+        ValueError: for an unknown pooling, or a width below 1.
 
     Reference: attention as in Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text
     Representation", section 4 (after Lin et al., 2017).
@@ -45,18 +45,18 @@ class Pooling(keras.layers.Layer):
     [[2.0, 4.0, 3.0, 6.0]]
     """
 
-    def __init__(self, method="mean", attention_units=None, **kwargs):
+    def __init__(self, pooling="mean", attention_units=None, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if method not in METHODS:
-            raise ValueError(f"`method` must be one of {METHODS}; got {method!r}.")
+        if pooling not in POOLINGS:
+            raise ValueError(f"`pooling` must be one of {POOLINGS}; got {pooling!r}.")
         if attention_units is not None and attention_units < 1:
             raise ValueError(f"`attention_units` must be at least 1; got {attention_units}.")
-        self.method = method
+        self.pooling = pooling
         self.attention_units = attention_units
         self.supports_masking = True
 
     def build(self, input_shape):
-        if self.method != "attention":
+        if self.pooling != "attention":
             return
         dim = input_shape[-1]
         units = self.attention_units or dim
@@ -69,13 +69,13 @@ class Pooling(keras.layers.Layer):
         x = tf.cast(sequence, "float32")
         mask = tf.ones(tf.shape(x)[:2], "bool") if mask is None else as_mask(mask, x)
         x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
-        if self.method == "mean":
+        if self.pooling == "mean":
             return _mean(x, mask)
-        if self.method == "max":
+        if self.pooling == "max":
             return _max(x, mask)
-        if self.method == "mean_max":
+        if self.pooling == "mean_max":
             return tf.concat([_mean(x, mask), _max(x, mask)], axis=-1)  # [B, 2D]
-        if self.method == "first":
+        if self.pooling == "first":
             return _weighted_sum(x, _first(mask))
         return _weighted_sum(x, self.attention(x, mask))
 
@@ -94,10 +94,10 @@ class Pooling(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         dim = input_shape[-1]
-        return (input_shape[0], 2 * dim if self.method == "mean_max" else dim)
+        return (input_shape[0], 2 * dim if self.pooling == "mean_max" else dim)
 
     def get_config(self):
-        options = {"method": self.method, "attention_units": self.attention_units}
+        options = {"pooling": self.pooling, "attention_units": self.attention_units}
         return {**super().get_config(), **options}
 
     def _add(self, name, shape, initializer):

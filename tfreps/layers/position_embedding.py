@@ -7,7 +7,7 @@ from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.orthogonal_rows import table_initializer
 from tfreps.layers.ops.table_rows import rows_of_short_table
 
-KINDS = "learned", "sinusoidal", "sinusoidal_articles"
+KINDS = "learned", "sinusoidal", "sinusoidal_full_index"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -17,17 +17,18 @@ class PositionEmbedding(keras.layers.Layer):
         "learned":              y_p = x_p + table[p]
         "sinusoidal":           y_p = x_p + [sin(p / 10000^(2k/D)), cos(p / 10000^(2k/D))]
                                 for k = 0 .. D/2 - 1, sine and cosine side by side
-        "sinusoidal_articles":  dimension i is sin(p / 10000^(2i/D)) for even i, cos for odd i;
-                                zeros at position 0
+        "sinusoidal_full_index":  dimension i is sin(p / 10000^(2i/D)) for even i, cos for odd i;
+                                  zeros at position 0
 
-    The articles' exponent has the full index of the dimension where the paper's has the number
-    of the pair, so that its waves grow twice as fast and sine and cosine of a pair differ.
+    The exponent of `"sinusoidal_full_index"` has the index of the dimension where the paper's has
+    the number of the pair, so that wavelengths grow twice as fast and differ within a pair. The
+    code of aespresso/a_journey_into_math_of_ml has it so.
 
     Args:
-        kind: `"learned"`, `"sinusoidal"` (the paper) or `"sinusoidal_articles"`.
+        positions: `"learned"`, `"sinusoidal"` (the paper) or `"sinusoidal_full_index"`.
         max_positions: int. Rows of the table. Used by `"learned"` alone; the others have no end.
-        normalize_rows: bool. Whether each vector of sines and cosines is divided by its length,
-            as in the articles' models (not in their pictures).
+        normalize_positions: bool. Whether each vector of sines and cosines is divided by its
+            length, as in that code.
         initializer: of the table: `"truncated_normal"` or `"orthogonal_rows"`.
         initializer_range: float. Standard deviation of the truncated normal.
 
@@ -57,28 +58,28 @@ class PositionEmbedding(keras.layers.Layer):
 
     def __init__(
         self,
-        kind="learned",
+        positions="learned",
         max_positions=512,
-        normalize_rows=False,
+        normalize_positions=False,
         initializer="truncated_normal",
         initializer_range=0.02,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if kind not in KINDS:
-            raise ValueError(f"`kind` must be one of {', '.join(KINDS)}; got {kind!r}.")
+        if positions not in KINDS:
+            raise ValueError(f"`positions` must be one of {', '.join(KINDS)}; got {positions!r}.")
         if max_positions < 1:
             raise ValueError(f"`max_positions` must be at least 1; got {max_positions}.")
-        self.kind = kind
+        self.positions = positions
         self.max_positions = max_positions
-        self.normalize_rows = normalize_rows
+        self.normalize_positions = normalize_positions
         self.initializer = initializer
         self.initializer_range = initializer_range
         table_initializer(initializer, initializer_range)  # raises
         self.supports_masking = True
 
     def build(self, input_shape):
-        if self.kind == "learned":
+        if self.positions == "learned":
             self.table = self.add_weight(
                 name="table",
                 shape=(self.max_positions, input_shape[-1]),
@@ -93,8 +94,8 @@ class PositionEmbedding(keras.layers.Layer):
         else:
             before = tf.cumsum(tf.cast(as_mask(mask, x), "int32"), axis=1) - 1
             positions = tf.maximum(before, 0)  # [B, T]
-        if self.kind != "learned":
-            rows = sinusoids(tf.shape(x)[1], x.shape[-1], self.kind, self.normalize_rows)
+        if self.positions != "learned":
+            rows = sinusoids(tf.shape(x)[1], x.shape[-1], self.positions, self.normalize_positions)
             return x + tf.gather(rows, positions)
         if mask is None and x.shape[1] is not None and x.shape[1] > self.max_positions:
             raise ValueError(
@@ -108,33 +109,39 @@ class PositionEmbedding(keras.layers.Layer):
         return input_shape
 
     def get_config(self):
-        names = "kind", "max_positions", "normalize_rows", "initializer", "initializer_range"
+        names = (
+            "positions",
+            "max_positions",
+            "normalize_positions",
+            "initializer",
+            "initializer_range",
+        )
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
-def sinusoids(length, dim, kind="sinusoidal", normalize_rows=False):
+def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
     """The vectors of the first `length` positions.
 
     Args:
         length: int, or an int tensor.
         dim: int.
-        kind: `"sinusoidal"` or `"sinusoidal_articles"`, see `PositionEmbedding`.
-        normalize_rows: bool. Whether each row is divided by its length (plus 1e-8).
+        positions: `"sinusoidal"` or `"sinusoidal_full_index"`, see `PositionEmbedding`.
+        normalize_positions: bool. Whether each row is divided by its length (plus 1e-8).
 
     Returns:
         float32, shape `[length, dim]`.
 
     Example:
-    >>> sinusoids(2, 2, "sinusoidal_articles").numpy().round(3).tolist()[0]
+    >>> sinusoids(2, 2, "sinusoidal_full_index").numpy().round(3).tolist()[0]
     [0.0, 0.0]
     """
     index = tf.range(dim)
-    exponent = 2 * index if kind == "sinusoidal_articles" else 2 * (index // 2)  # [D]
+    exponent = 2 * index if positions == "sinusoidal_full_index" else 2 * (index // 2)  # [D]
     place = tf.cast(tf.range(length), "float64")[:, None]  # [T, 1]
     angle = place / 10000.0 ** (tf.cast(exponent, "float64") / dim)  # [T, D]
     rows = tf.where(index % 2 == 0, tf.sin(angle), tf.cos(angle))
-    if kind == "sinusoidal_articles":
+    if positions == "sinusoidal_full_index":
         rows = tf.where(place > 0, rows, 0.0)
-    if normalize_rows:
+    if normalize_positions:
         rows /= tf.norm(rows, axis=-1, keepdims=True) + 1e-8
     return tf.cast(rows, "float32")

@@ -24,7 +24,7 @@ class ScalarMix(keras.layers.Layer):
             (the plain average). With `trainable=False` they stay as given, and
             for example `[-9e10, 1, -9e10]` selects the second layer.
         layer_norm: bool. Whether to normalise each layer first.
-        epsilon: float. Added to the variance; bilm-tf and AllenNLP up to 0.9 use 1e-12,
+        layer_norm_epsilon: float. Added to the variance; bilm-tf and AllenNLP up to 0.9 use 1e-12,
             AllenNLP from 1.0 uses 1e-13.
         l2: float. The layer's loss is `l2 * sum(w ** 2)`: on `w`, not on `s`. Strong values
             (1) keep the mix near the average, weak ones (0.001) leave it free.
@@ -52,7 +52,7 @@ class ScalarMix(keras.layers.Layer):
         self,
         initial_weights=None,
         layer_norm=False,
-        epsilon=1e-12,
+        layer_norm_epsilon=1e-12,
         l2=0.0,
         top_only=False,
         **kwargs,
@@ -61,7 +61,7 @@ class ScalarMix(keras.layers.Layer):
         self.supports_masking = True
         self.initial_weights = initial_weights
         self.layer_norm = layer_norm
-        self.epsilon = epsilon
+        self.layer_norm_epsilon = layer_norm_epsilon
         self.l2 = l2
         self.top_only = top_only
 
@@ -88,7 +88,7 @@ class ScalarMix(keras.layers.Layer):
         if self.top_only:
             layer_outputs = layer_outputs[:, -1:]  # [B, 1, T, D]
         if self.layer_norm:
-            layer_outputs = _normalise(layer_outputs, mask, self.epsilon)
+            layer_outputs = _normalise(layer_outputs, mask, self.layer_norm_epsilon)
         gamma = tf.cast(self.gamma, "float32")
         if self.top_only:
             return gamma * layer_outputs[:, 0]  # [B, T, D]
@@ -103,7 +103,7 @@ class ScalarMix(keras.layers.Layer):
             **super().get_config(),
             "initial_weights": self.initial_weights,
             "layer_norm": self.layer_norm,
-            "epsilon": self.epsilon,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
             "l2": self.l2,
             "top_only": self.top_only,
         }

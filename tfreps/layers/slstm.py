@@ -37,8 +37,8 @@ class SLSTM(keras.layers.Layer):
             words with learned inputs. `"fixed"`: learned states that no step changes. Both
             count in means and in the gates of sentence nodes. `"zeros"`: nothing, zeros
             are read beyond the ends (released code).
-        dropout: float in [0, 1). With `initial_state="embedding"`, share of the initial states
-            set to zero in training, drawn apart for hidden and cell states.
+        state_dropout: float in [0, 1). With `initial_state="embedding"`, share of the initial
+            states set to zero in training, drawn apart for hidden and cell states.
         seed: int or None. Seed of the dropout.
 
     Call arguments:
@@ -74,15 +74,17 @@ class SLSTM(keras.layers.Layer):
         sentence_term="cell",
         initial_state="learned",
         boundary="learned",
-        dropout=0.0,
+        state_dropout=0.0,
         l2=0.0,
         seed=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         check_at_least(1, num_steps=num_steps)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        if not 0 <= state_dropout < 1:
+            raise ValueError(
+                f"`state_dropout` must be at least 0 and below 1; got {state_dropout}."
+            )
         self.units = units
         self.num_steps = num_steps
         self.window = window
@@ -94,7 +96,7 @@ class SLSTM(keras.layers.Layer):
         self.sentence_term = sentence_term
         self.initial_state = initial_state
         self.boundary = boundary
-        self.dropout = dropout
+        self.state_dropout = state_dropout
         self.l2 = l2
         self.seed = seed
         check_choice(self, "initial_state", INITIAL_STATES)
@@ -154,7 +156,7 @@ class SLSTM(keras.layers.Layer):
         return (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
 
     def get_config(self):
-        names = "num_steps", "initial_state", "boundary", "dropout", "seed"
+        names = "num_steps", "initial_state", "boundary", "state_dropout", "seed"
         options = {name: getattr(self, name) for name in names}
         return {**super().get_config(), **options_of(self), **options}
 
@@ -219,9 +221,9 @@ class SLSTM(keras.layers.Layer):
         return [tf.broadcast_to(tf.cast(row, "float32"), shape) for row in rows]
 
     def _drop(self, x, training):
-        if not (training and self.dropout):
+        if not (training and self.state_dropout):
             return x
-        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
+        return keras.random.dropout(x, self.state_dropout, seed=self.seed_generator)
 
     def _add(self, name, shape, initializer="zeros"):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)

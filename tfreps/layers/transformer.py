@@ -40,7 +40,7 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
         causal: bool. Whether a token reads itself and what stands before it alone.
         dropout: float in [0, 1). Of what both parts add, in training.
         attention_dropout: float in [0, 1). Of the attention probabilities, in training.
-        epsilon: float. Added to the variance in the layer norms.
+        layer_norm_epsilon: float. Added to the variance in the layer norms.
         initializer_range: float. Standard deviation of the truncated normal that kernels are
             drawn from (BERT: 0.02); None for Glorot's uniform distribution.
         seed: int or None. Seed of the dropout.
@@ -80,7 +80,7 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
         causal=False,
         dropout=0.0,
         attention_dropout=0.0,
-        epsilon=1e-12,
+        layer_norm_epsilon=1e-12,
         initializer_range=None,
         seed=None,
         **kwargs,
@@ -93,7 +93,7 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
         self.causal = causal
         self.dropout = dropout
         self.attention_dropout = attention_dropout
-        self.epsilon = epsilon
+        self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
         self.seed = seed
         _check(self)
@@ -121,7 +121,7 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
             dense.build((None, from_dim))
             setattr(self, name, dense)
         for name in ("attention_norm", "feed_forward_norm"):
-            setattr(self, name, layer_norm(self.epsilon, dim, name))
+            setattr(self, name, layer_norm(self.layer_norm_epsilon, dim, name))
 
     def call(self, inputs, mask=None, training=False, return_attention=False):
         x = tf.cast(inputs, "float32")
@@ -158,7 +158,7 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
 
 OPTIONS = (
     *("num_heads", "intermediate_dim", "normalization", "activation", "causal", "dropout"),
-    *("attention_dropout", "epsilon", "initializer_range", "seed"),
+    *("attention_dropout", "layer_norm_epsilon", "initializer_range", "seed"),
 )
 
 
@@ -212,5 +212,5 @@ def _check(block):
             raise ValueError(f"`{name}` must be at least 0 and below 1; got {value}.")
     if block.intermediate_dim is not None and block.intermediate_dim < 1:
         raise ValueError(f"`intermediate_dim` must be at least 1; got {block.intermediate_dim}.")
-    if not block.epsilon > 0:
-        raise ValueError(f"`epsilon` must be above 0; got {block.epsilon}.")
+    if not block.layer_norm_epsilon > 0:
+        raise ValueError(f"`layer_norm_epsilon` must be above 0; got {block.layer_norm_epsilon}.")

@@ -16,13 +16,13 @@ from tfreps.models.bilstm_encoder import BiLSTMEncoder  # noqa: E402
 from tfreps.models.classifier import Classifier  # noqa: E402
 from tfreps.models.elmo import Elmo  # noqa: E402
 from tfreps.models.hmm import HMMTagger  # noqa: E402
+from tfreps.models.linear_encoder import LinearEncoder  # noqa: E402
 from tfreps.models.piece_encoder import PieceEncoder  # noqa: E402
 from tfreps.models.slstm_encoder import SLSTMEncoder  # noqa: E402
 from tfreps.models.tagger import Tagger  # noqa: E402
 from tfreps.models.text_cnn import TextCNN  # noqa: E402
 from tfreps.models.token_embedder import TokenEmbedder  # noqa: E402
 from tfreps.models.transformer_encoder import TransformerEncoder  # noqa: E402
-from tfreps.models.window_encoder import WindowEncoder  # noqa: E402
 
 __all__ = [
     "BertEncoder",
@@ -39,5 +39,5 @@ __all__ = [
     "TextCNN",
     "TokenEmbedder",
     "TransformerEncoder",
-    "WindowEncoder",
+    "LinearEncoder",
 ]

@@ -16,10 +16,10 @@ from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 BLOCK_OPTIONS = (
     *("num_heads", "intermediate_dim", "normalization", "activation"),
-    *("dropout", "attention_dropout", "epsilon", "initializer_range"),
+    *("dropout", "attention_dropout", "layer_norm_epsilon", "initializer_range"),
 )
 OPTIONS = (
-    *("vocabulary_size", "units", "num_layers", *BLOCK_OPTIONS, "positions", "max_positions"),
+    *("vocabulary_size", "hidden_dim", "num_layers", *BLOCK_OPTIONS, "positions", "max_positions"),
     *("normalize_positions", "num_segments", "padding_id", "initializer", "pooler"),
 )
 # What others call the inputs.
@@ -44,16 +44,16 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
 
     Args:
         vocabulary_size: int. Rows of the token table.
-        units: int. Width of the vectors; `num_heads` must divide it.
-        num_layers, num_heads, intermediate_dim, normalization, activation, epsilon,
+        hidden_dim: int. Width of the vectors; `num_heads` must divide it.
+        num_layers, num_heads, intermediate_dim, normalization, activation, layer_norm_epsilon,
             initializer_range: as in `TransformerBlock`. With `normalization="pre"` a layer norm
             follows the last block.
         dropout: float in [0, 1). Of `x_0` and of what each block adds, in training.
         attention_dropout: float in [0, 1). Of the attention probabilities, in training.
-        positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_articles"`, see
+        positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_full_index"`, see
             `PositionEmbedding`.
         max_positions: int. Of `"learned"`: the longest text in tokens.
-        normalize_positions: bool. `normalize_rows` of `PositionEmbedding`.
+        normalize_positions: bool. As in `PositionEmbedding`.
         num_segments: int. Kinds of segments: 2 in BERT, 256 in the articles' models.
         padding_id: int. The id that is no token, where no mask is given.
         initializer: of the three tables: `"truncated_normal"` or `"orthogonal_rows"`.
@@ -66,9 +66,9 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
         training: bool. Whether dropout is active.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, units]`, zero on padding; `mask` bool
-        `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, units]`, `x_0` first; and with
-        a pooler `pooled_output` float32 `[B, units]`.
+        dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask` bool
+        `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`, `x_0` first; and
+        with a pooler `pooled_output` float32 `[B, hidden_dim]`.
 
     Masking: what is masked is as good as not there, and positions count real tokens alone. With
     padding at the end that is what the originals do; they count columns. A row of padding alone
@@ -83,7 +83,7 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
     "models/bert_model.py".
 
     Example:
-    >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=2, num_heads=2)
+    >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=2, num_heads=2)
     >>> out = bert({"token_ids": tf.constant([[2, 5, 3, 0]])})
     >>> out["sequence_output"].shape, out["pooled_output"].shape
     (TensorShape([1, 4, 8]), TensorShape([1, 8]))
@@ -92,7 +92,7 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
     def __init__(
         self,
         vocabulary_size,
-        units=768,
+        hidden_dim=768,
         num_layers=12,
         num_heads=12,
         intermediate_dim=None,
@@ -100,7 +100,7 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
         activation="gelu",
         dropout=0.1,
         attention_dropout=0.1,
-        epsilon=1e-12,
+        layer_norm_epsilon=1e-12,
         positions="learned",
         max_positions=512,
         normalize_positions=False,
@@ -121,7 +121,7 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
         tables = {"initializer": initializer, "initializer_range": initializer_range}
         self.token_embedding = keras.layers.ReversibleEmbedding(
             vocabulary_size,
-            units,
+            hidden_dim,
             embeddings_initializer=table_initializer(initializer, initializer_range),
             dtype=self.dtype_policy,
             name="token_embedding",
@@ -130,21 +130,23 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
         self.add_positions = PositionEmbedding(
             positions, max_positions, normalize_positions, **tables, name="positions"
         )
-        self.add_positions.build((None, None, units))
-        self.segment_embedding = SegmentEmbedding(num_segments, units, **tables, name="segments")
+        self.add_positions.build((None, None, hidden_dim))
+        self.segment_embedding = SegmentEmbedding(
+            num_segments, hidden_dim, **tables, name="segments"
+        )
         self.segment_embedding.build((None, None))
-        self.embedding_norm = layer_norm(epsilon, units, "embedding_norm")
+        self.embedding_norm = layer_norm(layer_norm_epsilon, hidden_dim, "embedding_norm")
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.blocks = [self._block(number) for number in range(num_layers)]
         self.final_norm = self.pooler_dense = None
         if normalization == "pre":
-            self.final_norm = layer_norm(epsilon, units, "final_norm")
+            self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
         if pooler:
             self.first = Pooling("first", name="first")
-            self.first.build((None, None, units))
+            self.first.build((None, None, hidden_dim))
             self.pooler_dense = self._dense("pooler_dense")
-        self.output_dim = units
-        self.pooled_dim = units if pooler else None
+        self.output_dim = hidden_dim
+        self.pooled_dim = hidden_dim if pooler else None
         self.supports_jit = False  # tf.unique has no static shape
         self.built = True
 
@@ -200,7 +202,7 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
         Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
 
         Example:
-        >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=2, num_heads=2)
+        >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=2, num_heads=2)
         >>> bert.save_pretrained("bert_tiny")
         >>> len(BertEncoder.from_pretrained("bert_tiny", num_layers=1).blocks)
         1
@@ -265,25 +267,27 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
     def _block(self, number):
         options = {name: getattr(self, name) for name in BLOCK_OPTIONS}
         block = TransformerBlock(**options, dtype=self.dtype_policy, name=f"block_{number}")
-        block.build((None, None, self.units))
+        block.build((None, None, self.hidden_dim))
         return block
 
     def _dense(self, name):
         kernel = kernel_initializer(self.initializer_range)
         policy = self.dtype_policy
-        dense = keras.layers.Dense(self.units, kernel_initializer=kernel, dtype=policy, name=name)
-        dense.build((None, self.units))
+        dense = keras.layers.Dense(
+            self.hidden_dim, kernel_initializer=kernel, dtype=policy, name=name
+        )
+        dense.build((None, self.hidden_dim))
         return dense
 
 
 def _check(encoder):
-    for name in "vocabulary_size", "units", "num_layers", "num_heads":
+    for name in "vocabulary_size", "hidden_dim", "num_layers", "num_heads":
         if getattr(encoder, name) < 1:
             raise ValueError(f"`{name}` must be at least 1; got {getattr(encoder, name)}.")
-    if encoder.units % encoder.num_heads:
+    if encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
-            f"`num_heads` must divide `units`; got {encoder.num_heads} heads for "
-            f"{encoder.units} units."
+            f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "
+            f"{encoder.hidden_dim}."
         )
     if encoder.positions not in KINDS:
         raise ValueError(

@@ -57,7 +57,7 @@ class BertPretrainer(WholeModel, Quantizable, keras.Model):
 
     Example:
     >>> from tfreps.models import BertEncoder
-    >>> encoder = BertEncoder(vocabulary_size=9, units=8, num_layers=1, num_heads=2)
+    >>> encoder = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
     >>> model = BertPretrainer(encoder)
     >>> ids, positions = tf.constant([[2, 4, 7, 3]]), tf.constant([[1]])
     >>> features = {"token_ids": ids, "masked_positions": positions}
@@ -77,8 +77,10 @@ class BertPretrainer(WholeModel, Quantizable, keras.Model):
         self.encoder = encoder
         self.next_sentence = next_sentence
         # Layers.
-        self.transform = self._dense(encoder.units, "transform")
-        self.transform_norm = layer_norm(encoder.epsilon, encoder.units, "transform_norm")
+        self.transform = self._dense(encoder.hidden_dim, "transform")
+        self.transform_norm = layer_norm(
+            encoder.layer_norm_epsilon, encoder.hidden_dim, "transform_norm"
+        )
         self.token_bias = self.add_weight(
             name="token_bias", shape=(encoder.vocabulary_size,), initializer="zeros", autocast=False
         )
@@ -165,8 +167,8 @@ class BertPretrainer(WholeModel, Quantizable, keras.Model):
         return super().from_config({**config, "encoder": encoder})
 
     def _token_logits(self, x):
-        units, size = self.encoder.units, self.encoder.vocabulary_size
-        flat = tf.ensure_shape(tf.reshape(x, [-1, units]), [None, units])  # [B*M, D]
+        hidden_dim, size = self.encoder.hidden_dim, self.encoder.vocabulary_size
+        flat = tf.ensure_shape(tf.reshape(x, [-1, hidden_dim]), [None, hidden_dim])  # [B*M, D]
         flat = tf.cast(flat, self.compute_dtype)
         logits = tf.cast(self.encoder.token_embedding(flat, reverse=True), "float32")  # [B*M, V]
         logits += tf.cast(self.token_bias, "float32")
@@ -184,7 +186,7 @@ class BertPretrainer(WholeModel, Quantizable, keras.Model):
         kernel = kernel_initializer(self.encoder.initializer_range)
         policy = self.dtype_policy
         dense = keras.layers.Dense(units, kernel_initializer=kernel, dtype=policy, name=name)
-        dense.build((None, self.encoder.units))
+        dense.build((None, self.encoder.hidden_dim))
         return dense
 
 

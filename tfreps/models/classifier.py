@@ -4,13 +4,14 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.products import product
-from tfreps.layers.pooling import METHODS, Pooling
+from tfreps.layers.pooling import POOLINGS as LAYER_POOLINGS
+from tfreps.layers.pooling import Pooling
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel
 
-POOLINGS = *METHODS, "pooled"
-PARTS = "encoder", "window"
+POOLINGS = *LAYER_POOLINGS, "pooled"
+PARTS = "encoder", "linear"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -19,7 +20,7 @@ class Classifier(WholeModel, keras.Model):
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
         v = tanh(dropout(v) @ hidden_kernel + hidden_bias)       (with `hidden_units`)
-        logits = dropout(v) @ kernel + bias  [+ sum_t window_t / sqrt(n), over the n tokens]
+        logits = dropout(v) @ kernel + bias  [+ sum_t linear_t / sqrt(n), over the n tokens]
         loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
 
     `model.compile(optimizer)` and `model.fit(dataset)` are all that training takes.
@@ -35,7 +36,7 @@ class Classifier(WholeModel, keras.Model):
         dropout: float in [0, 1). Before each product, in training.
         class_weights: list of float, one per label: factors of the loss. None for all alike.
         attention_units: int. Of `"attention"`, see `Pooling`.
-        window: `WindowEncoder` with one unit per label; None for none. A linear model of the
+        linear: `LinearEncoder` with one unit per label; None for none. A linear model of the
             text's tokens and pairs, trained together with the encoder and added to it.
 
     Call arguments:
@@ -60,7 +61,7 @@ class Classifier(WholeModel, keras.Model):
 
     Example:
     >>> from tfreps.models import TextCNN, TokenEmbedder
-    >>> encoder = TextCNN(TokenEmbedder(vocabulary_size=9), filters=4)
+    >>> encoder = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4)
     >>> classifier = Classifier(encoder, ["bad", "good"], pooling="pooled")
     >>> classifier({"token_ids": tf.constant([[3, 9, 0]])})["probabilities"].shape
     TensorShape([1, 2])
@@ -75,7 +76,7 @@ class Classifier(WholeModel, keras.Model):
         dropout=0.5,
         class_weights=None,
         attention_units=None,
-        window=None,
+        linear=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -87,7 +88,7 @@ class Classifier(WholeModel, keras.Model):
         self.dropout = dropout
         self.class_weights = class_weights
         self.attention_units = attention_units
-        self.window = window
+        self.linear = linear
         _check(self)
         # Layers.
         if pooling == "pooled":
@@ -122,8 +123,8 @@ class Classifier(WholeModel, keras.Model):
             v = self.drop(v, training=training)
         logits = product(v, self.kernel, self.compute_dtype)  # [B, N]
         logits += tf.cast(self.bias, "float32")
-        if self.window is not None:
-            linear = self.window(features, training=training)
+        if self.linear is not None:
+            linear = self.linear(features, training=training)
             length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]
             scores = tf.reduce_sum(linear["sequence_output"], 1)  # [B, N], 0 on padding
             logits += scores / tf.sqrt(tf.maximum(length, 1.0))
@@ -199,7 +200,7 @@ class Classifier(WholeModel, keras.Model):
 
         Raises:
             ValueError: for another encoder than `BertEncoder`, another pooling than `"pooled"`,
-                a hidden layer or a `window`.
+                a hidden layer or a `linear`.
         """
         converter(type(self), "pretrained").write(self, path)
 
@@ -252,8 +253,8 @@ def _check(model):
             f"With pooling {model.pooling!r} the `encoder` must tell its width in `{width}`; "
             f"{type(model.encoder).__name__} has none."
         )
-    if model.window is not None and model.window.output_dim != len(labels):
+    if model.linear is not None and model.linear.output_dim != len(labels):
         raise ValueError(
-            f"`window` must have one unit per label, {len(labels)}; it has "
-            f"{model.window.output_dim}."
+            f"`linear` must have one unit per label, {len(labels)}; it has "
+            f"{model.linear.output_dim}."
         )

@@ -99,7 +99,7 @@ class Elmo(WholeModel, keras.Model):
             ScalarMix(
                 initial_weights=mix_weights,
                 layer_norm=normalises,
-                epsilon=LAYER_NORMS[layer_norm],
+                layer_norm_epsilon=LAYER_NORMS[layer_norm],
                 l2=l2,
                 top_only=top_only,
                 trainable=mix_weights is None and self.trainable,

@@ -40,7 +40,7 @@ class PieceEncoder(WholeModel, keras.Model):
 
     Example:
     >>> from tfreps.models import BertEncoder
-    >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=1, num_heads=2)
+    >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
     >>> words = PieceEncoder(bert, start_id=2, separator_id=3)
     >>> words({"piece_ids": tf.constant([[[5, 6], [7, 0]]])})["sequence_output"].shape
     TensorShape([1, 2, 8])

@@ -69,22 +69,22 @@ SLSTM_TRAINING = {
 # parameters, and the sizes that Google published, of which bert_base has 109.5 million. bert_nano
 # is for demonstrations on a laptop.
 BERT = {
-    "bert_articles": {
-        "units": 384,
+    "bert_6x384": {
+        "hidden_dim": 384,
         "num_layers": 6,
         "num_heads": 12,
         "dropout": 0.4,
         "attention_dropout": 0.4,
-        "positions": "sinusoidal_articles",
+        "positions": "sinusoidal_full_index",
         "normalize_positions": True,
         "num_segments": 256,
         "initializer": "orthogonal_rows",
     },
-    "bert_nano": {"units": 64, "num_layers": 2, "num_heads": 2, "max_positions": 128},
-    "bert_tiny": {"units": 128, "num_layers": 2, "num_heads": 2},
-    "bert_mini": {"units": 256, "num_layers": 4, "num_heads": 4},
-    "bert_small": {"units": 512, "num_layers": 4, "num_heads": 8},
-    "bert_medium": {"units": 512, "num_layers": 8, "num_heads": 8},
-    "bert_base": {"units": 768, "num_layers": 12, "num_heads": 12},
-    "bert_large": {"units": 1024, "num_layers": 24, "num_heads": 16},
+    "bert_nano": {"hidden_dim": 64, "num_layers": 2, "num_heads": 2, "max_positions": 128},
+    "bert_tiny": {"hidden_dim": 128, "num_layers": 2, "num_heads": 2},
+    "bert_mini": {"hidden_dim": 256, "num_layers": 4, "num_heads": 4},
+    "bert_small": {"hidden_dim": 512, "num_layers": 4, "num_heads": 8},
+    "bert_medium": {"hidden_dim": 512, "num_layers": 8, "num_heads": 8},
+    "bert_base": {"hidden_dim": 768, "num_layers": 12, "num_heads": 12},
+    "bert_large": {"hidden_dim": 1024, "num_layers": 24, "num_heads": 16},
 }

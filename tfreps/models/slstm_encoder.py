@@ -39,7 +39,7 @@ class SLSTMEncoder(WholeModel, Quantizable, keras.Model):
         num_sentence_nodes: int. The first is the pooled output; with 0 there is none.
         neighbours, input_term, gate_normalization, sentence_normalization, sentence_term,
             initial_state, boundary, l2: as in `SLSTM`; the defaults are the paper's.
-        state_dropout: float in [0, 1). `dropout` of `SLSTM`.
+        state_dropout: float in [0, 1). As in `SLSTM`.
         dropout: float in [0, 1). Of the output, in training. `Tagger` and `Classifier` have
             their own.
 
@@ -107,7 +107,9 @@ class SLSTMEncoder(WholeModel, Quantizable, keras.Model):
             self.project = keras.layers.Dense(units, dtype=self.dtype_policy, name="project")
             self.project.build((None, None, embedder.output_dim))
         options = {name: getattr(self, name) for name in SLSTM_OPTIONS}
-        self.slstm = SLSTM(**options, dropout=state_dropout, dtype=self.dtype_policy, name="slstm")
+        self.slstm = SLSTM(
+            **options, state_dropout=state_dropout, dtype=self.dtype_policy, name="slstm"
+        )
         self.slstm.build((None, None, units))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.output_dim = units

@@ -18,7 +18,7 @@ CONSTRAIN = "both", "decode", "none"
 class Tagger(WholeModel, keras.Model):
     """Gives each token a tag: scores from an encoder's vectors, then a CRF or a softmax.
 
-        emissions_t = dropout(sequence_output_t) @ kernel + bias [+ window_t]
+        emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
         loss = 1/B * sum over sentences of weight * NLL(tags of the sentence)
 
     The NLL is the CRF's, or with `use_crf=False` the sum of the tokens' cross-entropies. So
@@ -37,10 +37,10 @@ class Tagger(WholeModel, keras.Model):
         dropout: float in [0, 1). Of the encoder's output, in training.
         transition_learning_rate: float. Factor on the learning rate of the CRF's scores.
         use_projection: bool. False where the encoder's output has one score per tag already.
-        window: `WindowEncoder` with one unit per tag; None for none. A linear model of the
+        linear: `LinearEncoder` with one unit per tag; None for none. A linear model of the
             tokens and pairs around each token, whose scores are added to the encoder's: what
             a neural tagger forgets of rare, telling pairs on little data.
-        crf_jit_compile: bool. Whether XLA compiles the CRF's loss. A step of training then takes
+        use_xla: bool. Whether XLA compiles the CRF's loss. A step of training then takes
             some 5 ms less, but each new shape of a batch seconds: for long runs of few shapes.
 
     Call arguments:
@@ -60,7 +60,7 @@ class Tagger(WholeModel, keras.Model):
         tf.errors.InvalidArgumentError: in training, for tag ids outside `0..K-1`.
 
     Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
-    also connects context features to the output directly, as `window` does.
+    also connects context features to the output directly, as `linear` does.
 
     Example:
     >>> from tfreps.models import BiLSTMEncoder, TokenEmbedder
@@ -80,8 +80,8 @@ class Tagger(WholeModel, keras.Model):
         dropout=0.5,
         transition_learning_rate=1.0,
         use_projection=True,
-        crf_jit_compile=False,
-        window=None,
+        use_xla=False,
+        linear=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -94,8 +94,8 @@ class Tagger(WholeModel, keras.Model):
         self.dropout = dropout
         self.transition_learning_rate = transition_learning_rate
         self.use_projection = use_projection
-        self.crf_jit_compile = crf_jit_compile
-        self.window = window
+        self.use_xla = use_xla
+        self.linear = linear
         _check(self)
         # Layers.
         shape = encoder.output_dim, len(self.tags)
@@ -109,7 +109,7 @@ class Tagger(WholeModel, keras.Model):
             allowed_transitions=None if is_free else allowed_transitions(self.tags, scheme),
             constrain="both" if constrain == "both" else "decode",
             transition_learning_rate=transition_learning_rate,
-            jit_compile=crf_jit_compile,
+            use_xla=use_xla,
             trainable=use_crf and self.trainable,  # zeros for ever: a softmax, decoded as a CRF
             dtype="float32",
             name="crf",
@@ -131,8 +131,8 @@ class Tagger(WholeModel, keras.Model):
             x = product(flat, self.kernel, self.compute_dtype)
             x = tf.reshape(x, [*tf.unstack(tf.shape(mask)), len(self.tags)])
         x += tf.cast(self.bias, "float32")
-        if self.window is not None:
-            x += self.window(features, training=training)["sequence_output"]
+        if self.linear is not None:
+            x += self.linear(features, training=training)["sequence_output"]
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
     def tag(self, features):
@@ -163,15 +163,15 @@ class Tagger(WholeModel, keras.Model):
             `tags` int32 `[B, T]` and `score` float32 `[B]`; with `k`, `[B, k, T]` and `[B, k]`,
             best first.
         """
-        return self.crf.decode(*self._scores(features), k=k, jit_compile=False)
+        return self.crf.decode(*self._scores(features), k=k, use_xla=False)
 
     def marginals(self, features):
         """Probability of each tag at each token, float32 `[B, T, K]`; `features` as of `decode`."""
-        return self.crf.marginals(*self._scores(features), jit_compile=False)
+        return self.crf.marginals(*self._scores(features), use_xla=False)
 
     def log_normalizer(self, features):
         """What the score of a path exceeds its log probability by: float32 `[B]`."""
-        return self.crf.log_normalizer(*self._scores(features), jit_compile=False)
+        return self.crf.log_normalizer(*self._scores(features), use_xla=False)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         emissions, mask = y_pred["emissions"], y_pred["mask"]
@@ -253,13 +253,13 @@ class Tagger(WholeModel, keras.Model):
             path: folder; made if it is not there.
 
         Raises:
-            ValueError: for another encoder than `BertEncoder`, a CRF, no projection or a `window`.
+            ValueError: for another encoder than `BertEncoder`, a CRF, no projection or a `linear`.
         """
         converter(type(self), "pretrained").write(self, path)
 
     def get_config(self):
         names = "tags", "scheme", "use_crf", "constrain", "dropout", "transition_learning_rate"
-        names += "use_projection", "crf_jit_compile"
+        names += "use_projection", "use_xla"
         parts = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in PARTS}
         return {**super().get_config(), **{n: getattr(self, n) for n in names}, **parts}
 
@@ -279,7 +279,7 @@ class Tagger(WholeModel, keras.Model):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
-PARTS = "encoder", "window"
+PARTS = "encoder", "linear"
 OUTPUTS = "tags", "confidences", "mask"
 
 
@@ -324,8 +324,8 @@ def _check(model):
             "Without a projection the encoder's output must have one score per tag, "
             f"{len(model.tags)}; it has {model.encoder.output_dim}."
         )
-    if model.window is not None and model.window.output_dim != len(model.tags):
+    if model.linear is not None and model.linear.output_dim != len(model.tags):
         raise ValueError(
-            f"`window` must have one unit per tag, {len(model.tags)}; "
-            f"it has {model.window.output_dim}."
+            f"`linear` must have one unit per tag, {len(model.tags)}; "
+            f"it has {model.linear.output_dim}."
         )

@@ -19,7 +19,7 @@ class TextCNN(WholeModel, keras.Model):
 
     Args:
         embedder: `TokenEmbedder`, or any encoder.
-        filters: int. Filters of each width.
+        num_filters: int. Filters of each width.
         widths: list of int. Tokens in a window.
         dropout: float in [0, 1). Of `pooled_output`, in training. (Kim's 0.5 is the default of
             the `Classifier` above: give it in one place.)
@@ -31,7 +31,7 @@ class TextCNN(WholeModel, keras.Model):
     Returns:
         dict with `pooled_output` float32 `[B, pooled_dim]`; `sequence_output` float32
         `[B, T, output_dim]`, the filters at the windows that begin at each token, zero where
-        none does; `mask` bool `[B, T]`. Both widths are `filters * len(widths)`.
+        none does; `mask` bool `[B, T]`. Both widths are `num_filters * len(widths)`.
 
     Raises:
         ValueError: for sizes below 1, or dropout out of range.
@@ -40,33 +40,33 @@ class TextCNN(WholeModel, keras.Model):
 
     Example:
     >>> from tfreps.models import TokenEmbedder
-    >>> cnn = TextCNN(TokenEmbedder(vocabulary_size=9), filters=4)
+    >>> cnn = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4)
     >>> cnn({"token_ids": tf.constant([[3, 9, 0]])})["pooled_output"].shape
     TensorShape([1, 12])
     """
 
-    def __init__(self, embedder, filters=100, widths=(3, 4, 5), dropout=0.0, **kwargs):
+    def __init__(self, embedder, num_filters=100, widths=(3, 4, 5), dropout=0.0, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if filters < 1 or not widths or min(widths) < 1:
+        if num_filters < 1 or not widths or min(widths) < 1:
             raise ValueError(
-                "`filters` and each of the `widths` must be at least 1; "
-                f"got {filters} and {widths}."
+                "`num_filters` and each of the `widths` must be at least 1; "
+                f"got {num_filters} and {widths}."
             )
         if not 0 <= dropout < 1:
             raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
         # Options.
         self.embedder = embedder
-        self.filters = filters
+        self.num_filters = num_filters
         self.widths = widths
         self.dropout = dropout
         # Layers.
         self.kernels, self.biases = [], []
         for width in widths:
-            shape = (width * embedder.output_dim, filters)
+            shape = (width * embedder.output_dim, num_filters)
             self.kernels.append(self._add(f"width_{width}_kernel", shape, "glorot_uniform"))
-            self.biases.append(self._add(f"width_{width}_bias", (filters,), "zeros"))
+            self.biases.append(self._add(f"width_{width}_bias", (num_filters,), "zeros"))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        self.output_dim = self.pooled_dim = filters * len(widths)
+        self.output_dim = self.pooled_dim = num_filters * len(widths)
         self.built = True
 
     def call(self, features, training=False):
@@ -75,7 +75,7 @@ class TextCNN(WholeModel, keras.Model):
         maps = []
         for width, kernel, bias in zip(self.widths, self.kernels, self.biases, strict=True):
             y = self._convolve(x, kernel, width) + tf.cast(bias, "float32")
-            y = tf.nn.relu(y)  # [B, T, filters]
+            y = tf.nn.relu(y)  # [B, T, num_filters]
             maps.append(tf.where(_real_windows(mask, width)[..., None], y, 0.0))
         maps = tf.concat(maps, axis=-1)  # [B, T, output_dim]
         # After relu the zeros of what is no window change no maximum.
@@ -84,14 +84,14 @@ class TextCNN(WholeModel, keras.Model):
         return {"sequence_output": maps, "mask": mask, "pooled_output": pooled}
 
     def _convolve(self, x, kernel, width):
-        """A window from each token on, zeros behind the last: float32 `[B, T, filters]`."""
+        """A window from each token on, zeros behind the last: float32 `[B, T, num_filters]`."""
         # One text and one token more: TensorFlow 2.21 gives convolutions of nothing a wrong shape.
         x = tf.pad(tf.cast(x, self.compute_dtype), [[0, 1], [0, width], [0, 0]])
-        kernel = tf.reshape(tf.cast(kernel, self.compute_dtype), [width, -1, self.filters])
+        kernel = tf.reshape(tf.cast(kernel, self.compute_dtype), [width, -1, self.num_filters])
         return tf.cast(tf.nn.conv1d(x, kernel, 1, "VALID")[:-1, :-1], "float32")
 
     def get_config(self):
-        options = {name: getattr(self, name) for name in ("filters", "widths", "dropout")}
+        options = {name: getattr(self, name) for name in ("num_filters", "widths", "dropout")}
         embedder = keras.saving.serialize_keras_object(self.embedder)
         return {**super().get_config(), "embedder": embedder, **options}
 

@@ -39,7 +39,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         dropout: float in [0, 1). Of the concatenated vectors, in training.
 
     Call arguments:
-        features: dict, as from `tfreps.text.TokenFeatures`, with what the parts need:
+        features: dict, as from `tfreps.text.TokenIndexer`, with what the parts need:
             `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding;
             `character_ids` int `[B, T, C]`; `vectors` float `[B, L, T, D]`;
             `mask` bool `[B, T]`, True on real tokens. Without `mask`, real is what has an id.
@@ -236,14 +236,14 @@ def check_features(features, needed, reader):
     """Raises a ValueError that names what `reader` needs and does not get."""
     if not isinstance(features, dict):
         raise ValueError(
-            f"`{reader}` reads a dict with {', '.join(needed)}, as from tfreps.text.TokenFeatures; "
+            f"`{reader}` reads a dict with {', '.join(needed)}, as from tfreps.text.TokenIndexer; "
             f"got {type(features).__name__}."
         )
     missing = [name for name in dict.fromkeys(needed) if name not in features]
     if missing:
         raise ValueError(
             f"`{reader}` reads the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
-            f"missing among {sorted(features)}. Make them with tfreps.text.TokenFeatures "
+            f"missing among {sorted(features)}. Make them with tfreps.text.TokenIndexer "
             "(`character_ids` with its `max_characters`), `vectors` with `tfreps embed`."
         )
 

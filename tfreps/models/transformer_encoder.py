@@ -11,7 +11,7 @@ from tfreps.models.whole_model import WholeModel
 # Options of TransformerBlock that the encoder has by the same names.
 BLOCK_OPTIONS = (
     *("num_heads", "intermediate_dim", "normalization", "activation", "causal"),
-    *("dropout", "attention_dropout", "epsilon", "initializer_range"),
+    *("dropout", "attention_dropout", "layer_norm_epsilon", "initializer_range"),
 )
 POSITION_OPTIONS = "positions", "max_positions", "normalize_positions"
 
@@ -24,21 +24,21 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
         x_l = block_l(x_{l-1})          l = 1 .. num_layers
         sequence_output = x_L           ("post"), or final_norm(x_L)          ("pre")
 
-    where `project`, a dense layer, is there only if the embedder is not `units` wide. The layer
-    norm stands for the paper's factor of `sqrt(units)`: whatever vectors the embedder has, they
-    are as large as the positions.
+    where `project` is a dense layer, left out if the embedder is `hidden_dim` wide. The layer norm
+    takes the place of the paper's factor of `sqrt(hidden_dim)`: whatever vectors the embedder has,
+    they are as large as the positions.
 
     Args:
         embedder: `TokenEmbedder`, or any encoder.
-        units: int. Width of the output; `num_heads` must divide it.
+        hidden_dim: int. Width of the output; `num_heads` must divide it.
         num_layers: int, at least 1.
         num_heads: int. Heads of each block.
-        intermediate_dim, normalization, activation, causal, epsilon, initializer_range: as in
-            `TransformerBlock`. The defaults are for training from scratch without warm-up.
-        positions: `"sinusoidal"`, `"sinusoidal_articles"`, `"learned"` (see
+        intermediate_dim, normalization, activation, causal, layer_norm_epsilon, initializer_range:
+            as in `TransformerBlock`. The defaults are for training from scratch without warm-up.
+        positions: `"sinusoidal"`, `"sinusoidal_full_index"`, `"learned"` (see
             `PositionEmbedding`), or None for none.
         max_positions: int. Of `"learned"`: the longest text in tokens.
-        normalize_positions: bool. `normalize_rows` of `PositionEmbedding`.
+        normalize_positions: bool. As in `PositionEmbedding`.
         dropout: float in [0, 1). Of the input of the first block and of what each block adds,
             in training.
         attention_dropout: float in [0, 1). Of the attention probabilities, in training.
@@ -48,21 +48,21 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
         training: bool. Whether dropout is active.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, units]`, zero on padding; `mask` bool
-        `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, units]`: `x_0` and what
+        dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask` bool
+        `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`: `x_0` and what
         each block returns, the last of them `sequence_output`.
 
     Masking: what is masked is as good as not there, positions count real tokens alone.
 
     Raises:
-        ValueError: for options out of range, or `units` that `num_heads` does not divide.
+        ValueError: for options out of range, or `hidden_dim` that `num_heads` does not divide.
         tf.errors.InvalidArgumentError: for texts longer than learned positions.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need".
 
     Example:
     >>> from tfreps.models import TokenEmbedder
-    >>> encoder = TransformerEncoder(TokenEmbedder(vocabulary_size=9), units=8, num_heads=2)
+    >>> encoder = TransformerEncoder(TokenEmbedder(vocabulary_size=9), hidden_dim=8, num_heads=2)
     >>> out = encoder({"token_ids": tf.constant([[3, 9, 0]])})
     >>> out["sequence_output"].shape, out["layer_outputs"].shape
     (TensorShape([1, 3, 8]), TensorShape([1, 3, 3, 8]))
@@ -71,7 +71,7 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
     def __init__(
         self,
         embedder,
-        units=128,
+        hidden_dim=128,
         num_layers=2,
         num_heads=4,
         intermediate_dim=None,
@@ -83,7 +83,7 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
         causal=False,
         dropout=0.1,
         attention_dropout=0.1,
-        epsilon=1e-5,
+        layer_norm_epsilon=1e-5,
         initializer_range=None,
         **kwargs,
     ):
@@ -91,16 +91,16 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
         # Options.
         self.embedder = embedder
         options = {**locals()}
-        for name in ("units", "num_layers", *BLOCK_OPTIONS, *POSITION_OPTIONS):
+        for name in ("hidden_dim", "num_layers", *BLOCK_OPTIONS, *POSITION_OPTIONS):
             setattr(self, name, options[name])
         _check(self)
         # Layers.
-        shape = (None, None, units)
+        shape = (None, None, hidden_dim)
         self.project = self.add_positions = self.final_norm = None
-        if embedder.output_dim != units:
-            self.project = keras.layers.Dense(units, dtype=self.dtype_policy, name="project")
+        if embedder.output_dim != hidden_dim:
+            self.project = keras.layers.Dense(hidden_dim, dtype=self.dtype_policy, name="project")
             self.project.build((None, None, embedder.output_dim))
-        self.embedding_norm = layer_norm(epsilon, units, "embedding_norm")
+        self.embedding_norm = layer_norm(layer_norm_epsilon, hidden_dim, "embedding_norm")
         if positions is not None:
             self.add_positions = PositionEmbedding(
                 positions, max_positions, normalize_positions, name="positions"
@@ -114,14 +114,14 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
             block.build(shape)
             self.blocks.append(block)
         if normalization == "pre":
-            self.final_norm = layer_norm(epsilon, units, "final_norm")
-        self.output_dim = units
+            self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
+        self.output_dim = hidden_dim
         self.supports_jit = False
         self.built = True
 
     def call(self, features, training=False):
         layers, mask = self._read(features, training)
-        stacked = tf.stack(layers, axis=1)  # [B, L+1, T, units]
+        stacked = tf.stack(layers, axis=1)  # [B, L+1, T, hidden_dim]
         return {"sequence_output": layers[-1], "mask": mask, "layer_outputs": stacked}
 
     def attention(self, features):
@@ -139,7 +139,7 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
         return tf.stack(kept, axis=1)
 
     def get_config(self):
-        names = "units", "num_layers", *BLOCK_OPTIONS, *POSITION_OPTIONS
+        names = "hidden_dim", "num_layers", *BLOCK_OPTIONS, *POSITION_OPTIONS
         embedder = keras.saving.serialize_keras_object(self.embedder)
         options = {name: getattr(self, name) for name in names}
         return {**super().get_config(), "embedder": embedder, **options}
@@ -153,7 +153,7 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
         """What goes into each block and comes out of the last; attention is put into `kept`."""
         embedded = self.embedder(features, training=training)
         x, mask = embedded["sequence_output"], embedded["mask"]
-        x = x if self.project is None else self.project(x)  # [B, T, units]
+        x = x if self.project is None else self.project(x)  # [B, T, hidden_dim]
         x = self.embedding_norm(tf.cast(x, "float32"))
         x = x if self.add_positions is None else self.add_positions(x, mask=mask)
         x = tf.where(mask[..., None], self.drop(x, training=training), 0.0)
@@ -166,10 +166,10 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
 def _check(encoder):
     if encoder.num_layers < 1:
         raise ValueError(f"`num_layers` must be at least 1; got {encoder.num_layers}.")
-    if encoder.num_heads < 1 or encoder.units < 1 or encoder.units % encoder.num_heads:
+    if encoder.num_heads < 1 or encoder.hidden_dim < 1 or encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
-            "`num_heads` must be at least 1 and divide `units`; "
-            f"got {encoder.num_heads} heads for {encoder.units} units."
+            "`num_heads` must be at least 1 and divide `hidden_dim`; "
+            f"got {encoder.num_heads} heads for {encoder.hidden_dim}."
         )
     if encoder.positions not in (None, *KINDS):
         raise ValueError(

@@ -5,7 +5,7 @@ import itertools
 import keras
 import tensorflow as tf
 
-PARTS = "embedder", "encoder", "window"
+PARTS = "embedder", "encoder", "linear"
 
 
 class WholeModel:
@@ -18,7 +18,7 @@ class WholeModel:
     Example:
     >>> import tempfile
     >>> from tfreps.models import BertEncoder
-    >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=1, num_heads=2)
+    >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
     >>> folder = tempfile.mkdtemp()
     >>> bert.export(folder, verbose=False)
     >>> loaded = tf.saved_model.load(folder)

@@ -112,7 +112,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
         parts = type(model).__name__ + (f" on a {type(encoder).__name__}" if encoder else "")
         raise ValueError(f"{run.path} holds a {parts}; expected one on a BERT.")
     if isinstance(model, BertPretrainer):
-        model.save_pretrained(folder, next_label=int(run.options.get("labels") == "articles"))
+        model.save_pretrained(folder, next_label=run.options.get("next_label", 0))
     else:
         model.save_pretrained(folder)
     tokenizer = read_tokenizer(run.tokenizer_path)
@@ -124,7 +124,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
 
 def _tagger_of_pieces(tagger):
     """The tagger that reads the pieces themselves, as published ones do."""
-    options = {"use_crf": tagger.use_crf, "window": tagger.window, "dropout": tagger.dropout}
+    options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)
     if tagger.use_projection:

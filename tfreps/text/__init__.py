@@ -27,7 +27,7 @@ __all__ = [
     "PADDING_CHARACTER",
     "TOKENIZERS",
     "TagSet",
-    "TokenFeatures",
+    "TokenIndexer",
     "Vocabulary",
     "WordPieceTokenizer",
     "WordVectors",
@@ -46,9 +46,9 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "TokenFeatures":  # a tf.Module, so its file needs TensorFlow
-        from tfreps.text.token_features import TokenFeatures
+    if name == "TokenIndexer":  # a tf.Module, so its file needs TensorFlow
+        from tfreps.text.token_indexer import TokenIndexer
 
-        globals()[name] = TokenFeatures
-        return TokenFeatures
+        globals()[name] = TokenIndexer
+        return TokenIndexer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

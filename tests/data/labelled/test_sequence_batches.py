@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfreps.data import SequenceBatches
-from tfreps.text import TokenFeatures
+from tfreps.text import TokenIndexer
 
 RNG = np.random.default_rng(0)
 SENTENCES = [
@@ -15,7 +15,7 @@ SENTENCES = [
 ]
 TAGS = [[int(token[1:]) % 5 for token in sentence] for sentence in SENTENCES]
 LABELS = RNG.integers(0, 3, len(SENTENCES)).tolist()
-FEATURES = TokenFeatures.from_sentences(SENTENCES, min_count=2, max_characters=5)
+FEATURES = TokenIndexer.from_sentences(SENTENCES, min_count=2, max_characters=5)
 
 
 def make(targets=TAGS, **options):

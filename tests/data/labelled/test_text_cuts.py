@@ -3,7 +3,7 @@ import pytest
 
 from tfreps.data import SequenceBatches, TextCuts
 from tfreps.data.labelled.text_cuts import MARKS
-from tfreps.text import TokenFeatures
+from tfreps.text import TokenIndexer
 
 TEXT = "a b , c d ! e f".split()  # marks at 2 and 5
 
@@ -58,7 +58,7 @@ def test_a_share_is_a_probability(share):
 @pytest.mark.slow
 def test_batches_leave_the_gaps_out():
     texts = [TEXT, "x y".split(), "p q ; r s t".split()]
-    features = TokenFeatures.from_sentences(texts)
+    features = TokenIndexer.from_sentences(texts)
     tags = [list(range(len(text))) for text in texts]
     cuts = TextCuts(texts, share=0.7, seed=1)
     for targets in (tags, [7, 8, 9]):
@@ -84,7 +84,7 @@ def test_batches_leave_the_gaps_out():
 
 
 def test_vectors_of_whole_sentences_do_not_fit(tmp_path):
-    features = TokenFeatures.from_sentences([TEXT])
+    features = TokenIndexer.from_sentences([TEXT])
     with pytest.raises(ValueError, match="`vectors` are of whole sentences"):
         SequenceBatches(
             [TEXT], [0], features, cuts=TextCuts([TEXT]), vectors=tmp_path / "none.hdf5"

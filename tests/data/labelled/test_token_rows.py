@@ -3,10 +3,10 @@ import pytest
 import tensorflow as tf
 
 from tfreps.data.labelled.token_rows import TokenRows
-from tfreps.text import TokenFeatures
+from tfreps.text import TokenIndexer
 
 SENTENCES = [["a", "dog", "sat", "a"], [], ["The", "dog"]]
-FEATURES = TokenFeatures.from_sentences(SENTENCES, max_characters=6)
+FEATURES = TokenIndexer.from_sentences(SENTENCES, max_characters=6)
 
 
 def test_a_batch_is_what_the_features_make_of_it():
@@ -24,9 +24,9 @@ def test_a_batch_is_what_the_features_make_of_it():
 def test_many_distinct_tokens():
     """More than are given to TensorFlow at a time."""
     sentence = [str(n) for n in range(70_000)]
-    rows = TokenRows([sentence], TokenFeatures(max_characters=8), None)
+    rows = TokenRows([sentence], TokenIndexer(max_characters=8), None)
     ids = rows.batch(np.array([0]), 70_000)["character_ids"]
-    expected = TokenFeatures(max_characters=8)(tf.constant([sentence]))["character_ids"]
+    expected = TokenIndexer(max_characters=8)(tf.constant([sentence]))["character_ids"]
     np.testing.assert_array_equal(ids, expected)
 
 

@@ -35,9 +35,9 @@ def runs(ids):
     return (np.diff(ids) % 500 == 1).all()
 
 
-@pytest.mark.parametrize("labels, is_next", [("google", 0), ("articles", 1)])
-def test_pairs(labels, is_next):
-    batches, found = make(labels=labels), []
+@pytest.mark.parametrize("next_label", [0, 1])
+def test_pairs(next_label):
+    batches, found = make(next_label=next_label), []
     for element in elements(batches, 1):
         assert element["token_ids"].size <= 400
         for ids, segments, label in zip(
@@ -53,8 +53,8 @@ def test_pairs(labels, is_next):
             np.testing.assert_array_equal(segments, expected)
             first, second = ids[1:one], ids[one + 1 : two]
             assert runs(first) and runs(second) and len(first) and len(second)
-            assert runs([first[-1], second[0]]) or label != is_next
-            found.append(label == is_next)
+            assert runs([first[-1], second[0]]) or label != next_label
+            found.append(label == next_label)
     assert len(found) == batches.num_texts and 0.3 < np.mean(found) < 0.7
     assert batches.num_left_out == sum(len(document) == 1 for document in LENGTHS)
 
@@ -123,7 +123,7 @@ def test_masks_are_new_in_every_epoch_and_with_every_seed():
         ({"max_length": 2, "next_sentence": False}, "`max_length` must be at least 3"),
         ({"max_rows": 0}, "`max_rows` must be at least 1"),
         ({"seed": -1}, "`seed` must be at least 0"),
-        ({"labels": "0"}, "`labels` must be one of google, articles; got '0'"),
+        ({"next_label": 2}, "`next_label` must be 0 or 1; got 2"),
         ({"mask_rate": 1.5}, "`rate` must be between 0 and 1; got 1.5"),
     ],
 )

@@ -108,7 +108,7 @@ def test_what_is_compiled_where():
     tags = np.zeros(problem.mask.shape, "int32")
 
     def graph_of(jit_compile, method, *arguments, **kwargs):
-        crf = CRF(3, jit_compile=jit_compile)
+        crf = CRF(3, use_xla=jit_compile)
         crf.build((None, None, 3))
         run = tf.function(lambda: getattr(crf, method)(*arguments, **kwargs))
         return compiled_functions(run.get_concrete_function().graph)

@@ -16,7 +16,7 @@ LAYERS = {
     "mean": lambda: Pooling("mean"),
     "max": lambda: Pooling("max"),
     "pooled by attention": lambda: Pooling("attention"),
-    "CRF": lambda: CRF(8, jit_compile=False),
+    "CRF": lambda: CRF(8, use_xla=False),
 }
 
 
@@ -67,14 +67,14 @@ WRONG = [
 @pytest.mark.parametrize("method", OF_A_CRF)
 def test_what_a_crf_is_given(method):
     run = OF_A_CRF[method]
-    run(CRF(8, jit_compile=False))  # as it should be
+    run(CRF(8, use_xla=False))  # as it should be
     names = {"mask", "emissions"} | {"loss": {"tags", "sample_weight"}}.get(method, set())
     names |= {"tags"} if method in ("log_likelihood", "path_score") else set()
     names |= {"allowed_tags"} if method == "partial" else set()
     for name, shape in WRONG:
         if name in names:
             with pytest.raises(ValueError, match=f"`{name}` must"):
-                run(CRF(8, jit_compile=False), **{name: np.ones(shape, "int32")})
+                run(CRF(8, use_xla=False), **{name: np.ones(shape, "int32")})
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]])
 
 
 def make(**options):
-    sizes = {"vocabulary_size": 20, "units": 8, "num_layers": 2, "num_heads": 2}
+    sizes = {"vocabulary_size": 20, "hidden_dim": 8, "num_layers": 2, "num_heads": 2}
     return BertEncoder(**sizes, max_positions=8, **options)
 
 

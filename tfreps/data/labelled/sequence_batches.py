@@ -25,7 +25,7 @@ class SequenceBatches:
 
     Elements: `(features, y, sample_weight)`, or only `features` without targets.
 
-    - `features`: what `features` makes of the tokens, as `token_ids` int32 `[B, T]`,
+    - `features`: what `indexer` makes of the tokens, as `token_ids` int32 `[B, T]`,
       `character_ids` int32 `[B, T, C]`, `mask` bool `[B, T]`; with `vectors`, also `vectors`
       float32 `[B, L, T, D]`; and what is in `extra`.
     - `y`: int32 `[B, T]`, the tags, 0 on padding; or int32 `[B]`, the labels.
@@ -41,7 +41,7 @@ class SequenceBatches:
     Args:
         tokens: sentences, each a list of tokens; may be empty lists.
         targets: for each sentence the list of its tag ids, or one label id; or None.
-        features: `tfreps.text.TokenFeatures`, or another function from tokens, a str tensor
+        indexer: `tfreps.text.TokenIndexer`, or another function from tokens, a str tensor
             `[B, T]`, to a dict of tensors `[B, T, ...]` that looks at each token alone.
         max_tokens: int. Most tokens of a batch, padding included. A longer sentence makes a
             batch of its own.
@@ -75,11 +75,11 @@ class SequenceBatches:
 
     Example:
         >>> from tfreps.data import SequenceBatches
-        >>> from tfreps.text import TokenFeatures
+        >>> from tfreps.text import TokenIndexer
         >>> sentences = [["a", "dog", "sat"], ["yes"], ["a", "cat"]]
-        >>> features = TokenFeatures.from_sentences(sentences)
+        >>> indexer = TokenIndexer.from_sentences(sentences)
         >>> tags = [[0, 1, 2], [3], [0, 1]]
-        >>> batches = SequenceBatches(sentences, tags, features, max_tokens=6)
+        >>> batches = SequenceBatches(sentences, tags, indexer, max_tokens=6)
         >>> for element, y, sample_weight in batches.dataset():
         ...     print(element["token_ids"].numpy().tolist(), y.numpy().tolist())
         [[8, 0], [4, 5]] [[3, 0], [0, 1]]
@@ -92,7 +92,7 @@ class SequenceBatches:
         self,
         tokens: Sequence[Sequence[str]],
         targets: Sequence | None,
-        features: Callable,
+        indexer: Callable,
         max_tokens: int = 4096,
         *,
         max_rows: int | None = None,
@@ -115,7 +115,7 @@ class SequenceBatches:
         self.shuffle = shuffle
         self.num_sentences = len(tokens)
         lengths = np.array([len(sentence) for sentence in tokens])
-        self._rows = TokenRows(tokens, features, max_length)
+        self._rows = TokenRows(tokens, indexer, max_length)
         cut_lengths = self._rows.lengths
         self.num_tokens = int(cut_lengths.sum())
         self.num_cut = int((cut_lengths < lengths).sum())

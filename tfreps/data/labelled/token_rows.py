@@ -11,11 +11,11 @@ _TOKENS_AT_A_TIME = 1 << 16
 class TokenRows:
     """Computes the features of every distinct token once, and gathers them for each batch.
 
-    Exact for features that look at one token alone, as `tfreps.text.TokenFeatures` does.
+    Exact for features that look at one token alone, as `tfreps.text.TokenIndexer` does.
 
     Args:
         sentences: lists of tokens.
-        features: function from tokens, a str tensor `[B, T]`, to a dict of tensors `[B, T, ...]`.
+        indexer: function from tokens, a str tensor `[B, T]`, to a dict of tensors `[B, T, ...]`.
         max_length: int or None. Longer sentences are cut.
 
     Attributes:
@@ -28,7 +28,7 @@ class TokenRows:
     def __init__(
         self,
         sentences: Sequence[Sequence[str]],
-        features: Callable,
+        indexer: Callable,
         max_length: int | None,
     ):
         rows: dict[str, int] = {"": 0}  # token -> its row; row 0 is padding
@@ -53,7 +53,7 @@ class TokenRows:
         self.lengths = np.array(lengths, np.int64)
         self._starts = np.cumsum(self.lengths) - self.lengths
         self._rows = np.array(flat or [0], np.int32)
-        self._tables = _tables(list(rows), features)
+        self._tables = _tables(list(rows), indexer)
 
     def specs(self) -> dict[str, tf.TensorSpec]:
         """What a batch is like."""
@@ -87,7 +87,7 @@ class TokenRows:
         return np.minimum(places, len(self._rows) - 1), real
 
 
-def _tables(tokens: list[str], features: Callable) -> dict[str, np.ndarray]:
+def _tables(tokens: list[str], indexer: Callable) -> dict[str, np.ndarray]:
     """The features of each token: name -> `[U, ...]`."""
     if not all(isinstance(token, str) for token in tokens):
         wrong = next(token for token in tokens if not isinstance(token, str))
@@ -95,5 +95,5 @@ def _tables(tokens: list[str], features: Callable) -> dict[str, np.ndarray]:
     parts = []
     for start in range(0, len(tokens), _TOKENS_AT_A_TIME):
         piece = tf.constant([tokens[start : start + _TOKENS_AT_A_TIME]])  # [1, U]
-        parts.append({name: value[0].numpy() for name, value in features(piece).items()})
+        parts.append({name: value[0].numpy() for name, value in indexer(piece).items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -10,7 +10,6 @@ from tfreps.data.masked_lm.sentence_pairs import SentencePairs, Stretches
 from tfreps.data.masked_lm.token_documents import TokenDocuments
 from tfreps.data.masked_lm.token_masking import TokenMasking
 
-LABELS = "google", "articles"
 _PREFETCH = 8
 
 
@@ -41,9 +40,8 @@ class MaskedLMBatches:
         max_length: int. Most tokens of a text, special ones included.
         max_rows: int or None. Most texts of a batch.
         next_sentence: bool. Whether there are pairs.
-        labels: "google" (0: the second stretch is next) or "articles" (1: it is).
-        mask_rate: float. Share of tokens, or words, that are hidden: 0.15 in BERT, 0.3 in the
-            code of the articles.
+        next_label: int, 0 or 1. Label of a pair whose second stretch is next: 0 in Google's BERT.
+        mask_rate: float. Share of tokens, or words, that are hidden: 0.15 in BERT.
         whole_words: bool. Whether the pieces of a word are hidden together.
         shuffle: bool. Whether batches come in a new order every epoch, with other company. Pairs
             and masks are new anyway.
@@ -83,7 +81,7 @@ class MaskedLMBatches:
         max_length: int = 128,
         max_rows: int | None = None,
         next_sentence: bool = True,
-        labels: str = "google",
+        next_label: int = 0,
         mask_rate: float = 0.15,
         whole_words: bool = False,
         shuffle: bool = True,
@@ -100,11 +98,11 @@ class MaskedLMBatches:
                 raise ValueError(f"`{name}` must be at least {least}; got {value}.")
         if seed >= 2**31:
             raise ValueError(f"`seed` must be below 2^31; got {seed}.")
-        if labels not in LABELS:
-            raise ValueError(f"`labels` must be one of {', '.join(LABELS)}; got {labels!r}.")
+        if next_label not in (0, 1):
+            raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
         self.documents, self.tokenizer = documents, tokenizer
         self.max_tokens, self.max_rows = max_tokens, max_rows
-        self.next_sentence, self.labels = next_sentence, labels
+        self.next_sentence, self.next_label = next_sentence, next_label
         self.shuffle, self.seed = shuffle, seed
         self._num_special = num_special
         self._pairs = SentencePairs(documents, max_length - num_special, next_sentence, seed)
@@ -158,12 +156,13 @@ class MaskedLMBatches:
 
     def _batches(self, epoch: int, first_batch: int) -> Iterator[dict]:
         texts, plan = self._plan(epoch)
-        next_label = self.labels == "articles"
         for number, (rows, length) in enumerate(plan.batches(epoch)[first_batch:], first_batch):
             batch = self._rows(Stretches(*(part[rows] for part in texts)), length)
             batch["place"] = np.array([self.seed, epoch, number], np.int64)
             if self.next_sentence:
-                batch["next_sentence_labels"] = (texts.is_next[rows] == next_label).astype(np.int32)
+                batch["next_sentence_labels"] = np.where(
+                    texts.is_next[rows], self.next_label, 1 - self.next_label
+                ).astype(np.int32)
             yield batch
 
     def _rows(self, texts: Stretches, length: int) -> dict[str, np.ndarray]:

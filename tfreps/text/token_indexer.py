@@ -1,4 +1,4 @@
-"""TokenFeatures: tokens as strings to everything that a tagger or classifier reads."""
+"""TokenIndexer: tokens as strings to everything that a tagger or classifier reads."""
 
 import os
 from collections import Counter
@@ -11,7 +11,7 @@ from tfreps.text.lookup_table import lookup_table
 from tfreps.text.vocabulary import Vocabulary
 
 
-class TokenFeatures(tf.Module):
+class TokenIndexer(tf.Module):
     """Turns strings into ids inside a TensorFlow graph: the one way in training and in exports.
 
     Works eagerly, in a `tf.function`, in `tf.data.Dataset.map` and in a SavedModel. As a
@@ -44,9 +44,9 @@ class TokenFeatures(tf.Module):
 
     Example:
         >>> import tensorflow as tf
-        >>> from tfreps.text import TokenFeatures
-        >>> features = TokenFeatures(["<S>", "</S>", "<UNK>", "the", "cat"], lowercase=True)
-        >>> element = features(tf.constant([["The", "cat", "sat"], ["Cat", "", ""]]))
+        >>> from tfreps.text import TokenIndexer
+        >>> indexer = TokenIndexer(["<S>", "</S>", "<UNK>", "the", "cat"], lowercase=True)
+        >>> element = indexer(tf.constant([["The", "cat", "sat"], ["Cat", "", ""]]))
         >>> element["token_ids"].numpy().tolist()
         [[4, 5, 3], [5, 0, 0]]
         >>> element["mask"].numpy().sum()
@@ -60,7 +60,7 @@ class TokenFeatures(tf.Module):
         digits_to_zero: bool = False,
         max_characters: int | None = None,
     ):
-        super().__init__(name="token_features")
+        super().__init__(name="token_indexer")
         if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
             if isinstance(vocabulary, str | bytes):
                 raise ValueError(
@@ -86,7 +86,7 @@ class TokenFeatures(tf.Module):
         min_count: int = 1,
         max_size: int | None = None,
         **options,
-    ) -> "TokenFeatures":
+    ) -> "TokenIndexer":
         """Makes the vocabulary from sentences, as they look after `lowercase` and so on.
 
         Tokens that a vocabulary file cannot hold (white space around them, line feeds) are left
@@ -99,13 +99,13 @@ class TokenFeatures(tf.Module):
             **options: of the constructor.
 
         Returns:
-            TokenFeatures.
+            TokenIndexer.
 
         Example:
-            >>> from tfreps.text import TokenFeatures
+            >>> from tfreps.text import TokenIndexer
             >>> sentences = [["The", "cat"], ["the", "Dog"]]
-            >>> features = TokenFeatures.from_sentences(sentences, lowercase=True)
-            >>> features.vocabulary.tokens[2:]
+            >>> indexer = TokenIndexer.from_sentences(sentences, lowercase=True)
+            >>> indexer.vocabulary.tokens[2:]
             ['<UNK>', 'the', 'cat', 'dog']
         """
         counts = Counter(token for sentence in sentences for token in sentence)
@@ -130,9 +130,9 @@ class TokenFeatures(tf.Module):
             features["character_ids"] = character_ids(tokens, self.max_characters)  # [B, T, C]
         return features
 
-    def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenFeatures":
+    def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenIndexer":
         """The same with a table that a SavedModel keeps as a file; see `lookup_table`."""
-        copy = TokenFeatures(None, self.lowercase, self.digits_to_zero, self.max_characters)
+        copy = TokenIndexer(None, self.lowercase, self.digits_to_zero, self.max_characters)
         if self.vocabulary is not None:
             copy.vocabulary = self.vocabulary
             copy.table = lookup_table(self.vocabulary.tokens, self.vocabulary.unknown_id, path)
@@ -161,6 +161,6 @@ class TokenFeatures(tf.Module):
         }
 
     @classmethod
-    def from_config(cls, config: dict) -> "TokenFeatures":
+    def from_config(cls, config: dict) -> "TokenIndexer":
         """The inverse of `get_config`."""
         return cls(**config)

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
-from tfreps.text.bert.piece_features import PieceFeatures, check_room, piece_texts
+from tfreps.text.bert.piece_indexer import PieceIndexer, check_room, piece_texts
 
 SPECIALS = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]  # padding is not 0
 PIECES = WordPieceTokenizer([*SPECIALS, "run", "##s", "!", "a", "##a"])
@@ -13,7 +13,7 @@ TEXTS = ["Runs a!", "", "\u200b", "aaaa x", "房 3"]
 
 
 def test_pieces():
-    features = PieceFeatures(PIECES)
+    features = PieceIndexer(PIECES)
     found = features(tf.constant([["[CLS]", "run", "##s", "[SEP]"], ["[CLS]", "[SEP]", "", ""]]))
     assert sorted(found) == ["mask", "token_ids"]
     assert found["token_ids"].numpy().tolist() == [[1, 5, 6, 2], [1, 2, 4, 4]]
@@ -23,7 +23,7 @@ def test_pieces():
 
 def test_words():
     words = [["Runs!", "\u200b", "x" * 101], ["a" * 20, "", ""]]
-    found = PieceFeatures(PIECES, words=True)(tf.constant(words))
+    found = PieceIndexer(PIECES, words=True)(tf.constant(words))
     ids = found["piece_ids"].numpy()
     assert ids.shape == (2, 3, 20) and found["piece_ids"].dtype == tf.int32
     assert ids[0, :, :4].tolist() == [[5, 6, 7, 4], [0, 4, 4, 4], [0, 4, 4, 4]]
@@ -31,7 +31,7 @@ def test_words():
     assert found["token_ids"].numpy().tolist() == [[5, 0, 0], [8, 4, 4]]
     assert found["mask"].numpy().tolist() == [[True] * 3, [True, False, False]]
     for empty in (tf.zeros([2, 0], tf.string), tf.constant([["", ""]])):
-        found = PieceFeatures(PIECES, words=True)(empty)
+        found = PieceIndexer(PIECES, words=True)(empty)
         assert found["piece_ids"].shape == (*empty.shape, 1)
         assert (found["piece_ids"].numpy() == 4).all() and not found["mask"].numpy().any()
 
@@ -39,7 +39,7 @@ def test_words():
 @pytest.mark.parametrize("tokenizer", [PIECES, CHARACTERS], ids=["pieces", "characters"])
 @pytest.mark.parametrize("longest", [None, 3, 5])
 def test_texts_are_as_their_pieces(tokenizer, longest):
-    features = PieceFeatures(tokenizer)
+    features = PieceIndexer(tokenizer)
     rows, num_cut = piece_texts(TEXTS, tokenizer, longest)
     whole = piece_texts(TEXTS, tokenizer)[0]
     assert num_cut == sum(len(row) > (longest or 99) for row in whole)
@@ -56,7 +56,7 @@ def test_texts_are_as_their_pieces(tokenizer, longest):
 @pytest.mark.parametrize("words", [False, True])
 def test_with_an_operation_of_tensorflow_text(tmp_path, words):
     pytest.importorskip("tensorflow_text")
-    features = PieceFeatures(PIECES, words)
+    features = PieceIndexer(PIECES, words)
     fast = features.with_vocabulary_file(tmp_path / "v.txt", core_ops=False)
     assert fast.graph.table is None and (tmp_path / "v.txt").read_text().startswith("[UNK]\n")
     calls = [lambda f: f.of_texts(tf.constant(TEXTS)), lambda f: f(tf.constant([TEXTS]))]
@@ -71,7 +71,7 @@ def test_with_an_operation_of_tensorflow_text(tmp_path, words):
 )
 def test_what_tensorflow_text_cannot_cut(tmp_path, tokenizer):
     with pytest.raises(ValueError, match="needs WordPiece with Chinese characters apart"):
-        PieceFeatures(tokenizer).with_vocabulary_file(tmp_path / "v.txt", core_ops=False)
+        PieceIndexer(tokenizer).with_vocabulary_file(tmp_path / "v.txt", core_ops=False)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""WindowEncoder: the features of a linear CRF, tokens, pairs and triples in a window."""
+"""LinearEncoder: the scores of a linear model of tokens, pairs and triples around each token."""
 
 import keras
 import tensorflow as tf
@@ -9,7 +9,7 @@ from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class WindowEncoder(WholeModel, keras.Model):
+class LinearEncoder(WholeModel, keras.Model):
     """Sums one trained vector for each feature of a token's neighbourhood.
 
         y_t = sum_o unigram_o[id(t+o)] + sum_o bigram_o[id(t+o), id(t+o+1)]
@@ -48,7 +48,7 @@ class WindowEncoder(WholeModel, keras.Model):
     Wang and Liang, 2013, "Dropout Training as Adaptive Regularization".
 
     Example:
-    >>> encoder = WindowEncoder(vocabulary_size=9, units=4, num_buckets=64)
+    >>> encoder = LinearEncoder(vocabulary_size=9, units=4, num_buckets=64)
     >>> encoder({"token_ids": tf.constant([[3, 9, 0]])})["sequence_output"].shape
     TensorShape([1, 3, 4])
     """

@@ -1,4 +1,4 @@
-"""PieceFeatures: pieces, words or whole texts as strings to the ids that a BERT reads."""
+"""PieceIndexer: pieces, words or whole texts as strings to the ids that a BERT reads."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,10 +8,10 @@ from tfreps.text.bert.piece_tokenizer import PieceTokenizer, check_too_long
 from tfreps.text.lookup_table import PieceTable
 
 
-class PieceFeatures(tf.Module):
+class PieceIndexer(tf.Module):
     """Turns strings into a BERT's ids inside a TensorFlow graph, by core operations alone.
 
-    As `TokenFeatures` it is called with tokens. These are pieces, start and separator among
+    As `TokenIndexer` it is called with tokens. These are pieces, start and separator among
     them, as `piece_texts` gives them: so for classifiers. For taggers they are words, each with
     its pieces. It is a `tf.Module`, and is saved with its tables.
 
@@ -37,21 +37,21 @@ class PieceFeatures(tf.Module):
     Example:
         >>> import tensorflow as tf
         >>> from tfreps.text.bert.tokenizer_files import WordPieceTokenizer
-        >>> from tfreps.text.bert.piece_features import PieceFeatures
+        >>> from tfreps.text.bert.piece_indexer import PieceIndexer
         >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         >>> tokenizer = WordPieceTokenizer([*specials, "run", "##s"])
-        >>> features = PieceFeatures(tokenizer)
-        >>> features(tf.constant([["[CLS]", "run", "##s", "[SEP]"]]))["token_ids"].numpy().tolist()
+        >>> indexer = PieceIndexer(tokenizer)
+        >>> indexer(tf.constant([["[CLS]", "run", "##s", "[SEP]"]]))["token_ids"].numpy().tolist()
         [[2, 5, 6, 3]]
-        >>> words = PieceFeatures(tokenizer, words=True)(tf.constant([["runs", "", ""]]))
+        >>> words = PieceIndexer(tokenizer, words=True)(tf.constant([["runs", "", ""]]))
         >>> words["piece_ids"].numpy().tolist()
         [[[5, 6], [0, 0], [0, 0]]]
     """
 
-    vocabulary = max_characters = None  # what TokenFeatures has
+    vocabulary = max_characters = None  # what TokenIndexer has
 
     def __init__(self, tokenizer: PieceTokenizer, words: bool = False):
-        super().__init__(name="piece_features")
+        super().__init__(name="piece_indexer")
         self.tokenizer = tokenizer
         self.words = words
         self.graph = tokenizer.graph(core_ops=True)
@@ -72,7 +72,7 @@ class PieceFeatures(tf.Module):
         Raises:
             ValueError: tensorflow-text is to be used, and is missing or cannot cut such pieces.
         """
-        copy = PieceFeatures(self.tokenizer, self.words)
+        copy = PieceIndexer(self.tokenizer, self.words)
         copy.graph = self.tokenizer.make_graph(core_ops)
         by_table = copy.graph.table is not None
         if by_table and not core_ops:

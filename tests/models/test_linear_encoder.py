@@ -1,4 +1,4 @@
-"""WindowEncoder against loops over features, and as the linear CRF that it is the half of."""
+"""LinearEncoder against loops over features, and as the linear CRF that it is the half of."""
 
 import keras
 import numpy as np
@@ -6,13 +6,13 @@ import pytest
 import tensorflow as tf
 
 from tests.models.toy import TAGS, VOCABULARY_SIZE, tagged
-from tfreps.models import Tagger, WindowEncoder
+from tfreps.models import LinearEncoder, Tagger
 
 IDS = np.array([[1, 2, 3, 4], [5, 6, 0, 0], [7, 0, 0, 0], [0, 0, 0, 0]], "int32")
 
 
 def make(**kwargs):
-    encoder = WindowEncoder(VOCABULARY_SIZE, 3, **kwargs)
+    encoder = LinearEncoder(VOCABULARY_SIZE, 3, **kwargs)
     rng = np.random.default_rng(1)
     for weight in encoder.weights:
         weight.assign(rng.normal(size=weight.shape))
@@ -40,7 +40,7 @@ def test_dropout_leaves_out_whole_features_in_training_alone():
     kept = (y != 0).all(axis=-1)
     assert (kept == (y != 0).any(axis=-1)).all() and 0.45 < kept.mean() < 0.55
     np.testing.assert_allclose(y[kept], 2 * table[ids][kept], rtol=1e-6)
-    assert WindowEncoder.from_config(encoder.get_config()).dropout == 0.5
+    assert LinearEncoder.from_config(encoder.get_config()).dropout == 0.5
     with pytest.raises(ValueError, match="`dropout` must be at least 0 and below 1; got 1"):
         make(dropout=1)
 
@@ -72,7 +72,7 @@ def test_tokens_pairs_and_triples_are_added():
     for kind in "unigrams", "bigrams", "trigrams":
         none = {"unigram_offsets": [], "bigram_offsets": []}
         offsets = {f"{kind[:-1]}_offsets": getattr(encoder, f"{kind[:-1]}_offsets")}
-        part = WindowEncoder(VOCABULARY_SIZE, 3, **{**none, **offsets})
+        part = LinearEncoder(VOCABULARY_SIZE, 3, **{**none, **offsets})
         part.weights[0].assign(getattr(encoder, kind))
         parts.append(part({"token_ids": IDS})["sequence_output"])
     out = encoder({"token_ids": IDS})["sequence_output"]
@@ -81,7 +81,7 @@ def test_tokens_pairs_and_triples_are_added():
 
 @pytest.mark.parametrize("length, buckets", [(2, 2**18), (3, 2**20)])
 def test_pairs_and_triples_are_spread_over_the_buckets(length, buckets):
-    encoder = WindowEncoder(2000, 1)
+    encoder = LinearEncoder(2000, 1)
     rng = np.random.default_rng(0)
     grams = np.unique(rng.integers(1, 2001, [50_000, length]), axis=0).astype("int32")
     mask = tf.ones(grams.shape, "bool")
@@ -94,7 +94,7 @@ def test_pairs_and_triples_are_spread_over_the_buckets(length, buckets):
 @pytest.mark.slow
 def test_is_a_linear_crf_that_learns(tmp_path):
     """Spans reach further than the window, so this is the floor that its name promises."""
-    encoder = WindowEncoder(VOCABULARY_SIZE, 3, [-1, 0, 1], [-1, 0], num_buckets=512)
+    encoder = LinearEncoder(VOCABULARY_SIZE, 3, [-1, 0, 1], [-1, 0], num_buckets=512)
     model = Tagger(encoder, TAGS, "bio", dropout=0.0, use_projection=False)
     model.compile(keras.optimizers.Adam(0.1))
     model.fit(tagged(), epochs=12, verbose=0)
@@ -116,7 +116,7 @@ def test_is_a_linear_crf_that_learns(tmp_path):
 )
 def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):
-        WindowEncoder(**{"vocabulary_size": 5, "units": 3, **options})
+        LinearEncoder(**{"vocabulary_size": 5, "units": 3, **options})
 
 
 def test_wrong_input():

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import strategies
 
-from tfreps.text import TokenFeatures, Vocabulary, token_character_ids, tokenize
+from tfreps.text import TokenIndexer, Vocabulary, token_character_ids, tokenize
 
 TOKENS = ["<S>", "</S>", "the", "<UNK>", "cat", "über", "000"]
 SENTENCES = [["The", "cat", "ÜBER"], ["dog"], []]
@@ -32,7 +32,7 @@ def check(element):
 
 
 def make():
-    return TokenFeatures(TOKENS, lowercase=True, max_characters=7)
+    return TokenIndexer(TOKENS, lowercase=True, max_characters=7)
 
 
 def test_eager_graph_and_data():
@@ -66,15 +66,15 @@ def test_other_shapes():
 
 def test_which_features():
     tokens = tf.constant(PADDED)
-    assert list(TokenFeatures()(tokens)) == ["mask"]
-    assert sorted(TokenFeatures(TOKENS)(tokens)) == ["mask", "token_ids"]
-    assert sorted(TokenFeatures(max_characters=5)(tokens)) == ["character_ids", "mask"]
-    assert TokenFeatures(TOKENS)(tokens)["token_ids"][0].numpy().tolist() == [4, 5, 4]
-    assert TokenFeatures(TOKENS).vocabulary_size == 7 and TokenFeatures().vocabulary_size is None
+    assert list(TokenIndexer()(tokens)) == ["mask"]
+    assert sorted(TokenIndexer(TOKENS)(tokens)) == ["mask", "token_ids"]
+    assert sorted(TokenIndexer(max_characters=5)(tokens)) == ["character_ids", "mask"]
+    assert TokenIndexer(TOKENS)(tokens)["token_ids"][0].numpy().tolist() == [4, 5, 4]
+    assert TokenIndexer(TOKENS).vocabulary_size == 7 and TokenIndexer().vocabulary_size is None
 
 
 def test_digits():
-    features = TokenFeatures(TOKENS, digits_to_zero=True)
+    features = TokenIndexer(TOKENS, digits_to_zero=True)
     assert features([["123", "٣٤٥", "1234", "12²"]])["token_ids"].numpy().tolist() == [[7, 7, 4, 4]]
     assert features.normalize(["a1-٣", "½²"]).numpy().tolist() == [b"a0-0", "½²".encode()]
 
@@ -86,13 +86,13 @@ LETTERS = strategies.characters(exclude_categories=["Cs", "Cn"], exclude_charact
 @hypothesis.settings(deadline=None, max_examples=200)
 @hypothesis.given(strategies.text(LETTERS, max_size=6))
 def test_lower_case_is_pythons(token):
-    assert TokenFeatures(lowercase=True).normalize(token).numpy().decode() == token.lower()
+    assert TokenIndexer(lowercase=True).normalize(token).numpy().decode() == token.lower()
 
 
 def test_ids_are_the_vocabularys():
     vocabulary = Vocabulary(TOKENS)
     tokens = ["cat", "dog", "<UNK>", "<S>", "", "000"]
-    ids = TokenFeatures(vocabulary)([tokens])["token_ids"][0].numpy()
+    ids = TokenIndexer(vocabulary)([tokens])["token_ids"][0].numpy()
     known = vocabulary.ids(tokens)
     expected = [id + 1 if token else 0 for id, token in zip(known, tokens, strict=True)]
     assert ids.tolist() == expected
@@ -102,24 +102,24 @@ def test_config():
     features = make()
     config = json.loads(json.dumps(features.get_config()))
     assert config["vocabulary"] == TOKENS
-    again = TokenFeatures.from_config(config)
+    again = TokenIndexer.from_config(config)
     check(again(tf.constant(PADDED)))
     assert again.get_config() == features.get_config()
     empty = {"vocabulary": None, "lowercase": False, "digits_to_zero": False}
-    assert TokenFeatures().get_config() == {**empty, "max_characters": None}
+    assert TokenIndexer().get_config() == {**empty, "max_characters": None}
 
 
 def test_from_sentences():
     sentences = [["The", "cat", "1"], ["the", "Cat", "2", "\u3000", "a\u3000"], ["dog", ""]]
     options = {"lowercase": True, "digits_to_zero": True, "max_characters": 9}
-    features = TokenFeatures.from_sentences(sentences, **options)
+    features = TokenIndexer.from_sentences(sentences, **options)
     assert features.vocabulary.tokens[3:] == ["0", "cat", "the", "dog"]
     assert features.get_config()["max_characters"] == 9
-    rarer = TokenFeatures.from_sentences(sentences, min_count=2, max_size=5, **options)
+    rarer = TokenIndexer.from_sentences(sentences, min_count=2, max_size=5, **options)
     assert rarer.vocabulary.tokens[3:] == ["0", "cat"]
     assert features([["\u3000"]])["token_ids"].numpy().tolist() == [[3]]  # unknown
-    assert TokenFeatures.from_sentences([["a\0", "a\n", "b c"]]).vocabulary.tokens[3:] == ["b c"]
-    assert TokenFeatures.from_sentences([]).vocabulary_size == 3
+    assert TokenIndexer.from_sentences([["a\0", "a\n", "b c"]]).vocabulary.tokens[3:] == ["b c"]
+    assert TokenIndexer.from_sentences([]).vocabulary_size == 3
 
 
 IN_ANOTHER_PROCESS = """
@@ -136,7 +136,7 @@ assert not [name for name in sys.modules if name.startswith("tfreps")]
 
 @pytest.mark.slow
 def test_in_a_saved_model(tmp_path):
-    features = TokenFeatures(TOKENS, lowercase=True, digits_to_zero=True, max_characters=7)
+    features = TokenIndexer(TOKENS, lowercase=True, digits_to_zero=True, max_characters=7)
     module = tf.Module()
     module.features = features  # keeps the table
     signature = [tf.TensorSpec([None], tf.string)]
@@ -157,10 +157,10 @@ def test_in_a_saved_model(tmp_path):
 
 def test_errors():
     with pytest.raises(ValueError, match="`max_characters` must be at least 3"):
-        TokenFeatures(max_characters=2)
+        TokenIndexer(max_characters=2)
     with pytest.raises(ValueError, match="<S> and </S> missing"):
-        TokenFeatures(["a", "<UNK>"])
+        TokenIndexer(["a", "<UNK>"])
     with pytest.raises(ValueError, match="line 4: 'a' is already on line 3"):
-        TokenFeatures(["<S>", "</S>", "a", "a", "<UNK>"])
+        TokenIndexer(["<S>", "</S>", "a", "a", "<UNK>"])
     with pytest.raises(ValueError, match="got the string 'vocabulary.txt'"):
-        TokenFeatures("vocabulary.txt")
+        TokenIndexer("vocabulary.txt")
