@@ -121,6 +121,53 @@ def test_inputs_are_those_of_the_parts():
     assert len(found) == 4 and "unknown_characters" in found[1]
 
 
+def test_parts_by_name_and_by_class():
+    bilm = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2, max_characters=20)
+    embedder = models.TokenEmbedder(vocabulary_size=11, embedding_dim=4, elmo=models.Elmo(bilm))
+    window = models.LinearEncoder(11, 2, num_buckets=8)
+    tagger = models.Tagger(models.TextCNN(embedder, 3), ["a", "b"], linear=window)
+    assert tagger.parts() == {"encoder": tagger.encoder, "linear": window}
+    assert tagger.encoder.parts() == {"embedder": embedder}
+    assert bilm.parts() == window.parts() == {}
+    inside = [tagger, tagger.encoder, embedder, embedder.elmo, bilm, window]
+    assert [*tagger.all_parts()] == inside
+    assert tagger.find(models.BiLM) is bilm and bilm.find(models.BiLM) is bilm
+    assert tagger.find(models.BertEncoder, models.TransformerEncoder) is None
+
+
+def test_what_a_model_reads():
+    assert (words().num_tokens, words().num_characters, words().reads_vectors) == (11, None, False)
+    bilm = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2, max_characters=20)
+    tagger = models.Tagger(models.TokenEmbedder(elmo=models.Elmo(bilm)), ["a", "b"])
+    assert (tagger.num_tokens, tagger.num_characters, tagger.reads_vectors) == (None, 20, False)
+    assert bilm.num_characters == tagger.encoder.elmo.num_characters == 20
+    of_words = models.BiLM(units=4, projection_dim=2, vocabulary_size=9)
+    embedder = models.TokenEmbedder(elmo=models.Elmo(of_words), vector_layers=2, vector_dim=3)
+    classifier = models.Classifier(models.BiLSTMEncoder(embedder, units=2), ["a", "b"])
+    assert (classifier.num_tokens, classifier.num_characters) == (9, None)
+    assert classifier.reads_vectors and CATALOGUE["HMMTagger"].make().num_tokens == 11
+    bert = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    pieces = models.PieceEncoder(bert, start_id=1, separator_id=2)
+    assert models.Tagger(pieces, ["a"]).num_tokens == 12
+
+
+def test_what_pictures_show_of_a_model():
+    bilm = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2)
+    elmo = models.Elmo(bilm)
+    elmo.mixes[0].scalar_weights.assign(np.log([1.0, 2.0, 5.0]))
+    embedder = models.TokenEmbedder(elmo=elmo, vector_layers=2, vector_dim=3)
+    tagger = models.Tagger(embedder, ["O", "B-X", "I-X"], "bio")
+    tagger.crf.set_scores(np.arange(9.0).reshape(3, 3))
+    shares = tagger.mix_shares()
+    np.testing.assert_allclose(shares["elmo_mix"], [0.125, 0.25, 0.625], atol=1e-6)
+    np.testing.assert_allclose(shares["vector_mix"], [0.5, 0.5])
+    expected = [[0, 1, np.nan], [3, 4, 5], [6, 7, 8]]  # O is never before I-X
+    np.testing.assert_array_equal(tagger.transition_scores(), expected)
+    softmax = models.Tagger(words(), ["a", "b"], use_crf=False)
+    assert softmax.transition_scores() is None and softmax.mix_shares() == {}
+    assert models.Classifier(words(), ["a", "b"]).classes == softmax.classes == ["a", "b"]
+
+
 def test_an_encoder_of_ones_own():
     class Mine(keras.Model):
         output_dim = 4

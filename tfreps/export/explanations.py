@@ -54,18 +54,11 @@ def explain_label(model, features):
     return {"token_weights": model.token_weights(features)}
 
 
-def transformer_of(model):
-    """The Transformer of a model, or itself; None where there is none."""
-    while model is not None and not isinstance(model, TRANSFORMERS):
-        model = getattr(model, "encoder", None)
-    return model
-
-
 def explain_attention(model, features, tokens, strings=None):
     """Who reads whom in the Transformer of a tagger or classifier, or in a BERT.
 
     Args:
-        model: any.
+        model: any model of tfreps.
         features: dict, what it reads.
         tokens: str `[N, T]`, the tokens of `features`, `""` on padding.
         strings: function from ids of pieces to str, of a tagger on a BERT.
@@ -75,14 +68,12 @@ def explain_attention(model, features, tokens, strings=None):
         add up to 1, others are 0; and `attention_tokens` str `[N, P]`, their names, `""` on
         padding. Empty without a Transformer.
     """
-    encoder = transformer_of(model)
-    if encoder is None:
+    pieces = model.find(PieceEncoder)
+    if pieces is not None:
+        ids, attention = pieces.attention(features)
+        names = tf.where(ids == pieces.encoder.padding_id, "", strings(ids))
+        return {"attention": attention, "attention_tokens": names}
+    transformer = model.find(BertEncoder, TransformerEncoder)
+    if transformer is None:
         return {}
-    if not isinstance(encoder, PieceEncoder):
-        return {"attention": encoder.attention(features), "attention_tokens": tokens}
-    ids, attention = encoder.attention(features)
-    names = tf.where(ids == encoder.encoder.padding_id, "", strings(ids))
-    return {"attention": attention, "attention_tokens": names}
-
-
-TRANSFORMERS = BertEncoder, PieceEncoder, TransformerEncoder
+    return {"attention": transformer.attention(features), "attention_tokens": tokens}

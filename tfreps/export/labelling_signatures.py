@@ -3,12 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfreps.export.explanations import (
-    explain_attention,
-    explain_label,
-    explain_tags,
-    transformer_of,
-)
+from tfreps.export.explanations import explain_attention, explain_label, explain_tags
 from tfreps.export.signature_base import (
     StringSignatures,
     cut_tokens,
@@ -16,6 +11,7 @@ from tfreps.export.signature_base import (
     write_signatures,
 )
 from tfreps.export.stored_weights import StoredWeights
+from tfreps.models import TransformerEncoder
 from tfreps.text.bert.character_tokens import CharacterTokenizer
 from tfreps.text.tags.graph_spans import padded_spans
 from tfreps.text.tags.tag_schemes import span_rules
@@ -94,7 +90,7 @@ class TextSignatures(StringSignatures):
         check_exportable(trained.model)
         self.trained, self.model = trained, trained.model
         kind = "a tagger" if trained.is_tagger else "a classifier"
-        encoder = getattr(self.model, "encoder", None)
+        encoder = self.model.parts().get("encoder")  # an HMM has none
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
         super().__init__(
@@ -138,7 +134,7 @@ class TextSignatures(StringSignatures):
         answer = {**self._answer(features, tokens, sequence_len), "tokens": tokens}
         explain = explain_tags if self.trained.is_tagger else explain_label
         answer |= explain(self.model, features)
-        strings = getattr(self.indexer, "strings", None)
+        strings = None if self.trained.tokenizer is None else self.indexer.strings
         return {**answer, **explain_attention(self.model, features, tokens, strings)}
 
     def _read(self, text):
@@ -170,7 +166,7 @@ class TextSignatures(StringSignatures):
 def text_counts(trained):
     """How raw texts are cut, for servers to count: see `tfreps.export.text_counts`."""
     if trained.tokenizer is None:
-        attends = transformer_of(trained.model) is not None
+        attends = trained.model.find(TransformerEncoder) is not None
         how, most = trained.tokens, trained.max_length
         return {"tokens": how, "most_per_text": most, "added_per_text": 0, "attends": attends}
     how, most = "characters", trained.max_length
@@ -182,8 +178,7 @@ def text_counts(trained):
 
 def check_exportable(model):
     """Refuses a model that reads what raw text does not have."""
-    encoder = getattr(model, "encoder", None)
-    if getattr(getattr(encoder, "embedder", encoder), "vector_layers", 0):
+    if model.reads_vectors:
         raise ValueError(
             "The model reads vectors that `tfreps embed` stored, which a server does not have: "
             "train it with --elmo instead, which computes them."

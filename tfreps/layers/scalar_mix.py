@@ -95,6 +95,10 @@ class ScalarMix(keras.layers.Layer):
         weights = gamma * tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))  # [L]
         return tf.einsum("l,bltd->btd", weights, layer_outputs)  # [B, T, D]
 
+    def shares(self):
+        """How much each layer has in the mix: float32 `[L]`, sums to 1; None with `top_only`."""
+        return None if self.top_only else tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))
+
     def compute_output_shape(self, input_shape):
         return (input_shape[0], *input_shape[2:])
 

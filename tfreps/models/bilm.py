@@ -163,6 +163,16 @@ class BiLM(WholeModel, Quantizable, keras.Model):
         }
 
     @property
+    def num_characters(self):
+        """See `WholeModel`."""
+        return self.max_characters if self.vocabulary_size is None else None
+
+    @property
+    def carries_state(self):
+        """See `WholeModel`."""
+        return self.initial_state == "carry"
+
+    @property
     def state_names(self):
         """Names of the states in the output: two per direction."""
         directions = ["forward", "backward"] if self.bidirectional else ["forward"]

@@ -130,6 +130,10 @@ class Classifier(WholeModel, keras.Model):
             logits += scores / tf.sqrt(tf.maximum(length, 1.0))
         return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
 
+    def transition_scores(self):
+        """None: see `Tagger.transition_scores`."""
+        return None
+
     def token_weights(self, features):
         """How much of each token `pooling="attention"` takes: float32 `[B, T]`, sums to 1.
 
@@ -203,6 +207,11 @@ class Classifier(WholeModel, keras.Model):
                 a hidden layer or a `linear`.
         """
         converter(type(self), "pretrained").write(self, path)
+
+    @property
+    def classes(self):
+        """The names of the labels: what taggers and classifiers tell apart."""
+        return self.labels
 
     def get_config(self):
         names = "labels", "pooling", "hidden_units", "dropout", "class_weights", "attention_units"

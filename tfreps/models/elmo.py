@@ -136,6 +136,11 @@ class Elmo(WholeModel, keras.Model):
         return self.bilm.input_signatures()
 
     @property
+    def num_characters(self):
+        """See `WholeModel`."""
+        return self.bilm.num_characters
+
+    @property
     def trainable(self):
         return super().trainable
 
@@ -159,6 +164,9 @@ class Elmo(WholeModel, keras.Model):
     def from_config(cls, config):
         bilm = keras.saving.deserialize_keras_object(config["bilm"])
         return cls(**{**config, "bilm": bilm})
+
+    def _own_mix_shares(self):
+        return {} if self.top_only else {"elmo_mix": self.mixes[0].shares()}
 
     @property
     def _sees_boundaries(self):

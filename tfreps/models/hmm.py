@@ -270,6 +270,11 @@ class HMMTagger(WholeModel, keras.Model):
         emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]
         return tf.where(mask[..., None], emissions, 0.0), mask
 
+    @property
+    def classes(self):
+        """The names of the tags: what taggers and classifiers tell apart."""
+        return self.tags
+
     def get_config(self):
         names = "vocabulary_size", "tags", "scheme", "unknown_id", "unknown", "use_end"
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -169,6 +169,19 @@ class Tagger(WholeModel, keras.Model):
         """Probability of each tag at each token, float32 `[B, T, K]`; `features` as of `decode`."""
         return self.crf.marginals(*self._scores(features), use_xla=False)
 
+    def transition_scores(self):
+        """Scores of a tag (row) before another: float32 `[K, K]`, NaN where that is forbidden.
+
+        None without a CRF.
+        """
+        if not self.use_crf:
+            return None
+        scores = tf.cast(self.crf.transitions, "float32")
+        allowed = self.crf.allowed_transitions
+        if allowed is None:
+            return scores
+        return tf.where(tf.constant(allowed)[: len(self.tags), : len(self.tags)], scores, np.nan)
+
     def log_normalizer(self, features):
         """What the score of a path exceeds its log probability by: float32 `[B]`."""
         return self.crf.log_normalizer(*self._scores(features), use_xla=False)
@@ -256,6 +269,11 @@ class Tagger(WholeModel, keras.Model):
             ValueError: for another encoder than `BertEncoder`, a CRF, no projection or a `linear`.
         """
         converter(type(self), "pretrained").write(self, path)
+
+    @property
+    def classes(self):
+        """The names of the tags: what taggers and classifiers tell apart."""
+        return self.tags
 
     def get_config(self):
         names = "tags", "scheme", "use_crf", "constrain", "dropout", "transition_learning_rate"

@@ -198,6 +198,9 @@ class TokenEmbedder(WholeModel, keras.Model):
             config = {**config, "elmo": keras.saving.deserialize_keras_object(config["elmo"])}
         return cls(**config)
 
+    def _own_mix_shares(self):
+        return {"vector_mix": self.vector_mix.shares()} if self.vector_layers > 1 else {}
+
     def _character_encoder(self):
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         common |= {"character_dim": self.character_dim, "max_characters": self.max_characters}

@@ -1,15 +1,14 @@
-"""WholeModel: `export`, `quantize` and `evaluate` of Keras, for models that know their inputs."""
+"""WholeModel: what all models have: their parts by name, `export`, `quantize` and `evaluate`."""
 
+import inspect
 import itertools
 
 import keras
 import tensorflow as tf
 
-PARTS = "embedder", "encoder", "linear"
-
 
 class WholeModel:
-    """Next to `keras.Model`: exports without an `input_signature`, and quantizes or says why not.
+    """Next to `keras.Model`: knows its parts and its inputs, exports and quantizes.
 
     `keras.Model.export` reads the inputs of a subclassed model off its first call, and only where
     these are floats. Here every model lists what it can be called with, so `model.export(folder)`
@@ -26,6 +25,79 @@ class WholeModel:
     TensorShape([1, 3, 8])
     """
 
+    def parts(self):
+        """The models and layers that this one was made of.
+
+        Returns:
+            dict from the name of an argument to the model or layer that was given, in the order of
+            the arguments.
+
+        Example:
+        >>> from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
+        >>> tagger = Tagger(BiLSTMEncoder(TokenEmbedder(vocabulary_size=9), units=4), ["O", "X"])
+        >>> list(tagger.parts()), list(tagger.encoder.parts())
+        (['encoder'], ['embedder'])
+        """
+        values = {name: vars(self).get(name) for name in argument_names(type(self))}
+        return {n: value for n, value in values.items() if isinstance(value, keras.layers.Layer)}
+
+    def all_parts(self):
+        """Yields the model and all models of tfreps inside of it, outer ones first."""
+        yield self
+        for part in self.parts().values():
+            if isinstance(part, WholeModel):
+                yield from part.all_parts()
+
+    def find(self, *classes):
+        """The first part of one of these classes, at any depth, or the model itself.
+
+        Args:
+            *classes: models of tfreps.
+
+        Returns:
+            the part; None where there is none.
+
+        Example:
+        >>> from tfreps.models import BertEncoder, BertPretrainer, TokenEmbedder
+        >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=1, num_heads=2)
+        >>> BertPretrainer(bert).find(BertEncoder) is bert, bert.find(TokenEmbedder)
+        (True, None)
+        """
+        return next((part for part in self.all_parts() if isinstance(part, classes)), None)
+
+    @property
+    def num_tokens(self):
+        """Tokens, or pieces, of the table in which the model looks ids up; None without a table."""
+        sizes = [vars(part).get("vocabulary_size") for part in self.all_parts()]
+        return next((size for size in sizes if size is not None), None)
+
+    @property
+    def num_characters(self):
+        """Character ids of each token that the model reads; None if it reads none."""
+        spec = self._required("character_ids")
+        return None if spec is None else spec.shape[-1]
+
+    @property
+    def reads_vectors(self):
+        """Whether the model reads `vectors`, which were computed before (`tfreps embed`)."""
+        return self._required("vectors") is not None
+
+    @property
+    def carries_state(self):
+        """Whether the model itself, not only a part of it, keeps states from call to call."""
+        return False
+
+    def mix_shares(self):
+        """How much each layer has in the learned mixes inside: dict from a name to float32 `[L]`.
+
+        The names are `elmo_mix`, of the first mix of an `Elmo`, and `vector_mix`, of the vectors
+        that a `TokenEmbedder` reads.
+        """
+        shares = {}
+        for part in self.all_parts():
+            shares |= part._own_mix_shares()
+        return shares
+
     def input_signatures(self):
         """What the model can be called with: specs of the inputs, of any batch and any length.
 
@@ -37,10 +109,9 @@ class WholeModel:
             ValueError: for a part that does not say what it reads.
         """
         found = [{}]
-        for part in (getattr(self, name, None) for name in PARTS):
-            if isinstance(part, keras.layers.Layer):  # not a number of the same name
-                read = [specs for specs in _signatures_of(part) if isinstance(specs, dict)]
-                found = [{**one, **other} for one in found for other in read]
+        for part in self.parts().values():
+            read = [specs for specs in _signatures_of(part) if isinstance(specs, dict)]
+            found = [{**one, **other} for one in found for other in read]
         return list({frozenset(specs): specs for specs in found}.values())
 
     def export(
@@ -98,6 +169,36 @@ class WholeModel:
             )
         super().quantize(*args, **kwargs)
 
+    def _own_mix_shares(self):
+        return {}
+
+    def _required(self, name):
+        """The spec of a feature that every call must have; None for others."""
+        specs = self.input_signatures()[0]
+        return specs.get(name) if isinstance(specs, dict) else None
+
+
+def argument_names(cls):
+    """Names of the arguments that a class of layers or models has of its own, `**kwargs` included.
+
+    Args:
+        cls: a class whose constructor passes its `**kwargs` on to the class after it.
+
+    Returns:
+        list of str, without those of `keras.layers.Layer`, such as `name` and `dtype`.
+    """
+    names = []
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        if base.__module__.split(".")[0] == "keras":
+            break
+        parameters = [*inspect.signature(base.__init__).parameters.values()][1:]  # without self
+        names += [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        if not any(p.kind == p.VAR_KEYWORD for p in parameters):
+            break
+    return list(dict.fromkeys(names))
+
 
 def feature(name, *sizes, dtype="int32"):
     """The spec of a feature of tokens: `[B, T, *sizes]`."""
@@ -124,7 +225,7 @@ def _signatures_of(part):
 
 def _check_keeps_no_state(model):
     for part in model._flatten_layers():
-        if getattr(part, "initial_state", None) == "carry":
+        if isinstance(part, WholeModel) and part.carries_state:
             raise ValueError(
                 f'{part.name!r} has `initial_state="carry"`: what it returns depends on earlier '
                 "calls, which an export must not. Use its copy by `with_initial_state`, with "
