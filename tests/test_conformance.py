@@ -11,6 +11,7 @@ from tests.catalogue import CATALOGUE
 from tests.catalogue_arrays import pad, signature, take
 from tests.catalogue_entry import LENGTHS
 from tfreps import layers, models
+from tfreps.layers.ops.configurable import inner_layers
 
 every = pytest.mark.parametrize("name", CATALOGUE)
 # Where a check takes its time, other forms of a class (`Name, form`) are left to the slow tests.
@@ -123,6 +124,30 @@ def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert_equal_outputs(loaded(*arguments), model(*arguments), atol=0, rtol=0)
     assert any((a != b).any() for a, b in zip(flat(exact), flat(model(*arguments)), strict=True))
+
+
+@every
+def test_layers_inside_come_back_quantised_and_frozen_by_name(name):
+    """Each second of those that have weights and of those that Keras can quantise; nested ones too."""
+    entry = CATALOGUE[name]
+    layer = entry.make()
+    inside = dict(inner_layers(layer))
+    assert {*map(id, inside.values())} == {*map(id, layer._flatten_layers(include_self=False))}
+    with_weights = [path for path, part in inside.items() if part.weights]
+    quantised = [path for path, part in inside.items() if type(part) in QUANTISED][::2]
+    for path in with_weights[::2]:
+        inside[path].trainable = False
+    for path in quantised:
+        inside[path].quantize("int8")
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
+    assert again.get_config() == layer.get_config()
+    copies = dict(inner_layers(again))
+    assert [*copies] == [*inside]
+    for path, part in inside.items():
+        assert copies[path].trainable == part.trainable, path
+        assert copies[path].quantization_mode == part.quantization_mode, path
+    is_trained = [weight.trainable for weight in layer.weights]
+    assert [weight.trainable for weight in again.weights] == is_trained
 
 
 def as_functional(entry, layer):

@@ -3,13 +3,13 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.products import dense_of_tokens
-from tfreps.layers.ops.quantizable import Quantizable
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SelfAttention(Quantizable, keras.layers.Layer):
+class SelfAttention(Configurable, keras.layers.Layer):
     """Scaled dot-product attention of a text to itself, with `H` heads of width `d = D / H`.
 
         q, k, v = split(x @ query_key_value_kernel + query_key_value_bias)      each [T, D]
@@ -126,10 +126,6 @@ class SelfAttention(Quantizable, keras.layers.Layer):
 
     def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
         return attention_spec(self, inputs, return_attention)
-
-    def get_config(self):
-        names = "num_heads", "causal", "dropout", "initializer_range", "seed"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _split_heads(self, x):
         """Query, key and value of each head: `[B, T, 3D]` to three `[B, H, T, d]`."""

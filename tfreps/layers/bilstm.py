@@ -3,11 +3,12 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLSTM(keras.layers.Layer):
+class BiLSTM(Configurable, keras.layers.Layer):
     """Reads the real tokens forward and backward, and joins what both say of each token.
 
         output[t] = [forward[t], backward[t]]
@@ -82,9 +83,6 @@ class BiLSTM(keras.layers.Layer):
     def compute_output_shape(self, input_shape, **kwargs):
         width = 2 * self.units
         return (*input_shape[:2], width), (input_shape[0], width)
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}
 
     def _run(self, direction, x, real, training):
         kernel = tf.concat([self.kernels[direction], self.recurrent_kernels[direction]], 0)

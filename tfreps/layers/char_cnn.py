@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.highway import Highway
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.products import product
 
 # A token's character ids: 0 is "no token"; the last id fills up the row behind a token.
@@ -14,7 +15,7 @@ NUM_CHUNKS = 6  # groups of tokens of similar length, each cut to its longest
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class CharCNNEncoder(keras.layers.Layer):
+class CharCNNEncoder(Configurable, keras.layers.Layer):
     """Encodes each token from its characters alone, without context.
 
         x = characters[ids]                                              # [C, character_dim]
@@ -129,11 +130,6 @@ class CharCNNEncoder(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.projection_dim)
-
-    def get_config(self):
-        names = "filters", "projection_dim", "character_dim", "num_highways", "activation"
-        names += ("max_characters",)
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _lengths(self, ids):
         """Characters up to the last that is no padding, boundaries included: `[U]`."""

@@ -5,11 +5,12 @@ import tensorflow as tf
 
 from tfreps.layers.bilstm import BiLSTM
 from tfreps.layers.char_cnn import NUM_CHARACTER_IDS, PADDING_CHARACTER
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.table_rows import table_rows
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class CharLSTMEncoder(keras.layers.Layer):
+class CharLSTMEncoder(Configurable, keras.layers.Layer):
     """Encodes each token from its characters alone, without context.
 
         token = [forward(characters) after the last, backward(characters) after the first]
@@ -84,7 +85,3 @@ class CharLSTMEncoder(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], 2 * self.units)
-
-    def get_config(self):
-        names = "units", "character_dim", "max_characters"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.ops import chain, crf_loss
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.crf_loss import checked_transitions, constrained
 from tfreps.layers.ops.masks import check_shape
 
@@ -12,7 +13,7 @@ CONSTRAIN = ("both", "decode")
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class CRF(keras.layers.Layer):
+class CRF(Configurable, keras.layers.Layer):
     """A linear-chain conditional random field over the tags of a sentence.
 
         score(y)   = start[y_1] + sum_t emissions[t, y_t] + sum_t transitions[y_{t-1}, y_t]
@@ -103,9 +104,9 @@ class CRF(keras.layers.Layer):
         self.allowed_transitions = allowed_transitions
         self.constrain = constrain
         self.transition_learning_rate = transition_learning_rate
-        self.start_initializer = _plain(start_initializer)
-        self.transition_initializer = _plain(transition_initializer)
-        self.end_initializer = _plain(end_initializer)
+        self.start_initializer = start_initializer
+        self.transition_initializer = transition_initializer
+        self.end_initializer = end_initializer
         self.l2 = l2
         self.use_xla = use_xla
 
@@ -268,12 +269,6 @@ class CRF(keras.layers.Layer):
     def compute_mask(self, emissions, mask=None):
         return mask, None
 
-    def get_config(self):
-        names = "num_tags", "allowed_transitions", "constrain", "transition_learning_rate"
-        names += "start_initializer", "transition_initializer", "end_initializer"
-        names += "l2", "use_xla"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
     def _given(self, emissions, mask):
         """As tensors, with a mask; builds the layer if no call has."""
         emissions = tf.cast(emissions, "float32")
@@ -324,12 +319,6 @@ def _times(weights, rate):
 
     weights = tf.convert_to_tensor(weights)
     return weights if rate == 1.0 else times(weights)
-
-
-def _plain(initializer):
-    if isinstance(initializer, keras.initializers.Initializer):
-        return keras.initializers.serialize(initializer)
-    return initializer
 
 
 def _check_options(num_tags, constrain, rate, use_xla):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
 
@@ -16,7 +17,7 @@ class LSTMState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class ElmoLSTM(keras.layers.Layer):
+class ElmoLSTM(Configurable, keras.layers.Layer):
     """A stack of projected, clipped LSTM layers that reads in one direction.
 
     Layer 0 reads the token vectors; layer `l > 0` reads the output of the one below,
@@ -125,9 +126,6 @@ class ElmoLSTM(keras.layers.Layer):
         state = LSTMState((batch, self.num_layers, dim), (batch, self.num_layers, self.units))
         return (batch, self.num_layers, steps, dim), state
 
-    def get_config(self):
-        return {**super().get_config(), **_stack_options(self), "seed": self.seed}
-
     def _run(self, layer, x, mask, state, training):
         projection = self.projections[layer] if self.projections else None
         options = {
@@ -152,7 +150,7 @@ class ElmoLSTM(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class ElmoBiLSTM(keras.layers.Layer):
+class ElmoBiLSTM(Configurable, keras.layers.Layer):
     """A forward and a backward `ElmoLSTM`, joined only in the output.
 
         output_l[t] = [forward_l[t], backward_l[t]]
@@ -231,10 +229,6 @@ class ElmoBiLSTM(keras.layers.Layer):
         shapes = [direction.compute_output_shape(input_shape) for direction in self.directions]
         batch, num_layers, steps, dim = shapes[0][0]
         return (batch, num_layers, steps, dim * len(shapes)), tuple(s for _, s in shapes)
-
-    def get_config(self):
-        options = {**_stack_options(self), "bidirectional": self.bidirectional}
-        return {**super().get_config(), **options}
 
 
 def reverse_tokens(x, mask):

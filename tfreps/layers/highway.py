@@ -3,11 +3,12 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.products import product
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Highway(keras.layers.Layer):
+class Highway(Configurable, keras.layers.Layer):
     """Mixes every vector with a learned transform of itself.
 
         gate = sigmoid(x @ gate_kernel + gate_bias)
@@ -59,9 +60,6 @@ class Highway(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return input_shape
-
-    def get_config(self):
-        return {**super().get_config(), "gate_bias": self.gate_bias}
 
     def _linear(self, x, kernel, bias):
         return product(x, kernel, self.compute_dtype) + tf.cast(bias, "float32")

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.products import product
 
@@ -10,7 +11,7 @@ POOLINGS = "mean", "max", "mean_max", "attention", "first"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Pooling(keras.layers.Layer):
+class Pooling(Configurable, keras.layers.Layer):
     """Pools the real tokens of each text, however long the batch is.
 
         "mean":       y = sum_t h_t / n                       over the n real tokens
@@ -95,10 +96,6 @@ class Pooling(keras.layers.Layer):
     def compute_output_shape(self, input_shape):
         dim = input_shape[-1]
         return (input_shape[0], 2 * dim if self.pooling == "mean_max" else dim)
-
-    def get_config(self):
-        options = {"pooling": self.pooling, "attention_units": self.attention_units}
-        return {**super().get_config(), **options}
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)

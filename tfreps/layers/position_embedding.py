@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.orthogonal_rows import table_initializer
 from tfreps.layers.ops.table_rows import rows_of_short_table
@@ -11,7 +12,7 @@ KINDS = "learned", "sinusoidal", "sinusoidal_full_index"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class PositionEmbedding(keras.layers.Layer):
+class PositionEmbedding(Configurable, keras.layers.Layer):
     """Adds to each token's vector that of its position `p`, counted from 0.
 
         "learned":              y_p = x_p + table[p]
@@ -107,16 +108,6 @@ class PositionEmbedding(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return input_shape
-
-    def get_config(self):
-        names = (
-            "positions",
-            "max_positions",
-            "normalize_positions",
-            "initializer",
-            "initializer_range",
-        )
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.log_uniform import LogUniformSampler
 from tfreps.layers.ops.products import product
 
@@ -10,7 +11,7 @@ MAX_LOGITS = 1 << 24  # logits held at once when evaluating: 64 MiB
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SampledSoftmax(keras.layers.Layer):
+class SampledSoftmax(Configurable, keras.layers.Layer):
     """Negative log-likelihood of the next token, over a sample in training, else over all.
 
         full:     nll = logsumexp_v(z_v) - z_target,        z_v = x @ kernel[v] + bias[v]
@@ -84,10 +85,6 @@ class SampledSoftmax(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape, *_, **__):
         return tuple(input_shape[:-1])
-
-    def get_config(self):
-        names = "vocabulary_size", "num_sampled", "seed", "tied"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _full(self, features, targets, kernel, bias, training):
         def nll(features, targets):

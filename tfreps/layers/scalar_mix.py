@@ -3,9 +3,11 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class ScalarMix(keras.layers.Layer):
+class ScalarMix(Configurable, keras.layers.Layer):
     """Mixes the layers of an encoder into one vector per token.
 
         s = softmax(w)
@@ -101,16 +103,6 @@ class ScalarMix(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0], *input_shape[2:])
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "initial_weights": self.initial_weights,
-            "layer_norm": self.layer_norm,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "l2": self.l2,
-            "top_only": self.top_only,
-        }
 
 
 def _normalise(x, mask, epsilon):

@@ -2,12 +2,13 @@
 
 import keras
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.orthogonal_rows import table_initializer
 from tfreps.layers.ops.table_rows import rows_of_short_table
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SegmentEmbedding(keras.layers.Layer):
+class SegmentEmbedding(Configurable, keras.layers.Layer):
     """Looks up the vector of each token's segment: the first sentence of a pair, the second ...
 
         y_t = table[segment_ids_t]
@@ -73,7 +74,3 @@ class SegmentEmbedding(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape, self.units)
-
-    def get_config(self):
-        names = "num_segments", "units", "initializer", "initializer_range"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.slstm_steps import First
 from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice, options_of
 
@@ -11,7 +12,7 @@ BOUNDARIES = "learned", "fixed", "zeros"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SLSTM(keras.layers.Layer):
+class SLSTM(Configurable, keras.layers.Layer):
     """A Sentence-State LSTM: `num_steps` steps of one `SLSTMCell`, on all words at once.
 
         states_t = cell(inputs, states_{t-1})        t = 1 .. num_steps
@@ -154,11 +155,6 @@ class SLSTM(keras.layers.Layer):
     def compute_output_shape(self, input_shape, **kwargs):
         batch, length, _ = input_shape
         return (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
-
-    def get_config(self):
-        names = "num_steps", "initial_state", "boundary", "state_dropout", "seed"
-        options = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), **options_of(self), **options}
 
     def _with_boundaries(self, inputs, lengths):
         """Inputs, where words are, and where the first and last node are if there are any."""

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.slstm_steps import First, Weights, exchange
 from tfreps.layers.ops.slstm_update import Form
 
@@ -16,7 +17,7 @@ CHOICES = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SLSTMCell(keras.layers.Layer):
+class SLSTMCell(Configurable, keras.layers.Layer):
     """One step of a Sentence-State LSTM, on all words and sentence nodes at once.
 
     Word `i`, where `xi = [h_{i-w}, ..., h_{i+w}]`, reads the states of before the step:
@@ -172,9 +173,6 @@ class SLSTMCell(keras.layers.Layer):
         batch, length, _ = input_shape
         words, nodes = (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
         return words, words, nodes, nodes
-
-    def get_config(self):
-        return {**super().get_config(), **options_of(self)}
 
     def _add(self, name, shape, initializer="glorot_uniform"):
         regularized = self.l2 and initializer != "zeros"

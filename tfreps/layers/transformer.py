@@ -4,8 +4,8 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.attention import SelfAttention, attention_spec, kernel_initializer
+from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
-from tfreps.layers.ops.quantizable import Quantizable
 
 NORMALIZATIONS = "post", "pre"
 # The exact gelu in the form that TensorFlow's graphs compute together with the product before it.
@@ -17,7 +17,7 @@ ACTIVATIONS = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TransformerBlock(Quantizable, keras.layers.Layer):
+class TransformerBlock(Configurable, keras.layers.Layer):
     """One block of a Transformer encoder, as in BERT or with the layer norm first.
 
         feed_forward(x) = activation(x @ expand_kernel + expand_bias) @ contract_kernel
@@ -145,9 +145,6 @@ class TransformerBlock(Quantizable, keras.layers.Layer):
 
     def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
         return attention_spec(self, inputs, return_attention)
-
-    def get_config(self):
-        return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
 
     def _feed_forward(self, x):
         """Of all tokens as one matrix, with nothing between a product and its activation."""

@@ -5,7 +5,6 @@ import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
 from tfreps.layers.ops.orthogonal_rows import table_initializer
-from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.layers.ops.table_rows import rows_of_distinct
 from tfreps.layers.pooling import Pooling
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
@@ -33,7 +32,7 @@ FOREIGN = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertEncoder(WholeModel, Quantizable, keras.Model):
+class BertEncoder(WholeModel, keras.Model):
     """Reads token ids, and segment ids, with `num_layers` Transformer blocks.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
@@ -222,9 +221,6 @@ class BertEncoder(WholeModel, Quantizable, keras.Model):
                 quantised).
         """
         converter(type(self), "pretrained").write(self, path)
-
-    def get_config(self):
-        return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
 
     def _read(self, features, training, kept=None):
         """What goes into each block and comes out of the last; attention is put into `kept`."""

@@ -5,7 +5,6 @@ import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
 from tfreps.layers.ops.products import dense_of_tokens
-from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.layers.transformer import ACTIVATIONS, layer_norm
 from tfreps.metrics import Perplexity
 from tfreps.models.registry import converter
@@ -13,7 +12,7 @@ from tfreps.models.whole_model import WholeModel, feature
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertPretrainer(WholeModel, Quantizable, keras.Model):
+class BertPretrainer(WholeModel, keras.Model):
     """BERT's two tasks over one encoder: a masked language model, and next sentences.
 
         h_m = sequence_output at the m-th masked position
@@ -156,15 +155,6 @@ class BertPretrainer(WholeModel, Quantizable, keras.Model):
             ValueError: as `BertEncoder.save_pretrained`; for another `next_label`.
         """
         converter(type(self), "pretrained").write(self, path, next_label)
-
-    def get_config(self):
-        encoder = keras.saving.serialize_keras_object(self.encoder)
-        return {**super().get_config(), "encoder": encoder, "next_sentence": self.next_sentence}
-
-    @classmethod
-    def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return super().from_config({**config, "encoder": encoder})
 
     def _token_logits(self, x):
         hidden_dim, size = self.encoder.hidden_dim, self.encoder.vocabulary_size

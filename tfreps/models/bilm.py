@@ -5,7 +5,6 @@ import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
-from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
@@ -17,7 +16,7 @@ findings , before the end of the year .".split()
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLM(WholeModel, Quantizable, keras.Model):
+class BiLM(WholeModel, keras.Model):
     """The network of a bidirectional language model, without its softmax.
 
         layer 0:  [token, token],  token = CharCNN(characters)  (or an embedding of the id)
@@ -249,9 +248,6 @@ class BiLM(WholeModel, Quantizable, keras.Model):
     def to_bilm_tf(self, options_file, weights_file):
         """Writes files that bilm-tf and AllenNLP read; warns if AllenNLP cannot."""
         converter(type(self), "bilm_tf").write(self, options_file, weights_file)
-
-    def get_config(self):
-        return {**super().get_config(), **{name: getattr(self, name) for name in OPTIONS}}
 
     def _to_ids(self, ids):
         ids = tf.convert_to_tensor(ids)

@@ -196,18 +196,6 @@ class BiLMPretrainer(WholeModel, keras.Model):
         """Sets the character ids of the vocabulary, int32 `[V, C]`."""
         self.character_table.assign(table)
 
-    def get_config(self):
-        names = "vocabulary_size", "num_sampled", "batch_size", "clip_norm", "tied", "seed"
-        names = *names, "reset_probability"
-        bilm = keras.saving.serialize_keras_object(self.bilm)
-        options = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), "bilm": bilm, **options}
-
-    @classmethod
-    def from_config(cls, config):
-        bilm = keras.saving.deserialize_keras_object(config["bilm"])
-        return cls(**{**config, "bilm": bilm})
-
     def _some_reset(self, states):
         """The states with the fixed one in rows drawn at random, each direction for itself."""
         if not self.reset_probability:

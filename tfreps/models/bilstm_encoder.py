@@ -78,13 +78,3 @@ class BiLSTMEncoder(WholeModel, keras.Model):
             "pooled_output": last,
             "layer_outputs": tf.stack(layers, axis=1),  # [B, L, T, 2U]
         }
-
-    def get_config(self):
-        options = {name: getattr(self, name) for name in ("units", "num_layers", "dropout")}
-        embedder = keras.saving.serialize_keras_object(self.embedder)
-        return {**super().get_config(), "embedder": embedder, **options}
-
-    @classmethod
-    def from_config(cls, config):
-        embedder = keras.saving.deserialize_keras_object(config["embedder"])
-        return cls(**{**config, "embedder": embedder})

@@ -11,7 +11,6 @@ from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel
 
 POOLINGS = *LAYER_POOLINGS, "pooled"
-PARTS = "encoder", "linear"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -212,16 +211,6 @@ class Classifier(WholeModel, keras.Model):
     def classes(self):
         """The names of the labels: what taggers and classifiers tell apart."""
         return self.labels
-
-    def get_config(self):
-        names = "labels", "pooling", "hidden_units", "dropout", "class_weights", "attention_units"
-        parts = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in PARTS}
-        return {**super().get_config(), **{n: getattr(self, n) for n in names}, **parts}
-
-    @classmethod
-    def from_config(cls, config):
-        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in PARTS}
-        return cls(**{**config, **parts})
 
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)

@@ -140,30 +140,10 @@ class Elmo(WholeModel, keras.Model):
         """See `WholeModel`."""
         return self.bilm.num_characters
 
-    @property
-    def trainable(self):
-        return super().trainable
-
-    @trainable.setter
-    def trainable(self, value):
-        """Freezing is for all; unfreezing leaves a fixed mix and a biLM not fine-tuned frozen."""
-        keras.Model.trainable.fset(self, value)
-        if value and hasattr(self, "mixes"):
-            self.bilm.trainable = self.fine_tune
-            for mix in self.mixes:
-                mix.trainable = self.mix_weights is None
-
-    def get_config(self):
-        names = "num_output_representations", "dropout", "keep_sentence_boundaries", "fine_tune"
-        names += "layer_norm", "l2", "top_only", "mix_weights"
-        bilm = keras.saving.serialize_keras_object(self.bilm)
-        options = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), "bilm": bilm, **options}
-
-    @classmethod
-    def from_config(cls, config):
-        bilm = keras.saving.deserialize_keras_object(config["bilm"])
-        return cls(**{**config, "bilm": bilm})
+    def frozen_by_options(self):
+        """See `WholeModel`: a fixed mix, and a biLM that is not fine-tuned."""
+        fixed = [] if self.mix_weights is None else [*self.mixes]
+        return fixed if self.fine_tune else [self.bilm, *fixed]
 
     def _own_mix_shares(self):
         return {} if self.top_only else {"elmo_mix": self.mixes[0].shares()}

@@ -275,10 +275,6 @@ class HMMTagger(WholeModel, keras.Model):
         """The names of the tags: what taggers and classifiers tell apart."""
         return self.tags
 
-    def get_config(self):
-        names = "vocabulary_size", "tags", "scheme", "unknown_id", "unknown", "use_end"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
 
 def check_options(vocabulary_size, tags, unknown_id, unknown):
     if vocabulary_size < 1:

@@ -122,11 +122,6 @@ class LinearEncoder(WholeModel, keras.Model):
         """See `WholeModel`."""
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
-    def get_config(self):
-        offsets = "unigram_offsets", "bigram_offsets", "trigram_offsets"
-        names = "vocabulary_size", "units", *offsets, "num_buckets", "dropout"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
     def _at(self, ids, mask, offset):
         """The id at `t + offset` for each t, int32 `[B, T]`; start or end where there is none."""
         message = f"token ids must lie in 0..{self.vocabulary_size}"

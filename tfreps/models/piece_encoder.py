@@ -82,17 +82,6 @@ class PieceEncoder(WholeModel, keras.Model):
         pieces, _, _ = self._pieces(features)
         return pieces["token_ids"], self.encoder.attention(pieces)
 
-    def get_config(self):
-        encoder = keras.saving.serialize_keras_object(self.encoder)
-        names = "start_id", "separator_id"
-        own = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), "encoder": encoder, **own}
-
-    @classmethod
-    def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
-
     def _pieces(self, features):
         """What the encoder reads, where each word's first piece is, and the words' mask."""
         if "piece_ids" not in features:

@@ -2,7 +2,6 @@
 
 import keras
 
-from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.layers.slstm import SLSTM
 from tfreps.models.whole_model import WholeModel
 
@@ -24,7 +23,7 @@ SLSTM_OPTIONS = (
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SLSTMEncoder(WholeModel, Quantizable, keras.Model):
+class SLSTMEncoder(WholeModel, keras.Model):
     """Reads the embedded tokens in a fixed number of steps, all at once and with the sentence.
 
         words, sentence = SLSTM(project(embedder(features)))
@@ -126,14 +125,3 @@ class SLSTMEncoder(WholeModel, Quantizable, keras.Model):
         if self.num_sentence_nodes:
             output["pooled_output"] = self.drop(sentence[:, 0], training=training)
         return output
-
-    def get_config(self):
-        names = *SLSTM_OPTIONS, "state_dropout", "dropout"
-        embedder = keras.saving.serialize_keras_object(self.embedder)
-        options = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), "embedder": embedder, **options}
-
-    @classmethod
-    def from_config(cls, config):
-        embedder = keras.saving.deserialize_keras_object(config["embedder"])
-        return super().from_config({**config, "embedder": embedder})

@@ -229,16 +229,9 @@ class Tagger(WholeModel, keras.Model):
         longest = max(batch["mask"].shape[1] for batch in batches)
         return {name: np.concatenate([_pad(b[name], longest) for b in batches]) for name in OUTPUTS}
 
-    @property
-    def trainable(self):
-        return super().trainable
-
-    @trainable.setter
-    def trainable(self, value):
-        """Freezing is for all; unfreezing leaves a softmax without transitions."""
-        keras.Model.trainable.fset(self, value)
-        if value and hasattr(self, "crf"):
-            self.crf.trainable = self.use_crf
+    def frozen_by_options(self):
+        """See `WholeModel`: without a CRF the transitions stay zeros, for plain decoding."""
+        return [] if self.use_crf else [self.crf]
 
     @classmethod
     def from_pretrained(cls, path, tags=None, encoder_options=None, **options):
@@ -275,17 +268,6 @@ class Tagger(WholeModel, keras.Model):
         """The names of the tags: what taggers and classifiers tell apart."""
         return self.tags
 
-    def get_config(self):
-        names = "tags", "scheme", "use_crf", "constrain", "dropout", "transition_learning_rate"
-        names += "use_projection", "use_xla"
-        parts = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in PARTS}
-        return {**super().get_config(), **{n: getattr(self, n) for n in names}, **parts}
-
-    @classmethod
-    def from_config(cls, config):
-        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in PARTS}
-        return cls(**{**config, **parts})
-
     def _scores(self, given):
         """Emissions and mask, from features or from what a call returned."""
         outputs = given if "emissions" in given else self(given)
@@ -297,7 +279,6 @@ class Tagger(WholeModel, keras.Model):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
-PARTS = "encoder", "linear"
 OUTPUTS = "tags", "confidences", "mask"
 
 

@@ -90,16 +90,6 @@ class TextCNN(WholeModel, keras.Model):
         kernel = tf.reshape(tf.cast(kernel, self.compute_dtype), [width, -1, self.num_filters])
         return tf.cast(tf.nn.conv1d(x, kernel, 1, "VALID")[:-1, :-1], "float32")
 
-    def get_config(self):
-        options = {name: getattr(self, name) for name in ("num_filters", "widths", "dropout")}
-        embedder = keras.saving.serialize_keras_object(self.embedder)
-        return {**super().get_config(), "embedder": embedder, **options}
-
-    @classmethod
-    def from_config(cls, config):
-        embedder = keras.saving.deserialize_keras_object(config["embedder"])
-        return cls(**{**config, "embedder": embedder})
-
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 

@@ -176,27 +176,10 @@ class TokenEmbedder(WholeModel, keras.Model):
             raise ValueError(f"The vector of the vocabulary's token {row} is not finite.")
         self.word_embeddings.assign(np.pad(matrix, [(1, 0), (0, 0)]))
 
-    @property
-    def trainable(self):
-        return super().trainable
-
-    @trainable.setter
-    def trainable(self, value):
-        """Freezing is for all; unfreezing leaves word vectors frozen that options froze."""
-        keras.Model.trainable.fset(self, value)
-        if value and hasattr(self, "word_embeddings"):
-            self.word_embeddings.trainable = self.trainable_embeddings
-
-    def get_config(self):
-        options = {name: getattr(self, name) for name in OPTIONS}
-        elmo = None if self.elmo is None else keras.saving.serialize_keras_object(self.elmo)
-        return {**super().get_config(), **options, "elmo": elmo}
-
-    @classmethod
-    def from_config(cls, config):
-        if config["elmo"] is not None:
-            config = {**config, "elmo": keras.saving.deserialize_keras_object(config["elmo"])}
-        return cls(**config)
+    def frozen_by_options(self):
+        """See `WholeModel`: word vectors that are not to be trained."""
+        has_words = self.vocabulary_size is not None
+        return [self.word_embeddings] if has_words and not self.trainable_embeddings else []
 
     def _own_mix_shares(self):
         return {"vector_mix": self.vector_mix.shares()} if self.vector_layers > 1 else {}

@@ -3,7 +3,6 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.quantizable import Quantizable
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
 from tfreps.models.whole_model import WholeModel
@@ -17,7 +16,7 @@ POSITION_OPTIONS = "positions", "max_positions", "normalize_positions"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TransformerEncoder(WholeModel, Quantizable, keras.Model):
+class TransformerEncoder(WholeModel, keras.Model):
     """Reads the embedded tokens with `num_layers` Transformer blocks, one above the other.
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))
@@ -137,17 +136,6 @@ class TransformerEncoder(WholeModel, Quantizable, keras.Model):
         kept = []
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
-
-    def get_config(self):
-        names = "hidden_dim", "num_layers", *BLOCK_OPTIONS, *POSITION_OPTIONS
-        embedder = keras.saving.serialize_keras_object(self.embedder)
-        options = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), "embedder": embedder, **options}
-
-    @classmethod
-    def from_config(cls, config):
-        embedder = keras.saving.deserialize_keras_object(config["embedder"])
-        return super().from_config({**config, "embedder": embedder})
 
     def _read(self, features, training, kept=None):
         """What goes into each block and comes out of the last; attention is put into `kept`."""

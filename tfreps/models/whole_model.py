@@ -1,13 +1,14 @@
 """WholeModel: what all models have: their parts by name, `export`, `quantize` and `evaluate`."""
 
-import inspect
 import itertools
 
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.configurable import Configurable, argument_names
 
-class WholeModel:
+
+class WholeModel(Configurable):
     """Next to `keras.Model`: knows its parts and its inputs, exports and quantizes.
 
     `keras.Model.export` reads the inputs of a subclassed model off its first call, and only where
@@ -24,6 +25,19 @@ class WholeModel:
     >>> loaded.serve({"token_ids": tf.constant([[2, 5, 3]])})["sequence_output"].shape
     TensorShape([1, 3, 8])
     """
+
+    @property
+    def trainable(self):
+        """Whether the model is trained. Freezing is for all of it, and so is unfreezing, but for
+        what its options keep from being trained."""
+        return super().trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        keras.Model.trainable.fset(self, value)
+        if value and self.built:
+            for part in self.frozen_by_options():
+                part.trainable = False
 
     def parts(self):
         """The models and layers that this one was made of.
@@ -176,28 +190,6 @@ class WholeModel:
         """The spec of a feature that every call must have; None for others."""
         specs = self.input_signatures()[0]
         return specs.get(name) if isinstance(specs, dict) else None
-
-
-def argument_names(cls):
-    """Names of the arguments that a class of layers or models has of its own, `**kwargs` included.
-
-    Args:
-        cls: a class whose constructor passes its `**kwargs` on to the class after it.
-
-    Returns:
-        list of str, without those of `keras.layers.Layer`, such as `name` and `dtype`.
-    """
-    names = []
-    for base in cls.__mro__:
-        if "__init__" not in vars(base):
-            continue
-        if base.__module__.split(".")[0] == "keras":
-            break
-        parameters = [*inspect.signature(base.__init__).parameters.values()][1:]  # without self
-        names += [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-        if not any(p.kind == p.VAR_KEYWORD for p in parameters):
-            break
-    return list(dict.fromkeys(names))
 
 
 def feature(name, *sizes, dtype="int32"):

@@ -1,4 +1,4 @@
-"""Only a part, or a part of a part: what was quantised is, and nothing else."""
+"""A config has the arguments; only a part, or a part of a part, comes back quantised or frozen."""
 
 import warnings
 
