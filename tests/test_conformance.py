@@ -128,7 +128,7 @@ def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
 
 @every
 def test_layers_inside_come_back_quantised_and_frozen_by_name(name):
-    """Each second of those that have weights and of those that Keras can quantise; nested ones too."""
+    """Each second of those with weights, and of those that Keras can quantise; nested ones too."""
     entry = CATALOGUE[name]
     layer = entry.make()
     inside = dict(inner_layers(layer))
