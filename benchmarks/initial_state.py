@@ -27,7 +27,7 @@ def main(argv=None):
     expected = [expected_batch(folder, i) for i in range(10)]
     for state in ("carry", "warm", "zero"):
         files = folder / "options.json", folder / "lm_weights.hdf5"
-        bilm = BiLM.from_bilm_tf(*files, initial_state=state)
+        bilm = BiLM.from_pretrained(*files, initial_state=state)
         print(json.dumps({"initial_state": state, **compare(bilm, batches, expected)}))
     return 0
 

@@ -101,7 +101,7 @@ def published(options):
     with warnings.catch_warnings(record=True) as noted, replacing_folder(target) as folder:
         warnings.simplefilter("always", UserWarning)
         folder.mkdir()
-        found.bilm.to_bilm_tf(folder / "options.json", folder / "weights.hdf5")
+        found.bilm.save_pretrained(folder)
         if found.vocabulary is not None:
             found.vocabulary.write(folder / "vocabulary.txt")
     files = ", ".join(sorted(path.name for path in pathlib.Path(target).iterdir()))
@@ -149,7 +149,7 @@ def run_from_weights(options):
     """A run folder of a `BiLM`, from HDF5 weights."""
     vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
     boundaries = boundary_options(vocabulary) if vocabulary else {}
-    bilm = BiLM.from_bilm_tf(options.options, options.weights, **boundaries)
+    bilm = BiLM.from_pretrained(options.options, options.weights, **boundaries)
     if bilm.vocabulary_size not in (None, len(vocabulary or ())):
         raise ValueError(
             f"{options.weights} reads {bilm.vocabulary_size} token ids: give the file of these "

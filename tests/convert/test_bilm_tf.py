@@ -58,9 +58,9 @@ def warned(model):
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_read_and_written_is_bit_equal(tmp_path, case, name):
     options, weights, paths = files(tmp_path, *CASES[case])
-    model = BiLM.from_bilm_tf(*paths, **({"name": name} if name else {}))
+    model = BiLM.from_pretrained(*paths, **({"name": name} if name else {}))
     with warned(model):
-        model.to_bilm_tf(tmp_path / "again.json", tmp_path / "again.hdf5")
+        bilm_tf.write(model, tmp_path / "again.json", tmp_path / "again.hdf5")
     again = arrays_of(tmp_path / "again.hdf5")
     assert again.keys() == weights.keys()
     for key, array in weights.items():
@@ -69,7 +69,7 @@ def test_what_is_read_and_written_is_bit_equal(tmp_path, case, name):
     written = json.loads((tmp_path / "again.json").read_text())
     assert written["lstm"] == options["lstm"]
     assert written.get("char_cnn") == options.get("char_cnn")
-    copy = BiLM.from_bilm_tf(tmp_path / "again.json", tmp_path / "again.hdf5")
+    copy = BiLM.from_pretrained(tmp_path / "again.json", tmp_path / "again.hdf5")
     for a, b in zip(model.get_weights(), copy.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
     assert sorted(os.listdir(tmp_path)) == [
@@ -80,15 +80,16 @@ def test_what_is_read_and_written_is_bit_equal(tmp_path, case, name):
 def test_kept_states_are_not_part_of_the_format(tmp_path):
     _, weights, paths = files(tmp_path)
     for state in ("warm", "carry"):
-        BiLM.from_bilm_tf(*paths, initial_state=state).to_bilm_tf(tmp_path / "o", tmp_path / "w")
+        bilm = BiLM.from_pretrained(*paths, initial_state=state)
+        bilm_tf.write(bilm, tmp_path / "o", tmp_path / "w")
         assert arrays_of(tmp_path / "w").keys() == weights.keys()
 
 
 def test_arrays_of_other_precision_are_read(tmp_path):
     _, weights, paths = files(tmp_path)
     wide = {name: array.astype("float64") for name, array in weights.items()}
-    model = BiLM.from_bilm_tf(*paths)
-    other = BiLM.from_bilm_tf(*oracles.write_files(tmp_path, oracles.options_with(), wide))
+    model = BiLM.from_pretrained(*paths)
+    other = BiLM.from_pretrained(*oracles.write_files(tmp_path, oracles.options_with(), wide))
     for a, b in zip(model.get_weights(), other.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -96,7 +97,7 @@ def test_arrays_of_other_precision_are_read(tmp_path):
 def test_token_embeddings_stand_for_the_character_network(tmp_path):
     """As bilm-tf's `dump_token_embeddings` makes them: the same numbers for known tokens."""
     _, _, paths = files(tmp_path)
-    by_characters = BiLM.from_bilm_tf(*paths)
+    by_characters = BiLM.from_pretrained(*paths)
     words = ["dog", "<S>", "river", "</S>", "naïve", "é" * 30]
     vectors = by_characters.encode_tokens(batch_to_ids([words]))[0]
     with h5py.File(tmp_path / "embedding.hdf5", "w") as file:
@@ -200,7 +201,7 @@ def test_broken_arrays_are_named(tmp_path, case):
     change(weights)
     paths = oracles.write_files(tmp_path, options, weights)
     with pytest.raises(ValueError, match=message) as error:
-        BiLM.from_bilm_tf(*paths)
+        BiLM.from_pretrained(*paths)
     assert str(paths[1]) in str(error.value)
 
 
@@ -211,20 +212,20 @@ def test_a_huge_array_is_refused_before_it_is_read(tmp_path):
         del file["char_embed"]
         file.create_dataset("char_embed", (2**18, 2**20), "float32", chunks=(1, 1024))
     with pytest.raises(ValueError, match="char_embed: expected \\(261, 3\\), got \\(262144, 1048"):
-        BiLM.from_bilm_tf(*paths)
+        BiLM.from_pretrained(*paths)
 
 
 def test_options_of_another_model(tmp_path):
     _, weights, _ = files(tmp_path)
     other = oracles.options_with(lstm={"n_layers": 3})
     with pytest.raises(ValueError, match="missing: .*Cell2.*\n.*\nCheck that the options belong"):
-        BiLM.from_bilm_tf(*oracles.write_files(tmp_path, other, weights))
+        BiLM.from_pretrained(*oracles.write_files(tmp_path, other, weights))
     huge = oracles.options_with(lstm={"dim": 2**24})
     with pytest.raises(ValueError, match=r"W_0: expected \(8, 67108864\), got \(8, 24\)"):
-        BiLM.from_bilm_tf(*oracles.write_files(tmp_path, huge, weights))
+        BiLM.from_pretrained(*oracles.write_files(tmp_path, huge, weights))
     tokens = oracles.options_with(characters=None)
     with pytest.raises(ValueError, match="missing: embedding\n  not used: CNN/"):
-        BiLM.from_bilm_tf(*oracles.write_files(tmp_path, tokens, weights))
+        BiLM.from_pretrained(*oracles.write_files(tmp_path, tokens, weights))
 
 
 @pytest.mark.parametrize("kept", [0, 1, 100, 5000, -1])
@@ -234,7 +235,7 @@ def test_truncated_files(tmp_path, kept):
     assert len(whole) > 6000
     paths[1].write_bytes(whole[:kept])
     with pytest.raises(ValueError, match="weights.hdf5: .*truncated"):
-        BiLM.from_bilm_tf(*paths)
+        BiLM.from_pretrained(*paths)
 
 
 @pytest.mark.parametrize(
@@ -244,14 +245,14 @@ def test_files_of_another_kind(tmp_path, content):
     _, _, paths = files(tmp_path)
     paths[1].write_bytes(content)
     with pytest.raises(ValueError, match="weights.hdf5: expected an HDF5 file of weights"):
-        BiLM.from_bilm_tf(*paths)
+        BiLM.from_pretrained(*paths)
 
 
 def test_missing_files_and_folders(tmp_path):
     _, _, (options_file, _) = files(tmp_path)
     for path in (tmp_path / "nowhere.hdf5", tmp_path):
         with pytest.raises(ValueError, match="expected an HDF5 file .* no such file"):
-            BiLM.from_bilm_tf(options_file, path)
+            BiLM.from_pretrained(options_file, path)
 
 
 def test_a_damaged_chunk_is_named(tmp_path):
@@ -266,12 +267,12 @@ def test_a_damaged_chunk_is_named(tmp_path):
         file.seek(place.byte_offset)
         file.write(b"\xff" * place.size)
     with pytest.raises(ValueError, match="weights.hdf5: array CNN_proj/W_proj cannot be read"):
-        BiLM.from_bilm_tf(*paths)
+        BiLM.from_pretrained(*paths)
 
 
 def test_nothing_half_written_stays(tmp_path, monkeypatch):
     _, _, paths = files(tmp_path)
-    model = BiLM.from_bilm_tf(*paths)
+    model = BiLM.from_pretrained(*paths)
     target = tmp_path / "target"
     target.mkdir()
     (target / "weights.hdf5").write_text("the old weights")
@@ -287,7 +288,7 @@ def test_nothing_half_written_stays(tmp_path, monkeypatch):
 
     monkeypatch.setattr(h5py.File, "__setitem__", fail_at_fifth)
     with pytest.raises(OSError, match="No space left"):
-        model.to_bilm_tf(target / "options.json", target / "weights.hdf5")
+        bilm_tf.write(model, target / "options.json", target / "weights.hdf5")
     assert sorted(os.listdir(target)) == ["options.json", "weights.hdf5"]
     assert (target / "weights.hdf5").read_text() == "the old weights"
     assert (target / "options.json").read_text() == "the old options"
@@ -295,19 +296,19 @@ def test_nothing_half_written_stays(tmp_path, monkeypatch):
 
 def test_both_files_are_written_or_none(tmp_path):
     _, _, paths = files(tmp_path)
-    model = BiLM.from_bilm_tf(*paths)
+    model = BiLM.from_pretrained(*paths)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(OSError):
-        model.to_bilm_tf(tmp_path / "nowhere" / "options.json", tmp_path / "w.hdf5")
+        bilm_tf.write(model, tmp_path / "nowhere" / "options.json", tmp_path / "w.hdf5")
     with pytest.raises(OSError):
-        model.to_bilm_tf(tmp_path / "o.json", tmp_path / "nowhere" / "w.hdf5")
+        bilm_tf.write(model, tmp_path / "o.json", tmp_path / "nowhere" / "w.hdf5")
     assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_a_model_in_one_direction_is_not_written(tmp_path):
     single = BiLM(filters=[[1, 4]], units=4, projection_dim=4, bidirectional=False)
     with pytest.raises(ValueError, match="this one has one direction"):
-        single.to_bilm_tf(tmp_path / "o.json", tmp_path / "w.hdf5")
+        bilm_tf.write(single, tmp_path / "o.json", tmp_path / "w.hdf5")
     assert os.listdir(tmp_path) == []
 
 
@@ -329,7 +330,7 @@ def test_the_originals_own_embeddings(tfreps_data):
     """All 30 sentences of bilm-tf's test, with its tolerance; state is carried, as there."""
     folder = tfreps_data / "bilm_tf_fixture"
     weights_file = folder / "lm_weights.hdf5"
-    bilm = BiLM.from_bilm_tf(
+    bilm = BiLM.from_pretrained(
         folder / "options.json", weights_file, initial_state="carry", max_batch_size=4
     )
     batches, expected = expected_embeddings(folder)
@@ -354,7 +355,7 @@ def test_the_originals_embeddings_need_the_carried_state(tfreps_data):
     batches, expected = expected_embeddings(folder)
     errors = {}
     for state in ("zero", "warm"):
-        bilm, errors[state] = BiLM.from_bilm_tf(*paths, initial_state=state), []
+        bilm, errors[state] = BiLM.from_pretrained(*paths, initial_state=state), []
         for batch, wanted in zip(batches, expected, strict=True):
             out = bilm(batch_to_ids(batch))["sequence_output"].numpy()
             pairs = zip(out, wanted, strict=True)
@@ -371,7 +372,7 @@ def test_the_original_fixture_against_the_loops(tfreps_data):
     words = (folder / "vocab_test.txt").read_text().split()
     sentence = [words[10], "unheardof", "é" * 30]
     assert words[10] not in ("<S>", "</S>") and "unheardof" not in words
-    bilm = BiLM.from_bilm_tf(folder / "options.json", folder / "lm_weights.hdf5")
+    bilm = BiLM.from_pretrained(folder / "options.json", folder / "lm_weights.hdf5")
     expected, _ = oracles.bilm(weights, options, sentence)
     out = bilm(batch_to_ids([sentence]))["layer_outputs_with_boundaries"][0]
     np.testing.assert_allclose(out, expected, atol=2e-6, rtol=1e-5)
@@ -385,7 +386,7 @@ def test_the_originals_vocabulary_lacks_the_unknown_token(tfreps_data):
 def test_a_carried_batch_of_the_same_files_equals_the_loops(tmp_path):
     """What `carry` gives after loading, against plain loops: the file's own end to end."""
     options, weights, paths = files(tmp_path)
-    bilm, state = BiLM.from_bilm_tf(*paths, initial_state="carry"), None
+    bilm, state = BiLM.from_pretrained(*paths, initial_state="carry"), None
     for sentence in (SENTENCES[0], SENTENCES[3]):
         expected, state = oracles.bilm(weights, options, sentence, state)
         out = bilm(batch_to_ids([sentence]))["layer_outputs"][0]

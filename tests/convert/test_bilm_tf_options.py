@@ -186,7 +186,7 @@ def test_wrong_options_name_the_file_and_the_key(tmp_path, case):
     path = written(tmp_path, options)
     (tmp_path / "weights.hdf5").write_bytes(b"")
     with pytest.raises(ValueError, match=message) as error:
-        BiLM.from_bilm_tf(path, tmp_path / "weights.hdf5")
+        BiLM.from_pretrained(path, tmp_path / "weights.hdf5")
     assert str(path) in str(error.value)
 
 

@@ -41,7 +41,7 @@ def read_bilm(folder, random):
     if random.random() < 0.1:
         with contextlib.suppress(OSError, RuntimeError, KeyError):  # too broken to be made worse
             sparse_arrays(folder / "weights.hdf5", random)
-    forget(BiLM.from_bilm_tf(folder / "options.json", folder / "weights.hdf5"))
+    forget(BiLM.from_pretrained(folder / "options.json", folder / "weights.hdf5"))
 
 
 def sparse_arrays(path, random):

@@ -16,7 +16,7 @@ TOKENS += [("k" + "lmno" * 15)[:n] for n in range(44, 61)]
 
 
 def encoder_of(tmp_path, options, weights):
-    return BiLM.from_bilm_tf(*oracles.write_files(tmp_path, options, weights)).token_encoder
+    return BiLM.from_pretrained(*oracles.write_files(tmp_path, options, weights)).token_encoder
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ CASES = {
 def make(tmp_path, lstm):
     options = oracles.options_with(lstm=lstm)
     weights = oracles.random_weights(options, seed=4)
-    layer = BiLM.from_bilm_tf(*oracles.write_files(tmp_path, options, weights)).bilstm
+    layer = BiLM.from_pretrained(*oracles.write_files(tmp_path, options, weights)).bilstm
     dim = options["lstm"]["projection_dim"]
     x = np.random.default_rng(5).normal(size=(4, 6, dim)).astype("float32")
     return options, weights, layer, x

@@ -33,7 +33,7 @@ def make(tmp_path, lstm=(), characters=(), scale=0.5, **kwargs):
     options = oracles.options_with(lstm=lstm, characters=characters)
     weights = oracles.random_weights(options, scale=scale, seed=2)
     files = oracles.write_files(tmp_path, options, weights)
-    return options, weights, BiLM.from_bilm_tf(*files, **kwargs)
+    return options, weights, BiLM.from_pretrained(*files, **kwargs)
 
 
 def as_ids(sentences):

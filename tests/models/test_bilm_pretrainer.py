@@ -27,7 +27,7 @@ def make(tmp_path, characters=(), num_sampled=None, softmax_scale=1.0, dtype=Non
     options = oracles.options_with(characters=characters)
     weights = oracles.random_weights(options, vocabulary_size=SIZE, scale=0.5, seed=8)
     files = oracles.write_files(tmp_path, options, weights)
-    bilm = BiLM.from_bilm_tf(*files, dtype=dtype)
+    bilm = BiLM.from_pretrained(*files, dtype=dtype)
     model = BiLMPretrainer(
         bilm, SIZE, num_sampled, **{"batch_size": ROWS, "seed": 5, "dtype": dtype, **kwargs}
     )

@@ -16,7 +16,7 @@ MIXES = [([0.3, -1.0, 2.0], 0.7), ([1.0, 0.5, 0.0], 1.5)]
 def make_bilm(tmp_path, **kwargs):
     options = oracles.options_with()
     weights = oracles.random_weights(options, scale=0.5, seed=2)
-    bilm = BiLM.from_bilm_tf(*oracles.write_files(tmp_path, options, weights), **kwargs)
+    bilm = BiLM.from_pretrained(*oracles.write_files(tmp_path, options, weights), **kwargs)
     return options, weights, bilm
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.convert import bilm_tf
+from tfreps.convert import bilm_files
 from tfreps.models import BertEncoder, BiLM, Elmo
 from tfreps.models.registry import converter
 
@@ -11,14 +11,14 @@ def test_derived_classes_have_the_converters_of_their_parents():
     class MyBiLM(BiLM):
         pass
 
-    assert converter(MyBiLM, "bilm_tf") == converter(BiLM, "bilm_tf")
-    assert converter(BiLM, "bilm_tf").read is bilm_tf.read
+    assert converter(MyBiLM, "pretrained") == converter(BiLM, "pretrained")
+    assert converter(BiLM, "pretrained").read is bilm_files.read
 
 
 def test_what_has_no_converter():
     with pytest.raises(
-        ValueError, match="Elmo has no format 'bilm_tf'; models that have one: BiLM"
+        ValueError, match="Elmo has no format 'pretrained'; models that have one: BertEncoder, "
     ):
-        converter(Elmo, "bilm_tf")
+        converter(Elmo, "pretrained")
     with pytest.raises(ValueError, match="BertEncoder has no format 'onnx'.* have one: none"):
         converter(BertEncoder, "onnx")

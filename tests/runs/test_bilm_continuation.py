@@ -71,7 +71,7 @@ def test_a_model_without_softmax(run, tmp_path):
 @pytest.mark.parametrize("beside", [True, False])
 def test_published_weights(run, tmp_path, beside):
     options = tmp_path / ("options.json" if beside else "other.json")
-    run[1].bilm.to_bilm_tf(options, tmp_path / "weights.hdf5")
+    bilm_tf.write(run[1].bilm, options, tmp_path / "weights.hdf5")
     model, _ = continue_pretraining(
         tmp_path / "weights.hdf5", OTHER, None if beside else options, {"dtype": "mixed_bfloat16"}
     )
@@ -129,7 +129,7 @@ def test_token_ids_belong_to_their_vocabulary(tmp_path):
     with pytest.raises(ValueError, match="with 19 tokens, and the vocabulary mine.txt has 7"):
         continue_pretraining(path, Vocabulary(OTHER.tokens, "mine.txt"))
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    source.bilm.to_bilm_tf(*files)
+    bilm_tf.write(source.bilm, *files)
     moved = Vocabulary([*VOCABULARY.tokens[3:], "<UNK>", "<S>", "</S>"])
     model, _ = continue_pretraining(files[1], moved)
     assert (model.bilm.sentence_start_id, model.bilm.sentence_end_id) == (18, 19)

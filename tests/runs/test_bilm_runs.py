@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tfreps.convert import bilm_tf
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.runs.bilm_runs import check_vocabulary, load_bilm
 from tfreps.runs.run_folder import RunFolder
@@ -35,7 +36,7 @@ def test_runs_of_other_models(tmp_path, make):
 def test_published_files(tmp_path):
     bilm = make_pretrainer().bilm
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    bilm.to_bilm_tf(*files)
+    bilm_tf.write(bilm, *files)
     found = load_bilm(None, *files, initial_state="warm")
     assert found.model is found.bilm and found.vocabulary is None
     expected = bilm.with_initial_state("warm")(SENTENCES)["sequence_output"]
@@ -104,7 +105,7 @@ def test_the_vocabulary_of_another_run(tmp_path):
 def test_published_files_of_words(tmp_path):
     bilm = make_pretrainer(**WORDS, sentence_start_id=2, sentence_end_id=1).bilm
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    bilm.to_bilm_tf(*files)
+    bilm_tf.write(bilm, *files)
     SWAPPED.write(tmp_path / "words.txt")
     found = load_bilm(None, *files, vocabulary_file=tmp_path / "words.txt")
     assert found.vocabulary.tokens == SWAPPED.tokens
@@ -119,7 +120,7 @@ def test_published_files_of_words(tmp_path):
 def test_a_vocabulary_of_no_use(tmp_path):
     path, model = make_run(tmp_path / "run")
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    model.bilm.to_bilm_tf(*files)
+    bilm_tf.write(model.bilm, *files)
     words = tmp_path / "run" / "vocabulary.txt"
     with pytest.raises(ValueError, match="run folder has its own vocabulary"):
         load_bilm(path, vocabulary_file=words)

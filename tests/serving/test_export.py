@@ -9,6 +9,7 @@ import tensorflow as tf
 from tests import tiny_bert
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
+from tfreps.convert import bilm_tf
 from tfreps.export.export_check import CheckedExport
 from tfreps.files.versions import versions_of
 
@@ -39,7 +40,7 @@ def test_a_run_folder(exported_elmo):
 def test_published_files(run, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm = run[1].bilm
-    bilm.to_bilm_tf(*files)
+    bilm_tf.write(bilm, *files)
     folder = tmp_path / "base" / "8"
     (tmp_path / "base" / "7").mkdir(parents=True)
     to = ["--to", str(folder.parent)]
@@ -53,7 +54,7 @@ def test_published_files(run, tmp_path, capsys):
 def test_published_files_of_words(tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
     bilm = make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm
-    bilm.to_bilm_tf(*files[:2])
+    bilm_tf.write(bilm, *files[:2])
     VOCABULARY.write(files[2])
     command = ["export", "--options", files[0], "--weights", files[1], "--to", str(tmp_path)]
     assert main(command) == 0

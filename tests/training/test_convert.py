@@ -168,7 +168,7 @@ def test_what_belongs_together(capsys, arguments):
 
 def spoiled(tmp_path, model, spoil):
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    model.to_bilm_tf(*files)
+    bilm_tf.write(model, *files)
     spoil(*files)
     return ["--options", files[0], "--weights", files[1]]
 
@@ -213,7 +213,7 @@ def test_a_full_disk_leaves_nothing(run, tmp_path, capsys, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(BiLM, "to_bilm_tf", full)
+    monkeypatch.setattr(BiLM, "save_pretrained", full)
     assert "No space left" in refused(capsys, run[0], "--to-bilm-tf", tmp_path / "out")
     assert names(tmp_path) == []
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
+from tfreps.convert import bilm_tf
 from tfreps.inference.embeddings_file import EmbeddingsFile
 from tfreps.inference.sentence_encoder import SentenceEncoder
 from tfreps.text import batch_to_ids
@@ -87,7 +88,7 @@ def test_layers(run, text, tmp_path, flags, combine):
 def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
     bilm, output = run[1].bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    bilm.to_bilm_tf(*files)
+    bilm_tf.write(bilm, *files)
     flags = ["--state", "warm", "--dtype", "float16", "--forget-sentences"]
     tfreps("--options", files[0], "--weights", files[1], text, "--output", output, *flags)
     with h5py.File(output) as file:
@@ -232,7 +233,7 @@ WORDS = {"vocabulary_size": len(VOCABULARY)}
 def test_published_files_of_words(text, tmp_path, capsys):
     bilm, output = make_pretrainer(**WORDS).bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    bilm.to_bilm_tf(*files)
+    bilm_tf.write(bilm, *files)
     command = ["--options", files[0], "--weights", files[1], text, "--output", str(output)]
     assert main(["embed", *command]) == 2
     assert "give its vocabulary" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
 def test_from_published_weights_for_another_vocabulary(corpus, tmp_path):
     source = BiLM(filters=[[1, 4]], units=6, projection_dim=2, num_layers=1, num_highways=0)
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    source.to_bilm_tf(*files)
+    bilm_tf.write(source, *files)
     (tmp_path / "vocabulary.txt").write_text("".join(token + "\n" for token in SMALL))
     more = ["--init", files[1], "--vocabulary", tmp_path / "vocabulary.txt", *STILL]
     more += ["--num-sampled", "0"]

@@ -116,6 +116,7 @@ def read_elmo(options):
             f"{options.elmo or options.elmo_weights} reads token ids of a vocabulary of its own; "
             "expected a biLM that reads characters."
         )
+    bilm.trainable = options.fine_tune_elmo  # it is nobody else's: an `Elmo` need not copy it
     return Elmo(
         bilm, dropout=0.0, fine_tune=options.fine_tune_elmo, top_only=options.elmo_top, name="elmo"
     )

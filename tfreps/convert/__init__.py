@@ -1,6 +1,6 @@
 """Converters: foreign checkpoints to our weights and back."""
 
-from tfreps.convert import bert_checkpoint, bilm_tf, hugging_face
+from tfreps.convert import bert_checkpoint, bilm_files, hugging_face
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.models.registry import register_converter
 
@@ -21,4 +21,4 @@ for _model, _read, _write in (
     ("Tagger", bert_checkpoint.read_tagger, hugging_face.write_tagger),
 ):
     register_converter(_model, "pretrained", _read_with(_read), _write)
-register_converter("BiLM", "bilm_tf", bilm_tf.read, bilm_tf.write)
+register_converter("BiLM", "pretrained", bilm_files.read, bilm_files.write)

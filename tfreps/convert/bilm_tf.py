@@ -41,7 +41,7 @@ def read(
     embedding_file: str | os.PathLike | None = None,
     **model_options,
 ) -> BiLM:
-    """Loads a `BiLM`; see `BiLM.from_bilm_tf`.
+    """Loads a `BiLM`; see `BiLM.from_pretrained`.
 
     Args:
         options_file: path of `options.json`.
@@ -116,7 +116,7 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
         warnings.warn(
             f"bilm-tf can load {os.path.basename(weights_file)}, AllenNLP cannot: the model has "
             f"{', and '.join(reasons)}.",
-            stacklevel=3,
+            stacklevel=4,  # where `save_pretrained` is called
         )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 # The largest size of anything that is believed: sizes are read before weights are.
 LARGEST = 1 << 24
+ACTIVATIONS = "relu", "tanh"  # of the characters' filters, in the originals
 
 
 def read(path: str | os.PathLike) -> dict:
@@ -105,6 +106,11 @@ def as_json(model_options: dict) -> dict:
     }
     if o["vocabulary_size"] is not None:
         return {**options, "n_tokens_vocab": o["vocabulary_size"]}
+    if o["activation"] not in ACTIVATIONS:
+        raise ValueError(
+            "bilm-tf and AllenNLP know the `activation` relu and tanh alone; this model has "
+            f"{o['activation']!r}. `model.save` keeps it."
+        )
     characters = {
         "embedding": {"dim": o["character_dim"]},
         "filters": o["filters"],
@@ -215,7 +221,7 @@ def _share(value):
 
 
 def _activation(value):
-    return '"relu" or "tanh"', value in ("relu", "tanh")
+    return '"relu" or "tanh"', value in ACTIVATIONS
 
 
 def _num_characters(value):

@@ -32,7 +32,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             filters there is no projection. It may not be larger.
         character_dim: int. Width of a character's vector.
         num_highways: int. Highway layers behind the convolutions.
-        activation: `"relu"` or `"tanh"`. The highways use relu in any case.
+        activation: of the convolutions, by name or a function, as Keras takes it; the originals
+            have `"relu"` or `"tanh"`. The highways use relu in any case.
         max_characters: int. Character ids per token.
 
     Call arguments:
@@ -74,6 +75,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         self.num_highways = num_highways
         self.activation = activation
         self.max_characters = max_characters
+        self.activate = keras.activations.get(activation)
         self.total_filters = sum(count for _, count in filters)
         self.widest = max((width for width, _ in filters), default=0)
         _check(self)
@@ -118,7 +120,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             part = slice(total * chunk // NUM_CHUNKS, total * (chunk + 1) // NUM_CHUNKS)
             chunks.append(self._convolve(ids[part], lengths[part], characters, kernel))
         y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [U, F]
-        y = keras.activations.get(self.activation)(tf.cast(y, "float32") + bias)
+        y = self.activate(tf.cast(y, "float32") + bias)
         for highway in self.highways:
             y = highway(y)
         if self.projection_dim != self.total_filters:
@@ -221,8 +223,6 @@ def _check(layer):
             "`filters` must be a list of (width, count) pairs of positive numbers, none wider "
             f"than `max_characters` ({layer.max_characters}); got {layer.filters}."
         )
-    if layer.activation not in ("relu", "tanh"):
-        raise ValueError(f'`activation` must be "relu" or "tanh"; got {layer.activation!r}.')
     if not 0 < layer.projection_dim <= layer.total_filters:
         raise ValueError(
             "`projection_dim` must be positive and not above the number of filters, "

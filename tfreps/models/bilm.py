@@ -5,6 +5,8 @@ import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
+from tfreps.models.copy_weights import copy_weights
+from tfreps.models.features import check_features
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
@@ -26,7 +28,8 @@ class BiLM(WholeModel, keras.Model):
 
     Args:
         filters, character_dim, num_highways, activation, max_characters: the token encoder,
-            as in `CharCNNEncoder`.
+            as in `CharCNNEncoder`. All defaults together are the published model of 93.6 million
+            parameters.
         units, projection_dim, num_layers, cell_clip, projection_clip,
             use_skip_connections, dropout, bidirectional: as in `ElmoBiLSTM`.
         vocabulary_size: int; for a model that reads token ids instead of characters. Its ids
@@ -42,7 +45,9 @@ class BiLM(WholeModel, keras.Model):
     Call arguments:
         ids: tensor or NumPy array: int, character ids `[B, T, C]` or token ids `[B, T]`; or a
             tensor of str, tokens `[B, T]` with `""` for padding, or sentences `[B]`, which are
-            split at white space. Padding comes last. `T` may be 0.
+            split at white space. Padding comes last. `T` may be 0. Or a dict, as other encoders
+            read it, with such ids as `character_ids` (of a token model `token_ids`) and, if
+            present, `mask` bool `[B, T]`, True on real tokens.
         initial_state: dict with the four states below; overrules the constructor's.
         training: bool. Whether dropout is active.
 
@@ -72,7 +77,7 @@ class BiLM(WholeModel, keras.Model):
 
     def __init__(
         self,
-        filters=(),
+        filters=((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)),
         units=4096,
         projection_dim=512,
         num_layers=2,
@@ -94,15 +99,25 @@ class BiLM(WholeModel, keras.Model):
     ):
         super().__init__(autocast=False, **kwargs)  # states stay float32
         # Options.
-        if initial_state not in INITIAL_STATES:
-            raise ValueError(
-                f"`initial_state` must be one of {INITIAL_STATES}; got {initial_state!r}."
-            )
-        options = {**locals()}
-        for name in OPTIONS:
-            setattr(self, name, options[name])
-        _check(self)
         self.filters = [list(pair) for pair in filters]
+        self.units = units
+        self.projection_dim = projection_dim
+        self.num_layers = num_layers
+        self.character_dim = character_dim
+        self.num_highways = num_highways
+        self.activation = activation
+        self.max_characters = max_characters
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.use_skip_connections = use_skip_connections
+        self.dropout = dropout
+        self.bidirectional = bidirectional
+        self.vocabulary_size = vocabulary_size
+        self.sentence_start_id = sentence_start_id
+        self.sentence_end_id = sentence_end_id
+        self.initial_state = initial_state
+        self.max_batch_size = max_batch_size
+        _check(self)
         # Layers.
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         if vocabulary_size is None:
@@ -122,17 +137,27 @@ class BiLM(WholeModel, keras.Model):
                 vocabulary_size + 1,
                 projection_dim,
                 "glorot_uniform",
+                trainable=self.trainable,
+                dtype="float32",
                 name="token_encoder",
-                **{**common, "dtype": "float32"},
             )
             self.token_encoder.build((None, None))
-        names = "units", "projection_dim", "num_layers", "cell_clip", "projection_clip"
-        names += "use_skip_connections", "dropout", "bidirectional"
-        options = {name: getattr(self, name) for name in names}
-        self.bilstm = ElmoBiLSTM(**options, name="bilstm", **common)
+        self.bilstm = ElmoBiLSTM(
+            units=units,
+            projection_dim=projection_dim,
+            num_layers=num_layers,
+            cell_clip=cell_clip,
+            projection_clip=projection_clip,
+            use_skip_connections=use_skip_connections,
+            dropout=dropout,
+            bidirectional=bidirectional,
+            name="bilstm",
+            **common,
+        )
         self.bilstm.build((None, None, projection_dim))
         rows = {"zero": 0, "warm": 1, "carry": max_batch_size}[initial_state]
         self.kept_states = self._add_states(rows)
+        self.output_dim = projection_dim * len(self.bilstm.directions)
         self.built = True
 
     def call(self, ids, initial_state=None, training=False):
@@ -162,9 +187,9 @@ class BiLM(WholeModel, keras.Model):
         }
 
     @property
-    def num_characters(self):
-        """See `WholeModel`."""
-        return self.max_characters if self.vocabulary_size is None else None
+    def ids_name(self):
+        """The feature that the model reads: `"character_ids"` or `"token_ids"`."""
+        return "character_ids" if self.vocabulary_size is None else "token_ids"
 
     @property
     def carries_state(self):
@@ -178,8 +203,9 @@ class BiLM(WholeModel, keras.Model):
         return [f"{name}_{part}" for name in directions for part in ("hidden", "cell")]
 
     def input_signatures(self):
-        """See `WholeModel`: the ids."""
-        return [feature("ids", *([self.max_characters] if self.vocabulary_size is None else []))]
+        """See `WholeModel`: the ids, alone or in a dict."""
+        sizes = [self.max_characters] if self.vocabulary_size is None else []
+        return [feature("ids", *sizes), {self.ids_name: feature(self.ids_name, *sizes)}]
 
     def encode_tokens(self, ids):
         """Vectors of tokens without context: ids `[..., C]` (or `[...]`) to `[..., P]`."""
@@ -222,35 +248,66 @@ class BiLM(WholeModel, keras.Model):
 
     def with_initial_state(self, initial_state):
         """A copy of this model that starts its batches otherwise; see the class."""
-        copy = BiLM.from_config({**self.get_config(), "initial_state": initial_state})
-        for layer, source in ((copy.token_encoder, self.token_encoder), (copy.bilstm, self.bilstm)):
-            for weight, value in zip(layer.weights, source.weights, strict=True):
-                weight.assign(value)
+        copy = type(self).from_config({**self.get_config(), "initial_state": initial_state})
+        copy_weights(copy, self, parts=["token_encoder", "bilstm"])
         if initial_state == "warm":
             copy.warm_up()
         return copy
 
     @classmethod
-    def from_bilm_tf(cls, options_file, weights_file, initial_state="zero", **kwargs):
-        """Loads published ELMo weights: `options.json` and HDF5 of bilm-tf or AllenNLP.
+    def from_pretrained(cls, source, weights_file=None, initial_state="zero", **kwargs):
+        """Loads the biLM of published ELMo weights, or of a training folder of bilm-tf.
 
         Args:
-            options_file, weights_file: str. Paths.
+            source: path of an `options.json` of bilm-tf or AllenNLP, whose HDF5 weights lie beside
+                it: `X_weights.hdf5` beside `X_options.json`, `weights.hdf5` beside
+                `options.json`; a folder with one such pair; or a training folder of bilm-tf
+                (TensorFlow 1), whose newest checkpoint is taken, without its softmax.
+            weights_file: path of the HDF5 weights, where they lie elsewhere.
             initial_state: as in the class; `"warm"` is warmed up with its own sentence.
-            **kwargs: further options of the class, such as `dtype` or `max_batch_size`.
+            **kwargs: further options of the class, such as `trainable`, `dtype` or
+                `max_batch_size`.
 
         Raises:
-            ValueError: for files that are broken or do not fit each other; it names the array.
+            ValueError: for files that are missing, broken or do not fit each other; it names the
+                array.
+
+        Example:
+        >>> small = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
+        >>> small.save_pretrained("elmo_mine")
+        >>> BiLM.from_pretrained("elmo_mine", initial_state="warm").filters
+        [[1, 8]]
         """
         options = {"initial_state": initial_state, **kwargs}
-        return converter(cls, "bilm_tf").read(options_file, weights_file, **options)
+        return converter(cls, "pretrained").read(source, weights_file, **options)
 
-    def to_bilm_tf(self, options_file, weights_file):
-        """Writes files that bilm-tf and AllenNLP read; warns if AllenNLP cannot."""
-        converter(type(self), "bilm_tf").write(self, options_file, weights_file)
+    def save_pretrained(self, folder):
+        """Writes a folder that bilm-tf and AllenNLP read: `options.json` and `weights.hdf5`.
+
+        Args:
+            folder: path; made if it is not there.
+
+        Warns:
+            UserWarning: if AllenNLP cannot load them.
+
+        Raises:
+            ValueError: for a model in one direction, or with what the format has no place for.
+        """
+        converter(type(self), "pretrained").write(self, folder)
 
     def _to_ids(self, ids):
-        ids = tf.convert_to_tensor(ids)
+        mask = None
+        if isinstance(ids, dict):
+            check_features(ids, [self.ids_name], self.name)
+            ids, mask = ids[self.ids_name], ids.get("mask")
+        ids = self._checked(tf.convert_to_tensor(ids))
+        if mask is None:
+            return ids
+        mask = tf.cast(mask, "bool")
+        return tf.where(mask[..., None] if ids.shape.rank == 3 else mask, ids, 0)
+
+    def _checked(self, ids):
+        """Strings or ids as int32 ids, once it is sure that they are of the right shape."""
         if ids.dtype == tf.string:
             if ids.shape.rank == 1:
                 ids = split_tokens(ids)  # [B, T]
@@ -329,23 +386,23 @@ class BiLM(WholeModel, keras.Model):
         ]
 
 
-OPTIONS = (
-    *("filters", "units", "projection_dim", "num_layers", "character_dim", "num_highways"),
-    *("activation", "max_characters", "cell_clip", "projection_clip", "use_skip_connections"),
-    *("dropout", "bidirectional", "vocabulary_size", "sentence_start_id", "sentence_end_id"),
-    *("initial_state", "max_batch_size"),
-)
-
-
 def _check(model):
-    for name, least in (("max_batch_size", 1), ("max_characters", 3), ("vocabulary_size", 1)):
-        value = getattr(model, name)
-        if value is not None and not (isinstance(value, int) and value >= least):
-            raise ValueError(f"`{name}` must be a whole number from {least} on; got {value!r}.")
+    if model.initial_state not in INITIAL_STATES:
+        raise ValueError(
+            f"`initial_state` must be one of {INITIAL_STATES}; got {model.initial_state!r}."
+        )
+    _check_number("max_batch_size", model.max_batch_size, 1)
+    _check_number("max_characters", model.max_characters, 3)
     if model.vocabulary_size is not None:
+        _check_number("vocabulary_size", model.vocabulary_size, 1)
         boundaries = model.sentence_start_id, model.sentence_end_id
         if not all(1 <= id_ <= model.vocabulary_size for id_ in boundaries):
             raise ValueError(
                 "`sentence_start_id` and `sentence_end_id` must lie in 1..vocabulary_size "
                 f"({model.vocabulary_size}); got {boundaries[0]} and {boundaries[1]}."
             )
+
+
+def _check_number(name, value, least):
+    if not (isinstance(value, int) and value >= least):
+        raise ValueError(f"`{name}` must be a whole number from {least} on; got {value!r}.")

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.scalar_mix import ScalarMix
+from tfreps.models.copy_weights import changed_copy
 from tfreps.models.whole_model import WholeModel
 
 # What each original normalises over, and its epsilon: see ScalarMix.
@@ -16,11 +17,14 @@ class Elmo(WholeModel, keras.Model):
 
         elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)
 
-    Use it on its own, or as a layer of a functional model that takes character ids or
-    strings.
+    Use it on its own, as the encoder of a `Tagger` or `Classifier`, or as a layer of a functional
+    model that takes character ids or strings.
 
     Args:
-        bilm: `BiLM`. Its `trainable` is set to `fine_tune`.
+        bilm: `BiLM`. If its `trainable` is `fine_tune` already, it is shared: the attribute `bilm`
+            is the biLM that was given. Else it is a copy, weights included, and the biLM that was
+            given stays as it is. So `BiLM.from_pretrained(source, trainable=False)` saves the
+            memory of a copy where the biLM is not fine-tuned.
         num_output_representations: int. Mixes, for as many places in a model.
         dropout: float in [0, 1). Of the mixes, in training.
         keep_sentence_boundaries: bool. Whether outputs keep the sentence start and end.
@@ -34,7 +38,8 @@ class Elmo(WholeModel, keras.Model):
             AllenNLP's `scalar_mix_parameters`. None for a learned one.
 
     Call arguments:
-        ids: as in `BiLM`: character ids `[B, T, C]`, tokens `[B, T]` or sentences `[B]` as str.
+        ids: as in `BiLM`: character ids `[B, T, C]`, tokens `[B, T]` or sentences `[B]` as str; or
+            a dict with `character_ids`.
         training: bool. Whether dropout is active.
 
     Returns:
@@ -92,8 +97,10 @@ class Elmo(WholeModel, keras.Model):
         self.mix_weights = mix_weights
         # Layers. The branch of bilm-tf for the top layer alone leaves its layer norm out.
         normalises = layer_norm is not None and not (top_only and layer_norm == "bilm_tf")
+        trains_bilm = fine_tune and self.trainable
+        if bilm.trainable != trains_bilm:
+            bilm = changed_copy(bilm, trainable=trains_bilm)
         self.bilm = bilm
-        self.bilm.trainable = fine_tune and self.trainable
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.mixes = [
             ScalarMix(
@@ -107,16 +114,17 @@ class Elmo(WholeModel, keras.Model):
             )
             for k in range(num_output_representations)
         ]
-        width = bilm.projection_dim * len(bilm.bilstm.directions)
         for mix in self.mixes:
-            mix.build((None, bilm.num_layers + 1, None, width))
+            mix.build((None, bilm.num_layers + 1, None, bilm.output_dim))
+        self.output_dim = bilm.output_dim
         self.built = True
 
     def call(self, ids, training=False):
         out = self.bilm(ids, training=training and self.fine_tune)
-        names = "layer_outputs", "mask"
-        boundaries = "layer_outputs_with_boundaries", "mask_with_boundaries"
-        layers, mask = (out[name] for name in (boundaries if self._sees_boundaries else names))
+        if self._sees_boundaries:
+            layers, mask = out["layer_outputs_with_boundaries"], out["mask_with_boundaries"]
+        else:
+            layers, mask = out["layer_outputs"], out["mask"]
         if not self.fine_tune:
             layers = tf.stop_gradient(layers)  # [B, L+1, T, 2P]
         mixed = [mix(layers, mask=mask) for mix in self.mixes]  # [B, T, 2P] each
@@ -134,11 +142,6 @@ class Elmo(WholeModel, keras.Model):
     def input_signatures(self):
         """See `WholeModel`: what the biLM reads."""
         return self.bilm.input_signatures()
-
-    @property
-    def num_characters(self):
-        """See `WholeModel`."""
-        return self.bilm.num_characters
 
     def frozen_by_options(self):
         """See `WholeModel`: a fixed mix, and a biLM that is not fine-tuned."""

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.table_rows import table_rows
-from tfreps.models.token_embedder import check_features, token_mask
+from tfreps.models.features import check_features, token_mask
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 

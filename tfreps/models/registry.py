@@ -18,7 +18,7 @@ def register_converter(model: str, format: str, read, write) -> None:
 
     Args:
         model: name of the class, such as `"BertEncoder"`.
-        format: name of the format: `"pretrained"` (folders of BERT) or `"bilm_tf"`.
+        format: name of the format, such as `"pretrained"`: published weights.
         read: function that returns a model.
         write: function whose first argument is a model.
     """

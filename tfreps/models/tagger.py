@@ -270,7 +270,8 @@ class Tagger(WholeModel, keras.Model):
 
     def _scores(self, given):
         """Emissions and mask, from features or from what a call returned."""
-        outputs = given if "emissions" in given else self(given)
+        is_output = isinstance(given, dict) and "emissions" in given
+        outputs = given if is_output else self(given)
         emissions = outputs["emissions"]
         emissions = emissions if self.use_crf else tf.nn.log_softmax(emissions)
         return emissions, outputs["mask"]
@@ -316,7 +317,7 @@ def _check(model):
     if not hasattr(model.encoder, "output_dim"):
         raise ValueError(
             "`encoder` must tell the width of its `sequence_output` in `output_dim`; "
-            f"{type(model.encoder).__name__} has none. (An Elmo goes into a TokenEmbedder.)"
+            f"{type(model.encoder).__name__} has none."
         )
     if not model.use_projection and model.encoder.output_dim != len(model.tags):
         raise ValueError(

@@ -8,6 +8,7 @@ from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.char_lstm import CharLSTMEncoder
 from tfreps.layers.ops.table_rows import table_rows
 from tfreps.layers.scalar_mix import ScalarMix
+from tfreps.models.features import check_features, token_mask
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 CHARACTERS = None, "cnn", "bilstm"
@@ -107,7 +108,7 @@ class TokenEmbedder(WholeModel, keras.Model):
             self.character_encoder.build((None, None, max_characters))
             widths.append(self.character_encoder.compute_output_shape((max_characters,))[-1])
         if elmo is not None:
-            widths.append(elmo.bilm.projection_dim * len(elmo.bilm.bilstm.directions))
+            widths.append(elmo.output_dim)
         if vector_layers:
             # One layer has nothing to choose: its weight would have no gradient.
             self.vector_mix = ScalarMix(top_only=vector_layers == 1, name="vector_mix")
@@ -130,7 +131,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         elif self.characters == "bilstm":
             parts.append(self.character_encoder(features["character_ids"], training=training))
         if self.elmo is not None:
-            ids = features[_elmo_reads(self.elmo)]
+            ids = features[self.elmo.bilm.ids_name]
             parts.append(self.elmo(ids, training=training)["sequence_output"])
         if self.vector_layers:
             parts.append(self.vector_mix(features["vectors"]))
@@ -141,7 +142,7 @@ class TokenEmbedder(WholeModel, keras.Model):
     def input_signatures(self):
         """See `WholeModel`: what the parts read."""
         specs, mask = [], feature("mask", dtype="bool")
-        names = {_elmo_reads(self.elmo)} if self.elmo is not None else set()
+        names = {self.elmo.bilm.ids_name} if self.elmo is not None else set()
         if self.vocabulary_size is not None or "token_ids" in names:
             specs.append(feature("token_ids"))
         if self.characters is not None:
@@ -216,35 +217,6 @@ OPTIONS = (
     *("character_activation", "character_units", "max_characters"),
     *("vector_layers", "vector_dim", "dropout"),
 )
-
-
-def check_features(features, needed, reader):
-    """Raises a ValueError that names what `reader` needs and does not get."""
-    if not isinstance(features, dict):
-        raise ValueError(
-            f"`{reader}` reads a dict with {', '.join(needed)}, as from tfreps.text.TokenIndexer; "
-            f"got {type(features).__name__}."
-        )
-    missing = [name for name in dict.fromkeys(needed) if name not in features]
-    if missing:
-        raise ValueError(
-            f"`{reader}` reads the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
-            f"missing among {sorted(features)}. Make them with tfreps.text.TokenIndexer "
-            "(`character_ids` with its `max_characters`), `vectors` with `tfreps embed`."
-        )
-
-
-def token_mask(features):
-    """True on real tokens, bool `[B, T]`: the mask that was given, or what has an id."""
-    if "mask" in features:
-        return tf.cast(features["mask"], "bool")
-    if "token_ids" in features:
-        return tf.not_equal(features["token_ids"], 0)
-    return tf.reduce_any(tf.not_equal(features["character_ids"], 0), axis=-1)
-
-
-def _elmo_reads(elmo):
-    return "character_ids" if elmo.bilm.vocabulary_size is None else "token_ids"
 
 
 def _padding_row_zero(table):

@@ -117,14 +117,19 @@ class WholeModel(Configurable):
 
         Returns:
             list of `tf.TensorSpec` or dicts of them. The first has what is required, the others
-            optional inputs too. By default, what the parts of the model read.
+            optional inputs too. By default, what the parts of the model read, as dicts; or of one
+            part that rather reads a tensor, all that it reads.
 
         Raises:
             ValueError: for a part that does not say what it reads.
         """
         found = [{}]
-        for part in self.parts().values():
-            read = [specs for specs in _signatures_of(part) if isinstance(specs, dict)]
+        parts = self.parts().values()
+        for part in parts:
+            signatures = _signatures_of(part)
+            if len(parts) == 1 and not isinstance(signatures[0], dict):
+                return signatures
+            read = [specs for specs in signatures if isinstance(specs, dict)]
             found = [{**one, **other} for one in found for other in read]
         return list({frozenset(specs): specs for specs in found}.values())
 
@@ -187,9 +192,9 @@ class WholeModel(Configurable):
         return {}
 
     def _required(self, name):
-        """The spec of a feature that every call must have; None for others."""
-        specs = self.input_signatures()[0]
-        return specs.get(name) if isinstance(specs, dict) else None
+        """The spec of a feature that every call with a dict must have; None for others."""
+        dicts = [specs for specs in self.input_signatures() if isinstance(specs, dict)]
+        return dicts[0].get(name) if dicts else None
 
 
 def feature(name, *sizes, dtype="int32"):

@@ -127,7 +127,7 @@ def _published(options_file, weights_file, initial_state, vocabulary_file) -> Pr
         vocabulary = Vocabulary.read(vocabulary_file)
         ends["sentence_start_id"] = vocabulary.start_id + 1
         ends["sentence_end_id"] = vocabulary.end_id + 1
-    bilm = BiLM.from_bilm_tf(options_file, weights_file, initial_state=initial_state, **ends)
+    bilm = BiLM.from_pretrained(options_file, weights_file, initial_state, **ends)
     if vocabulary is not None and bilm.vocabulary_size is None:
         raise ValueError(
             f"{weights_file} reads characters and has no use for a vocabulary: leave "

@@ -1,0 +1,90 @@
+"""Published files of a biLM are found by their names, and so is a training folder of bilm-tf."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tfreps.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps.convert.bilm_files import find_files
+from tfreps.models import BiLM
+
+SENTENCES = np.array([["We", "met", "Ada"], ["Ada", "spoke", ""]])
+
+
+@pytest.fixture(scope="module")
+def bilm():
+    return BiLM(filters=[[1, 4], [2, 4]], units=6, projection_dim=4, num_highways=1)
+
+
+def assert_same(found, expected):
+    a, b = (model(SENTENCES)["layer_outputs"] for model in (found, expected))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_a_folder_that_was_saved(bilm, tmp_path):
+    bilm.save_pretrained(tmp_path / "a" / "b")
+    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
+    assert names == ["options.json", "weights.hdf5"]
+    for source in tmp_path / "a" / "b", str(tmp_path / "a" / "b" / "options.json"):
+        assert_same(BiLM.from_pretrained(source), bilm)
+    frozen = BiLM.from_pretrained(tmp_path / "a" / "b", trainable=False, max_batch_size=3)
+    assert frozen.trainable_weights == [] and frozen.max_batch_size == 3
+    warm = BiLM.from_pretrained(tmp_path / "a" / "b", initial_state="warm")
+    assert_same(warm, bilm.with_initial_state("warm"))
+
+
+def test_names_as_published(bilm, tmp_path):
+    pair = tmp_path / "elmo_2x4_options.json", tmp_path / "elmo_2x4_weights.hdf5"
+    bilm_tf.write(bilm, *pair)
+    assert find_files(tmp_path) == find_files(pair[0]) == pair
+    assert_same(BiLM.from_pretrained(tmp_path), bilm)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    pair[1].rename(elsewhere / "w.h5")
+    assert_same(BiLM.from_pretrained(pair[0], elsewhere / "w.h5"), bilm)
+    assert_same(BiLM.from_pretrained(tmp_path, weights_file=elsewhere / "w.h5"), bilm)
+
+
+def test_what_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match="options.json does not exist. Expected the options.json"):
+        find_files(tmp_path / "options.json")
+    with pytest.raises(ValueError, match="expected one options.json with weights.hdf5.*found none"):
+        find_files(tmp_path)
+    for name in "a_options.json", "b_options.json", "b_weights.hdf5", "mine.json":
+        (tmp_path / name).touch()
+    for name in "a_options.json", "mine.json":
+        with pytest.raises(ValueError, match=f"{name}: its weights are not beside it. Expected"):
+            find_files(tmp_path / name)
+    assert find_files(tmp_path)[0].name == "b_options.json"  # the others have no weights
+    (tmp_path / "a_weights.hdf5").touch()
+    with pytest.raises(ValueError, match="found a_options.json, b_options.json. Name the options"):
+        find_files(tmp_path)
+    with pytest.raises(ValueError, match="expected one options.json, or .*; found a_opt"):
+        find_files(tmp_path, tmp_path / "a_weights.hdf5")
+
+
+def test_a_training_folder_of_bilm_tf(tmp_path):
+    options = training_options()
+    folder = write_training_folder(tmp_path / "run", options, training_arrays(options))
+    expected = bilm_tf_checkpoint.read(folder).model.bilm
+    found = BiLM.from_pretrained(folder, max_batch_size=3)
+    assert_same(found, expected)
+    assert found.max_batch_size == 3
+    warm = BiLM.from_pretrained(folder, initial_state="warm")
+    assert_same(warm, expected.with_initial_state("warm"))
+    expected.save_pretrained(folder)  # a pair of its own comes first
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_same(BiLM.from_pretrained(folder), expected)
+
+
+def test_a_warning_names_the_place_that_saves(tmp_path):
+    words = BiLM(units=4, projection_dim=2, vocabulary_size=5)
+    with pytest.warns(UserWarning, match="AllenNLP cannot: the model has token ids") as noted:
+        words.save_pretrained(tmp_path)
+    assert noted[0].filename == __file__
+    odd = BiLM(filters=[[1, 4]], units=4, projection_dim=2, activation="gelu")
+    with pytest.raises(ValueError, match="know the `activation` relu and tanh alone.*'gelu'"):
+        odd.save_pretrained(tmp_path / "odd")

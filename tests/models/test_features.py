@@ -1,0 +1,28 @@
+"""Features: what is missing is named, and what is real is seen."""
+
+import numpy as np
+import pytest
+
+from tfreps.models.features import check_features, token_mask
+
+IDS = np.array([[3, 9, 0]])
+
+
+def test_what_is_missing_is_named():
+    check_features({"token_ids": IDS}, ["token_ids"], "mine")
+    with pytest.raises(ValueError, match="`mine` reads a dict with token_ids, .* got ndarray"):
+        check_features(IDS, ["token_ids"], "mine")
+    with pytest.raises(ValueError, match="reads the features a, b; 'b' is missing among .'a'."):
+        check_features({"a": IDS}, ["a", "b", "a"], "mine")
+
+
+@pytest.mark.parametrize(
+    "features, expected",
+    [
+        ({"token_ids": IDS}, [[True, True, False]]),
+        ({"token_ids": IDS, "mask": IDS == 9}, [[False, True, False]]),
+        ({"character_ids": IDS[..., None] * [1, 0]}, [[True, True, False]]),
+    ],
+)
+def test_the_mask(features, expected):
+    assert token_mask(features).numpy().tolist() == expected

@@ -1,0 +1,100 @@
+"""Published files of a biLM, and training folders of bilm-tf: found by name, read and written."""
+
+import os
+import pathlib
+
+from tfreps.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps.models.bilm import BiLM
+
+OPTIONS, WEIGHTS = "options.json", "weights.hdf5"
+
+
+def read(
+    source: str | os.PathLike, weights_file: str | os.PathLike | None = None, **model_options
+) -> BiLM:
+    """Loads a `BiLM`; see `BiLM.from_pretrained`."""
+    source = pathlib.Path(source)
+    if weights_file is None and _is_training_folder(source):
+        model = bilm_tf_checkpoint.read(source, model_options).model.bilm
+        if model.initial_state == "warm":
+            model.warm_up()
+        return model
+    options_file, found = find_files(source, weights_file)
+    return bilm_tf.read(options_file, found, **model_options)
+
+
+def write(model: BiLM, folder: str | os.PathLike) -> None:
+    """Writes `options.json` and `weights.hdf5`; see `BiLM.save_pretrained`."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    bilm_tf.write(model, folder / OPTIONS, folder / WEIGHTS)
+
+
+def find_files(
+    source: str | os.PathLike, weights_file: str | os.PathLike | None = None
+) -> tuple[pathlib.Path, pathlib.Path]:
+    """The options and the weights of a published biLM.
+
+    Args:
+        source: `options.json`, or `X_options.json`, with its weights beside it; or a folder that
+            holds one such pair.
+        weights_file: where the weights lie elsewhere.
+
+    Returns:
+        the paths of both.
+
+    Raises:
+        ValueError: for a source that does not exist, without weights beside it, or a folder with
+            no pair or several.
+
+    Example:
+    >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
+    (None, None)
+    >>> [path.name for path in find_files(".")]
+    ['small_options.json', 'small_weights.hdf5']
+    """
+    source = pathlib.Path(source)
+    if source.is_dir():
+        source = _only_options(source, needs_weights=weights_file is None)
+    if weights_file is not None:
+        return source, pathlib.Path(weights_file)
+    if not source.exists():
+        raise ValueError(
+            f"{source} does not exist. Expected the options.json of a biLM, a folder with it and "
+            "its HDF5 weights, or a training folder of bilm-tf."
+        )
+    found = _beside(source)
+    if found is None or not found.exists():
+        raise ValueError(
+            f"{source}: its weights are not beside it. Expected {WEIGHTS} beside {OPTIONS}, or "
+            f"X_{WEIGHTS} beside X_{OPTIONS}; give other places as `weights_file`."
+        )
+    return source, found
+
+
+def _beside(options_file):
+    """Where the weights of a file of options lie by its name; None for another name."""
+    if not options_file.name.endswith(OPTIONS):
+        return None
+    return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
+
+
+def _only_options(folder, needs_weights):
+    found = sorted(folder.glob(f"*{OPTIONS}"))
+    if needs_weights:
+        found = [path for path in found if _beside(path).exists()]
+    if len(found) != 1:
+        names = ", ".join(path.name for path in found) or "none"
+        wanted = f"{OPTIONS} with {WEIGHTS}" if needs_weights else OPTIONS
+        raise ValueError(
+            f"{folder}: expected one {wanted}, or one X_{OPTIONS} with its X_{WEIGHTS}; found "
+            f"{names}. Name the options.json that you want."
+        )
+    return found[0]
+
+
+def _is_training_folder(source):
+    """Whether a folder has checkpoints of TensorFlow 1, and no pair of published files."""
+    if not source.is_dir() or any(_beside(p).exists() for p in source.glob(f"*{OPTIONS}")):
+        return False
+    return (source / "checkpoint").exists() or any(source.glob("model.ckpt*"))

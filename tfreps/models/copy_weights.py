@@ -1,0 +1,107 @@
+"""copy_weights: the weights of one model into another that has the same layers."""
+
+from tfreps.layers.ops.configurable import inner_layers
+
+
+def copy_weights(target, source, parts=None) -> None:
+    """Copies all weights, or those of some parts, by name.
+
+    Args:
+        target, source: `keras.layers.Layer` or models, built. Weights that are named alike must
+            have the same shape; that they are trainable, or of one precision, is not needed.
+        parts: list of str. Paths of layers that both have, such as `"token_encoder"` or
+            `"blocks/0"` for `blocks[0]`; None for the whole.
+
+    Raises:
+        ValueError: a part that is missing, a weight that only one of them has, or one of another
+            shape. Nothing is copied then.
+
+    Example:
+    >>> from tfreps.models import BertEncoder
+    >>> sizes = {"vocabulary_size": 9, "hidden_dim": 8, "num_heads": 2}
+    >>> long, short = BertEncoder(**sizes, num_layers=3), BertEncoder(**sizes, num_layers=1)
+    >>> copy_weights(short, long, parts=["token_embedding", "blocks/0"])
+    >>> bool((short.blocks[0].expand.kernel.numpy() == long.blocks[0].expand.kernel.numpy()).all())
+    True
+    """
+    pairs = [(target, source)]
+    if parts is not None:
+        pairs = [(_part(target, path), _part(source, path)) for path in parts]
+    assignments = []
+    for ours, theirs in pairs:
+        new, old = weights_by_name(ours), weights_by_name(theirs)
+        different = sorted(new.keys() ^ old.keys())
+        if different:
+            name = different[0]
+            has, lacks = (ours, theirs) if name in new else (theirs, ours)
+            raise ValueError(
+                f"{_described(has)} has the weight {name!r}, and {_described(lacks)} has not: "
+                "weights are copied between models of the same layers. Make both with the same "
+                "options, or name the `parts` that are the same."
+            )
+        for name, weight in new.items():
+            if tuple(weight.shape) != tuple(old[name].shape):
+                raise ValueError(
+                    f"The weight {name!r} has the shape {tuple(weight.shape)} in "
+                    f"{_described(ours)}, and {tuple(old[name].shape)} in {_described(theirs)}: "
+                    "make both with the same sizes."
+                )
+            assignments.append((weight, old[name]))
+    for weight, value in assignments:
+        weight.assign(value)
+
+
+def changed_copy(model, **changes):
+    """A copy of a model, weights included, with other options that change no weight.
+
+    Args:
+        model: a model of tfreps.
+        **changes: options of its class, such as `trainable`.
+
+    Returns:
+        a model of the same class.
+
+    Example:
+    >>> from tfreps.models import TokenEmbedder
+    >>> embedder = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
+    >>> changed_copy(embedder, trainable=False).trainable_weights
+    []
+    """
+    copy = type(model).from_config({**model.get_config(), **changes})
+    copy_weights(copy, model)
+    return copy
+
+
+def weights_by_name(layer) -> dict:
+    """All weights of a layer or model by name: the path of the layer inside, and the weight's own.
+
+    Args:
+        layer: `keras.layers.Layer`, built.
+
+    Returns:
+        dict from names such as `"blocks/0/expand/kernel"` to `keras.Variable`. Of weights of one
+        name the second is called `name_1`, and so on.
+    """
+    prefixes = {id(weight): "" for weight in layer.weights}
+    for path, inner in inner_layers(layer):  # outer ones first: the innermost gives the name
+        prefixes |= {id(weight): f"{path}/" for weight in inner.weights}
+    named = {}
+    for weight in layer.weights:
+        name = full_name = prefixes[id(weight)] + weight.name
+        number = 0
+        while full_name in named:
+            number += 1
+            full_name = f"{name}_{number}"
+        named[full_name] = weight
+    return named
+
+
+def _part(model, path):
+    layers = dict(inner_layers(model))
+    if path not in layers:
+        raise ValueError(f"{_described(model)} has no part {path!r}; it has {', '.join(layers)}.")
+    return layers[path]
+
+
+def _described(layer):
+    return f"{type(layer).__name__} {layer.name!r}"
