@@ -29,10 +29,10 @@ ROWS = {
         {"scale": 60.0, "follow_themselves": True},
         1.8,
     ),
-    "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True}, 12.0),
-    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}, 2.0),
-    "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}, 3.0),
-    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"jit_compile": True}, None),
+    "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": True}, 12.0),
+    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": False}, 2.0),
+    "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"use_xla": True}, 3.0),
+    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"use_xla": True}, None),
 }
 PEERS = {"peer_python": "benchmarks/peers.txt"}
 
@@ -76,12 +76,12 @@ def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     return lambda: step(emissions)[0].numpy()
 
 
-def make_viterbi(sentences, tokens, tags, jit_compile):
+def make_viterbi(sentences, tokens, tags, use_xla):
     """A call of decoding in a graph, as `predict` and an export do."""
     import tensorflow as tf
 
     emissions, mask, crf = random_inputs(sentences, tokens, tags)
-    decode = tf.function(lambda x, mask: crf.decode(x, mask, use_xla=jit_compile))
+    decode = tf.function(lambda x, mask: crf.decode(x, mask, use_xla=use_xla))
     return lambda: decode(emissions, mask)[0].numpy()
 
 
@@ -95,7 +95,8 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     if follow_themselves:
         allowed = np.ones([tags + 2, tags + 2], bool)
         allowed[:tags, :tags] = np.eye(tags, dtype=bool)
-    crf = CRF(tags, allowed_transitions=allowed, transition_initializer="random_normal")
+    options = {"transition_initializer": "random_normal", "use_xla": "auto"}
+    crf = CRF(tags, allowed_transitions=allowed, **options)
     emissions = scale * np.random.default_rng(0).normal(size=[sentences, tokens, tags])
     crf.build(emissions.shape)
     return tf.constant(emissions, "float32"), tf.ones([sentences, tokens], "bool"), crf

@@ -13,9 +13,9 @@ from tfreps.layers import CRF
 K = 3
 
 
-def random_crf(problem, jit_compile=False, **options):
+def random_crf(problem, use_xla=False, **options):
     """Compiled only where it matters: that takes a second for each shape."""
-    crf = CRF(len(problem.start), use_xla=jit_compile, **options)
+    crf = CRF(len(problem.start), use_xla=use_xla, **options)
     crf.build(problem.emissions.shape)
     crf.set_scores(problem.transitions, problem.start, problem.end)
     return crf
@@ -125,10 +125,10 @@ def test_a_length_that_no_legal_sequence_has():
     np.testing.assert_allclose(tape.gradient(value, emissions), 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("jit_compile", [pytest.param("auto", marks=pytest.mark.slow), False])
-def test_weights_of_sentences_and_of_tokens(jit_compile):
+@pytest.mark.parametrize("use_xla", [pytest.param("auto", marks=pytest.mark.slow), False])
+def test_weights_of_sentences_and_of_tokens(use_xla):
     problem = Problem.random(MASKS)
-    crf = random_crf(problem, jit_compile=jit_compile)
+    crf = random_crf(problem, use_xla=use_xla)
     tags = np.random.default_rng(1).integers(0, K, problem.mask.shape)
     value = -crf.log_likelihood(problem.emissions, tags, problem.mask).numpy()
     weights = np.array([1.0, 0.5, 2.0, 0.0, 1.0, 3.0, 1.0], "float32")
@@ -161,8 +161,8 @@ def test_eager_graph_and_xla_agree(allowed):
     problem = Problem.random(MASKS)
     tags = np.where([[1, 1, 0, 0]] * len(problem.mask), 1, 2)
     results = []
-    for how, jit_compile in ((None, "auto"), (None, False), (False, False), (True, False)):
-        crf = random_crf(problem, allowed_transitions=allowed, jit_compile=jit_compile)
+    for how, use_xla in ((None, "auto"), (None, False), (False, False), (True, False)):
+        crf = random_crf(problem, allowed_transitions=allowed, use_xla=use_xla)
         run = functools.partial(value_and_gradients, crf, problem, tags)
         run = run if how is None else tf.function(run, jit_compile=how)
         results.append(tf.nest.flatten(run()))
@@ -235,11 +235,11 @@ def test_initial_scores_and_l2_are_of_scores():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("use_xla", [False, True])
 @pytest.mark.parametrize("weights", [None, np.ones([1]), np.ones([1, 3])])
 @pytest.mark.parametrize("tag", [-1, 2])
-def test_a_tag_that_does_not_exist_gives_nan(tag, weights, jit_compile):
-    crf = CRF(2, use_xla=jit_compile)
+def test_a_tag_that_does_not_exist_gives_nan(tag, weights, use_xla):
+    crf = CRF(2, use_xla=use_xla)
     tags, mask = np.array([[0, tag, 1]]), np.array([[True, True, True]])
     assert np.isnan(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights))
     mask[0, 1] = False
@@ -266,7 +266,7 @@ def test_low_precision_emissions_are_added_up_in_float32(dtype):
         ({"num_tags": 2.5}, "whole number from 1"),
         ({"num_tags": 2, "constrain": "loss"}, "must be one of"),
         ({"num_tags": 2, "transition_learning_rate": 0.0}, "above 0"),
-        ({"num_tags": 2, "jit_compile": "never"}, '"auto", True or False'),
+        ({"num_tags": 2, "use_xla": "never"}, '"auto", True or False'),
         ({"num_tags": 2, "allowed_transitions": np.ones([2, 2], bool)}, r"\[4, 4\]"),
     ],
 )

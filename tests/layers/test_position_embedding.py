@@ -15,8 +15,8 @@ MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0,
 PLACES = np.array([[0, 1, 2, 2, 2], [0, 0, 1, 2, 2], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
 
 
-def make(kind="learned", **options):
-    layer = PositionEmbedding(kind, **{"max_positions": 5, **options})
+def make(positions="learned", **options):
+    layer = PositionEmbedding(positions, **{"max_positions": 5, **options})
     layer.build((None, None, X.shape[-1]))
     return layer
 
@@ -97,7 +97,10 @@ def test_texts_longer_than_the_learned_positions():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"kind": "rotary"}, "`kind` must be one of learned, sinusoidal, .*; got 'rotary'"),
+        (
+            {"positions": "rotary"},
+            "`positions` must be one of learned, sinusoidal, .*; got 'rotary'",
+        ),
         ({"max_positions": 0}, "`max_positions` must be at least 1; got 0"),
         (
             {"initializer": "zeros"},

@@ -43,12 +43,12 @@ def test_no_sentences_no_batches():
     assert list(batches(*hmm_sentences.flat([[], []]), even=True)) == []
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_decodes_as_the_loop_does(jit_compile, monkeypatch):
+@pytest.mark.parametrize("use_xla", [False, True])
+def test_decodes_as_the_loop_does(use_xla, monkeypatch):
     monkeypatch.setattr(hmm_sentences, "MAX_TOKENS", 60)
     model = learned(use_end=True)
     sentences = [[], *random_sentences(20, longest=11), [3], []]
-    found = model.decode_sentences(sentences, jit_compile)
+    found = model.decode_sentences(sentences, use_xla)
     for tags, sentence in zip(found, sentences, strict=True):
         assert tags.dtype == np.int32
         assert tags.tolist() == viterbi_loop(model, sentence)

@@ -124,12 +124,12 @@ def test_inputs_are_those_of_the_parts():
 def test_parts_by_name_and_by_class():
     bilm = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2, max_characters=20)
     embedder = models.TokenEmbedder(vocabulary_size=11, embedding_dim=4, elmo=models.Elmo(bilm))
-    window = models.LinearEncoder(11, 2, num_buckets=8)
-    tagger = models.Tagger(models.TextCNN(embedder, 3), ["a", "b"], linear=window)
-    assert tagger.parts() == {"encoder": tagger.encoder, "linear": window}
+    linear = models.LinearEncoder(11, 2, num_buckets=8)
+    tagger = models.Tagger(models.TextCNN(embedder, 3), ["a", "b"], linear=linear)
+    assert tagger.parts() == {"encoder": tagger.encoder, "linear": linear}
     assert tagger.encoder.parts() == {"embedder": embedder}
-    assert bilm.parts() == window.parts() == {}
-    inside = [tagger, tagger.encoder, embedder, embedder.elmo, bilm, window]
+    assert bilm.parts() == linear.parts() == {}
+    inside = [tagger, tagger.encoder, embedder, embedder.elmo, bilm, linear]
     assert [*tagger.all_parts()] == inside
     assert tagger.find(models.BiLM) is bilm and bilm.find(models.BiLM) is bilm
     assert tagger.find(models.BertEncoder, models.TransformerEncoder) is None
@@ -146,7 +146,7 @@ def test_what_a_model_reads():
     classifier = models.Classifier(models.BiLSTMEncoder(embedder, units=2), ["a", "b"])
     assert (classifier.num_tokens, classifier.num_characters) == (9, None)
     assert classifier.reads_vectors and CATALOGUE["HMMTagger"].make().num_tokens == 11
-    bert = models.BertEncoder(vocabulary_size=12, units=8, num_layers=1, num_heads=2)
+    bert = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
     pieces = models.PieceEncoder(bert, start_id=1, separator_id=2)
     assert models.Tagger(pieces, ["a"]).num_tokens == 12
 

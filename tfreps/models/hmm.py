@@ -148,18 +148,18 @@ class HMMTagger(WholeModel, keras.Model):
         """What `predict` gives: see `tag`."""
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
-    def decode_sentences(self, token_ids, jit_compile=False):
+    def decode_sentences(self, token_ids, use_xla=False):
         """The most probable tags of many sentences, in batches of like length.
 
         Args:
             token_ids: list of lists of int, without padding.
-            jit_compile: bool. Whether XLA compiles it: some seconds for the first call, several
+            use_xla: bool. Whether XLA compiles it: some seconds for the first call, several
                 times the speed from then on.
 
         Returns:
             list of int32 NumPy arrays, each as long as its sentence.
         """
-        return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), jit_compile)
+        return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), use_xla)
 
     def fit_counts(self, token_ids, tag_ids, smoothing=None, floor=None, skip_single_tokens=False):
         """Learns from tagged sentences: relative frequencies, smoothed.

@@ -16,11 +16,11 @@ COMPILED_TOKENS = 8192  # what stays in the fast memory of a core
 THREADS = min(os.cpu_count() or 1, 8)  # what XLA compiles runs on one core
 
 
-def decode(token_ids, log_emissions, scores, jit_compile=False):
+def decode(token_ids, log_emissions, scores, use_xla=False):
     """Tags of each sentence: see `HMMTagger.decode_sentences`."""
     flat_ids, lengths = flat(token_ids)
     check_range("token id", flat_ids, lengths, 1, log_emissions.shape[0] - 1)
-    best = best_tags_in_columns if jit_compile else best_tags
+    best = best_tags_in_columns if use_xla else best_tags
     best = in_a_graph(best, log_emissions.shape[1])
     tables = tuple(map(tf.convert_to_tensor, (log_emissions, *scores)))
     starts = np.cumsum(lengths) - lengths
@@ -32,8 +32,8 @@ def decode(token_ids, log_emissions, scores, jit_compile=False):
         places = starts[rows][:, None] + np.arange(ids.shape[1])  # [B, T]
         tags[places[real]] = best(ids, *tables).numpy()[: len(rows)][real]
 
-    with ThreadPoolExecutor(THREADS if jit_compile else 1) as pool:
-        collections.deque(pool.map(fill, batches(flat_ids, lengths, even=jit_compile)), maxlen=0)
+    with ThreadPoolExecutor(THREADS if use_xla else 1) as pool:
+        collections.deque(pool.map(fill, batches(flat_ids, lengths, even=use_xla)), maxlen=0)
     return np.split(tags, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 

@@ -183,5 +183,5 @@ def _to_config(value):
 
 
 def _from_config(value):
-    is_object = isinstance(value, dict) and "class_name" in value
+    is_object = isinstance(value, dict) and {"class_name", "module"} <= set(value)
     return keras.saving.deserialize_keras_object(value) if is_object else value
