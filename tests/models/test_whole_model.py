@@ -123,6 +123,7 @@ def test_inputs_are_those_of_the_parts():
 
 def test_parts_by_name_and_by_class():
     bilm = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2, max_characters=20)
+    bilm.trainable = False  # so that Elmo shares it
     embedder = models.TokenEmbedder(vocabulary_size=11, embedding_dim=4, elmo=models.Elmo(bilm))
     linear = models.LinearEncoder(11, 2, num_buckets=8)
     tagger = models.Tagger(models.TextCNN(embedder, 3), ["a", "b"], linear=linear)
