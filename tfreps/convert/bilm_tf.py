@@ -10,8 +10,9 @@ import numpy as np
 
 from tfreps.convert import bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
+from tfreps.files.atomic_files import replacing
+from tfreps.files.disk_errors import check_space
 from tfreps.files.hdf5_files import array_shapes, find_array, open_hdf5, read_array
-from tfreps.files.output_files import check_space, replacing
 from tfreps.models.bilm import BiLM
 
 

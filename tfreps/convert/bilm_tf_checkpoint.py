@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfreps.convert import bilm_tf, bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, read_rows
+from tfreps.files.json_files import read_json
 from tfreps.models.bilm import BiLM
 from tfreps.models.bilm_pretrainer import BiLMPretrainer
 
@@ -60,7 +61,7 @@ def read(
 
     Reference: bilm-tf, `training.py`; its `bin/restart.py` restores the same arrays.
     """
-    raw = bilm_tf_options.load(Path(folder) / "options.json")
+    raw = read_json(Path(folder) / "options.json")
     options = bilm_tf_options.from_json(raw, str(Path(folder) / "options.json"))
     training = bilm_tf_options.training_options(raw, str(Path(folder) / "options.json"))
     vocabulary_size, tied = training["vocabulary_size"], training["tied"]

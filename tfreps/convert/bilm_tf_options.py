@@ -1,9 +1,9 @@
 """bilm-tf's `options.json` to and from the options of `BiLM`."""
 
-import json
 import os
 from collections.abc import Callable
-from pathlib import Path
+
+from tfreps.files.json_files import read_json
 
 # The largest size of anything that is believed: sizes are read before weights are.
 LARGEST = 1 << 24
@@ -19,7 +19,7 @@ def read(path: str | os.PathLike) -> dict:
     Raises:
         ValueError: naming the key, what was expected and what came.
     """
-    return from_json(load(path), str(path))
+    return from_json(read_json(path), str(path))
 
 
 def from_json(options: dict, source: str) -> dict:
@@ -238,16 +238,3 @@ def _filters(value):
         )
     )
     return "a list of [width, count] pairs of positive numbers", bool(good)
-
-
-def load(path: str | os.PathLike) -> dict:
-    """The JSON object in a file."""
-    try:
-        options = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:  # JSON or UTF-8
-        raise ValueError(f"{path}: expected a JSON file of options; {error}.") from error
-    if not isinstance(options, dict):
-        raise ValueError(f"{path}: expected a JSON object; got {type(options).__name__}.")
-    return options

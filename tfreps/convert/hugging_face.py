@@ -17,6 +17,7 @@ from tfreps.convert.bert_table import (
     weights_of,
 )
 from tfreps.convert.table import Row, written_rows
+from tfreps.files.json_files import read_json
 from tfreps.models.bert import BertEncoder
 from tfreps.models.bert_pretrainer import BertPretrainer
 from tfreps.models.classifier import Classifier
@@ -36,7 +37,7 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
     Reference: transformers, "models/bert/modeling_bert.py".
     """
     config_file = Path(folder) / "config.json"
-    config = safetensors_files.load_json(config_file)
+    config = read_json(config_file)
     options = hugging_face_config.encoder_options(config, str(config_file))
     arrays = safetensors_files.open_folder(folder)
     return Checkpoint(str(folder), config, options, names_in(arrays.shapes), arrays)

@@ -10,10 +10,11 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from tfreps.files.output_files import replacing
+from tfreps.files.atomic_files import replacing
+from tfreps.files.json_files import read_json
+from tfreps.files.lfs_pointers import refuse_pointer
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
-POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 
 
 class Arrays(NamedTuple):
@@ -34,7 +35,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
         return open_files([folder / SINGLE])
     if not (folder / INDEX).exists():
         raise ValueError(_nothing_to_read(folder))
-    index = load_json(folder / INDEX)
+    index = read_json(folder / INDEX)
     places = index.get("weight_map")
     if not isinstance(places, dict) or not all(
         isinstance(name, str) and name == Path(name).name for name in places.values()
@@ -107,30 +108,6 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
             save_file(made, weights, metadata={"format": "pt"})  # without it transformers refuses
             weights.chmod(text.stat().st_mode)  # safetensors leaves it private
             (folder / "config.json").unlink(missing_ok=True)
-
-
-def load_json(path: str | os.PathLike) -> dict:
-    """The JSON object in a file."""
-    try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:  # JSON or UTF-8
-        refuse_pointer(path)
-        raise ValueError(f"{path}: expected a JSON file; {error}.") from error
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: expected a JSON object; got {type(value).__name__}.")
-    return value
-
-
-def refuse_pointer(path: str | os.PathLike) -> None:
-    """ValueError for what git leaves in place of a large file."""
-    with open(path, "rb") as file:
-        start = file.read(len(POINTER))
-    if start == POINTER:
-        raise ValueError(
-            f"{path} is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder."
-        )
 
 
 def conversion(pickles: list[Path], target: str | os.PathLike) -> str:

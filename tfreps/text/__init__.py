@@ -1,6 +1,5 @@
 """Strings to ids and back; importing it loads no TensorFlow."""
 
-from tfreps.files.decoding import decode_utf8
 from tfreps.text import tags
 from tfreps.text.bert import (
     CharacterTokenizer,
@@ -35,7 +34,6 @@ __all__ = [
     "character_ids",
     "check_tokenizer",
     "checkpoint_tokenizer",
-    "decode_utf8",
     "sentence_end_ids",
     "sentence_start_ids",
     "tags",

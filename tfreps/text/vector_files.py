@@ -1,10 +1,11 @@
 """Rows of files of word vectors: text with or without a header, binary, packed or not."""
 
-import gzip
 import os
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
+
+from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
+from tfreps.files.utf8_files import refuse_mark
 
 LARGEST_DIMENSION = 65536  # a larger one in a header is a mistake, or an attack on memory
 LONGEST_LINE = 1 << 22
@@ -47,12 +48,13 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
     if file_format is None:
         file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"
     try:
-        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            yield from (_text_rows if file_format == "text" else _binary_rows)(file, path)
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise ValueError(
-            f"{path}: damaged or no gzip file ({error}). Only gzip files may be called *.gz."
-        ) from error
+        with open_unpacked(path) as file:
+            if file_format == "text":
+                yield from _text_rows(file, path)
+            else:
+                yield from _binary_rows(file, path)
+    except GZIP_ERRORS as error:
+        raise damaged_gzip(path, error) from error
     except OSError as error:
         raise ValueError(
             f"Cannot read the word vectors {path}: {error.strerror or error}."
@@ -89,11 +91,7 @@ def _first_line(file: BinaryIO, path: str) -> bytes:
     if not first.strip():
         what = "line 1 is blank" if first else "the file is empty"
         raise ValueError(f"{path}: {what}. Expected a token and its vector on every line.")
-    if first.startswith(b"\xef\xbb\xbf"):
-        raise ValueError(
-            f"{path}, line 1: starts with a byte order mark, which would become part of the first "
-            "token. Save the file as UTF-8 without it."
-        )
+    refuse_mark(first, path)
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
     if first.startswith(b"\x1f\x8b"):

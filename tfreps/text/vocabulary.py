@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tfreps.files.decoding import decode_utf8
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.utf8_files import read_utf8
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
 UNKNOWN = "<UNK>"
@@ -52,16 +52,7 @@ class Vocabulary:
     @classmethod
     def read(cls, path: str | os.PathLike) -> "Vocabulary":
         """Reads a vocabulary file; errors name the file and the line."""
-        try:
-            with open(path, "rb") as file:
-                text = decode_utf8(file.read(), path)
-        except OSError as error:
-            raise ValueError(f"Cannot read the vocabulary {path}: {error.strerror}.") from error
-        if text.startswith("\ufeff"):
-            raise ValueError(
-                f"{path}, line 1: starts with a byte order mark, which would become part of the "
-                "first token. Save the file as UTF-8 without it."
-            )
+        text = read_utf8(path, "the vocabulary")
         lines = text.removesuffix("\n").split("\n")
         if "\r" in text:
             lines = [line.removesuffix("\r") for line in lines]

@@ -7,15 +7,9 @@ import pathlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfreps.data.text_files import (
-    Files,
-    check_unicode,
-    find_files,
-    get_field,
-    parse_record,
-    read_lines,
-    read_text,
-)
+from tfreps.data.records import get_field, parse_record
+from tfreps.data.text_files import Files, find_files, read_lines, read_text
+from tfreps.files.utf8_files import check_unicode
 
 _FORMATS = ("tab", "csv", "tsv", "json", "python", "folders")
 _EMPTY_TEXTS = ("error", "skip", "keep")

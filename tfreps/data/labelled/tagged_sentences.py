@@ -3,14 +3,9 @@
 import re
 from typing import NamedTuple
 
-from tfreps.data.text_files import (
-    Files,
-    check_unicode,
-    find_files,
-    get_field,
-    parse_record,
-    read_lines,
-)
+from tfreps.data.records import get_field, parse_record
+from tfreps.data.text_files import Files, find_files, read_lines
+from tfreps.files.utf8_files import check_unicode
 
 _SEPARATORS = {None: re.compile("[ \t]+"), "\t": re.compile("\t"), " ": re.compile(" ")}
 _DOCUMENT_START = "-DOCSTART-"

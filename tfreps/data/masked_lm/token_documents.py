@@ -7,14 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfreps.data.text_files import (
-    Files,
-    check_unicode,
-    find_files,
-    get_field,
-    parse_record,
-    read_blocks,
-)
+from tfreps.data.records import get_field, parse_record
+from tfreps.data.text_files import Files, find_files, read_blocks
+from tfreps.files.utf8_files import check_unicode
 
 FORMATS = "lines", "records"
 RECORD_FIELDS = "text1", "text2"

@@ -7,7 +7,7 @@ import os
 import pathlib
 import threading
 
-from tfreps.files.versions import version_folder, versions_of
+from tfreps.files.version_folders import version_folder, versions_of
 from tfreps.server.requests.serving_error import ServingError, as_serving_error, for_clients
 
 # States of a version, by the names and numbers of TensorFlow Serving.

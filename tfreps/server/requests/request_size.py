@@ -2,11 +2,12 @@
 
 import functools
 import itertools
-import json
 import os
 import re
 import unicodedata
 from typing import NamedTuple
+
+from tfreps.files.json_files import read_json
 
 FILE = os.path.join("assets.extra", "tfreps_counts.json")  # as tfreps.export writes it
 PLANES = 0x20000  # code points below which combining marks are looked for
@@ -102,9 +103,8 @@ class RequestCounter:
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
             return cls()
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-        if not isinstance(found, dict) or set(found) != KEYS:
+        found = read_json(path)
+        if set(found) != KEYS:
             raise ValueError(f"{FILE} must have the keys {', '.join(sorted(KEYS))}.")
         return cls(**found)
 

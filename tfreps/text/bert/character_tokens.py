@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.json_files import read_json
 from tfreps.text.bert.character_rules import NUMBER, NUMBER_PATTERN, WORD_PATTERN, token_pattern
-from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer, read_json_object
+from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
 from tfreps.text.bert.unicode_tables import python_class, re2_class, replacements, white_space
 from tfreps.text.vocabulary import check_left
 
@@ -144,7 +145,7 @@ class CharacterTokenizer(PieceTokenizer):
             ValueError: no such JSON; an id that is no integer from 0 to 1,048,575, comes twice, is
                 another than the special token's own, or is reserved.
         """
-        ids = read_json_object(path, "the dictionary")
+        ids = read_json(path)
         own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}
         first: dict[int, str] = {}
         for token, place in ids.items():

@@ -1,19 +1,17 @@
 """PieceTokenizer: what BERT's tokenisers have in common: vocabulary, special ids, packing."""
 
 import abc
-import json
 import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfreps.files.decoding import decode_utf8
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.utf8_files import read_utf8
 
 SPECIALS = "padding", "unknown", "start", "separator", "mask"
 TOO_LONG = "refuse", "cut"
 NONE = type(None)
-POINTER = "version https://git-lfs"  # how a file begins that git leaves in place of a large one
 
 
 class PieceTokenizer(abc.ABC):
@@ -244,56 +242,11 @@ class PieceTokenizer(abc.ABC):
 
 
 def read_pieces(path: str | os.PathLike) -> list[str]:
-    """The lines of a vocabulary file, each a piece; special tokens are not looked for."""
-    try:
-        with open(path, "rb") as file:
-            text = _no_pointer(decode_utf8(file.read(), path), path)
-    except OSError as error:
-        raise ValueError(f"Cannot read the vocabulary {path}: {error.strerror}.") from error
-    if text.startswith("\ufeff"):
-        raise ValueError(
-            f"{path}, line 1: starts with a byte order mark, which would become part of the "
-            "first piece. Save the file as UTF-8 without it."
-        )
+    """Reads the lines of a vocabulary file, each a piece; does not look for special tokens."""
+    text = read_utf8(path, "the vocabulary")
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
     return [line.removesuffix("\r") for line in text.rstrip("\r\n").split("\n")]
-
-
-def read_json_object(path: str | os.PathLike, what: str) -> dict:
-    """A JSON object from a file; a key that comes twice is an error."""
-
-    def once(pairs):
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f"{path}: {twice!r} comes twice. Every key must come once.")
-        return found
-
-    try:
-        with open(path, "rb") as file:
-            text = _no_pointer(decode_utf8(file.read(), path), path)
-    except OSError as error:
-        raise ValueError(f"Cannot read {what} {path}: {error.strerror}.") from error
-    try:
-        found = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=once)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}, line {error.lineno}: no JSON ({error.msg}).") from None
-    except RecursionError:
-        raise ValueError(f"{path}: no JSON that can be read; it is nested too deeply.") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: expected a JSON object, got a {type(found).__name__}.")
-    return found
-
-
-def _no_pointer(text: str, path: str | os.PathLike) -> str:
-    """The text, unless it is what git leaves in place of a large file."""
-    if text.startswith(POINTER):
-        raise ValueError(
-            f"{path} is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder."
-        )
-    return text
 
 
 def check_too_long(too_long: str) -> None:

@@ -1,12 +1,11 @@
 """BERT's tokenisers by name: from a checkpoint's files, and as a run folder keeps them."""
 
-import json
 import os
 import pathlib
 
-from tfreps.files.output_files import write_text
+from tfreps.files.json_files import read_json, write_json
 from tfreps.text.bert.character_tokens import CharacterTokenizer, count_tokens
-from tfreps.text.bert.piece_tokenizer import PieceTokenizer, read_json_object, read_pieces
+from tfreps.text.bert.piece_tokenizer import PieceTokenizer, read_pieces
 from tfreps.text.bert.wordpiece import WordPieceTokenizer
 
 __all__ = [
@@ -65,7 +64,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
     config = {"tokenizer": kind, **tokenizer.get_config()}
     if tokenizer.max_length is None:  # so that an older run finds the file that it wrote
         del config["max_length"]
-    write_text(path, json.dumps(config, ensure_ascii=False, indent=0) + "\n")
+    write_json(path, config, indent=0, ensure_ascii=False)
 
 
 def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
@@ -74,7 +73,7 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     Raises:
         ValueError: no such file, or something else in it.
     """
-    config = read_json_object(path, "the tokeniser")
+    config = read_json(path)
     kind = config.pop("tokenizer", None)
     config.setdefault("max_length", None)
     known = isinstance(kind, str) and kind in KINDS
@@ -127,7 +126,7 @@ def checkpoint_tokenizer(
     for name in SPECIALS_MAP, CONFIG:  # first: a file with other special tokens also adds them
         if (folder / name).is_file():
             named = folder / name
-            _check_specials(read_json_object(named, "the special tokens"), named)
+            _check_specials(read_json(named), named)
     if (folder / VOCABULARY).is_file():
         source, found = folder / VOCABULARY, {}
         pieces = read_pieces(source)
@@ -145,13 +144,13 @@ def checkpoint_tokenizer(
             "one piece per line."
         )
     if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
-        whole = read_json_object(folder / WHOLE, "the tokeniser")
+        whole = read_json(folder / WHOLE)
         _refuse_added(_part(whole, "added_tokens", list, folder / WHOLE), folder / WHOLE)
     if (folder / ADDED).is_file():
-        _refuse_added(read_json_object(folder / ADDED, "the added tokens"), folder / ADDED)
+        _refuse_added(read_json(folder / ADDED), folder / ADDED)
     if (folder / CONFIG).is_file():
         path = folder / CONFIG
-        config = read_json_object(path, "the options")
+        config = read_json(path)
         found |= {**_options(config, path), "max_length": _longest(config, path)}
     if "lowercase" not in found:
         specials = WordPieceTokenizer.SPECIAL_TOKENS
@@ -182,7 +181,7 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
         }
         if tokenizer.max_length is not None:
             config["model_max_length"] = tokenizer.max_length
-        write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
+        write_json(folder / CONFIG, config)
     else:
         write_tokenizer(tokenizer, folder / OWN)
 
@@ -280,7 +279,7 @@ def _part(config: dict, name: str, kind: type, path: pathlib.Path):
 
 def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
     """The pieces and options in a tokenizer.json."""
-    config = read_json_object(path, "the tokeniser")
+    config = read_json(path)
     model, normalizer = (_part(config, name, dict, path) for name in ("model", "normalizer"))
     kinds = model.get("type"), normalizer.get("type")
     if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfreps.files.decoding import decode_utf8
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.utf8_files import read_utf8
 from tfreps.text.tags import tag_schemes, tag_sequences
 
 
@@ -85,16 +85,7 @@ class TagSet:
         cls, path: str | os.PathLike, scheme: str | None = None, word: str = "tag"
     ) -> "TagSet":
         """Reads what `write` wrote; errors name the file and the line."""
-        try:
-            with open(path, "rb") as file:
-                text = decode_utf8(file.read(), path)
-        except OSError as error:
-            raise ValueError(f"Cannot read the {word}s {path}: {error.strerror}.") from error
-        if text.startswith("\ufeff"):
-            raise ValueError(
-                f"{path}, line 1: starts with a byte order mark, which would become part of the "
-                f"first {word}. Save the file as UTF-8 without it."
-            )
+        text = read_utf8(path, f"the {word}s")
         lines = text.removesuffix("\n").split("\n") if text else []
         return cls([line.removesuffix("\r") for line in lines], scheme, str(path), word)
 
