@@ -76,7 +76,7 @@ def read_pretrainer(
     if next_sentence and not has(second, shapes):
         raise ValueError(
             f"{checkpoint.source} has no head for next sentences: go on without them "
-            "(`next_sentence=False`, `tfreps pretrain-bert --no-next-sentence`)."
+            "(`next_sentence=False`)."
         )
     if next_sentence and not overrides.get("pooler", True):
         raise ValueError("`next_sentence` reads the `pooler`: leave both out, or neither.")

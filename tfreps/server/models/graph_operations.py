@@ -73,7 +73,7 @@ def check_operations(model, folder) -> None:
         raise ValueError(
             f"it has operations that do more than compute: {', '.join(found)}. They could use "
             "files, the network or Python of this machine. If you trust whoever made it, serve it "
-            "with --allow-file-ops"
+            "with the option `allow_file_ops`"
         )
 
 

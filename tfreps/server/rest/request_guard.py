@@ -112,8 +112,8 @@ class RequestGuard:
             raise ServingError(
                 "PERMISSION_DENIED",
                 f"This server does not answer to the host {name[:100]!r}: a web site could reach "
-                "it under a name of its own. If the name is right, start the server with "
-                f"--allow-host {name[:100]}",
+                "it under a name of its own. If the name is right, start the server with it "
+                "among the `allowed_hosts`.",
             )
 
     def _check_site(self, method, headers):
@@ -130,8 +130,8 @@ class RequestGuard:
             raise ServingError(
                 "PERMISSION_DENIED",
                 f"Pages of {origin[:100] if origin else 'other web sites'} may not ask this "
-                "server. To allow the pages of a site, start the server with --allow-origin and "
-                "its address, as in --allow-origin https://example.org",
+                "server. To allow the pages of a site, start the server with its address, such as "
+                "https://example.org, among the `allowed_origins`.",
             )
 
 
