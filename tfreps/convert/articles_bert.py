@@ -23,7 +23,7 @@ DEFAULTS = {
     "initializer": "orthogonal_rows",
     "initializer_range": 0.02,
 }
-UNTOLD = "num_heads", "normalize_positions"
+UNTOLD = ("num_heads", "normalize_positions")
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
@@ -41,7 +41,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     """
     path = Path(path)
     arrays = open_files([path])
-    names, shapes = names_in(arrays.shapes), arrays.shapes
+    names = names_in(arrays.shapes)
+    shapes = arrays.shapes
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
             f"{path} has learned positions, which the articles' models have not: it needs a "

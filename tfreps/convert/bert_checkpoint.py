@@ -62,7 +62,8 @@ def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
 ) -> BertPretrainer:
     """Encoder and heads of pre-training, see `BertPretrainer.from_pretrained`."""
-    names, shapes = checkpoint.names, checkpoint.arrays.shapes
+    names = checkpoint.names
+    shapes = checkpoint.arrays.shapes
     heads, second = (
         rows(names, checkpoint.options) for rows in (masked_lm_rows, next_sentence_rows)
     )
@@ -81,7 +82,8 @@ def read_pretrainer(
     if next_sentence and not overrides.get("pooler", True):
         raise ValueError("`next_sentence` reads the `pooler`: leave both out, or neither.")
     if next_sentence:
-        heads, overrides = heads + second, {**overrides, "pooler": True}
+        heads = heads + second
+        overrides = {**overrides, "pooler": True}
 
     def make(encoder):
         model = BertPretrainer(encoder, next_sentence=next_sentence)
@@ -181,7 +183,8 @@ def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Ca
 
 def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
     """The options of our encoder: those of the checkpoint, and what the caller asks for."""
-    theirs, source = checkpoint.options, checkpoint.source
+    theirs = checkpoint.options
+    source = checkpoint.source
     for name in FIXED:
         if name not in checkpoint.untold and overrides.get(name, theirs[name]) != theirs[name]:
             raise ValueError(
@@ -203,7 +206,8 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
 
 def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
     """What the checkpoint has beside these rows and may have: other blocks, other heads."""
-    names, options = checkpoint.names, {**checkpoint.options, "pooler": True}
+    names = checkpoint.names
+    options = {**checkpoint.options, "pooler": True}
     known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
     known += [*next_sentence_rows(names, options), *label_rows(names, options, 1)]
     others = {row.foreign for row in known} - {row.foreign for row in rows}
@@ -217,8 +221,11 @@ def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
     """The labels of a checkpoint's head and its rows; of no head that means something else."""
-    names, shapes, source = checkpoint.names, checkpoint.arrays.shapes, checkpoint.source
-    rows, made_for = label_rows(names, checkpoint.options, 1), checkpoint.config
+    names = checkpoint.names
+    shapes = checkpoint.arrays.shapes
+    source = checkpoint.source
+    rows = label_rows(names, checkpoint.options, 1)
+    made_for = checkpoint.config
     if not has(rows, shapes):
         raise ValueError(
             f"{source} has no head over labels. For a new one: "
@@ -256,7 +263,9 @@ def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> li
 
 def _check_tied(checkpoint: Checkpoint) -> None:
     """Refuses a masked language model with a table or a bias of its own beside the tied one."""
-    names, arrays, source = checkpoint.names, checkpoint.arrays, checkpoint.source
+    names = checkpoint.names
+    arrays = checkpoint.arrays
+    source = checkpoint.source
     if not isinstance(names, HuggingFaceNames):
         return
     again, *biases = DECODER

@@ -12,8 +12,8 @@ EXPECTED = (
     "(bert_config.json and bert_model.ckpt.index), or a model of the articles as .safetensors"
 )
 
-CONFIGS = "config.json", "bert_config.json"
-PICKLES = b"\x80", b"PK\x03\x04"  # how a pickle begins, and a ZIP archive, PyTorch's newer way
+CONFIGS = ("config.json", "bert_config.json")
+PICKLES = (b"\x80", b"PK\x03\x04")  # how a pickle begins, and a ZIP archive, PyTorch's newer way
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
@@ -65,7 +65,8 @@ def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
     if not path.is_file():
         return
     lines = path.read_bytes().split(b"\n")
-    count, size = len(lines) - (not lines[-1]), checkpoint.options["vocabulary_size"]
+    count = len(lines) - (not lines[-1])
+    size = checkpoint.options["vocabulary_size"]
     if count > size:
         raise ValueError(
             f"{path} has {count} tokens, but the table of {checkpoint.source} has {size} rows: "

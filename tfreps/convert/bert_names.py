@@ -8,7 +8,7 @@ from tfreps.convert.table import Row
 
 MASKED_LM = "cls.predictions"
 LABELS = "classifier"
-DECODER = f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias"
+DECODER = (f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias")
 SLOTS = {  # what TF 1 puts behind the name of a weight for what an optimizer keeps
     *("adam_m", "adam_v", "Adam", "Adam_1"),
     *("AdamWeightDecayOptimizer", "AdamWeightDecayOptimizer_1"),
@@ -41,7 +41,8 @@ class HuggingFaceNames:
         return [Row(gamma, (dim,), f"{ours}/gamma"), Row(beta, (dim,), f"{ours}/beta")]
 
     def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
-        stem, shape = self.stem(name), (to_dim, from_dim)
+        stem = self.stem(name)
+        shape = (to_dim, from_dim)
         kernel = Row(f"{stem}.weight", shape, f"{ours}/kernel", np.transpose, np.transpose, part)
         return [kernel, Row(f"{stem}.bias", (to_dim,), f"{ours}/bias", part=part)]
 
@@ -78,14 +79,16 @@ class GoogleNames:
         return [Row(f"{stem}/{word}", (dim,), f"{ours}/{word}") for word in ("gamma", "beta")]
 
     def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
-        stem, shape = self.stem(name), (from_dim, to_dim)
+        stem = self.stem(name)
+        shape = (from_dim, to_dim)
         return [
             Row(f"{stem}/kernel", shape, f"{ours}/kernel", part=part),
             Row(f"{stem}/bias", (to_dim,), f"{ours}/bias", part=part),
         ]
 
     def output(self, name: str, from_dim: int, to_dim: int, ours: str) -> list[Row]:
-        stem, shape = self.stem(name), (to_dim, from_dim)
+        stem = self.stem(name)
+        shape = (to_dim, from_dim)
         stem = f"{stem}/output_" if stem else "output_"
         kernel = Row(f"{stem}weights", shape, f"{ours}/kernel", np.transpose, np.transpose)
         return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]

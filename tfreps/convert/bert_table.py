@@ -20,7 +20,8 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
         max_positions: how many rows of the position table our encoder has, the first ones;
             None for all.
     """
-    o, dim = options, options["hidden_dim"]
+    o = options
+    dim = options["hidden_dim"]
     rows = [names.table(WORDS, (o["vocabulary_size"], dim), "token_embedding/embeddings")]
     if o["positions"] == "learned":
         row = names.table(POSITIONS, (o["max_positions"], dim), "positions/table")
@@ -35,8 +36,10 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
 
 def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
     """The rows of one block of a `BertEncoder`."""
-    theirs, ours = f"encoder.layer.{number}.", f"block_{number}/"
-    dim, wide = options["hidden_dim"], options["intermediate_dim"] or 4 * options["hidden_dim"]
+    theirs = f"encoder.layer.{number}."
+    ours = f"block_{number}/"
+    dim = options["hidden_dim"]
+    wide = options["intermediate_dim"] or 4 * options["hidden_dim"]
     rows = []
     for i, part in enumerate(("query", "key", "value")):
         fused = f"{ours}attention/query_key_value"
@@ -57,7 +60,8 @@ def pooler_rows(names: Names, options: Mapping) -> list[Row]:
 
 def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
     """The rows of the head that restores masked tokens."""
-    theirs, dim = f"{MASKED_LM}.transform.", options["hidden_dim"]
+    theirs = f"{MASKED_LM}.transform."
+    dim = options["hidden_dim"]
     rows = names.dense(f"{theirs}dense", dim, dim, "transform")
     rows += names.layer_norm(f"{theirs}LayerNorm", dim, "transform_norm")
     return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]

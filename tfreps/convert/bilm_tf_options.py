@@ -44,7 +44,8 @@ def from_json(options: dict, source: str) -> dict:
     if "char_cnn" not in options:
         return {**result, "filters": [], "vocabulary_size": 0}  # the size is in the weights
     characters = _characters(options, source)
-    total, length = sum(n for _, n in characters["filters"]), characters["max_characters"]
+    total = sum(n for _, n in characters["filters"])
+    length = characters["max_characters"]
     if result["projection_dim"] > total:
         raise ValueError(
             f"{source}: `lstm.projection_dim` may not be larger than the number of all filters; "
@@ -168,7 +169,9 @@ class _Section:
     """One object of the file, whose values are checked as they are taken."""
 
     def __init__(self, options: dict, name: str, source: str, prefix: str = ""):
-        self.values, self.name, self.source = options.get(name), prefix + name, source
+        self.values = options.get(name)
+        self.name = prefix + name
+        self.source = source
         if not isinstance(self.values, dict):
             raise ValueError(f"{source}: expected an object `{self.name}`; got {self.values!r}.")
 

@@ -14,7 +14,8 @@ from tfreps.convert.safetensors_files import Arrays
 from tfreps.files.json_files import read_json
 from tfreps.files.lfs_pointers import refuse_pointer
 
-CONFIG, USUAL = "bert_config.json", "bert_model.ckpt"
+CONFIG = "bert_config.json"
+USUAL = "bert_model.ckpt"
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:

@@ -47,10 +47,10 @@ def names_in(shapes: Mapping) -> HuggingFaceNames:
     """How a file calls its arrays: with or without prefix, as of early or of late versions."""
     prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
-    bias = f"{MASKED_LM}.bias"
-    bias = bias if bias in shapes else f"{MASKED_LM}.decoder.bias"
     norm = ("gamma", "beta") if early else ("weight", "bias")
-    return HuggingFaceNames(prefix, norm, bias if bias in shapes else f"{MASKED_LM}.bias")
+    biases = (f"{MASKED_LM}.bias", f"{MASKED_LM}.decoder.bias")
+    bias = next((name for name in biases if name in shapes), biases[0])
+    return HuggingFaceNames(prefix, norm, bias)
 
 
 def write_encoder(encoder: BertEncoder, folder: str | os.PathLike) -> None:
@@ -62,11 +62,14 @@ def write_pretrainer(model: BertPretrainer, folder: str | os.PathLike, next_labe
     """Writes a pretrainer, see `BertPretrainer.save_pretrained`."""
     if next_label not in (0, 1):
         raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
-    names, options = HuggingFaceNames(), model.encoder.get_config()
-    rows, kind = masked_lm_rows(names, options), "BertForMaskedLM"
+    names = HuggingFaceNames()
+    options = model.encoder.get_config()
+    rows = masked_lm_rows(names, options)
+    kind = "BertForMaskedLM"
     weights = pretrainer_weights(model)
     if model.next_sentence:
-        rows, kind = rows + next_sentence_rows(names, options), "BertForPreTraining"
+        rows = rows + next_sentence_rows(names, options)
+        kind = "BertForPreTraining"
         order = [next_label, 1 - next_label]  # theirs: 0 is next
         for name in "next_sentence_dense/kernel", "next_sentence_dense/bias":
             weights[name] = np.asarray(weights[name])[..., order]

@@ -14,7 +14,8 @@ from tfreps.files.atomic_files import replacing
 from tfreps.files.json_files import read_json
 from tfreps.files.lfs_pointers import refuse_pointer
 
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
 
 
 class Arrays(NamedTuple):
@@ -62,13 +63,15 @@ def open_files(paths: list[Path]) -> Arrays:
     Raises:
         ValueError: for files that are missing, torn, no safetensors, or hold an array twice.
     """
-    files, shapes = {}, {}
+    files = {}
+    shapes = {}
     for path in paths:
         file = _open(path)
         for name in file.keys():
             if name in files:
                 raise ValueError(f"{path}: array {name} is in another file as well.")
-            files[name], shapes[name] = (path, file), tuple(file.get_slice(name).get_shape())
+            files[name] = (path, file)
+            shapes[name] = tuple(file.get_slice(name).get_shape())
 
     def array(name: str) -> np.ndarray:
         path, file = files[name]

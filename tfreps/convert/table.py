@@ -97,7 +97,8 @@ def read_rows(
             finite numbers.
     """
     by_weight = _by_weight(rows)
-    leftover, unknown = sorted(set(weights) - set(by_weight)), sorted(set(by_weight) - set(weights))
+    leftover = sorted(set(weights) - set(by_weight))
+    unknown = sorted(set(by_weight) - set(weights))
     if leftover or unknown:
         raise ValueError(
             f"The table for {source} does not fit the model.\n"
@@ -132,7 +133,9 @@ def written_rows(
     def make(row: Row) -> np.ndarray:
         number, count = row.part
         value = np.asarray(weights[row.ours], np.float32)
-        array = row.write(np.split(value, count, axis=-1)[number] if count > 1 else value)
+        if count > 1:
+            value = np.split(value, count, axis=-1)[number]
+        array = row.write(value)
         if array.shape != tuple(row.shape):
             raise AssertionError(f"{row.foreign}: wrote {array.shape}, promised {row.shape}")
         return array

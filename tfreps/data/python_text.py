@@ -78,9 +78,11 @@ def paragraphs(text: str) -> Iterator[str]:
     """Lines that belong together, joined: blank lines, bullets and code lines part them."""
     lines = []
     for line in itertools.chain(text.splitlines(), [""]):
-        bullet, code = _BULLET.match(line), _CODE_LINE.match(line)
+        bullet = _BULLET.match(line)
+        code = _CODE_LINE.match(line)
         if lines and (bullet or code or not line.strip()):
             yield " ".join(lines)
             lines = []
         if line.strip() and not code:
-            lines.append(line[bullet.end() :].strip() if bullet else line.strip())
+            start = bullet.end() if bullet else 0
+            lines.append(line[start:].strip())

@@ -74,7 +74,9 @@ def read_blocks(
                 if not data.endswith(b"\n"):
                     data += file.readline()
                 text = decode_utf8(data, path, line)
-                yield TextBlock(text if text.endswith("\n") else text + "\n", offset, line)
+                if not text.endswith("\n"):
+                    text += "\n"
+                yield TextBlock(text, offset, line)
                 offset += len(data)
                 line += data.count(b"\n")
     except GZIP_ERRORS as error:
@@ -109,7 +111,8 @@ def count_tokens(
         [('a', 2)]
     """
     counts: Counter[str] = Counter()
-    refused, total = list(refused), 0
+    refused = list(refused)
+    total = 0
     for path in find_files(files):
         for block in read_blocks(path):
             tokens = block.text.split()

@@ -149,7 +149,8 @@ def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
     signature, _, size = struct.unpack("<4sIQ", file.read(16))
     if signature != b"GCOL" or start + size > file_size:
         return False
-    heap, place = file.read(size - 16 if size > 16 else 0), 0
+    heap = file.read(max(size - 16, 0))
+    place = 0
     while place + 16 <= len(heap):
         number, _, _, length = struct.unpack_from("<HHIQ", heap, place)
         step = 16 + -(-length // 8) * 8 if number else length  # number 0 is what is left

@@ -95,6 +95,6 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         """Positions of the variables of each group, those of the rest last."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
-            fits = [n for n, part in enumerate(self.groups) if re.search(part, variable.path)]
-            members[fits[0] if fits else -1].append(i)
+            fits = (n for n, part in enumerate(self.groups) if re.search(part, variable.path))
+            members[next(fits, -1)].append(i)
         return members

@@ -83,7 +83,9 @@ def classification_report(
     """
     names = sorted({*true, *pred}) if names is None else list(names)
     counts = confusion_counts(true, pred, names)
-    correct, support, predicted = counts.diagonal(), counts.sum(1), counts.sum(0)
+    correct = counts.diagonal()
+    support = counts.sum(1)
+    predicted = counts.sum(0)
     rows = {
         name: scores_of_counts(*(int(count) for count in row))
         for name, *row in zip(names, correct, predicted, support, strict=True)
@@ -143,7 +145,8 @@ def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | 
     illegal = transitions = broken = 0
     for sentence in sentences:
         here = len(tag_sequences.illegal_transitions(sentence, scheme))
-        illegal, transitions = illegal + here, transitions + len(sentence) + 1
+        illegal += here
+        transitions += len(sentence) + 1
         broken += here > 0
     return {"illegal": illegal, "transitions": transitions, "sentences": broken}
 

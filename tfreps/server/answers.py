@@ -36,12 +36,15 @@ def as_lines(text: str, answer: dict) -> list[str]:
 
 def tag_lines(answer, length):
     """Tokens under one another, their tags, and the spans."""
-    tokens, tags = answer["tokens"][:length], answer["tags"][:length]
+    tokens = answer["tokens"][:length]
+    tags = answer["tags"][:length]
     shares = answer.get("confidences", [])[:length]
-    wide, long = max(map(width, tokens), default=0), max(map(len, tags), default=0)
+    wide = max(map(width, tokens), default=0)
+    long = max(map(len, tags), default=0)
     for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
         line = f"{token}{' ' * (wide - width(token))}  {tag:{long}}"
-        yield line + (f" {shares[place]:6.1%}".replace("%", " %") if shares else "").rstrip()
+        share = f" {shares[place]:6.1%}".replace("%", " %") if shares else ""
+        yield line + share.rstrip()
     spans = (answer.get(f"span_{part}", []) for part in ("types", "starts", "ends"))
     for number, (kind, start, end) in enumerate(zip(*spans, strict=True)):
         if number < answer.get("num_spans", 0):
@@ -51,7 +54,8 @@ def tag_lines(answer, length):
 def label_lines(answer):
     """The label, and the likeliest ones with their probabilities."""
     yield f"{answer['label']}{percent(answer.get('probability'))}"
-    labels, shares = answer.get("labels", []), answer.get("probabilities", [])
+    labels = answer.get("labels", [])
+    shares = answer.get("probabilities", [])
     ranked = sorted(zip(shares, labels, strict=False), reverse=True)
     for share, label in ranked[1:MOST_LABELS]:
         yield f"{label}{percent(share)}"
@@ -63,7 +67,8 @@ def percent(share):
 
 def shown(value):
     """Shape and first numbers of nested lists; anything else as it is."""
-    shape, first = [], value
+    shape = []
+    first = value
     while isinstance(first, list):
         shape.append(len(first))
         if not first or not isinstance(first[0], list):

@@ -117,7 +117,8 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
     check_tokenizer(how)
     if isinstance(texts, str | bytes):
         raise ValueError(f"`texts` must be a list of strings; got the string {texts[:40]!r}.")
-    texts, tokens = list(texts), []
+    texts = list(texts)
+    tokens = []
     strings: dict[bytes, str] = {}  # equal tokens share one string
     for block in blocks(texts):
         rows = tokenize(tf.constant(block), how)  # [N, T]
@@ -144,7 +145,8 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         is_full = (len(block) + 1) * longest > _PADDED_CHARACTERS
         if block and (is_full or len(block) == _TEXTS_AT_A_TIME):
             yield block
-            block, longest = [], len(text)
+            block = []
+            longest = len(text)
         block.append(text)
     if block:
         yield block

@@ -65,18 +65,27 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     """Rows of text: a token, then its numbers, parted by white space."""
     first = _first_line(file, path)
     header = _header(first, f"{path}, line 1")
-    rows, dimension, line = 0, header[1] if header else None, 1
-    data = file.readline(LONGEST_LINE) if header else first
-    line += bool(header)
+    if header:
+        dimension = header[1]
+        told_by = "header"
+        line = 2
+        data = file.readline(LONGEST_LINE)
+    else:
+        dimension = None
+        told_by = "first line"
+        line = 1
+        data = first
+    rows = 0
     while data:
         place = f"{path}, line {line}"
         if len(data) == LONGEST_LINE:
             raise ValueError(f"{place}: longer than {LONGEST_LINE} bytes. {_NOT_TEXT}")
         if dimension is None:
             dimension = _dimension(data, place)
-        token, numbers = _split(data, dimension, place, "header" if header else "first line")
+        token, numbers = _split(data, dimension, place, told_by)
         yield VectorRow(token, numbers, dimension, place, binary=False)
-        rows, line = rows + 1, line + 1
+        rows += 1
+        line += 1
         data = file.readline(LONGEST_LINE)
     if header and rows != header[0]:
         raise ValueError(
@@ -143,10 +152,11 @@ def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes
     if len(fields) == dimension + 1 and not _is_number(fields[0].split()[-1], fields[0]):
         return fields[0], b" ".join(fields[1:])
     found = max(0, len(row.split()) - 1)
-    binary = row.decode("utf-8", "replace").count("\ufffd") > 1 or b"\0" in row
+    is_binary = row.decode("utf-8", "replace").count("\ufffd") > 1 or b"\0" in row
+    reason = _NOT_TEXT if is_binary else _RAGGED
     raise ValueError(
         f"{place}: expected a token and {dimension} numbers, as the {told_by} has them; got "
-        f"{found} fields after the first. {_NOT_TEXT if binary else _RAGGED}"
+        f"{found} fields after the first. {reason}"
     )
 
 
@@ -176,7 +186,9 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
         )
     count, dimension = header
     _check_size(path, count, dimension)
-    buffer, position, size = b"", 0, 4 * dimension
+    buffer = b""
+    position = 0
+    size = 4 * dimension
     for row in range(1, count + 1):
         place = f"{path}, row {row}"
         space = buffer.find(b" ", position)
@@ -189,7 +201,8 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
                     f"{place}: the file ends here, but its header promises {count} vectors of "
                     f"dimension {dimension}. It was cut off, or the header is wrong."
                 )
-            buffer, position = buffer[position:] + chunk, 0
+            buffer = buffer[position:] + chunk
+            position = 0
             space = buffer.find(b" ")
         token = buffer[position:space].lstrip(b"\n")
         position = space + 1 + size

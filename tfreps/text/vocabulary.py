@@ -106,7 +106,8 @@ class Vocabulary:
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
         """Ids of tokens; the id of `<UNK>` for those outside the vocabulary."""
-        get, unknown = self._ids.get, self.unknown_id
+        get = self._ids.get
+        unknown = self.unknown_id
         return [get(token, unknown) for token in tokens]
 
     def character_table(self, max_characters: int = 50) -> np.ndarray:
@@ -135,7 +136,8 @@ class Vocabulary:
         """
         if not isinstance(counts, Mapping):
             counts = dict(zip(self.tokens, counts, strict=True))
-        rarest, fewest = None, None
+        rarest = None
+        fewest = None
         for index, token in enumerate(self.tokens):
             if token in SPECIAL_TOKENS:
                 continue
@@ -148,7 +150,8 @@ class Vocabulary:
                     "vocabulary from this text with `tfreps build-vocabulary`, or train with "
                     "the full softmax."
                 )
-            rarest, fewest = index, count
+            rarest = index
+            fewest = count
 
 
 def check_left(

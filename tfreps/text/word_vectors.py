@@ -70,7 +70,9 @@ class WordVectors(NamedTuple):
         if missing_std < 0:
             raise ValueError(f"`missing_std` must be at least 0; got {missing_std}.")
         exact, lower = _wanted(tokens, lowercase_fallback)
-        matrix, level = None, np.zeros(len(tokens), np.int8)  # 2: found, 1: its lower case found
+        # 2: found, 1: its lower case found
+        matrix = None
+        level = np.zeros(len(tokens), np.int8)
         for row in vector_rows(os.fspath(path), file_format):
             if matrix is None:  # only now is a whole row of this dimension there
                 matrix = np.zeros([len(tokens), row.dimension], np.float32)  # [V, D]

@@ -127,7 +127,9 @@ def _read_csv(path, encoding, fields, delimiter) -> Iterator[LabelledText]:
     text = read_text(path, encoding)
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header, line, is_empty = None, 1, True
+    header = None
+    line = 1
+    is_empty = True
     try:
         for row in rows:
             place = f"{path}, line {line}"

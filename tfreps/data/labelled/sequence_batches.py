@@ -195,7 +195,8 @@ class SequenceBatches:
                 gaps = None if self._cuts is None else self._cuts.gaps(epoch)
                 for batch in self._plan.batches(epoch)[first_batch:]:
                     yield self._element(batch, file, gaps)
-                epoch, first_batch = epoch + 1, 0
+                epoch += 1
+                first_batch = 0
         finally:
             if file is not None:
                 file.close()

@@ -90,7 +90,8 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
     """
     if not labels:
         raise ValueError("There are no examples to describe.")
-    counts, total = class_counts(labels), len(labels)
+    counts = class_counts(labels)
+    total = len(labels)
     listed = list(counts.items())[:longest]
     width = max(len(str(label)) for label, _ in listed)
     digits = len(f"{listed[0][1]:,}")
@@ -140,11 +141,11 @@ def _check_single(places: dict, fraction: float) -> None:
     alone = [(own[0], label) for label, own in places.items() if len(own) == 1]
     if alone:
         place, label = min(alone, key=lambda pair: pair[0])
+        more = f", and {len(alone) - 1} more classes have" if len(alone) > 1 else ""
         raise ValueError(
-            f"The class {label!r} has one example only (number {place}, counted from 0)"
-            + (f", and {len(alone) - 1} more classes have" if len(alone) > 1 else "")
-            + ", which cannot be on both sides of a split. Remove it, give more examples, or "
-            'split with single="keep".'
+            f"The class {label!r} has one example only (number {place}, counted from 0){more}, "
+            "which cannot be on both sides of a split. Remove it, give more examples, or split "
+            'with single="keep".'
         )
 
 

@@ -80,7 +80,8 @@ class TokenRows:
         """
         position = np.arange(length)  # [T]
         if gaps is not None:
-            first, size = gaps[:, :1], gaps[:, 1:]
+            first = gaps[:, :1]
+            size = gaps[:, 1:]
             position = position + np.where(position >= first, size, 0)  # [B, T]
         real = position < self.lengths[sentences][:, None]
         places = self._starts[sentences][:, None] + position

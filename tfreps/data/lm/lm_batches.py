@@ -111,7 +111,9 @@ class LMBatches:
         block_bytes: int = 1 << 22,
     ):
         _check_at_least(1, batch_size=batch_size, unroll_steps=unroll_steps)
-        _check_at_least(1, passes=1 if passes is None else passes, block_bytes=block_bytes)
+        _check_at_least(1, block_bytes=block_bytes)
+        if passes is not None:
+            _check_at_least(1, passes=passes)
         _check_at_least(0, seed=seed)
         if characters not in ("ids", "table", None):
             raise ValueError(f'`characters` must be "ids", "table" or None; got {characters!r}.')
@@ -144,10 +146,14 @@ class LMBatches:
         Raises:
             ValueError: the state belongs to other files or other arguments.
         """
-        start, streams, skip = 0, None, 0
+        start = 0
+        streams = None
+        skip = 0
         if state is not None:
             self._check_state(state)
-            start, streams, skip = state["batches"], state["streams"], state["skip"]
+            start = state["batches"]
+            streams = state["streams"]
+            skip = state["skip"]
             if streams:
                 self._snapshots.setdefault(start, [dict(stream).copy for stream in streams])
         return to_dataset(
@@ -221,7 +227,8 @@ class LMBatches:
     def _join_directions(self, batches: list[tuple | None], words: WordRows) -> Batch:
         """Stacks the directions (one that has ended is padding) and numbers the unknown words."""
         shape = [len(batches), self.batch_size, self.unroll_steps]
-        rows, targets = np.zeros(shape, np.int32), np.full(shape, -1, np.int32)
+        rows = np.zeros(shape, np.int32)
+        targets = np.full(shape, -1, np.int32)
         for direction, batch in enumerate(batches):
             if batch is not None:
                 rows[direction], targets[direction] = batch

@@ -62,7 +62,8 @@ class LMStream:
         need = self.unroll_steps - own
         first_slice = self._place
         bounds = self._pull(need.tolist())
-        fresh, after = bounds[:-1], bounds[1:]
+        fresh = bounds[:-1]
+        after = bounds[1:]
         stop = np.minimum(fresh + need, after)
         batch = self._gather(self._at, own, fresh, own + stop - fresh)
         self._at = np.where(need > 0, stop, self._at + self.unroll_steps)
@@ -73,11 +74,14 @@ class LMStream:
 
     def _pull(self, need: list[int]) -> np.ndarray:
         """Where each row's new sentences begin, int `[B + 1]`; the last is where they all end."""
-        bounds, position = [self._next], self._next
-        sentence_end, size = self._sentence_end.item, len(self._inputs)
+        bounds = [self._next]
+        position = self._next
+        sentence_end = self._sentence_end.item
+        size = len(self._inputs)
         for positions in need:
             while position + positions > size and self._load():
-                sentence_end, size = self._sentence_end.item, len(self._inputs)
+                sentence_end = self._sentence_end.item
+                size = len(self._inputs)
             if position + positions > size:
                 position = size
             elif positions:
@@ -95,7 +99,9 @@ class LMStream:
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
         words = {row: self.words.word(row) for row in outside}
-        place, used, left = list(self._place), self._next - self._base, self._left
+        place = list(self._place)
+        used = self._next - self._base
+        left = self._left
 
         def write_out() -> dict:
             plain = [words.get(row, row) for row in rows.tolist()]

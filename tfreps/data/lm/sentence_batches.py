@@ -105,7 +105,8 @@ def _pad(
     """The arrays of one batch, each int32 `[directions, B, T]`."""
     positions = block.positions[chosen]
     shape = [1 + bidirectional, len(chosen), int(_round_up(positions.max()))]
-    rows, targets = np.zeros(shape, np.int32), np.full(shape, -1, np.int32)
+    rows = np.zeros(shape, np.int32)
+    targets = np.full(shape, -1, np.int32)
     real = np.arange(shape[2]) < positions[:, None]  # [B, T]
     for direction in range(shape[0]):
         reverse = direction == 1

@@ -88,7 +88,8 @@ class SentenceSlices:
     def __iter__(self) -> Iterator[tuple[Place, np.ndarray]]:
         """Yields the place of each slice and its rows, `LINE_END` after each sentence."""
         pass_number, shard, number, offset, line, sentence = self.place
-        passes, files = self.corpus.passes, self.corpus.files
+        passes = self.corpus.passes
+        files = self.corpus.files
         found = self.place != Place()
         while passes is None or pass_number < passes:
             shards = self._permutation(len(files), pass_number)
@@ -100,11 +101,16 @@ class SentenceSlices:
                     for start, rows in self._slices(order, sentence):
                         yield place._replace(sentence=start), rows
                         found = True
-                    number, sentence = number + 1, 0
-                shard, number, offset, line = shard + 1, 0, 0, 1
+                    number += 1
+                    sentence = 0
+                shard += 1
+                number = 0
+                offset = 0
+                line = 1
             if not found:
                 raise ValueError(f"There is no sentence in {', '.join(files)}: nothing to read.")
-            pass_number, shard = pass_number + 1, 0
+            pass_number += 1
+            shard = 0
 
     def _open(self, text: TextBlock, pass_number: int, file: int, number: int) -> np.ndarray:
         """Makes a block of text the present one; returns the order of its sentences."""

@@ -38,7 +38,8 @@ class WordRows(dict):
 
     def encode(self, text: str) -> np.ndarray:
         """Rows of the words of whole lines, `LINE_END` after each line: int32 `[words + lines]`."""
-        pieces, start = [np.zeros([0], np.int32)], 0
+        pieces = [np.zeros([0], np.int32)]
+        start = 0
         while start < len(text):  # in pieces that stay in the processor's cache
             stop = text.index("\n", min(start + _PIECE, len(text) - 1)) + 1
             words = text[start:stop].replace("\n", f" {_LINE_END_WORD} ").split()
@@ -73,7 +74,8 @@ class WordRows(dict):
             del self[word]
         kept = [self.unknown[i] for i in (keep - self.first_unknown).tolist()]
         new_rows = np.zeros([len(self.unknown)], np.int32)
-        self.unknown, self._made = [], 0
+        self.unknown = []
+        self._made = 0
         self._table = self._table[:0]
         new_rows[keep - self.first_unknown] = [self[word] for word in kept]
         return new_rows

@@ -100,10 +100,14 @@ class MaskedLMBatches:
             raise ValueError(f"`seed` must be below 2^31; got {seed}.")
         if next_label not in (0, 1):
             raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
-        self.documents, self.tokenizer = documents, tokenizer
-        self.max_tokens, self.max_rows = max_tokens, max_rows
-        self.next_sentence, self.next_label = next_sentence, next_label
-        self.shuffle, self.seed = shuffle, seed
+        self.documents = documents
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
+        self.max_rows = max_rows
+        self.next_sentence = next_sentence
+        self.next_label = next_label
+        self.shuffle = shuffle
+        self.seed = seed
         self._num_special = num_special
         self._pairs = SentencePairs(documents, max_length - num_special, next_sentence, seed)
         self._mask = TokenMasking(tokenizer, mask_rate, whole_words)

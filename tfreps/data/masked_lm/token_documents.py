@@ -11,8 +11,8 @@ from tfreps.data.records import get_field, parse_record
 from tfreps.data.text_files import Files, find_files, read_blocks
 from tfreps.files.utf8_files import check_unicode
 
-FORMATS = "lines", "records"
-RECORD_FIELDS = "text1", "text2"
+FORMATS = ("lines", "records")
+RECORD_FIELDS = ("text1", "text2")
 _SENTENCES_AT_A_TIME = 4096
 
 
@@ -85,7 +85,9 @@ def read_documents(
         ([97, 98, 99, 100], [0, 2, 3, 4], [0, 2, 3])
     """
     dtype = np.uint16 if len(tokenizer.vocabulary) <= 1 << 16 else np.int32
-    ids, lengths, numbers = [np.zeros([0], dtype)], [], []
+    ids = [np.zeros([0], dtype)]
+    lengths = []
+    numbers = []
     for document_numbers, texts in _portions(read_sentences(files, format, fields)):
         rows = tokenizer(tf.constant(texts))
         ids.append(rows.values.numpy().astype(dtype))
@@ -100,8 +102,10 @@ def read_documents(
             f"No token of {', '.join(find_files(files)[:3])} is in the vocabulary of "
             f"{len(tokenizer.vocabulary):,}: it belongs to other text."
         )
-    lengths, numbers = np.concatenate(lengths), np.concatenate(numbers)
-    numbers, lengths = numbers[lengths > 0], lengths[lengths > 0]
+    lengths = np.concatenate(lengths)
+    numbers = np.concatenate(numbers)
+    numbers = numbers[lengths > 0]
+    lengths = lengths[lengths > 0]
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
     return TokenDocuments(
         flat,
@@ -152,12 +156,14 @@ def _record(path: str, line: int, text: str, fields: Sequence[str]) -> Iterator[
 
 
 def _portions(sentences: Iterator[tuple[int, str]]) -> Iterator[tuple[list[int], list[str]]]:
-    numbers, texts = [], []
+    numbers = []
+    texts = []
     for number, text in sentences:
         numbers.append(number)
         texts.append(text)
         if len(texts) == _SENTENCES_AT_A_TIME:
             yield numbers, texts
-            numbers, texts = [], []
+            numbers = []
+            texts = []
     if texts:
         yield numbers, texts

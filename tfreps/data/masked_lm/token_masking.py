@@ -24,7 +24,9 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
     def __init__(self, rate, is_special, seed):
         super().__init__(max_selections_per_batch=_NO_LIMIT, selection_rate=rate)
-        self.rate, self.is_special, self.seed = rate, is_special, seed
+        self.rate = rate
+        self.is_special = is_special
+        self.seed = seed
 
     def get_selectable(self, input_ids, axis=1):
         """Which items hold no special id: bool ragged `[B, (items)]`."""
@@ -59,7 +61,8 @@ class StatelessChooser(tf_text.MaskValuesChooser):
 
     def __init__(self, mask_id, ordinary, seed, mask_token_rate=0.8, random_token_rate=0.1):
         super().__init__(len(ordinary), mask_id, mask_token_rate, random_token_rate)
-        self.ordinary, self.seed = ordinary, seed
+        self.ordinary = ordinary
+        self.seed = seed
 
     def get_mask_values(self, masked_lm_ids):
         """What is put in the place of each masked token: ragged, as they are."""
@@ -97,7 +100,9 @@ class TokenMasking:
         if not 0 < rate < 1:
             raise ValueError(f"`rate` must be between 0 and 1; got {rate}.")
         pieces = tokenizer.vocabulary
-        self.rate, self.whole_words, self.mask_id = rate, whole_words, tokenizer.mask_id
+        self.rate = rate
+        self.whole_words = whole_words
+        self.mask_id = tokenizer.mask_id
         self._is_special = np.zeros([len(pieces)], bool)
         self._is_special[list(tokenizer.special_ids)] = True
         self._goes_on = np.array([str(piece).startswith("##") for piece in pieces])

@@ -111,7 +111,8 @@ class GrpcClient:
         try:
             return method(request, timeout=self._seconds)
         except grpc.RpcError as error:
-            code, details = error.code(), error.details()
+            code = error.code()
+            details = error.details()
             if code == grpc.StatusCode.UNAVAILABLE and "connect" in details:
                 raise ValueError(
                     f"Nobody answers at {self._address}: {details}. `tfreps serve DIR` starts a "

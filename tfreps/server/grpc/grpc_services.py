@@ -50,7 +50,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         return answer(self._core, "GetModelMetadata", self._metadata, request, context)
 
     def _predict(self, request):
-        core, spec = self._core, request.model_spec
+        core = self._core
+        spec = request.model_spec
         with core.pool.lease(*asked_for(request)) as (number, servable):
             servable.signature(spec.signature_name).check_names(request.inputs)  # before memory
             inputs = {key: to_array(v, core.most_elements) for key, v in request.inputs.items()}

@@ -42,7 +42,8 @@ def batched(call, signature, options: BatchOptions):
         function of the same keyword arguments, with the same answer; of at most
         `options.max_rows` rows a call. It raises what any of the merged requests raises.
     """
-    takes, gives = list(signature.inputs), list(signature.outputs)
+    takes = list(signature.inputs)
+    gives = list(signature.outputs)
 
     @tf.nondifferentiable_batch_function(
         options.threads,

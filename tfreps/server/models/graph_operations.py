@@ -124,9 +124,11 @@ def own_saver(graph, nodes, called):
     Returns:
         two dicts: of nodes in a graph of TensorFlow 1, and of functions in one of TensorFlow 2.
     """
-    saver, library = graph.saver_def, graph.graph_def.library
+    saver = graph.saver_def
+    library = graph.graph_def.library
     plugged = {f.signature.name for f in library.function if "api_implements" in f.attr}
-    restore, save = plain(saver.restore_op_name), plain(saver.save_tensor_name)
+    restore = plain(saver.restore_op_name)
+    save = plain(saver.save_tensor_name)
     functions = {}
     for name, allowed in ((save, SAVES), (restore, RESTORES)):
         function = nodes[name].attr["f"].func.name if name in nodes else ""
@@ -135,7 +137,8 @@ def own_saver(graph, nodes, called):
             functions[function] = allowed
     others = [t.name for s in graph.signature_def.values() for t in s.outputs.values()]
     others += [n for names in graph.collection_def.values() for n in names.node_list.value]
-    asked, restored = ancestors(nodes, others), ancestors(nodes, [restore])
+    asked = ancestors(nodes, others)
+    restored = ancestors(nodes, [restore])
     found = {}
     for name in ancestors(nodes, [save]) - restored - asked:
         if nodes[name].op in SAVES:
@@ -167,7 +170,8 @@ def calls(nodes):
 
 def ancestors(nodes, names):
     """All nodes that these ones wait for, and themselves."""
-    found, left = set(), [plain(name) for name in names]
+    found = set()
+    left = [plain(name) for name in names]
     while left:
         name = left.pop()
         if name in nodes and name not in found:
@@ -178,7 +182,8 @@ def ancestors(nodes, names):
 
 def source(nodes, name):
     """The node that a tensor of the graph comes from unchanged."""
-    name, seen = plain(name), set()
+    name = plain(name)
+    seen = set()
     while name in nodes and nodes[name].op in PASSING and nodes[name].input and name not in seen:
         seen.add(name)
         name = plain(nodes[name].input[0])

@@ -66,7 +66,9 @@ class ModelPool:
         """As `ask_to_stop`, and returns when it has ended, or after so many seconds."""
         self.ask_to_stop()
         if self._thread is not None:
-            self._thread.join(seconds if seconds is None else max(seconds, 0))
+            if seconds is not None:
+                seconds = max(seconds, 0)
+            self._thread.join(seconds)
 
     @property
     def ready(self):

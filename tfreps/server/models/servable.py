@@ -218,7 +218,8 @@ def as_array(name, value):
     """NumPy array of an answer."""
     if not isinstance(value, tf.Tensor):
         raise ServingError("UNIMPLEMENTED", f"Output '{name}' is no dense tensor.")
-    return np.asarray(value.numpy(), object if value.dtype == tf.string else None)
+    dtype = object if value.dtype == tf.string else None
+    return np.asarray(value.numpy(), dtype)
 
 
 def read_model(folder):

@@ -180,13 +180,15 @@ class ServedModel:
             for number in [n for n, v in self._versions.items() if v.state == "END"]:
                 if number not in found:
                     del self._versions[number]
-            unloaded, self._unloaded = self._unloaded, False
+            unloaded = self._unloaded
+            self._unloaded = False
         if unloaded:
             gc.collect()  # the functions of a SavedModel refer to one another in circles
 
     def _end_if_unused(self, version):
         if version.state == "UNLOADING" and not version.users:
-            version.state, version.servable = "END", None
+            version.state = "END"
+            version.servable = None
             self._unloaded = True
 
 

@@ -41,7 +41,8 @@ class Signature:
     @property
     def batches(self):
         """Whether requests may be merged: inputs of rank 1, and a row of every output for each."""
-        takes, gives = list(self.inputs.values()), list(self.outputs.values())
+        takes = list(self.inputs.values())
+        gives = list(self.outputs.values())
         return (
             bool(takes)
             and not self.defaults
@@ -58,7 +59,8 @@ class Signature:
         Raises:
             ServingError: INVALID_ARGUMENT.
         """
-        given, known = set(given), set(self.inputs)
+        given = set(given)
+        known = set(self.inputs)
         missing = known - given - set(self.defaults)
         if missing or given - known:
             raise ServingError(

@@ -30,7 +30,8 @@ class Lane:
     """
 
     def __init__(self, name, slots, most_waiting=1_000, workers=None):
-        self._name, self._slots = name, slots
+        self._name = name
+        self._slots = slots
         self._most_waiting = most_waiting
         self._workers = workers or slots
         self._changed = threading.Condition()

@@ -36,7 +36,9 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 def pattern(tokens):
     """The compiled pattern of a way of tokenizing, made when a model needs it."""
     text = PATTERNS[tokens]
-    return re.compile(text.replace("{marks}", marks()) if "{marks}" in text else text)
+    if "{marks}" in text:
+        text = text.replace("{marks}", marks())
+    return re.compile(text)
 
 
 class RequestSize(NamedTuple):
@@ -87,7 +89,9 @@ class RequestCounter:
     def __init__(self, tokens=None, most_per_text=None, attends=False, added_per_text=0):
         if tokens is not None and tokens not in PATTERNS:
             raise ValueError(f"Texts cannot be counted in {tokens!r}: {', '.join(PATTERNS)}.")
-        self.tokens, self.most_per_text, self.attends = tokens, most_per_text, attends
+        self.tokens = tokens
+        self.most_per_text = most_per_text
+        self.attends = attends
         self.added_per_text = added_per_text
 
     @classmethod
@@ -125,7 +129,8 @@ class RequestCounter:
 
     def _of_array(self, array, most, most_padded):
         if self.tokens is None:  # numbers of any meaning, or strings that may be anything
-            return RequestSize(array.size if array.dtype == object else 0, 1)
+            rows = array.size if array.dtype == object else 0
+            return RequestSize(rows, 1)
         if array.ndim == 1 and array.dtype == object:
             most = min(most, most_padded // max(array.size, 1))
             return RequestSize(array.size, self._longest(array, most))

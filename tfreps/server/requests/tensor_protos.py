@@ -74,7 +74,7 @@ def parsed(proto, dtype):
         found = tf.io.parse_tensor(proto.SerializeToString(), dtype).numpy()
     except (tf.errors.OpError, ValueError) as error:
         raise invalid(" ".join(str(error).split())[:300]) from None
-    return np.asarray(found, object if dtype == tf.string else None)
+    return np.asarray(found, object) if dtype == tf.string else np.asarray(found)
 
 
 # What requests are made of. (Resources, variants and quantised numbers are not.)

@@ -49,7 +49,8 @@ class Ticket:
         """Says that nobody waits any more: what runs is stopped, what waits is not begun."""
         with self._lock:
             self._cancelled = True
-            callbacks, self._callbacks = self._callbacks, []
+            callbacks = self._callbacks
+            self._callbacks = []
         for callback in callbacks:
             callback()
 
@@ -92,11 +93,15 @@ class Ticket:
             tf.errors.CancelledError: the request was cancelled.
             tf.errors.OpError: the function fails.
         """
-        manager, eager = cancellation.CancellationManager(), context.context()
+        manager = cancellation.CancellationManager()
+        eager = context.context()
         options = eager.function_call_options.as_attrs()
+        name = function.name
+        if isinstance(name, bytes):
+            name = name.decode()
         with self.when_cancelled(manager.start_cancel):
             outputs = execute.execute_with_cancellation(
-                function.name.decode() if isinstance(function.name, bytes) else function.name,
+                name,
                 num_outputs=len(function.outputs),
                 inputs=[inputs[key] for key in function._arg_keywords] + function.captured_inputs,
                 attrs=tuple(itertools.chain(*options.items())),

@@ -57,7 +57,8 @@ class ContextNeighbours:
         if not here:
             raise ServingError("INVALID_ARGUMENT", f"Text {text} has no token {token}.")
         wanted = vectors[here[0]]
-        words, vectors = own + words, np.concatenate([vectors, others])
+        words = own + words
+        vectors = np.concatenate([vectors, others])
         similarity = vectors @ wanted
         similarity[here[0]] = -np.inf
         best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
@@ -75,7 +76,8 @@ class ContextNeighbours:
         signature = text_signature(servable)
         if signature is None or "elmo" not in signature.outputs:
             raise ServingError("INVALID_ARGUMENT", f"{model} gives words no contextual vectors.")
-        words, vectors = [], [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
+        words = []
+        vectors = [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
         for start in range(0, len(texts), BATCH):
             batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
             wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
@@ -108,7 +110,8 @@ def text_signature(servable):
 
 def shown(word, similarity):
     """A word as the page gets it."""
-    tokens, (number, place) = word["tokens"], word["where"]
+    tokens = word["tokens"]
+    number, place = word["where"]
     return {
         "token": tokens[place],
         "left": " ".join(tokens[max(place - WORDS_AROUND, 0) : place]),

@@ -38,7 +38,8 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
         check_kinds(kinds, {int, float}, dtype, where)
         return as_floats(leaves, dtype, where).reshape(shape)
     if dtype in INTEGERS or dtype == "bool":
-        check_kinds(kinds, {bool} if dtype == "bool" else {int}, dtype, where)
+        expected = bool if dtype == "bool" else int
+        check_kinds(kinds, {expected}, dtype, where)
         try:
             return np.array(leaves, dtype).reshape(shape)
         except OverflowError:
@@ -48,7 +49,8 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
 
 def flatten(value, where):
     """Shape, list of leaves, and set of their types."""
-    shape, level = [], [value]
+    shape = []
+    level = [value]
     while True:
         kinds = set(map(type, level))
         if list not in kinds:

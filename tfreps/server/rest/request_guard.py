@@ -117,7 +117,8 @@ class RequestGuard:
             )
 
     def _check_site(self, method, headers):
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        origin = headers.get("origin")
+        site = headers.get("sec-fetch-site", "none")
         if "*" in self._origins:
             return
         if origin is None:
@@ -127,11 +128,12 @@ class RequestGuard:
             own = is_own(origin, headers.get("host", ""))
             foreign = not own and origin.lower() not in self._origins
         if foreign:
+            asking = origin[:100] if origin else "other web sites"
             raise ServingError(
                 "PERMISSION_DENIED",
-                f"Pages of {origin[:100] if origin else 'other web sites'} may not ask this "
-                "server. To allow the pages of a site, start the server with its address, such as "
-                "https://example.org, among the `allowed_origins`.",
+                f"Pages of {asking} may not ask this server. To allow the pages of a site, start "
+                "the server with its address, such as https://example.org, among the "
+                "`allowed_origins`.",
             )
 
 
@@ -169,9 +171,11 @@ def is_browser(headers):
 def is_own(origin, host):
     """Whether a page came from the host that is asked."""
     try:
-        page, asked = urlsplit(origin.lower()), urlsplit(f"//{host.lower()}")
+        page = urlsplit(origin.lower())
+        asked = urlsplit(f"//{host.lower()}")
         port = PORTS.get(page.scheme)
-        there, here = (page.hostname, page.port or port), (asked.hostname, asked.port or port)
+        there = (page.hostname, page.port or port)
+        here = (asked.hostname, asked.port or port)
     except ValueError:  # a port that is no number
         return False
     return page.hostname is not None and there == here

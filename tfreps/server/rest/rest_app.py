@@ -94,9 +94,11 @@ class RestApp:
             if not which[0]:
                 raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
             # Probes ask for these: they are answered however many requests are in work.
-            kind, look = "GetModelStatus", self._status
+            kind = "GetModelStatus"
+            look = self._status
             if match["part"] == "metadata":  # in capitals it is not, as in TensorFlow Serving
-                kind, look = "GetModelMetadata", self._metadata
+                kind = "GetModelMetadata"
+                look = self._metadata
             with self._core.recorded(which[0], kind, "REST"):
                 return reply(await asyncio.to_thread(look, which))
         raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
@@ -159,7 +161,9 @@ class RestApp:
 
     def _unpack(self, body, place):
         """What gzip made the body of, counted while it grows."""
-        parts, size, file = [], 0, gzip.GzipFile(fileobj=io.BytesIO(body))
+        parts = []
+        size = 0
+        file = gzip.GzipFile(fileobj=io.BytesIO(body))
         try:
             while part := file.read(PART):
                 size += len(part)
@@ -237,7 +241,8 @@ def raw_path(request):
 
 def asked_for(match):
     """Name, version and label of a model in an address; the version or the label is None."""
-    name, label = match["name"], match["label"]
+    name = match["name"]
+    label = match["label"]
     version = match["version"]
     if version is not None:
         digits = version.lstrip("0")

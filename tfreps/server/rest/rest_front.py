@@ -155,7 +155,8 @@ class PatientProtocol(H11Protocol):
         if self.is_lost:
             return
         done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
-        self.loop.call_later(GOODBYE, self.transport.abort if done else self._leave_when_done)
+        next_step = self.transport.abort if done else self._leave_when_done
+        self.loop.call_later(GOODBYE, next_step)
 
     def _watch_buffer(self):
         size = 0 if self.is_lost else self.transport.get_write_buffer_size()

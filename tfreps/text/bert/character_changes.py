@@ -62,7 +62,8 @@ class CharacterChanges(tf.Module):
 
     def _change(self, texts):
         characters = tf.strings.unicode_decode(texts, "UTF-8")  # U+FFFD for what is none
-        old, width = characters.flat_values, self.new.shape[1]  # [C]
+        old = characters.flat_values  # [C]
+        width = self.new.shape[1]
         run = tf.searchsorted(self.first, old, side="right") - 1
         as_it_is = tf.pad(old[:, None], [[0, 0], [0, width - 1]], constant_values=_NONE)
         changed = old <= tf.gather(self.last, run)

@@ -80,7 +80,8 @@ class PieceIndexer(tf.Module):
                 "tensorflow-text cuts no texts like this model's: it needs WordPiece with "
                 "Chinese characters apart. Core operations can: leave it to them."
             )
-        vocabulary, unknown = self.tokenizer.vocabulary, self.tokenizer.unknown_id
+        vocabulary = self.tokenizer.vocabulary
+        unknown = self.tokenizer.unknown_id
         copy.table = PieceTable(vocabulary, unknown, path)
         if by_table:
             copy.graph.table = PieceTable(vocabulary, copy.graph.default_id, path)
@@ -116,7 +117,8 @@ class PieceIndexer(tf.Module):
         Returns:
             dict of `token_ids` int32 and `mask` bool, `[N, T]`.
         """
-        room, t = self.tokenizer.room(max_length), self.tokenizer
+        room = self.tokenizer.room(max_length)
+        t = self.tokenizer
         ids = self.graph(texts)[:, :room]  # [N, (pieces)]
         column = tf.ones([tf.size(texts), 1], tf.int32)
         ids = tf.concat([t.start_id * column, ids, t.separator_id * column], axis=1)
@@ -145,7 +147,9 @@ def piece_texts(
         ValueError: a text is too long, and that is to be refused; its number is told.
     """
     check_too_long(too_long)
-    room, rows, num_cut = tokenizer.room(max_length), [], 0
+    room = tokenizer.room(max_length)
+    rows = []
+    num_cut = 0
     ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
     known = set(tokenizer.vocabulary)
     for number, text in enumerate(texts):
@@ -157,7 +161,8 @@ def piece_texts(
                     f"for {room} beside the special ones: {text[:60]!r}. Shorten it, or have "
                     "long texts cut."
                 )
-            pieces, num_cut = pieces[:room], num_cut + 1
+            pieces = pieces[:room]
+            num_cut = num_cut + 1
         rows.append([ends[0], *pieces, ends[1]])
     return rows, num_cut
 
@@ -181,7 +186,9 @@ def check_room(
         ValueError: for the first such sentence, with its place.
     """
     room = tokenizer.room(max_length)
-    for number, sentence in enumerate(sentences if room is not None else ()):
+    if room is None:
+        return
+    for number, sentence in enumerate(sentences):
         sizes = (len(tokenizer.tokenize(word)) for word in sentence)
         size = sum(max(n, 1) for n in sizes)
         if size > room:

@@ -9,8 +9,8 @@ import numpy as np
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import read_utf8
 
-SPECIALS = "padding", "unknown", "start", "separator", "mask"
-TOO_LONG = "refuse", "cut"
+SPECIALS = ("padding", "unknown", "start", "separator", "mask")
+TOO_LONG = ("refuse", "cut")
 NONE = type(None)
 
 
@@ -86,7 +86,8 @@ class PieceTokenizer(abc.ABC):
 
     def piece_ids(self, pieces: Iterable[str]) -> list[int]:
         """The ids of pieces; that of the unknown piece for those outside the vocabulary."""
-        get, unknown = self._ids.get, self.unknown_id
+        get = self._ids.get
+        unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
 
     def __call__(self, strings, core_ops: bool = False):
@@ -149,7 +150,8 @@ class PieceTokenizer(abc.ABC):
                     f'{max_length}). Shorten it, or pack with `too_long="cut"`.'
                 )
             texts = _cut(texts, room)
-        token_ids, segment_ids = [self.start_id], [0]
+        token_ids = [self.start_id]
+        segment_ids = [0]
         for segment, text in enumerate(texts):
             token_ids += [*text, self.separator_id]
             segment_ids += [segment] * (len(text) + 1)
@@ -186,10 +188,12 @@ class PieceTokenizer(abc.ABC):
         pairs = zip(firsts, others, strict=True)
         rows = [self.pack(one, other, max_length, too_long) for one, other in pairs]
         shape = len(rows), max((len(ids) for ids, _ in rows), default=0)
-        token_ids, segment_ids = np.full(shape, self.padding_id, "int32"), np.zeros(shape, "int32")
+        token_ids = np.full(shape, self.padding_id, "int32")
+        segment_ids = np.zeros(shape, "int32")
         mask = np.zeros(shape, bool)
         for row, (ids, segments) in enumerate(rows):
-            token_ids[row, : len(ids)], segment_ids[row, : len(ids)] = ids, segments
+            token_ids[row, : len(ids)] = ids
+            segment_ids[row, : len(ids)] = segments
             mask[row, : len(ids)] = True
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
 

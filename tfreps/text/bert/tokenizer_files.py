@@ -20,10 +20,13 @@ __all__ = [
 ]
 
 KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
-VOCABULARY, CONFIG, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
-ADDED, OWN = "added_tokens.json", "tfreps_tokenizer.json"
+VOCABULARY = "vocab.txt"
+CONFIG = "tokenizer_config.json"
+WHOLE = "tokenizer.json"
+ADDED = "added_tokens.json"
+OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
-DICTIONARIES = "bert_word2idx_extend.json", "bert_word2idx.json"  # of the articles
+DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # of the articles
 # Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
 # tokenizer.json, and here.
 _NAMES = {
@@ -128,7 +131,8 @@ def checkpoint_tokenizer(
             named = folder / name
             _check_specials(read_json(named), named)
     if (folder / VOCABULARY).is_file():
-        source, found = folder / VOCABULARY, {}
+        source = folder / VOCABULARY
+        found = {}
         pieces = read_pieces(source)
     elif (folder / WHOLE).is_file():
         source = folder / WHOLE
@@ -188,7 +192,8 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
 
 def _options(config: dict, path: pathlib.Path) -> dict:
     """Options of `WordPieceTokenizer` among others; refuses those of another tokeniser."""
-    found, kind = {}, config.get("tokenizer_class")
+    found = {}
+    kind = config.get("tokenizer_class")
     if kind not in _CLASSES:
         raise ValueError(
             f"{path}: 'tokenizer_class' is {kind!r}, which cuts text in another way than BERT's "

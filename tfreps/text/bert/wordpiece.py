@@ -142,7 +142,9 @@ class WordPieceTokenizer(PieceTokenizer):
     def _longest_first(self, word: str) -> list[str]:
         if len(word) > self.max_characters_per_word:
             return [self.unknown]
-        pieces, start, prefix = [], 0, ""
+        pieces = []
+        start = 0
+        prefix = ""
         while start < len(word):
             for end in range(min(len(word), start + self.longest_piece), start, -1):
                 piece = prefix + word[start:end]
@@ -151,7 +153,8 @@ class WordPieceTokenizer(PieceTokenizer):
             else:
                 return [self.unknown]
             pieces.append(piece)
-            start, prefix = end, CONTINUATION
+            start = end
+            prefix = CONTINUATION
         return pieces
 
 

@@ -59,7 +59,8 @@ def padded_spans(tags, lengths, rules):
         >>> [part.numpy().tolist() for part in spans]
         [[[0], [-1]], [[1], [0]], [[3], [0]]]
     """
-    rows, width = tf.shape(tags)[0], tf.shape(tags)[1] + 1
+    rows = tf.shape(tags)[0]
+    width = tf.shape(tags)[1] + 1
     inside = tf.sequence_mask(lengths, width)  # [B, T+1]
     padded = tf.where(inside, tf.pad(tags, [[0, 0], [0, 1]]), len(rules.types) - 1)
     types, starts = ended_spans(tf.reshape(padded, [-1]), rules)

@@ -72,7 +72,9 @@ def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
     """
     check_scheme(scheme, plain=False)
     check_mode(mode)
-    found, start, before = [], None, NOTHING
+    found = []
+    start = None
+    before = NOTHING
     for position in range(len(tags) + 1):
         last = position == len(tags)
         tag = NOTHING if last else _parts_at(tags, position, scheme)
@@ -102,9 +104,11 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
     """
     check_scheme(scheme, plain=False)
     letters = {role: letter for letter, role in LETTERS[scheme].items()}
-    tags, before = [OUTSIDE] * length, None
+    tags = [OUTSIDE] * length
+    before = None
     for kind, start, end in sorted(found, key=lambda span: (span[1], span[2])):
-        if not max(0, before.end if before else 0) <= start < end <= length:
+        first_free = before.end if before else 0
+        if not first_free <= start < end <= length:
             raise ValueError(
                 f"The span {kind!r} from {start} to {end} is empty, overlaps another, or leaves "
                 f"the sentence of {length} tokens."
