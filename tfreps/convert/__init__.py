@@ -1,4 +1,4 @@
-"""Converters: foreign checkpoints to our weights and back."""
+"""Converts foreign checkpoints to our weights and back."""
 
 from tfreps.convert import bert_checkpoint, bilm_files, hugging_face
 from tfreps.convert.bert_checkpoint import Checkpoint

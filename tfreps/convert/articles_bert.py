@@ -1,4 +1,4 @@
-"""The articles' `bert.model.epoch.N`, once it is safetensors: BERT with sines for positions."""
+"""Reads the articles' `bert.model.epoch.N`, once it is safetensors: BERT with sinusoids."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ UNTOLD = ("num_heads", "normalize_positions")
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """A state dict of the articles' code; its sizes are those of its arrays.
+    """Opens a state dict of the articles' code, whose arrays decide the sizes.
 
     Its second task is the other way round: label 1 there is the next sentence.
 

@@ -1,4 +1,4 @@
-"""A checkpoint of BERT in whatever format, and the models that are made of it."""
+"""Makes models from an open checkpoint of BERT, whatever its format."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -32,7 +32,7 @@ FIXED = (
 
 
 class Checkpoint(NamedTuple):
-    """What a checkpoint says and holds; no array is read yet.
+    """An open checkpoint: its config and the names of its arrays, none of which is read yet.
 
     Args:
         source: what to call it in an error.
@@ -54,14 +54,14 @@ class Checkpoint(NamedTuple):
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
-    """The encoder of a checkpoint, see `BertEncoder.from_pretrained`."""
+    """Reads the encoder of a checkpoint; see `BertEncoder.from_pretrained`."""
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
 
 
 def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
 ) -> BertPretrainer:
-    """Encoder and heads of pre-training, see `BertPretrainer.from_pretrained`."""
+    """Reads the encoder and the heads of pre-training; see `BertPretrainer.from_pretrained`."""
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     heads, second = (
@@ -99,7 +99,7 @@ def read_classifier(
     next_sentence: bool = False,
     **options,
 ) -> Classifier:
-    """Encoder and head over labels, see `Classifier.from_pretrained`."""
+    """Reads the encoder and the head over labels; see `Classifier.from_pretrained`."""
     if next_sentence:
         found, rows = _second_task(checkpoint)
     else:
@@ -129,7 +129,7 @@ def read_classifier(
 def read_tagger(
     checkpoint: Checkpoint, tags: Sequence[str] | None, encoder_options: Mapping, **options
 ) -> Tagger:
-    """Encoder and head over tags, see `Tagger.from_pretrained`."""
+    """Reads the encoder and the head over tags; see `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "BertForSequenceClassification")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
@@ -143,7 +143,7 @@ def read_tagger(
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
-    """The weights of a pretrainer's heads by path."""
+    """Returns the weights of a pretrainer's heads by path."""
     norm = model.transform_norm
     found = {
         "transform/kernel": model.transform.kernel,
@@ -159,7 +159,7 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, object]:
-    """The weights of a head over labels or tags by path."""
+    """Returns the weights of a head over labels or tags by path."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 

@@ -1,4 +1,4 @@
-"""Finds out what kind of checkpoint of BERT a path is, and hands it to the converter for it."""
+"""Detects the format of a checkpoint of BERT, and opens it with the converter for it."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ PICKLES = (b"\x80", b"PK\x03\x04")  # how a pickle begins, and a ZIP archive, Py
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """A checkpoint of Google, Hugging Face or the articles, as what is there tells.
+    """Opens a checkpoint of Google, Hugging Face or the articles.
 
     Args:
         path: a folder, a `.safetensors` file, or a TF 1 checkpoint without its endings.
@@ -55,7 +55,7 @@ def is_checkpoint(path: str | os.PathLike) -> bool:
 
 
 def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
-    """Refuses a vocabulary with more tokens than the checkpoint's table has rows.
+    """Raises a ValueError for a vocabulary with more tokens than the checkpoint's table has rows.
 
     Fewer are right: some tables were rounded up, and their last rows have no token.
 

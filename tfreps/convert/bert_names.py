@@ -1,4 +1,4 @@
-"""What BERT's arrays are called by Hugging Face and by Google, and which way round they lie."""
+"""Names and orientation of BERT's arrays in files of Hugging Face and Google."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ SLOTS = {  # what TF 1 puts behind the name of a weight for what an optimizer ke
 
 @dataclass(frozen=True)
 class HuggingFaceNames:
-    """How Hugging Face calls arrays; kernels are `[out, in]`.
+    """Names of arrays in files of Hugging Face; kernels are `[out, in]`.
 
     Args:
         prefix: what stands before all names but those of heads: `"bert."` or nothing.
@@ -49,7 +49,7 @@ class HuggingFaceNames:
     output = dense
 
     def without_use(self, name: str) -> str | None:
-        """Why an array is not needed; None if nobody knows."""
+        """Says why an array is not needed; None if it may be needed."""
         if name == self.prefix + "embeddings.position_ids":
             return "the numbers from 0 on"
         if name in DECODER:
@@ -61,7 +61,7 @@ class HuggingFaceNames:
 
 @dataclass(frozen=True)
 class GoogleNames:
-    """How Google's TF 1 code calls arrays; kernels are `[in, out]`, those of heads `[out, in]`."""
+    """Names of arrays in Google's TF 1 files; kernels are `[in, out]`, of heads `[out, in]`."""
 
     token_bias: str = "cls/predictions/output_bias"
 
@@ -94,7 +94,7 @@ class GoogleNames:
         return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]
 
     def without_use(self, name: str) -> str | None:
-        """Why an array is not needed; None if nobody knows."""
+        """Says why an array is not needed; None if it may be needed."""
         if name == "global_step":
             return "a run is counted from its own beginning here"
         if name.rsplit("/", 1)[-1] in SLOTS:

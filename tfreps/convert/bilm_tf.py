@@ -1,4 +1,4 @@
-"""bilm-tf and AllenNLP ELMo weights (options.json and HDF5) to and from `BiLM`."""
+"""Reads and writes the ELMo weights of bilm-tf and AllenNLP (options.json and HDF5)."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from tfreps.models.bilm import BiLM
 
 
 def table(model_options: dict) -> list[Row]:
-    """The rows of a `BiLM` with these options, in the order of the token's way through it."""
+    """Returns the rows of a `BiLM` with these options, from its characters to its last layer."""
     o = model_options
     dim = o["projection_dim"]
     units = o["units"]
@@ -125,7 +125,7 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
 
 
 def weights_of(model: BiLM) -> dict[str, object]:
-    """The weights of token encoder and LSTMs by path; kept states are not part of a format."""
+    """Returns the weights of token encoder and LSTMs by path; stored states are left out."""
     layers = (model.token_encoder, "token_encoder"), (model.bilstm, "bilstm")
     return {
         weight.path[weight.path.index(name) :]: weight

@@ -1,4 +1,4 @@
-"""bilm-tf's TF 1 training checkpoints, softmax and Adagrad included, into `BiLMPretrainer`."""
+"""Reads bilm-tf's TF 1 training checkpoints, with softmax and Adagrad, into `BiLMPretrainer`."""
 
 import math
 import os
@@ -24,14 +24,14 @@ UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Restored(NamedTuple):
-    """What a checkpoint holds: the model, and Adagrad's accumulators by path of the weight."""
+    """A model, and Adagrad's accumulators by the path of their weight."""
 
     model: BiLMPretrainer
     accumulators: dict[str, np.ndarray]
 
 
 def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
-    """The rows of a pretrainer's weights, under the names of the training graph."""
+    """Returns the rows of a pretrainer's weights, with the names of the training graph."""
     dim = model_options["projection_dim"]
     rows = [
         row._replace(foreign=_training_name(row, model_options))
@@ -99,7 +99,7 @@ def read(
 
 
 def weights_of(model: BiLMPretrainer) -> dict[str, object]:
-    """The trainable weights of a pretrainer by path."""
+    """Returns the trainable weights of a pretrainer by path."""
     softmax = {f"softmax/{w.path.rsplit('/', 1)[-1]}": w for w in model.softmax.trainable_weights}
     return {**bilm_tf.weights_of(model.bilm), **softmax}
 

@@ -1,4 +1,4 @@
-"""bilm-tf's `options.json` to and from the options of `BiLM`."""
+"""Converts bilm-tf's `options.json` to the options of `BiLM` and back."""
 
 import os
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def read(path: str | os.PathLike) -> dict:
 
 
 def from_json(options: dict, source: str) -> dict:
-    """The keyword arguments of `BiLM` that options of bilm-tf stand for; see `read`."""
+    """Converts options of bilm-tf to keyword arguments of `BiLM`; see `read`."""
     lstm = _Section(options, "lstm", source)
     result = {
         "units": lstm.get("dim", _positive),
@@ -60,7 +60,7 @@ def from_json(options: dict, source: str) -> dict:
 
 
 def training_options(options: dict, source: str) -> dict:
-    """What a training run of bilm-tf says beside the sizes of the network.
+    """Returns the options of a training run of bilm-tf, other than the sizes of the network.
 
     Returns:
         dict with `bidirectional` and `dropout` of the biLM, and `vocabulary_size`, `tied`,
@@ -83,7 +83,7 @@ def training_options(options: dict, source: str) -> dict:
 
 
 def as_json(model_options: dict) -> dict:
-    """The options of bilm-tf for a `BiLM`, with every key that bilm-tf or AllenNLP asks for.
+    """Returns the options of bilm-tf for a `BiLM`, with every key that bilm-tf or AllenNLP needs.
 
     Raises:
         ValueError: for a model in one direction, which their predictors cannot read.
@@ -124,7 +124,7 @@ def as_json(model_options: dict) -> dict:
 
 
 def unlike_allennlp(model_options: dict) -> list[str]:
-    """What a `BiLM` with these options has that AllenNLP cannot load, though bilm-tf can.
+    """Lists what AllenNLP cannot load, but bilm-tf can, of a `BiLM` with these options.
 
     Args:
         model_options: dict. Its config.

@@ -1,4 +1,4 @@
-"""Google's TF 1 checkpoints of BERT: `bert_config.json` and `bert_model.ckpt`."""
+"""Opens Google's TF 1 checkpoints of BERT: `bert_config.json` and `bert_model.ckpt`."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ USUAL = "bert_model.ckpt"
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """A checkpoint of Google's code; sizes are checked, no array is read yet.
+    """Opens a checkpoint of Google's code; checks the sizes and reads no array yet.
 
     Their `gelu` is the approximation with tanh. For arrays that were trained with the exact one,
     as some conversions were, ask for `activation="gelu"`.

@@ -1,4 +1,4 @@
-"""Folders of Hugging Face, `config.json` and safetensors: BERT with any of its heads, both ways."""
+"""Reads and writes folders of Hugging Face (config.json and safetensors): BERT with any head."""
 
 import os
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from tfreps.models.tagger import Tagger
 
 
 def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
-    """A folder of Hugging Face; config and headers are checked, no array is read yet.
+    """Opens a folder of Hugging Face; checks config and headers and reads no array yet.
 
     Args:
         folder: with `config.json`, and `model.safetensors` or its index and the files of that.
@@ -44,7 +44,7 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
 
 
 def names_in(shapes: Mapping) -> HuggingFaceNames:
-    """How a file calls its arrays: with or without prefix, as of early or of late versions."""
+    """Detects the names of arrays in a file: with or without prefix, of early or late versions."""
     prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
     norm = ("gamma", "beta") if early else ("weight", "bias")
@@ -54,12 +54,12 @@ def names_in(shapes: Mapping) -> HuggingFaceNames:
 
 
 def write_encoder(encoder: BertEncoder, folder: str | os.PathLike) -> None:
-    """Writes an encoder as transformers' `BertModel`, see `BertEncoder.save_pretrained`."""
+    """Writes an encoder as transformers' `BertModel`; see `BertEncoder.save_pretrained`."""
     _write(folder, encoder, "BertModel", HuggingFaceNames(prefix=""), [], {})
 
 
 def write_pretrainer(model: BertPretrainer, folder: str | os.PathLike, next_label: int = 0) -> None:
-    """Writes a pretrainer, see `BertPretrainer.save_pretrained`."""
+    """Writes a pretrainer; see `BertPretrainer.save_pretrained`."""
     if next_label not in (0, 1):
         raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
     names = HuggingFaceNames()

@@ -1,4 +1,4 @@
-"""Arrays of safetensors files, one or several with an index: headers first, no pickle ever."""
+"""Reads and writes safetensors files, one or several with an index; never reads pickles."""
 
 import json
 import os
@@ -19,14 +19,14 @@ INDEX = "model.safetensors.index.json"
 
 
 class Arrays(NamedTuple):
-    """What a source holds: shapes by name, and an array by its name, read when asked for."""
+    """The arrays of a source: their shapes by name, and a function that reads one by its name."""
 
     shapes: Mapping[str, tuple[int, ...]]
     array: Callable[[str], np.ndarray]
 
 
 def open_folder(folder: str | os.PathLike) -> Arrays:
-    """The arrays of `model.safetensors`, or of the files that its index names.
+    """Opens `model.safetensors`, or the files that its index names.
 
     Raises:
         ValueError: for a folder without them, and files that are torn or no safetensors.
@@ -56,7 +56,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
 
 
 def open_files(paths: list[Path]) -> Arrays:
-    """The arrays of some safetensors files; only the headers are read yet.
+    """Opens some safetensors files; reads only their headers.
 
     A header that claims more than the file holds is refused before any memory is taken.
 
@@ -86,7 +86,7 @@ def open_files(paths: list[Path]) -> Arrays:
 
 
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
-    """Writes `config.json` and `model.safetensors`, each whole.
+    """Writes `config.json` and `model.safetensors`, each whole or not at all.
 
     An earlier `config.json` goes first: no kill leaves the config of other weights beside them.
 
@@ -114,7 +114,7 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
 
 
 def conversion(pickles: list[Path], target: str | os.PathLike) -> str:
-    """What to say of PyTorch's pickles: the command that makes safetensors of them."""
+    """Writes the error for PyTorch's pickles, with the command that makes safetensors of them."""
     sources = ", ".join(f"'{path}'" for path in pickles)
     return (
         f"{pickles[0]} is a pickle, which is never read here: it could run code. One command, "

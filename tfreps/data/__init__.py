@@ -1,4 +1,4 @@
-"""Files to `tf.data.Dataset`s; importing it loads no TensorFlow until a pipeline is named."""
+"""Reads files into `tf.data.Dataset`s. TensorFlow is loaded when a pipeline is first used."""
 
 import importlib
 

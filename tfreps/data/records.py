@@ -1,4 +1,4 @@
-"""Records: the JSON object, or the Python dict literal, that a line of a text file holds."""
+"""Parses the record in a line of a text file: a JSON object or a Python dict literal."""
 
 import ast
 import json
@@ -11,7 +11,7 @@ _WANTED = {
 
 
 def parse_record(line: str, place: str, format: str = "json") -> dict:
-    """The dict that a line holds: a JSON object, or a literal as Python writes it.
+    """Parses a line that holds a JSON object, or a dict literal as Python writes it.
 
     Args:
         line: str.
@@ -51,7 +51,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
 
 
 def get_field(record: dict, name: str, place: str):
-    """The value of a record's field.
+    """Returns the value of a record's field.
 
     Raises:
         ValueError: there is no such field; names those there are.

@@ -1,4 +1,4 @@
-"""Text files: found by pattern, read in blocks or whole; errors name the file and the line."""
+"""Finds text files by pattern and reads them in blocks or whole; errors name file and line."""
 
 import glob
 import os
@@ -25,7 +25,7 @@ class TextBlock(NamedTuple):
 
 
 def find_files(files: Files) -> list[str]:
-    """Paths behind a path, a glob pattern, or a list of them, sorted by name, each once.
+    """Lists the files of a path, a glob pattern, or a list of them: sorted by name, each once.
 
     Raises:
         ValueError: a path or pattern that matches no file.
@@ -127,7 +127,7 @@ def count_tokens(
 
 
 def refusal(path: str, block: TextBlock, token: str) -> str:
-    """The sentence about a sentence boundary in the text, with its line in the block."""
+    """Writes the error about a sentence boundary in the text, with its line."""
     lines = enumerate(block.text.split("\n"), block.line)
     line = next(number for number, text in lines if token in text.split())
     return (
@@ -137,7 +137,7 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
 
 
 def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
-    """The text of a file, unpacked by gzip if it is called `*.gz`.
+    """Reads the text of a file, unpacked by gzip if it is called `*.gz`.
 
     A byte order mark at the start belongs to the encoding and is no part of the text. Line ends
     stay as they are.
@@ -165,7 +165,7 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
 
 
 def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
-    """The lines of a file, without their ends; line n of the file is element n - 1.
+    """Reads the lines of a file, without their ends; line n of the file is element n - 1.
 
     Only a line feed, or a carriage return and a line feed, ends a line: what Unicode also calls a
     line separator is text, and so is a lone carriage return. The last line may lack its end.

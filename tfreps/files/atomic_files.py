@@ -1,4 +1,4 @@
-"""Files and folders that appear under their name whole or not at all, after a rename."""
+"""Writes files and folders under a temporary name, and renames them when they are whole."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Errors of a full or unwritable disk, which name the file that the user gave."""
+"""Errors of a full or unwritable disk that name the file that the user gave."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Files that may be packed by gzip, which those called *.gz are."""
+"""Opens files that are packed by gzip if they are called *.gz."""
 
 import gzip
 import os
@@ -30,7 +30,7 @@ def read_unpacked(path: str | os.PathLike) -> bytes:
 
 
 def damaged_gzip(place: str | os.PathLike, error: Exception) -> ValueError:
-    """The error to raise in place of one of `GZIP_ERRORS`.
+    """Makes the error to raise in place of one of `GZIP_ERRORS`.
 
     Args:
         place: the file, and perhaps the line after which it is damaged.

@@ -1,4 +1,4 @@
-"""JSON objects in files: read with errors that name file and line, written whole or not at all."""
+"""Reads JSON objects with errors that name file and line; writes them whole or not at all."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Pointers of git-lfs: what git leaves in place of a large file that was not fetched."""
+"""Detects pointers of git-lfs, which git leaves in place of large files that were not fetched."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Text from bytes and files: UTF-8 or a named encoding; errors name the file and the line."""
+"""Decodes text, in UTF-8 or a named encoding, with errors that name the file and the line."""
 
 import codecs
 import os
@@ -166,7 +166,7 @@ def check_unicode(text: str, place: str) -> str:
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """UTF-16 or UTF-32, if text begins with the mark of one, or every other byte is NUL.
+    """Detects UTF-16 and UTF-32 by their byte order mark, or by NUL as every other byte.
 
     Example:
         >>> from tfreps.files.utf8_files import wide_encoding

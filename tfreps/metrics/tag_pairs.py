@@ -1,4 +1,4 @@
-"""What metrics of tags are updated with: ids of a batch, checked and flattened."""
+"""Checks and aligns the tag ids that metrics are updated with."""
 
 import tensorflow as tf
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class GroupedOptimizer(keras.optimizers.Optimizer):
-    """One optimiser for the variables of a part of a model, another for the rest.
+    """Uses one optimizer for the variables of a part of a model, and another for the rest.
 
     For a fine-tuned biLM under a new head: small steps for the one, ordinary steps for the
     other. (Scaling the gradient instead does nothing under Adam or Adagrad.)

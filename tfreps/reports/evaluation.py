@@ -1,4 +1,4 @@
-"""What a trained tagger or classifier is worth on held-out data, as a dict of figures."""
+"""Evaluates a trained tagger or classifier on held-out data."""
 
 import itertools
 

@@ -15,7 +15,7 @@ def span_report(
     scheme: str,
     mode: str = "strict",
 ) -> dict:
-    """Precision, recall and F1 of spans, per type and over all.
+    """Computes precision, recall and F1 of spans, per type and overall.
 
     Args:
         true: the tags of each sentence in the data.
@@ -60,7 +60,7 @@ def span_report(
 def classification_report(
     true: Sequence[str], pred: Sequence[str], names: Sequence[str] | None = None
 ) -> dict:
-    """Precision, recall and F1 of every label, or of every plain tag over all tokens.
+    """Computes precision, recall and F1 of every label, or of every plain tag over all tokens.
 
     Args:
         true: the labels in the data.
@@ -99,7 +99,7 @@ def classification_report(
 
 
 def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[str]) -> np.ndarray:
-    """How often which label was taken for which.
+    """Counts how often each label was taken for each other.
 
     Args:
         true: the labels in the data.
@@ -127,7 +127,7 @@ def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[s
 
 
 def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | None) -> dict:
-    """How often tags break their scheme.
+    """Counts how often tags break their scheme.
 
     Args:
         sentences: the tags of each sentence.

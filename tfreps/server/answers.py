@@ -1,4 +1,4 @@
-"""as_lines: the answer of a tagger, classifier or any other model, for people to read."""
+"""as_lines: formats the answer of a tagger, classifier or any other model for people to read."""
 
 import unicodedata
 
@@ -7,7 +7,7 @@ MOST_NUMBERS = 5
 
 
 def as_lines(text: str, answer: dict) -> list[str]:
-    """An answer in words.
+    """Formats an answer as lines of text.
 
     Args:
         text: what was asked.
@@ -35,7 +35,7 @@ def as_lines(text: str, answer: dict) -> list[str]:
 
 
 def tag_lines(answer, length):
-    """Tokens under one another, their tags, and the spans."""
+    """Yields a line for each token with its tag, and one for each span."""
     tokens = answer["tokens"][:length]
     tags = answer["tags"][:length]
     shares = answer.get("confidences", [])[:length]
@@ -52,7 +52,7 @@ def tag_lines(answer, length):
 
 
 def label_lines(answer):
-    """The label, and the likeliest ones with their probabilities."""
+    """Yields the label, then the next likely ones with their probabilities."""
     yield f"{answer['label']}{percent(answer.get('probability'))}"
     labels = answer.get("labels", [])
     shares = answer.get("probabilities", [])
@@ -66,7 +66,7 @@ def percent(share):
 
 
 def shown(value):
-    """Shape and first numbers of nested lists; anything else as it is."""
+    """Returns the shape and first numbers of nested lists; anything else as it is."""
     shape = []
     first = value
     while isinstance(first, list):
@@ -85,7 +85,7 @@ def one(value):
 
 
 def width(text):
-    """Columns that a text takes in a terminal: two for a Chinese character, none for an accent."""
+    """Counts a text's columns in a terminal: two for a Chinese character, none for an accent."""
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

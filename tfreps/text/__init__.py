@@ -1,4 +1,4 @@
-"""Strings to ids and back; importing it loads no TensorFlow."""
+"""Converts strings to ids and back. Importing the package does not load TensorFlow."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Rows of files of word vectors: text with or without a header, binary, packed or not."""
+"""Reads the rows of files of word vectors: text or binary, packed or not."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ FORMATS = ("text", "binary")
 
 
 class VectorRow(NamedTuple):
-    """One row: its token, its numbers as they stand in the file, and where it is.
+    """One row: its token, its numbers as they are in the file, and its place.
 
     `numbers` are digits parted by white space or, if `binary`, float32 in little-endian order.
     """

@@ -1,4 +1,4 @@
-"""Vocabulary: an ordered list of tokens, one per line on disk."""
+"""Vocabulary: an ordered list of tokens, one per line in its file."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ _SKIPPED_LINE = "!!!MAXTERMID"  # bilm-tf passes over this line without using an
 
 
 class Vocabulary:
-    """Tokens and their ids, which are their places in the list.
+    """A list of tokens whose ids are their places in the list.
 
     On disk a vocabulary is UTF-8 text with one token per line; a line ends with a line feed or
     with carriage return and line feed, and nothing else is stripped. `<S>`, `</S>` and `<UNK>`
@@ -95,7 +95,7 @@ class Vocabulary:
         return cls([*SPECIAL_TOKENS, *kept][:max_size])
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the file that `read` reads, under a temporary name first."""
+        """Writes the file that `read` reads, whole or not at all."""
         write_text(path, "".join(token + "\n" for token in self.tokens))
 
     def __len__(self) -> int:
@@ -105,13 +105,13 @@ class Vocabulary:
         return token in self._ids
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Ids of tokens; the id of `<UNK>` for those outside the vocabulary."""
+        """Returns the ids of tokens; a token outside the vocabulary has the id of `<UNK>`."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(token, unknown) for token in tokens]
 
     def character_table(self, max_characters: int = 50) -> np.ndarray:
-        """Character ids of every token.
+        """Returns the character ids of every token.
 
         Args:
             max_characters: int, at least 3.
@@ -123,7 +123,7 @@ class Vocabulary:
         return token_rows(self.tokens, max_characters)
 
     def check_order(self, counts: Mapping[str, int] | Sequence[int]) -> None:
-        """Makes sure that no token is more frequent than one before it.
+        """Checks that no token is more frequent than one before it.
 
         The negatives of a sampled softmax are drawn on that assumption; where it fails, the
         loss looks far too good. The special tokens may stand anywhere.
@@ -157,7 +157,7 @@ class Vocabulary:
 def check_left(
     kept: Sequence[str], counts: Mapping[str, int], min_count: int, special: Sequence[str]
 ) -> None:
-    """Raises a ValueError if some tokens were counted, and none of them often enough."""
+    """Raises a ValueError if tokens were counted, but none often enough."""
     rest = [token for token in counts if token not in special]
     if rest and not kept:
         token = max(rest, key=counts.get)

@@ -1,4 +1,4 @@
-"""WordVectors: static vectors of a vocabulary, read from GloVe, word2vec and fastText files."""
+"""WordVectors: reads the static vectors of a vocabulary from GloVe, word2vec and fastText files."""
 
 import os
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class WordVectors(NamedTuple):
         missing_std: float = 0.0,
         seed: int = 0,
     ) -> "WordVectors":
-        """Reads the vectors of some tokens and passes over all others.
+        """Reads the vectors of some tokens and skips all others.
 
         The file is GloVe's text, word2vec's text or binary file, or fastText's `.vec`; called
         `*.gz`, it is unpacked on the way. Memory is that of the matrix, whatever the size of the
@@ -91,7 +91,7 @@ class WordVectors(NamedTuple):
 
     @property
     def num_found(self) -> int:
-        """How many of the tokens the file has."""
+        """Number of the tokens that the file has a vector for."""
         return int(self.found.sum())
 
 

@@ -1,4 +1,4 @@
-"""Labelled texts from lines with a tab, CSV, JSON lines, or a folder per class."""
+"""Reads labelled texts from lines with a tab, CSV, JSON lines, or a folder per class."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ _EMPTY_TEXTS = ("error", "skip", "keep")
 
 
 class LabelledText(NamedTuple):
-    """A text with its label, and where it was read: `line` is its first, counted from 1."""
+    """A text with its label and its place; `line` is its first line, counted from 1."""
 
     text: str
     label: str

@@ -1,4 +1,4 @@
-"""Stratified splits of labelled examples, and how classes are balanced."""
+"""Splits labelled examples by class, and describes how classes are balanced."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 def stratified_split(
     labels: Sequence[Hashable], fraction: float, seed: int = 0, single: str = "error"
 ) -> tuple[list[int], list[int]]:
-    """Takes a part of some examples so that every class keeps its share, up to one example.
+    """Splits examples so that every class keeps its share, up to one example.
 
     The part has `round(fraction * N)` examples (halves round up): of a class with n examples
     `fraction * n`, rounded down, and one more of the classes with the largest remainders. Every
@@ -55,7 +55,7 @@ def stratified_split(
 
 
 def class_counts(labels: Sequence[Hashable]) -> dict:
-    """Examples of each class, the largest class first, equal ones by name.
+    """Counts the examples of each class, the largest class first, equal ones by name.
 
     Example:
         >>> from tfreps.data import class_counts
@@ -66,7 +66,7 @@ def class_counts(labels: Sequence[Hashable]) -> dict:
 
 
 def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
-    """How examples are spread over classes, as a text for people.
+    """Describes in words how examples are spread over classes.
 
     A line for each class with its share; then the floor that any classifier has to beat, which
     is the share of the largest class; and a warning where a class has one example only, or where

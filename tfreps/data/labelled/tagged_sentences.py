@@ -1,4 +1,4 @@
-"""Tagged sentences from CoNLL columns or JSON lines."""
+"""Reads tagged sentences from CoNLL columns or JSON lines."""
 
 import re
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _DOCUMENT_START = "-DOCSTART-"
 
 
 class TaggedSentence(NamedTuple):
-    """The tokens of a sentence with their tags, and where it was read.
+    """The tokens of a sentence with their tags, and its place.
 
     `line` is the number of its first line, counted from 1.
     """

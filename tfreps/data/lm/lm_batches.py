@@ -1,4 +1,4 @@
-"""Batches for training a bidirectional language model, in the order of bilm-tf's generator."""
+"""LMBatches: batches for training a biLM, in the order of bilm-tf's generator."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ _UNKNOWN_WORDS_KEPT = 1 << 15
 
 
 class LMBatches:
-    """Batches of a corpus whose rows run on from batch to batch, with a position to save.
+    """Makes batches whose rows continue from batch to batch, with a position to save.
 
     Reads text files with one sentence per line, tokens split at white space. Each row of a batch
     is a stream: it pulls the next sentence from the files when it has come to the end of its
@@ -134,7 +134,7 @@ class LMBatches:
         self._snapshots: dict[int, list[Callable[[], dict]] | None] = {0: None}
 
     def dataset(self, state: dict | None = None) -> tf.data.Dataset:
-        """The elements, from the beginning or from a saved position on.
+        """Returns the batches from the beginning, or from a saved position.
 
         Args:
             state: what `state` returned, here or in another process, or None.
@@ -166,7 +166,7 @@ class LMBatches:
         )
 
     def state(self, num_batches: int) -> dict:
-        """The position after a number of batches, counted from the very first one.
+        """Returns the position after a number of batches, counted from the very first batch.
 
         Cheap at any time in mid-epoch: the nearest earlier position that was noted down while
         reading, and how many batches to skip from there.
@@ -201,7 +201,7 @@ class LMBatches:
 
     @property
     def batches_per_pass(self) -> int:
-        """Batches that the positions of one pass fill, rounded up.
+        """Number of batches that the positions of one pass fill, rounded up.
 
         An endless data set uses up just so many per pass; at the end of a finite one a few more
         follow, padded, while the last rows run out.

@@ -1,4 +1,4 @@
-"""From NumPy batches of word rows to a `tf.data.Dataset` of named tensors."""
+"""Converts NumPy batches of word rows to a `tf.data.Dataset` of named tensors."""
 
 import itertools
 from collections.abc import Callable, Iterator

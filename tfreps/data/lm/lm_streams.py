@@ -1,4 +1,4 @@
-"""LMStream: one direction of a language-model corpus as rows that run on from batch to batch."""
+"""LMStream: one direction of a corpus as rows that continue from batch to batch."""
 
 import weakref
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tfreps.text import Vocabulary
 
 
 class LMStream:
-    """Fills batches as bilm-tf does: rows in order, each pulling sentences when it has run out.
+    """Fills batches as bilm-tf does: in order, each row takes the next sentence when it needs one.
 
     A sentence of n words is n + 1 positions: inputs `<S> w1 .. wn`, targets `w1 .. wn </S>`;
     reversed, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. Positions not yet delivered lie
@@ -54,7 +54,7 @@ class LMStream:
             self._next += snapshot["used"]
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Rows of inputs and ids of targets, both int32 `[B, T]`; None when nothing is left.
+        """Returns rows of inputs and ids of targets, both int32 `[B, T]`; None at the end.
 
         Padding has input 0 and target -1.
         """
@@ -91,7 +91,7 @@ class LMStream:
         return np.array(bounds)
 
     def snapshot(self) -> Callable[[], dict]:
-        """Notes where the stream is now; the result writes it out in full when it is called.
+        """Notes the position of the stream; the result, when called, returns it in full.
 
         A dict of plain lists and numbers, words outside the vocabulary as str. Most notes are
         never asked for, and so are kept as arrays.
@@ -112,7 +112,7 @@ class LMStream:
         return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
-        """The arrays in which the stream holds rows of words, to be renumbered in place."""
+        """Returns the arrays that hold rows of words, to be renumbered in place."""
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 

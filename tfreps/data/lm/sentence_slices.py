@@ -1,4 +1,4 @@
-"""SentenceSlices: the sentences of a corpus in order, some thousand words at a time."""
+"""SentenceSlices: iterates over the sentences of a corpus, some thousand words at a time."""
 
 import weakref
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _POSITIONS_PER_SLICE = 1 << 13
 
 
 class Corpus(NamedTuple):
-    """What is read, in which order: see the arguments of `LMBatches`."""
+    """The files to read and their order; see the arguments of `LMBatches`."""
 
     files: list[str]
     shuffle: bool
@@ -24,7 +24,7 @@ class Corpus(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a slice begins.
+    """The place where a slice begins.
 
     Pass; place of the shard in the order of that pass; number, first byte and first line of the
     block in the shard; number of the sentence in the block, as delivered.
@@ -47,7 +47,7 @@ class Block:
         self.positions = np.diff(self.ends, prepend=-1)  # per sentence: its words and one more
 
     def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
-        """The given sentences one after another, their words in order or reversed."""
+        """Joins the given sentences, with their words in order or reversed."""
         positions = self.positions[order]
         before = np.cumsum(positions) - positions
         step = np.arange(positions.sum())

@@ -1,4 +1,4 @@
-"""MaskedLMBatches: texts with hidden tokens, and pairs of sentences, to pre-train BERT on."""
+"""MaskedLMBatches: batches of texts or sentence pairs with masked tokens, to pre-train BERT."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,7 +14,7 @@ _PREFETCH = 8
 
 
 class MaskedLMBatches:
-    """Batches for a masked language model and next sentences, sized by their padded tokens.
+    """Makes batches for a masked LM and next sentences, sized by their padded tokens.
 
     Texts are `[CLS] stretch [SEP]`, or with pairs `[CLS] stretch [SEP] stretch [SEP]` (see
     `SentencePairs`), those of like length in a batch (see `LengthPlan`); their tokens are hidden
@@ -120,7 +120,7 @@ class MaskedLMBatches:
         self.num_tokens = int(self._plan(0)[1].lengths.sum())
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
-        """The batches of an epoch.
+        """Returns the batches of an epoch.
 
         Args:
             epoch: int, not negative.
@@ -143,7 +143,7 @@ class MaskedLMBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Batches of an epoch. With pairs, whose lengths change, some more or fewer in each."""
+        """Returns the number of batches of an epoch. With pairs it varies a little by epoch."""
         return self._plan(max(epoch, 0))[1].num_batches
 
     def _plan(self, epoch: int) -> tuple[Stretches, LengthPlan]:

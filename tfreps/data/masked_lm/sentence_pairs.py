@@ -1,4 +1,4 @@
-"""SentencePairs: which stretches of documents make up the texts of each pre-training epoch."""
+"""SentencePairs: chooses the stretches of documents for the texts of each pre-training epoch."""
 
 from typing import NamedTuple
 
@@ -23,12 +23,12 @@ class Stretches(NamedTuple):
     is_next: np.ndarray
 
     def lengths(self) -> np.ndarray:
-        """Tokens of each text, without special ones, int64 `[N]`."""
+        """Returns the number of tokens of each text, without special ones, int64 `[N]`."""
         return self.first_end - self.first + self.second_end - self.second
 
 
 class SentencePairs:
-    """Cuts documents into texts of whole sentences, and draws pairs anew for every epoch.
+    """Splits documents into texts of whole sentences, and draws new pairs for every epoch.
 
     Consecutive sentences of a document make up a text while they have at most `max_tokens`
     tokens together. Without pairs, a sentence that is longer makes texts of its own, cut into
@@ -92,7 +92,7 @@ class SentencePairs:
             )
 
     def texts(self, epoch: int) -> Stretches:
-        """The texts of an epoch, a function of the seed and its number alone."""
+        """Returns the texts of an epoch, which depend on the seed and its number only."""
         if not self.pairs:
             return self._whole
         bits = np.random.PCG64(np.random.SeedSequence([self.seed, epoch, 1]))

@@ -1,4 +1,4 @@
-"""Documents of sentences as token ids: read from text files once, held in one flat array."""
+"""Reads documents of sentences from text files into one flat array of token ids."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ def read_documents(
     format: str = "lines",
     fields: Sequence[str] = RECORD_FIELDS,
 ) -> TokenDocuments:
-    """Reads text files and cuts them into tokens, some thousand sentences at a time.
+    """Reads and tokenizes text files, some thousand sentences at a time.
 
     - "lines": one sentence per line; blank lines, and ends of files, part documents.
     - "records": one record per line, JSON or a Python dict literal (no code is run); a record is
@@ -118,7 +118,7 @@ def read_documents(
 def read_sentences(
     files: Files, format: str = "lines", fields: Sequence[str] = RECORD_FIELDS
 ) -> Iterator[tuple[int, str]]:
-    """The number of its document, and the text, of every sentence; see `read_documents`."""
+    """Yields the document's number and the text of every sentence; see `read_documents`."""
     if format not in FORMATS:
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     number = 0

@@ -1,4 +1,4 @@
-"""PredictionService and ModelService of TensorFlow Serving, answered from a ServingCore."""
+"""PredictionService and ModelService of TensorFlow Serving, answered by a ServingCore."""
 
 import functools
 
@@ -100,7 +100,7 @@ def answer(core, api, work, request, context):
 
 
 def response_of(spec, version, outputs):
-    """`PredictResponse` with the outputs of a version."""
+    """Makes the `PredictResponse` with the outputs of a version."""
     response = predict_pb2.PredictResponse()
     response.model_spec.name = spec.name
     response.model_spec.signature_name = spec.signature_name or DEFAULT
@@ -111,7 +111,7 @@ def response_of(spec, version, outputs):
 
 
 def asked_for(request):
-    """Name, version and label of the model in a request; the version or the label is None."""
+    """Returns name, version and label of the model in a request; version or label is None."""
     if not request.HasField("model_spec"):
         raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
     spec = request.model_spec

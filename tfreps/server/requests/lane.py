@@ -11,7 +11,7 @@ SLACK = 1.0  # seconds beyond its time after which what runs counts as stuck
 
 
 class Lane:
-    """Where requests of one kind wait for their turn.
+    """A queue of requests of one kind, of which some run at the same time.
 
     A request whose client is gone or whose time is up leaves the lane without having its turn.
 

@@ -1,4 +1,4 @@
-"""RequestLimits: how large a request and its answer may be."""
+"""RequestLimits: limits the size of a request and of its answer."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ LONG_SHARE = 8  # a request of more than this part of the tokens allowed is a lo
 
 @dataclasses.dataclass(frozen=True)
 class RequestLimits:
-    """The limits of requests, and which of them wait in a lane of their own.
+    """Limits of requests and answers; decides which requests are long ones.
 
     Args:
         tokens: of a request: its texts (or rows), each as long as the longest, since models pad
@@ -28,7 +28,7 @@ class RequestLimits:
     answer_bytes: int = 2**27
 
     def check_bytes(self, inputs):
-        """Bytes of the longest text of a request.
+        """Returns the bytes of the longest text of a request; checks the bytes of all.
 
         Args:
             inputs: dict from names to NumPy arrays, strings as `bytes` in arrays of objects.
@@ -49,7 +49,7 @@ class RequestLimits:
         return longest
 
     def check_tokens(self, size: RequestSize, added=0):
-        """Refuses a request of too many tokens.
+        """Raises a ServingError for a request of too many tokens.
 
         Args:
             size: of the request.
@@ -71,7 +71,7 @@ class RequestLimits:
             )
 
     def check_answer(self, size, what="The answer"):
-        """Refuses an answer of too many bytes.
+        """Raises a ServingError for an answer of too many bytes.
 
         Raises:
             ServingError: RESOURCE_EXHAUSTED.

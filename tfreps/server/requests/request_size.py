@@ -1,4 +1,4 @@
-"""RequestSize: rows and tokens of a request, counted before the model sees it."""
+"""RequestSize: counts the rows and tokens of a request before the model runs."""
 
 import functools
 import itertools
@@ -14,7 +14,7 @@ PLANES = 0x20000  # code points below which combining marks are looked for
 
 
 def marks():
-    """Combining marks, that `re` takes for no letters, one after the other."""
+    """Returns the combining marks, which `re` does not take for letters."""
     found = [c for c in map(chr, range(0x300, PLANES)) if unicodedata.category(c)[0] == "M"]
     return "".join(found)
 
@@ -42,7 +42,7 @@ def pattern(tokens):
 
 
 class RequestSize(NamedTuple):
-    """How large a request is once its rows are padded.
+    """The size of a request once its rows are padded.
 
     Args:
         rows: texts, or rows of the arrays.
@@ -56,7 +56,7 @@ class RequestSize(NamedTuple):
 
     @property
     def padded(self):
-        """Tokens of all rows, each as long as the longest: what work and memory go by.
+        """Tokens of all rows, each as long as the longest: work and memory grow with them.
 
         Where they attend to one another, a row of t tokens above 1,024 counts as t * t / 1,024.
         """
@@ -67,7 +67,7 @@ class RequestSize(NamedTuple):
 
 
 class RequestCounter:
-    """Counts the tokens of requests for one model, as its export says that it cuts texts.
+    """Counts the tokens of requests for one model, by the rules that its export states.
 
     Args:
         tokens: how raw texts are cut: a key of `PATTERNS`; None if that is not known, as of models
@@ -96,7 +96,7 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """The counter of an export; that of a model of unknown origin without its file.
+        """Reads the counter of an export; a model without the file gets one for unknown models.
 
         Args:
             folder: of one version of a model.
@@ -113,7 +113,7 @@ class RequestCounter:
         return cls(**found)
 
     def size(self, inputs, most, most_padded):
-        """The size of a request.
+        """Returns the size of a request.
 
         Args:
             inputs: dict from names to NumPy arrays, strings as `bytes` in arrays of objects.

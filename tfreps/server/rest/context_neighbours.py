@@ -1,4 +1,4 @@
-"""ContextNeighbours: words that a biLM sees alike in their contexts, among sentences and texts."""
+"""ContextNeighbours: finds words that have similar vectors in their contexts, by a biLM."""
 
 import threading
 import weakref
@@ -13,7 +13,7 @@ WORDS_AROUND = 5
 
 
 class ContextNeighbours:
-    """Finds the words whose contextual vectors point where a given word's does.
+    """Finds the words whose contextual vectors are most similar to that of a given word.
 
         similarity = x . y / (|x| |y|)        of the outputs `elmo` of the two words
 
@@ -32,7 +32,7 @@ class ContextNeighbours:
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
-        """The words most like one of the texts' words, the likest first.
+        """Returns the words most similar to a word of the texts, the most similar first.
 
         Args:
             model: name of a model whose signature for text has the output `elmo`.
@@ -100,7 +100,7 @@ class ContextNeighbours:
 
 
 def text_signature(servable):
-    """The signature that explains raw text, or else answers it; None if there is none."""
+    """Returns the signature that explains raw text, or else answers it; None if there is none."""
     for name in ("explain", "default", "serving_default"):
         signature = servable.signatures.get(name)
         if signature is not None and set(signature.inputs) == {"text"}:

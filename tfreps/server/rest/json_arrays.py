@@ -1,4 +1,4 @@
-"""json_array: a number, string or nested list of JSON as the array that a model takes."""
+"""json_array: converts a number, string or nested list of JSON to an array."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ FLOATS = {"float32", "float64"}
 
 
 def json_array(value, dtype: str, where: str) -> np.ndarray:
-    """A number, string or nested list of JSON as an array.
+    """Converts a number, string or nested list of JSON to an array.
 
     Args:
         value: every list of a level as long as the others. Whole numbers that a float cannot hold
@@ -48,7 +48,7 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
 
 
 def flatten(value, where):
-    """Shape, list of leaves, and set of their types."""
+    """Returns the shape, the list of leaves, and the set of their types."""
     shape = []
     level = [value]
     while True:

@@ -1,4 +1,4 @@
-"""RequestGuard: refuses what other web sites have a browser send, and requests of two lengths."""
+"""RequestGuard: rejects requests that other web sites make a browser send, and ambiguous ones."""
 
 import ipaddress
 import re
@@ -16,7 +16,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 class RequestGuard:
-    """An ASGI application in front of another one, which decides who may ask.
+    """An ASGI application in front of another one that decides who may ask.
 
     A browser sends requests to this machine on behalf of any page that it shows. Three rules stop
     that, and leave programs that are no browsers alone:
@@ -63,7 +63,7 @@ class RequestGuard:
                 )
 
     async def __call__(self, scope, receive, send):
-        """Answers a request itself, or has the application answer it."""
+        """Rejects a request, or hands it to the application."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
@@ -82,7 +82,7 @@ class RequestGuard:
         await self._app(scope, receive, with_headers(send, cors))
 
     def check(self, method, headers):
-        """Raises what is wrong with a request.
+        """Raises a ServingError for a request that must be rejected.
 
         Args:
             method: of HTTP.
@@ -138,7 +138,7 @@ class RequestGuard:
 
 
 def preflight(headers, cors):
-    """The answer to a browser that asks whether a page may send a request."""
+    """Answers a browser that asks whether a page may send a request."""
     cors = {
         **cors,
         "access-control-allow-methods": "POST, GET",
@@ -152,7 +152,7 @@ def preflight(headers, cors):
 
 
 def with_headers(send, cors):
-    """`send` that adds headers to the start of an answer."""
+    """Wraps `send` so that it adds headers to the start of an answer."""
 
     async def send_more(message):
         if message["type"] == "http.response.start":
@@ -182,7 +182,7 @@ def is_own(origin, host):
 
 
 def plain(host):
-    """The name or address in a `Host` header, without its port."""
+    """Returns the name or address in a `Host` header, without its port."""
     name = host.strip().lower()
     if name.startswith("["):
         return name[1:].partition("]")[0]

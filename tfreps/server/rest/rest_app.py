@@ -229,18 +229,18 @@ class RestApp:
 
 
 async def end_of(request):
-    """Returns when the client of a request whose body has come is gone."""
+    """Waits until the client of a request, whose body has been read, is gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 def raw_path(request):
-    """The path as it was sent, so that a slash in a name is told from one between names."""
+    """Returns the path as it was sent, in which a slash within a name is escaped."""
     return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
 
 
 def asked_for(match):
-    """Name, version and label of a model in an address; the version or the label is None."""
+    """Returns name, version and label of a model in an address; version or label is None."""
     name = match["name"]
     label = match["label"]
     version = match["version"]
@@ -255,12 +255,12 @@ def asked_for(match):
 
 
 def reply(content, status=200):
-    """A JSON answer, from bytes that are JSON already or from what becomes JSON."""
+    """Makes a JSON answer, from bytes that are JSON already or from a value."""
     if not isinstance(content, bytes):
         content = json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "replace")
     return Response(content, status, media_type="application/json")
 
 
 async def http_error(request, error):
-    """Errors of Starlette (no such path, no such method) in the form of the others."""
+    """Converts errors of Starlette (no such path, no such method) to the form of the others."""
     return reply({"error": str(error.detail)}, error.status_code)

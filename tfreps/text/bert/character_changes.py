@@ -1,4 +1,4 @@
-"""CharacterChanges: characters of texts in a graph dropped, or replaced by others."""
+"""CharacterChanges: drops or replaces characters of texts inside a TensorFlow graph."""
 
 import numpy as np
 import tensorflow as tf
@@ -10,7 +10,7 @@ _NONE = -1
 
 
 class CharacterChanges(tf.Module):
-    """Gives texts the characters that a table has in place of theirs, and makes them valid UTF-8.
+    """Replaces characters of texts by a table, and makes the texts valid UTF-8.
 
     U+FFFD stands for bytes that are no UTF-8, before the table is looked at. Texts that have
     nothing to change are found by one regular expression and left as they are.

@@ -1,4 +1,4 @@
-"""PieceIndexer: pieces, words or whole texts as strings to the ids that a BERT reads."""
+"""PieceIndexer: converts pieces, words or whole texts to the ids that a BERT reads."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from tfreps.text.lookup_table import PieceTable
 
 
 class PieceIndexer(tf.Module):
-    """Turns strings into a BERT's ids inside a TensorFlow graph, by core operations alone.
+    """Converts strings to a BERT's ids inside a TensorFlow graph, with core operations only.
 
     As `TokenIndexer` it is called with tokens. These are pieces, start and separator among
     them, as `piece_texts` gives them: so for classifiers. For taggers they are words, each with
@@ -59,11 +59,11 @@ class PieceIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int:
-        """Pieces of the vocabulary: ids are below it."""
+        """Number of pieces in the vocabulary; ids are smaller."""
         return len(self.tokenizer.vocabulary)
 
     def with_vocabulary_file(self, path, core_ops=True):
-        """The same with tables that a SavedModel keeps as a file; see `lookup_table`.
+        """Returns a copy whose tables a SavedModel stores as a file; see `lookup_table`.
 
         Args:
             path: of the file.
@@ -88,7 +88,7 @@ class PieceIndexer(tf.Module):
         return copy
 
     def strings(self, piece_ids):
-        """The pieces of ids, int of any shape: str of that shape."""
+        """Returns the pieces of ids: int of any shape to str of that shape."""
         return tf.gather(tf.constant(self.tokenizer.vocabulary), piece_ids)
 
     def __call__(self, tokens):
@@ -108,7 +108,7 @@ class PieceIndexer(tf.Module):
         return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}
 
     def of_texts(self, texts, max_length=None):
-        """Raw texts to the ids of `[CLS] text [SEP]`.
+        """Converts raw texts to the ids of `[CLS] text [SEP]`.
 
         Args:
             texts: str tensor, shape `[N]`, UTF-8.
@@ -132,7 +132,7 @@ def piece_texts(
     max_length: int | None = None,
     too_long: str = "cut",
 ) -> tuple[list[list[str]], int]:
-    """The pieces of each text between start and separator, as strings.
+    """Returns the pieces of each text as strings, with start and separator around them.
 
     Args:
         texts: strings.
@@ -173,7 +173,7 @@ def check_room(
     max_length: int | None,
     places: Sequence[str] | None = None,
 ) -> None:
-    """Refuses sentences of words with more pieces than a BERT has positions for.
+    """Raises a ValueError for a sentence with more pieces than a BERT has positions.
 
     Args:
         sentences: lists of words.

@@ -1,4 +1,4 @@
-"""PieceTokenizer: what BERT's tokenisers have in common: vocabulary, special ids, packing."""
+"""PieceTokenizer: the base class of BERT's tokenizers, with vocabulary, special ids and packing."""
 
 import abc
 import os
@@ -15,7 +15,7 @@ NONE = type(None)
 
 
 class PieceTokenizer(abc.ABC):
-    """Pieces and their ids, which are their places in the vocabulary. A base class.
+    """Base class of tokenizers whose ids are the places of pieces in a vocabulary.
 
     Subclasses have `SPECIAL_TOKENS`, the names of padding, unknown piece, start, separator and
     mask in that order; `OPTIONS`, the types of their options by name; `tokenize`; `word_rules`;
@@ -59,7 +59,7 @@ class PieceTokenizer(abc.ABC):
 
     @property
     def special_ids(self) -> list[int]:
-        """Ids that text never gives: special tokens, reserved and unused ones."""
+        """Ids that no text produces: special tokens, reserved and unused ones."""
         return sorted(n for n, token in enumerate(self.vocabulary) if self.is_special(token))
 
     def is_special(self, token: str) -> bool:
@@ -68,12 +68,12 @@ class PieceTokenizer(abc.ABC):
 
     @abc.abstractmethod
     def tokenize(self, text: str) -> list[str]:
-        """Cuts a text into pieces, without start and separator."""
+        """Splits a text into pieces, without start and separator."""
 
     @property
     @abc.abstractmethod
     def word_rules(self) -> list[tuple[str, str]]:
-        """How a text is cut into the words that a tagger gives tags to, as they stand in it.
+        """The regular expressions that split a text into the words that a tagger tags.
 
         Patterns of RE2 with what takes their place, one after the other; words are then what is
         between white space. `tfreps.text.tokenize` follows them. A text has the pieces of its
@@ -81,17 +81,17 @@ class PieceTokenizer(abc.ABC):
         """
 
     def ids(self, text: str) -> list[int]:
-        """The ids of the pieces of a text, without start and separator."""
+        """Returns the ids of the pieces of a text, without start and separator."""
         return self.piece_ids(self.tokenize(text))
 
     def piece_ids(self, pieces: Iterable[str]) -> list[int]:
-        """The ids of pieces; that of the unknown piece for those outside the vocabulary."""
+        """Returns the ids of pieces; the id of the unknown piece for others."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
 
     def __call__(self, strings, core_ops: bool = False):
-        """Ids of texts inside a TensorFlow graph.
+        """Converts texts to ids inside a TensorFlow graph.
 
         Args:
             strings: str tensor, shape `[B]`, UTF-8. What is no UTF-8 is left out.
@@ -107,14 +107,14 @@ class PieceTokenizer(abc.ABC):
         return self.graph(core_ops)(strings)
 
     def graph(self, core_ops: bool = True):
-        """The `tf.Module` behind a call: an attribute of what is saved, it is saved along."""
+        """Returns the `tf.Module` behind a call. An object that holds it saves its tables, too."""
         if core_ops not in self._graphs:
             self._graphs[core_ops] = self.make_graph(core_ops)
         return self._graphs[core_ops]
 
     @abc.abstractmethod
     def make_graph(self, core_ops: bool):
-        """The `tf.Module` that a call needs: texts `[B]` to ragged int32 ids `[B, None]`."""
+        """Makes the `tf.Module` that a call needs: texts `[B]` to ragged int32 ids `[B, None]`."""
 
     def pack(
         self,
@@ -123,7 +123,7 @@ class PieceTokenizer(abc.ABC):
         max_length: int | None = None,
         too_long: str = "refuse",
     ) -> tuple[list[int], list[int]]:
-        """One or two texts as BERT reads them: `[CLS] text [SEP]`, `[CLS] text [SEP] text [SEP]`.
+        """Joins one or two texts: `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
 
         Args:
             ids: those of a text, as `ids` gives them.
@@ -164,7 +164,7 @@ class PieceTokenizer(abc.ABC):
         max_length: int | None = None,
         too_long: str = "refuse",
     ) -> dict[str, np.ndarray]:
-        """Texts, or pairs of them, as a `BertEncoder` reads them.
+        """Converts texts, or pairs of texts, to the arrays that a `BertEncoder` reads.
 
         Args:
             texts: strings.
@@ -198,7 +198,7 @@ class PieceTokenizer(abc.ABC):
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
 
     def room(self, max_length: int | None, num_texts: int = 1) -> int | None:
-        """How many pieces fit beside the special tokens; None for any number."""
+        """Returns how many pieces fit next to the special tokens; None means any number."""
         if max_length is None:
             return None
         if max_length < num_texts + 2:
@@ -209,13 +209,13 @@ class PieceTokenizer(abc.ABC):
         return max_length - num_texts - 1
 
     def get_config(self) -> dict:
-        """The arguments of the constructor, of types that JSON has."""
+        """Returns the arguments of the constructor, as JSON types."""
         options = {name: getattr(self, name) for name in self.OPTIONS}
         return {"vocabulary": self.vocabulary, **options}
 
     @classmethod
     def from_config(cls, config: dict) -> "PieceTokenizer":
-        """The inverse of `get_config`; ValueError for an option of another type than its own."""
+        """Makes a tokenizer from its config; raises a ValueError for an option of a wrong type."""
         for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
             if name in config and type(config[name]) not in kinds:
                 place = f"{config.get('source', 'config')}: {name!r}"
@@ -234,7 +234,7 @@ class PieceTokenizer(abc.ABC):
         return cls(read_pieces(path), source=str(path), **options)
 
     def write_vocabulary(self, path: str | os.PathLike) -> None:
-        """Writes the file that `from_vocabulary_file` reads, under a temporary name first.
+        """Writes the file that `from_vocabulary_file` reads, whole or not at all.
 
         Raises:
             ValueError: a piece holds a line end, which that file cannot.
@@ -254,7 +254,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
 
 
 def check_too_long(too_long: str) -> None:
-    """Raises a ValueError for what is no way to treat texts that are too long."""
+    """Raises a ValueError if `too_long` is not one of `TOO_LONG`."""
     if too_long not in TOO_LONG:
         raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
 

@@ -1,4 +1,4 @@
-"""BERT's tokenisers by name: from a checkpoint's files, and as a run folder keeps them."""
+"""Reads and writes BERT's tokenizers: those of checkpoints, and those of run folders."""
 
 import os
 import pathlib
@@ -53,7 +53,7 @@ _SPECIALS = dict(
 
 
 def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
-    """Writes a tokeniser with its vocabulary as one JSON file, whole or not at all.
+    """Writes a tokenizer with its vocabulary as one JSON file, whole or not at all.
 
     Example:
         >>> import tempfile
@@ -71,7 +71,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
 
 
 def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
-    """Reads what `write_tokenizer` wrote.
+    """Reads a tokenizer that `write_tokenizer` has written.
 
     Raises:
         ValueError: no such file, or something else in it.
@@ -94,7 +94,7 @@ def checkpoint_tokenizer(
     vocabulary_size: int | None = None,
     **options,
 ) -> PieceTokenizer:
-    """The tokeniser of a checkpoint's folder.
+    """Reads the tokenizer of a checkpoint's folder.
 
     Of WordPiece the vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no
     other; its options are in tokenizer_config.json and tokenizer.json. A `CharacterTokenizer` is
@@ -163,7 +163,7 @@ def checkpoint_tokenizer(
 
 
 def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike) -> None:
-    """Writes vocab.txt and, of WordPiece, the tokenizer_config.json of Hugging Face.
+    """Writes vocab.txt and, for WordPiece, the tokenizer_config.json of Hugging Face.
 
     That of `max_length` is `model_max_length` there.
 

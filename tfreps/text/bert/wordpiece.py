@@ -1,4 +1,4 @@
-"""WordPieceTokenizer: BERT's pieces of words, in Python and in a TensorFlow graph."""
+"""WordPieceTokenizer: splits words into BERT's pieces, in Python and in a TensorFlow graph."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ CONTINUATION = "##"
 
 
 class WordPieceTokenizer(PieceTokenizer):
-    """Cuts texts into words, and words into the longest pieces of a vocabulary.
+    """Splits texts into words, and words into the longest pieces of a vocabulary.
 
     1. Control, format and private characters are dropped.
     2. Accents and case, as asked for.

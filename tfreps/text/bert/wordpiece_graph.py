@@ -1,4 +1,4 @@
-"""WordPieceGraph: WordPieceTokenizer inside a TensorFlow graph, with tensorflow-text or without."""
+"""WordPieceGraph: WordPieceTokenizer in a TensorFlow graph, with or without tensorflow-text."""
 
 import tensorflow as tf
 
@@ -18,7 +18,7 @@ CONTINUATION = "##"
 
 
 class WordPieceGraph(tf.Module):
-    """Texts to the ids of their pieces, as `WordPieceTokenizer` has them.
+    """Converts texts to the ids of their pieces, as `WordPieceTokenizer` does.
 
     Args:
         tokenizer: `WordPieceTokenizer`.
