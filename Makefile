@@ -7,7 +7,7 @@ STAMP  := .venv/.installed
 TFREPS := $(BIN)/tfreps
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check tree bench wheel clean
+.PHONY: help install demo test test-slow check tree api bench wheel clean
 
 help:
 	@echo "make install     a virtual environment .venv with tfreps and its tools (the others call it)"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make bench       tokens per second on this machine"
 	@echo "make tree        writes the annotated tree in README.md anew"
+	@echo "make api         writes the public API in tests/public_api.txt anew"
 	@echo "make wheel       builds dist/tfreps-*.whl"
 	@echo "make clean       removes what the other targets made, .venv excepted"
 
@@ -83,6 +84,9 @@ check: install
 
 tree: install
 	$(BIN)/python -m tests.readme_tree
+
+api: install
+	$(BIN)/python -m tests.public_api
 
 bench: install
 	$(BIN)/python -m benchmarks.elmo

@@ -15,7 +15,6 @@ left as it is, and a model that was killed goes on.
 """
 
 import argparse
-import os
 import pathlib
 import random
 import subprocess
@@ -24,6 +23,7 @@ import sys
 from benchmarks.domains import DOMAINS, encoding_of, train_files
 from benchmarks.trainings import train_once
 from tfreps.data import read_labelled, read_tagged
+from tfreps.files.atomic_files import write_text
 from tfreps.text.tokenizers import tokenize_texts
 
 PARTS = "train", "test"
@@ -105,8 +105,7 @@ def documents(texts):
 
 
 def write_lines(path, lines):
-    path.with_suffix(".tmp").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    os.replace(path.with_suffix(".tmp"), path)
+    write_text(path, "".join(line + "\n" for line in lines))
 
 
 def vectors(options, folder):

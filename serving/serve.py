@@ -67,7 +67,9 @@ LIMITS = (
     "once they are computed. The memory that a model uses while it runs is not limited: for an "
     "export of `tfreps export` it grows with the number of tokens; for any other model only the "
     "number of texts is limited, not their tokens. A run that takes longer than --timeout-seconds "
-    "is stopped, unless it is part of a batch."
+    "is stopped, unless it is part of a batch. Errors name an option as the library does: "
+    "`max_tokens` is --max-tokens, `allowed_hosts` is --allow-host, `allowed_origins` is "
+    "--allow-origin."
 )
 
 

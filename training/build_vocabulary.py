@@ -20,9 +20,9 @@ import sys
 import time
 
 from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.output_checks import check_output
 from tfreps.data import count_tokens
 from tfreps.data.text_files import find_files, read_blocks
-from tfreps.files.output_files import check_output
 from tfreps.text import CharacterTokenizer, Vocabulary
 from tfreps.text.bert.character_tokens import count_tokens as count_characters
 

@@ -12,9 +12,10 @@ import json
 import sys
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.output_checks import check_output
 from tfreps.cli.progress import make_progress
 from tfreps.cli.text_streams import read_texts
-from tfreps.files.output_files import check_output, written_whole
+from tfreps.files.atomic_files import written_whole
 from tfreps.inference.text_model import TextModel
 from tfreps.runs.run_folder import RunFolder, run_files
 

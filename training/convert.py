@@ -20,7 +20,7 @@ import pathlib
 import warnings
 
 from tfreps.cli.options import first_line, parse_options
-from tfreps.files.output_files import replacing_folder
+from tfreps.files.atomic_files import replacing
 from tfreps.models import BiLM, Classifier
 from tfreps.runs.bert_publishing import load_with_head, write_published
 from tfreps.runs.bert_publishing import write_run as write_bert_run
@@ -98,7 +98,7 @@ def published(options):
     """A run folder's biLM as the files that bilm-tf and AllenNLP read."""
     found, target = load_bilm(options.model), options.to_bilm_tf
 
-    with warnings.catch_warnings(record=True) as noted, replacing_folder(target) as folder:
+    with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
         warnings.simplefilter("always", UserWarning)
         folder.mkdir()
         found.bilm.save_pretrained(folder)
@@ -115,7 +115,7 @@ def published(options):
 def published_bert(options):
     """A run folder's BERT, and its head, as the files that transformers reads."""
     run = RunFolder.open(options.model)
-    with replacing_folder(options.to_hugging_face) as folder:
+    with replacing(options.to_hugging_face, parents=True) as folder:
         kind = write_published(run, folder)
     folder = options.to_hugging_face
     files = ", ".join(sorted(path.name for path in pathlib.Path(folder).iterdir()))
@@ -131,7 +131,7 @@ def run_from_bert(options):
     """A run folder of a published BERT with a head over labels or tags."""
     model, tokenizer = load_with_head(options.model, options.scheme)
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
-    with replacing_folder(run) as folder:
+    with replacing(run, parents=True) as folder:
         write_bert_run(model, tokenizer, folder, given)
     ask = "classify" if isinstance(model, Classifier) else "tag"
     encoder = getattr(model.encoder, "encoder", model.encoder)
@@ -179,7 +179,7 @@ def run_from_checkpoint(options):
 
 
 def write_run(options, model, vocabulary):
-    with replacing_folder(options.to_run) as folder:
+    with replacing(options.to_run, parents=True) as folder:
         run = RunFolder.create(folder, PROGRAM, vars(options))
         if vocabulary is not None:
             run.keep(run.vocabulary_path, vocabulary.write)

@@ -9,16 +9,16 @@ line, words and punctuation apart, no line twice: train-00.txt ..., validation.t
 """
 
 import argparse
-import codecs
 import hashlib
 import os
 import pathlib
 import re
 
 from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.output_checks import check_overwrite
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
-from tfreps.files.output_files import check_overwrite, write_text
-from tfreps.text import decode_utf8
+from tfreps.files.atomic_files import write_text
+from tfreps.files.utf8_files import decode_utf8
 
 # A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,
 # tf.data), or one punctuation mark.
@@ -93,7 +93,7 @@ def own_documents(paths):
 
 
 def read_text(path):
-    return decode_utf8(path.read_bytes().removeprefix(codecs.BOM_UTF8), path)
+    return decode_utf8(path.read_bytes(), path, skip_mark=True)
 
 
 # From raw text to sentences.

@@ -15,8 +15,9 @@ import pathlib
 import re
 
 from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.output_checks import check_overwrite
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
-from tfreps.files.output_files import check_overwrite, write_text
+from tfreps.files.atomic_files import write_text
 
 # :class:`Name` and ``code`` and `code`, on one line of a paragraph.
 CODE = re.compile(r"(?:(?<!\w):[\w:]+:)?(?<!`)(`{1,2})(?!`)([^`]+?)\1(?!`)")

@@ -22,8 +22,9 @@ import time
 import numpy as np
 
 from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.output_checks import check_overwrite
 from tfreps.data import read_blocks
-from tfreps.files.output_files import check_overwrite, is_stream
+from tfreps.files.atomic_files import is_stream
 from tfreps.inference.embeddings_file import EmbeddingsFile
 from tfreps.runs.bilm_runs import load_bilm
 from tfreps.runs.run_folder import run_files

@@ -10,9 +10,10 @@ import argparse
 import json
 
 from tfreps.cli.options import first_line, parse_options
+from tfreps.cli.output_checks import check_output
 from tfreps.data import read_labelled, read_tagged
+from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
-from tfreps.files.output_files import check_output, written_whole
 from tfreps.inference.text_model import TextModel
 from tfreps.reports import format_report
 from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger

@@ -14,7 +14,7 @@ import sys
 
 from tfreps import plots
 from tfreps.cli.options import Option, add_flags, parse_options, short_errors
-from tfreps.files.output_files import check_output
+from tfreps.cli.output_checks import check_output
 from tfreps.plots.curves import PLACES
 from tfreps.plots.position_maps import VIEWS
 from tfreps.runs.run_folder import RunFolder

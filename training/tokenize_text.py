@@ -12,10 +12,11 @@ import argparse
 import tensorflow as tf
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.output_checks import check_output
 from tfreps.cli.progress import make_progress
 from tfreps.data import find_files, read_labelled
 from tfreps.data.text_files import read_lines
-from tfreps.files.output_files import check_output, written_whole
+from tfreps.files.atomic_files import written_whole
 from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = "tokenize"

@@ -145,7 +145,8 @@ def train(options, earlier):
     measured = measure(trained, data)
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}
-    plots.draw_run(run, trained.model, last.get("confusion"))
+    for note in plots.draw_run(run, trained.model, last.get("confusion")):
+        print(note)
     say_end(run, measured)
     return 0
 

@@ -121,7 +121,8 @@ def train(options, earlier):
     }
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}
-    plots.draw_run(run, trained.model, last.get("confusion"))
+    for note in plots.draw_run(run, trained.model, last.get("confusion")):
+        print(note)
     say_end(run, measured)
     return 0
 

@@ -172,10 +172,10 @@ WRONG = {
         changed(char_cnn__max_characters_per_token=2, char_cnn__filters=[[1, 200]]),
         "`char_cnn.max_characters_per_token` should be a whole number from 3",
     ),
-    "not JSON": ("{lstm: ", "expected a JSON file of options"),
-    "empty": ("", "expected a JSON file of options"),
-    "a list": ("[1, 2]", "expected a JSON object; got list"),
-    "nested without end": ("[" * 100000, "expected a JSON file of options"),
+    "not JSON": ("{lstm: ", "options.json is not a JSON file: Expecting property name"),
+    "empty": ("", "options.json is not a JSON file: Expecting value"),
+    "a list": ("[1, 2]", "expected a JSON object .* got a list"),
+    "nested without end": ("[" * 100000, "options.json is not a JSON file .* nested too deeply"),
 }
 
 
@@ -194,14 +194,14 @@ def test_wrong_options_name_the_file_and_the_key(tmp_path, case):
 def test_bytes_that_are_no_text(tmp_path, content):
     path = tmp_path / "options.json"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="expected a JSON file of options"):
+    with pytest.raises(ValueError, match="options.json, line 1: expected UTF-8 text"):
         read(path)
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ValueError, match="nowhere.json: cannot be read .*No such file"):
+    with pytest.raises(ValueError, match="Cannot read .*nowhere.json: No such file"):
         read(tmp_path / "nowhere.json")
-    with pytest.raises(ValueError, match="cannot be read .*Is a directory"):
+    with pytest.raises(ValueError, match="Cannot read .*: Is a directory"):
         read(tmp_path)
 
 

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from tfreps.data import count_tokens, find_files, read_blocks
-from tfreps.data.text_files import check_unicode, get_field, parse_record, read_lines, read_text
+from tfreps.data.text_files import read_lines, read_text
 
 
 def test_find_files(tmp_path):
@@ -141,59 +141,3 @@ def test_lines_end_with_a_line_feed_only(tmp_path):
     assert read_lines(path) == ["a", "b\u2028c\x85d\re", "", "last"]
     path.write_bytes(b"a\n")
     assert read_lines(path) == ["a"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"text": ["a", "b\\u00e9"], "label": 1}',
-        "{'text': ['a', 'bé'], 'label': 1}",
-        " {'text': ['a', 'b\\u00e9'], 'label': 1,}",
-    ],
-)
-def test_records(line):
-    wanted = {"text": ["a", "bé"], "label": 1}
-    assert parse_record(line, "", "either") == wanted
-    assert parse_record(line, "", "python") == wanted
-    if '"' in line:
-        assert parse_record(line, "") == wanted
-    else:
-        with pytest.raises(ValueError, match="expected one JSON .* Python: read it as format py"):
-            parse_record(line, "")
-
-
-def test_json_is_no_python_and_python_no_json():
-    assert parse_record('{"a": true}', "") == {"a": True}
-    assert parse_record("{'a': True}", "", "python") == {"a": True}
-    with pytest.raises(ValueError, match="f: expected one Python dict literal"):
-        parse_record('{"a": true}', "f", "python")
-
-
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("{'text': open('x')}", "f, line 1: expected one JSON object, .* or Python dict literal"),
-        ("{'text': 'a'", "f, line 1: expected one JSON"),
-        ("[" * 100_000, "f, line 1: expected one JSON"),
-        ("{[]: 1}", "f, line 1: expected one JSON"),
-        ('["a"]', "f, line 1: expected an object .* a list"),
-        ("'a'", "f, line 1: expected an object .* a str"),
-    ],
-)
-def test_bad_records(line, message):
-    with pytest.raises(ValueError, match=message):
-        parse_record(line, "f, line 1", "either")
-
-
-def test_fields():
-    assert get_field({"a": 1}, "a", "f") == 1
-    with pytest.raises(ValueError, match="f: no field 'b'; there are 'a', 'c'"):
-        get_field({"a": 1, "c": 2}, "b", "f")
-
-
-def test_half_characters():
-    assert check_unicode("a😀", "f") == "a😀"
-    with pytest.raises(ValueError, match="f: .* half a character"):
-        check_unicode(parse_record('{"a": "\\ud83d"}', "f")["a"], "f")
-    with pytest.raises(ValueError, match="f: a NUL"):
-        check_unicode("a\0", "f")

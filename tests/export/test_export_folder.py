@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.export.tiny_signatures import TinySignatures
 from tfreps.export import export_folder, write_export
-from tfreps.files.versions import versions_of
+from tfreps.files.version_folders import versions_of
 
 NOTES = ["README.md", "batching.config", "models.config"]
 

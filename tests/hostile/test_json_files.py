@@ -10,7 +10,7 @@ from tests.hostile.format import Format
 from tests.hostile.mutations import mutated, mutated_json
 from tfreps.cli.options import parse_options
 from tfreps.convert import bilm_tf_options, hugging_face_config
-from tfreps.convert.safetensors_files import load_json
+from tfreps.files.json_files import read_json
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import checkpoint_tokenizer
 from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
@@ -88,11 +88,11 @@ def bilm_tf(path, random):
     found = bilm_tf_options.read(path)
     assert max(found["units"], found["projection_dim"]) <= 2**24
     if random.random() < 0.5:
-        bilm_tf_options.training_options(bilm_tf_options.load(path), str(path))
+        bilm_tf_options.training_options(read_json(path), str(path))
 
 
 def bert(path, random):
-    config = load_json(path)
+    config = read_json(path)
     options = hugging_face_config.encoder_options(config, str(path))
     assert options["hidden_dim"] % options["num_heads"] == 0
     assert len(hugging_face_config.label_names(config, 2, str(path))) == 2

@@ -38,7 +38,7 @@ def drawn(run, model, monkeypatch, **more):
             return path
 
         monkeypatch.setattr(run_pictures, name, recorded)
-    plots.draw_run(run, model, **more)
+    assert plots.draw_run(run, model, **more) == []
     names = sorted(path.name for path in run.pictures_path.iterdir())
     assert names == sorted(path.name for path in shown)
     return [name.removesuffix(".png") for name in names], values
@@ -65,16 +65,16 @@ def test_the_pictures_of_a_classifier(run, monkeypatch):
     assert drawn(run, model, monkeypatch)[0] == ["learning_curves"]
 
 
-def test_a_run_without_pictures(run, monkeypatch, capsys):
+def test_a_run_without_pictures(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    plots.draw_run(run, Classifier(TokenEmbedder(vocabulary_size=9), ["a"]))
-    assert "No pictures: Pictures need matplotlib" in capsys.readouterr().out
+    (note,) = plots.draw_run(run, Classifier(TokenEmbedder(vocabulary_size=9), ["a"]))
+    assert note.startswith("No pictures: Pictures need matplotlib")
 
 
-def test_labels_without_a_font(run, capsys):
+def test_labels_without_a_font(run):
     model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "\U0010fffd"])
-    plots.draw_run(run, model, np.eye(2, dtype=int))
-    assert "Pictures: No font of this machine has" in capsys.readouterr().out
+    (note,) = plots.draw_run(run, model, np.eye(2, dtype=int))
+    assert note.startswith("Pictures: No font of this machine has")
     assert (run.pictures_path / "confusion.png").exists()
 
 

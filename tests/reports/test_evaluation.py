@@ -51,7 +51,7 @@ def test_tagger(tagger):
 
 
 def test_tags_without_a_scheme_are_reported_one_by_one(tagger):
-    plain = TextModel(tagger.model, tagger.features)
+    plain = TextModel(tagger.model, tagger.indexer)
     plain.scheme = None
     results = evaluate_tagger(plain, SENTENCES)
     assert "spans" not in results and results["labels"]["B-LOC"]["precision"] == 0.5

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfreps.files.output_files import is_temporary
+from tfreps.files.atomic_files import is_temporary
 from tfreps.runs import run_folder
 from tfreps.runs.run_folder import RunFolder
 from tfreps.runs.run_lock import RunInUse
@@ -86,7 +86,7 @@ def test_create_refuses_options_that_json_cannot_hold(tmp_path):
     "content, message",
     [
         ("{", "not a JSON file"),
-        (b"\xff\xfe", "not a JSON file in UTF-8"),
+        (b"\xff\xfe", "expected UTF-8 text"),
         ("[]", "expected a JSON object"),
         ('{"batch_size": 3}', "not written by a tfreps program"),
         (json.dumps(head(options=[])), "not written by a tfreps program"),

@@ -51,9 +51,9 @@ def stub_of(server):
 
 
 TOO_LARGE = [
-    (["a " * 3_501], ["A text has more than the 3500 tokens", "--max-text-tokens"]),
-    (["a " * 1_000, "", "", "", ""], ["5 texts", "more than the 4000", "--max-tokens"]),
-    ([""] * 4_001, ["4001 texts", "4001 once all are padded", "--max-tokens"]),
+    (["a " * 3_501], ["A text has more than the 3500 tokens", "max_text_tokens"]),
+    (["a " * 1_000, "", "", "", ""], ["5 texts", "more than the 4000", "max_tokens"]),
+    ([""] * 4_001, ["4001 texts", "4001 once all are padded", "max_tokens"]),
 ]
 
 
@@ -72,7 +72,7 @@ def test_answers_that_are_too_large(server):
     """8,000 bytes of input become 4 x 4 MB: as arrays over gRPC, as JSON over REST."""
     texts = ["y" * 600_000, "y" * 600_000]
     found = post(server, texts, "echo")
-    assert found.status_code == 413 and "--max-answer-mb" in found.json()["error"]
+    assert found.status_code == 413 and "max_answer_mb" in found.json()["error"]
     with stub_of(server) as stub, pytest.raises(grpc.RpcError) as caught:
         stub.Predict(predict_request("zoo", {"x": texts}, "echo"), timeout=20)
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED

@@ -11,7 +11,7 @@ from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
 from tfreps.convert import bilm_tf
 from tfreps.export.export_check import CheckedExport
-from tfreps.files.versions import versions_of
+from tfreps.files.version_folders import versions_of
 
 SENTENCES = ["the dog left", "", "her left hand , zebra"]
 

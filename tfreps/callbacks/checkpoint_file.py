@@ -10,7 +10,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from tfreps.files.output_files import is_temporary, replacing
+from tfreps.files.atomic_files import is_temporary, replacing
 
 FORMAT = "tfreps-checkpoint-1"
 NAME = re.compile(r"step-(\d{8,})\.safetensors")

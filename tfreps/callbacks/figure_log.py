@@ -7,7 +7,8 @@ import sys
 import keras
 import tensorflow as tf
 
-from tfreps.files.output_files import naming, write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.disk_errors import naming
 
 SECONDS_BETWEEN_LINES = 0.5
 

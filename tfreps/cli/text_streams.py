@@ -1,14 +1,12 @@
 """Raw text from a file or standard input, line by line or in blocks of lines."""
 
-import codecs
-import gzip
 import os
 import sys
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from tfreps.text import decode_utf8
+from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
+from tfreps.files.utf8_files import decode_utf8
 
 BLOCK_CHARACTERS = 1 << 18  # with so many a block ends, so that the first answers come soon
 
@@ -65,11 +63,6 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
                     f"{name}, line {number}: the line has more than {max_line_bytes:,} bytes, and "
                     "all of it is computed at once. Break it into lines, or raise --max-line-bytes."
                 )
-            if number == 1 and line.startswith(codecs.BOM_UTF8):
-                raise ValueError(
-                    f"{name}, line 1: starts with a byte order mark, which would become part of "
-                    "the first token. Save the text as UTF-8 without it."
-                )
             yield decode_utf8(line, name, number).strip()
 
 
@@ -78,10 +71,8 @@ def _unpacked(file: BinaryIO, name: str, max_line_bytes: int | None) -> Iterator
     try:
         most = -1 if max_line_bytes is None else max_line_bytes + 2
         yield from iter(lambda: file.readline(most), b"")
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise ValueError(
-            f"{name}: damaged or no gzip file ({error}). Only gzip files may be called *.gz."
-        ) from error
+    except GZIP_ERRORS as error:
+        raise damaged_gzip(name, error) from error
 
 
 def _open(path) -> tuple[BinaryIO, str]:
@@ -89,6 +80,6 @@ def _open(path) -> tuple[BinaryIO, str]:
     if path == "-":
         return sys.stdin.buffer, "standard input"
     try:
-        return (gzip.open(path) if path.endswith(".gz") else open(path, "rb")), path
+        return open_unpacked(path), path
     except OSError as error:
         raise ValueError(f"Cannot read {path}: {error.strerror}.") from error

@@ -1,8 +1,11 @@
-"""Converters: foreign checkpoints to our weights and back."""
+"""Converts foreign checkpoints to our weights and back."""
 
 from tfreps.convert import bert_checkpoint, bilm_files, hugging_face
-from tfreps.convert.bert_files import open_checkpoint
+from tfreps.convert.bert_checkpoint import Checkpoint
+from tfreps.convert.bert_files import is_checkpoint, open_checkpoint
 from tfreps.models.registry import register_converter
+
+__all__ = ["Checkpoint", "is_checkpoint", "open_checkpoint"]
 
 
 def _read_with(read):

@@ -1,4 +1,4 @@
-"""The articles' `bert.model.epoch.N`, once it is safetensors: BERT with sines for positions."""
+"""Reads the articles' `bert.model.epoch.N`, once it is safetensors: BERT with sinusoids."""
 
 import os
 from pathlib import Path
@@ -23,11 +23,11 @@ DEFAULTS = {
     "initializer": "orthogonal_rows",
     "initializer_range": 0.02,
 }
-UNTOLD = "num_heads", "normalize_positions"
+UNTOLD = ("num_heads", "normalize_positions")
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """A state dict of the articles' code; its sizes are those of its arrays.
+    """Opens a state dict of the articles' code, whose arrays decide the sizes.
 
     Its second task is the other way round: label 1 there is the next sentence.
 
@@ -41,7 +41,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     """
     path = Path(path)
     arrays = open_files([path])
-    names, shapes = names_in(arrays.shapes), arrays.shapes
+    names = names_in(arrays.shapes)
+    shapes = arrays.shapes
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
             f"{path} has learned positions, which the articles' models have not: it needs a "

@@ -1,4 +1,4 @@
-"""A checkpoint of BERT in whatever format, and the models that are made of it."""
+"""Makes models from an open checkpoint of BERT, whatever its format."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -32,7 +32,7 @@ FIXED = (
 
 
 class Checkpoint(NamedTuple):
-    """What a checkpoint says and holds; no array is read yet.
+    """An open checkpoint: its config and the names of its arrays, none of which is read yet.
 
     Args:
         source: what to call it in an error.
@@ -54,15 +54,16 @@ class Checkpoint(NamedTuple):
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
-    """The encoder of a checkpoint, see `BertEncoder.from_pretrained`."""
+    """Reads the encoder of a checkpoint; see `BertEncoder.from_pretrained`."""
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
 
 
 def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
 ) -> BertPretrainer:
-    """Encoder and heads of pre-training, see `BertPretrainer.from_pretrained`."""
-    names, shapes = checkpoint.names, checkpoint.arrays.shapes
+    """Reads the encoder and the heads of pre-training; see `BertPretrainer.from_pretrained`."""
+    names = checkpoint.names
+    shapes = checkpoint.arrays.shapes
     heads, second = (
         rows(names, checkpoint.options) for rows in (masked_lm_rows, next_sentence_rows)
     )
@@ -76,12 +77,13 @@ def read_pretrainer(
     if next_sentence and not has(second, shapes):
         raise ValueError(
             f"{checkpoint.source} has no head for next sentences: go on without them "
-            "(`next_sentence=False`, `tfreps pretrain-bert --no-next-sentence`)."
+            "(`next_sentence=False`)."
         )
     if next_sentence and not overrides.get("pooler", True):
         raise ValueError("`next_sentence` reads the `pooler`: leave both out, or neither.")
     if next_sentence:
-        heads, overrides = heads + second, {**overrides, "pooler": True}
+        heads = heads + second
+        overrides = {**overrides, "pooler": True}
 
     def make(encoder):
         model = BertPretrainer(encoder, next_sentence=next_sentence)
@@ -97,7 +99,7 @@ def read_classifier(
     next_sentence: bool = False,
     **options,
 ) -> Classifier:
-    """Encoder and head over labels, see `Classifier.from_pretrained`."""
+    """Reads the encoder and the head over labels; see `Classifier.from_pretrained`."""
     if next_sentence:
         found, rows = _second_task(checkpoint)
     else:
@@ -127,7 +129,7 @@ def read_classifier(
 def read_tagger(
     checkpoint: Checkpoint, tags: Sequence[str] | None, encoder_options: Mapping, **options
 ) -> Tagger:
-    """Encoder and head over tags, see `Tagger.from_pretrained`."""
+    """Reads the encoder and the head over tags; see `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "BertForSequenceClassification")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
@@ -141,7 +143,7 @@ def read_tagger(
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
-    """The weights of a pretrainer's heads by path."""
+    """Returns the weights of a pretrainer's heads by path."""
     norm = model.transform_norm
     found = {
         "transform/kernel": model.transform.kernel,
@@ -157,7 +159,7 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, object]:
-    """The weights of a head over labels or tags by path."""
+    """Returns the weights of a head over labels or tags by path."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
@@ -181,7 +183,8 @@ def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Ca
 
 def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
     """The options of our encoder: those of the checkpoint, and what the caller asks for."""
-    theirs, source = checkpoint.options, checkpoint.source
+    theirs = checkpoint.options
+    source = checkpoint.source
     for name in FIXED:
         if name not in checkpoint.untold and overrides.get(name, theirs[name]) != theirs[name]:
             raise ValueError(
@@ -203,7 +206,8 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
 
 def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
     """What the checkpoint has beside these rows and may have: other blocks, other heads."""
-    names, options = checkpoint.names, {**checkpoint.options, "pooler": True}
+    names = checkpoint.names
+    options = {**checkpoint.options, "pooler": True}
     known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
     known += [*next_sentence_rows(names, options), *label_rows(names, options, 1)]
     others = {row.foreign for row in known} - {row.foreign for row in rows}
@@ -217,8 +221,11 @@ def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
     """The labels of a checkpoint's head and its rows; of no head that means something else."""
-    names, shapes, source = checkpoint.names, checkpoint.arrays.shapes, checkpoint.source
-    rows, made_for = label_rows(names, checkpoint.options, 1), checkpoint.config
+    names = checkpoint.names
+    shapes = checkpoint.arrays.shapes
+    source = checkpoint.source
+    rows = label_rows(names, checkpoint.options, 1)
+    made_for = checkpoint.config
     if not has(rows, shapes):
         raise ValueError(
             f"{source} has no head over labels. For a new one: "
@@ -256,7 +263,9 @@ def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> li
 
 def _check_tied(checkpoint: Checkpoint) -> None:
     """Refuses a masked language model with a table or a bias of its own beside the tied one."""
-    names, arrays, source = checkpoint.names, checkpoint.arrays, checkpoint.source
+    names = checkpoint.names
+    arrays = checkpoint.arrays
+    source = checkpoint.source
     if not isinstance(names, HuggingFaceNames):
         return
     again, *biases = DECODER

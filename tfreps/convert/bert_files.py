@@ -1,4 +1,4 @@
-"""Finds out what kind of checkpoint of BERT a path is, and hands it to the converter for it."""
+"""Detects the format of a checkpoint of BERT, and opens it with the converter for it."""
 
 import os
 from pathlib import Path
@@ -12,12 +12,12 @@ EXPECTED = (
     "(bert_config.json and bert_model.ckpt.index), or a model of the articles as .safetensors"
 )
 
-CONFIGS = "config.json", "bert_config.json"
-PICKLES = b"\x80", b"PK\x03\x04"  # how a pickle begins, and a ZIP archive, PyTorch's newer way
+CONFIGS = ("config.json", "bert_config.json")
+PICKLES = (b"\x80", b"PK\x03\x04")  # how a pickle begins, and a ZIP archive, PyTorch's newer way
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """A checkpoint of Google, Hugging Face or the articles, as what is there tells.
+    """Opens a checkpoint of Google, Hugging Face or the articles.
 
     Args:
         path: a folder, a `.safetensors` file, or a TF 1 checkpoint without its endings.
@@ -55,7 +55,7 @@ def is_checkpoint(path: str | os.PathLike) -> bool:
 
 
 def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
-    """Refuses a vocabulary with more tokens than the checkpoint's table has rows.
+    """Raises a ValueError for a vocabulary with more tokens than the checkpoint's table has rows.
 
     Fewer are right: some tables were rounded up, and their last rows have no token.
 
@@ -65,7 +65,8 @@ def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
     if not path.is_file():
         return
     lines = path.read_bytes().split(b"\n")
-    count, size = len(lines) - (not lines[-1]), checkpoint.options["vocabulary_size"]
+    count = len(lines) - (not lines[-1])
+    size = checkpoint.options["vocabulary_size"]
     if count > size:
         raise ValueError(
             f"{path} has {count} tokens, but the table of {checkpoint.source} has {size} rows: "

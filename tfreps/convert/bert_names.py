@@ -1,4 +1,4 @@
-"""What BERT's arrays are called by Hugging Face and by Google, and which way round they lie."""
+"""Names and orientation of BERT's arrays in files of Hugging Face and Google."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tfreps.convert.table import Row
 
 MASKED_LM = "cls.predictions"
 LABELS = "classifier"
-DECODER = f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias"
+DECODER = (f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias")
 SLOTS = {  # what TF 1 puts behind the name of a weight for what an optimizer keeps
     *("adam_m", "adam_v", "Adam", "Adam_1"),
     *("AdamWeightDecayOptimizer", "AdamWeightDecayOptimizer_1"),
@@ -17,7 +17,7 @@ SLOTS = {  # what TF 1 puts behind the name of a weight for what an optimizer ke
 
 @dataclass(frozen=True)
 class HuggingFaceNames:
-    """How Hugging Face calls arrays; kernels are `[out, in]`.
+    """Names of arrays in files of Hugging Face; kernels are `[out, in]`.
 
     Args:
         prefix: what stands before all names but those of heads: `"bert."` or nothing.
@@ -41,14 +41,15 @@ class HuggingFaceNames:
         return [Row(gamma, (dim,), f"{ours}/gamma"), Row(beta, (dim,), f"{ours}/beta")]
 
     def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
-        stem, shape = self.stem(name), (to_dim, from_dim)
+        stem = self.stem(name)
+        shape = (to_dim, from_dim)
         kernel = Row(f"{stem}.weight", shape, f"{ours}/kernel", np.transpose, np.transpose, part)
         return [kernel, Row(f"{stem}.bias", (to_dim,), f"{ours}/bias", part=part)]
 
     output = dense
 
     def without_use(self, name: str) -> str | None:
-        """Why an array is not needed; None if nobody knows."""
+        """Says why an array is not needed; None if it may be needed."""
         if name == self.prefix + "embeddings.position_ids":
             return "the numbers from 0 on"
         if name in DECODER:
@@ -60,7 +61,7 @@ class HuggingFaceNames:
 
 @dataclass(frozen=True)
 class GoogleNames:
-    """How Google's TF 1 code calls arrays; kernels are `[in, out]`, those of heads `[out, in]`."""
+    """Names of arrays in Google's TF 1 files; kernels are `[in, out]`, of heads `[out, in]`."""
 
     token_bias: str = "cls/predictions/output_bias"
 
@@ -78,20 +79,22 @@ class GoogleNames:
         return [Row(f"{stem}/{word}", (dim,), f"{ours}/{word}") for word in ("gamma", "beta")]
 
     def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
-        stem, shape = self.stem(name), (from_dim, to_dim)
+        stem = self.stem(name)
+        shape = (from_dim, to_dim)
         return [
             Row(f"{stem}/kernel", shape, f"{ours}/kernel", part=part),
             Row(f"{stem}/bias", (to_dim,), f"{ours}/bias", part=part),
         ]
 
     def output(self, name: str, from_dim: int, to_dim: int, ours: str) -> list[Row]:
-        stem, shape = self.stem(name), (to_dim, from_dim)
+        stem = self.stem(name)
+        shape = (to_dim, from_dim)
         stem = f"{stem}/output_" if stem else "output_"
         kernel = Row(f"{stem}weights", shape, f"{ours}/kernel", np.transpose, np.transpose)
         return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]
 
     def without_use(self, name: str) -> str | None:
-        """Why an array is not needed; None if nobody knows."""
+        """Says why an array is not needed; None if it may be needed."""
         if name == "global_step":
             return "a run is counted from its own beginning here"
         if name.rsplit("/", 1)[-1] in SLOTS:

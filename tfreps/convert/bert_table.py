@@ -1,4 +1,4 @@
-"""The table of BERT: arrays of Google, Hugging Face and the articles, and our weights."""
+"""The table of BERT: maps arrays of Google, Hugging Face and the articles to our weights."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ NEXT_SENTENCE = "cls.seq_relationship"
 
 
 def encoder_rows(names: Names, options: Mapping, max_positions: int | None = None) -> list[Row]:
-    """The rows of a `BertEncoder`, in the order of a token's way through it.
+    """Returns the rows of a `BertEncoder`, from its tables to its last block and pooler.
 
     Args:
         names: how the arrays are called.
@@ -20,7 +20,8 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
         max_positions: how many rows of the position table our encoder has, the first ones;
             None for all.
     """
-    o, dim = options, options["hidden_dim"]
+    o = options
+    dim = options["hidden_dim"]
     rows = [names.table(WORDS, (o["vocabulary_size"], dim), "token_embedding/embeddings")]
     if o["positions"] == "learned":
         row = names.table(POSITIONS, (o["max_positions"], dim), "positions/table")
@@ -34,9 +35,11 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
 
 
 def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
-    """The rows of one block of a `BertEncoder`."""
-    theirs, ours = f"encoder.layer.{number}.", f"block_{number}/"
-    dim, wide = options["hidden_dim"], options["intermediate_dim"] or 4 * options["hidden_dim"]
+    """Returns the rows of one block of a `BertEncoder`."""
+    theirs = f"encoder.layer.{number}."
+    ours = f"block_{number}/"
+    dim = options["hidden_dim"]
+    wide = options["intermediate_dim"] or 4 * options["hidden_dim"]
     rows = []
     for i, part in enumerate(("query", "key", "value")):
         fused = f"{ours}attention/query_key_value"
@@ -51,13 +54,14 @@ def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
 
 
 def pooler_rows(names: Names, options: Mapping) -> list[Row]:
-    """The rows of the pooler."""
+    """Returns the rows of the pooler."""
     return names.dense("pooler.dense", options["hidden_dim"], options["hidden_dim"], "pooler_dense")
 
 
 def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
-    """The rows of the head that restores masked tokens."""
-    theirs, dim = f"{MASKED_LM}.transform.", options["hidden_dim"]
+    """Returns the rows of the head that predicts masked tokens."""
+    theirs = f"{MASKED_LM}.transform."
+    dim = options["hidden_dim"]
     rows = names.dense(f"{theirs}dense", dim, dim, "transform")
     rows += names.layer_norm(f"{theirs}LayerNorm", dim, "transform_norm")
     return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]
@@ -66,17 +70,17 @@ def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
 def next_sentence_rows(
     names: Names, options: Mapping, ours: str = "next_sentence_dense"
 ) -> list[Row]:
-    """The rows of the head that tells whether a sentence follows another."""
+    """Returns the rows of the head that predicts whether a sentence follows another."""
     return names.output(NEXT_SENTENCE, options["hidden_dim"], 2, ours)
 
 
 def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:
-    """The rows of a head over labels of texts, or tags of tokens."""
+    """Returns the rows of a head over labels of texts, or tags of tokens."""
     return names.output(LABELS, options["hidden_dim"], num_labels, "head")
 
 
 def weights_of(encoder: BertEncoder) -> dict[str, object]:
-    """The weights of an encoder by path, without states of random numbers."""
+    """Returns the weights of an encoder by path, without states of random numbers."""
     found = {}
     for layer in encoder.layers:
         for weight in layer.weights:
@@ -86,5 +90,5 @@ def weights_of(encoder: BertEncoder) -> dict[str, object]:
 
 
 def has(rows: Sequence[Row], shapes: Mapping) -> bool:
-    """Whether any array of these rows is there: then all must be."""
+    """Whether any array of these rows is present, in which case all must be."""
     return any(row.foreign in shapes for row in rows)

@@ -1,4 +1,4 @@
-"""bilm-tf and AllenNLP ELMo weights (options.json and HDF5) to and from `BiLM`."""
+"""Reads and writes the ELMo weights of bilm-tf and AllenNLP (options.json and HDF5)."""
 
 import json
 import math
@@ -10,24 +10,26 @@ import numpy as np
 
 from tfreps.convert import bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
+from tfreps.files.atomic_files import replacing
+from tfreps.files.disk_errors import check_space
 from tfreps.files.hdf5_files import array_shapes, find_array, open_hdf5, read_array
-from tfreps.files.output_files import check_space, replacing
 from tfreps.models.bilm import BiLM
 
 
 def table(model_options: dict) -> list[Row]:
-    """The rows of a `BiLM` with these options, in the order of the token's way through it."""
+    """Returns the rows of a `BiLM` with these options, from its characters to its last layer."""
     o = model_options
-    dim, units = o["projection_dim"], o["units"]
+    dim = o["projection_dim"]
+    units = o["units"]
     rows = _token_rows(o) if o["vocabulary_size"] is None else [_embedding_row(o)]
-    for number, direction in enumerate(
-        ["forward", "backward"] if o["bidirectional"] else ["forward"]
-    ):
+    directions = ["forward", "backward"] if o["bidirectional"] else ["forward"]
+    for number, direction in enumerate(directions):
         for layer in range(o["num_layers"]):
             foreign = f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
             ours = f"bilstm/{direction}/"
             # Gates i, j, f, o there; i, f, g (their j), o here.
-            kernel, bias = (2 * dim, 4 * units), (4 * units,)
+            kernel = (2 * dim, 4 * units)
+            bias = (4 * units,)
             rows.append(Row(foreign + "W_0", kernel, f"{ours}kernel_{layer}", _swap, _swap))
             rows.append(Row(foreign + "B", bias, f"{ours}bias_{layer}", _swap, _swap))
             if dim != units:
@@ -54,9 +56,11 @@ def read(
         ValueError: for files that are missing, broken, or do not fit each other.
     """
     options = bilm_tf_options.read(options_file)
-    source, embedding_source = str(weights_file), str(embedding_file)
+    source = str(weights_file)
+    embedding_source = str(embedding_file)
     with _open(weights_file) as file:
-        shapes, ignored = array_shapes(file), []
+        shapes = array_shapes(file)
+        ignored = []
         if embedding_file is not None:
             with _open(embedding_file) as extra:
                 size = _vocabulary_size(extra)
@@ -121,7 +125,7 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
 
 
 def weights_of(model: BiLM) -> dict[str, object]:
-    """The weights of token encoder and LSTMs by path; kept states are not part of a format."""
+    """Returns the weights of token encoder and LSTMs by path; stored states are left out."""
     layers = (model.token_encoder, "token_encoder"), (model.bilstm, "bilstm")
     return {
         weight.path[weight.path.index(name) :]: weight
@@ -131,7 +135,9 @@ def weights_of(model: BiLM) -> dict[str, object]:
 
 
 def _token_rows(o: dict) -> list[Row]:
-    ours, dim, total = "token_encoder/", o["character_dim"], sum(n for _, n in o["filters"])
+    ours = "token_encoder/"
+    dim = o["character_dim"]
+    total = sum(n for _, n in o["filters"])
     rows = [Row("char_embed", (261, dim), ours + "characters", _prepend_zero_row, _drop_zero_row)]
     for i, (width, count) in enumerate(o["filters"]):
         shape = (1, width, dim, count)
@@ -141,7 +147,8 @@ def _token_rows(o: dict) -> list[Row]:
     for i in range(o["num_highways"]):
         # What bilm-tf calls carry is the gate of the transform.
         for theirs, name in (("carry", "gate"), ("transform", "transform")):
-            foreign, highway = f"CNN_high_{i}/", f"{ours}highway_{i}/{name}_"
+            foreign = f"CNN_high_{i}/"
+            highway = f"{ours}highway_{i}/{name}_"
             rows.append(Row(f"{foreign}W_{theirs}", (total, total), highway + "kernel"))
             rows.append(Row(f"{foreign}b_{theirs}", (total,), highway + "bias"))
     if o["projection_dim"] != total:
@@ -152,7 +159,8 @@ def _token_rows(o: dict) -> list[Row]:
 
 
 def _embedding_row(o: dict) -> Row:
-    shape, ours = (o["vocabulary_size"], o["projection_dim"]), "token_encoder/embeddings"
+    shape = (o["vocabulary_size"], o["projection_dim"])
+    ours = "token_encoder/embeddings"
     return Row("embedding", shape, ours, _prepend_zero_row, _drop_zero_row)
 
 

@@ -1,4 +1,4 @@
-"""bilm-tf's TF 1 training checkpoints, softmax and Adagrad included, into `BiLMPretrainer`."""
+"""Reads bilm-tf's TF 1 training checkpoints, with softmax and Adagrad, into `BiLMPretrainer`."""
 
 import math
 import os
@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfreps.convert import bilm_tf, bilm_tf_options
 from tfreps.convert.table import Ignored, Row, check_names, read_rows
+from tfreps.files.json_files import read_json
 from tfreps.models.bilm import BiLM
 from tfreps.models.bilm_pretrainer import BiLMPretrainer
 
@@ -19,18 +20,18 @@ IGNORED = (
 )
 ADAGRAD = "/Adagrad"  # what TF 1 puts behind the name of a weight for its accumulator
 # What TensorFlow raises for files that are torn or none of its own.
-UNREADABLE = tf.errors.OpError, ValueError, RuntimeError, IndexError
+UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Restored(NamedTuple):
-    """What a checkpoint holds: the model, and Adagrad's accumulators by path of the weight."""
+    """A model, and Adagrad's accumulators by the path of their weight."""
 
     model: BiLMPretrainer
     accumulators: dict[str, np.ndarray]
 
 
 def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
-    """The rows of a pretrainer's weights, under the names of the training graph."""
+    """Returns the rows of a pretrainer's weights, with the names of the training graph."""
     dim = model_options["projection_dim"]
     rows = [
         row._replace(foreign=_training_name(row, model_options))
@@ -60,10 +61,11 @@ def read(
 
     Reference: bilm-tf, `training.py`; its `bin/restart.py` restores the same arrays.
     """
-    raw = bilm_tf_options.load(Path(folder) / "options.json")
+    raw = read_json(Path(folder) / "options.json")
     options = bilm_tf_options.from_json(raw, str(Path(folder) / "options.json"))
     training = bilm_tf_options.training_options(raw, str(Path(folder) / "options.json"))
-    vocabulary_size, tied = training["vocabulary_size"], training["tied"]
+    vocabulary_size = training["vocabulary_size"]
+    tied = training["tied"]
     options["bidirectional"] = training.pop("bidirectional")
     options["dropout"] = training.pop("dropout")
     if options["vocabulary_size"] is not None:
@@ -74,7 +76,8 @@ def read(
     rows = table(options, vocabulary_size, tied)
     slots = [row._replace(foreign=row.foreign + ADAGRAD) for row in rows]
     has_slots = any(name.endswith(ADAGRAD) for name in shapes)
-    check_names(rows + slots if has_slots else rows, shapes, source, IGNORED)
+    expected = rows + slots if has_slots else rows
+    check_names(expected, shapes, source, IGNORED)
 
     def array(name):
         try:
@@ -96,7 +99,7 @@ def read(
 
 
 def weights_of(model: BiLMPretrainer) -> dict[str, object]:
-    """The trainable weights of a pretrainer by path."""
+    """Returns the trainable weights of a pretrainer by path."""
     softmax = {f"softmax/{w.path.rsplit('/', 1)[-1]}": w for w in model.softmax.trainable_weights}
     return {**bilm_tf.weights_of(model.bilm), **softmax}
 
@@ -109,7 +112,8 @@ def check_size(reader, prefix: str | os.PathLike) -> None:
         prefix: the checkpoint without its endings; one of a single file is not looked at.
     """
     prefix = Path(prefix)
-    shapes, kinds = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    shapes = reader.get_variable_to_shape_map()
+    kinds = reader.get_variable_to_dtype_map()
     claimed = sum(math.prod(shapes[name]) * kinds[name].size for name in shapes)
     there = sum(file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*"))
     if Path(f"{prefix}.index").is_file() and claimed > there:
@@ -123,7 +127,8 @@ class _Array:
     """Stands in for a weight, to collect what belongs to it."""
 
     def __init__(self, weight):
-        self.shape, self.value = weight.shape, None
+        self.shape = weight.shape
+        self.value = None
 
     def assign(self, value: np.ndarray) -> None:
         self.value = np.array(value)
@@ -160,7 +165,8 @@ def _newest(folder: Path) -> str:
     for path in (named, folder / named.name):
         if any(Path(f"{path}{ending}").is_file() for ending in ("", ".index")):
             return str(path)
+    found = f"no {named.name}" if state else "none"
     raise ValueError(
         f"{folder}: expected a training folder of bilm-tf, with the file `checkpoint` and the "
-        f"files that it names; there is {'no ' + named.name if state else 'none'}."
+        f"files that it names; there is {found}."
     )

@@ -1,9 +1,9 @@
-"""bilm-tf's `options.json` to and from the options of `BiLM`."""
+"""Converts bilm-tf's `options.json` to the options of `BiLM` and back."""
 
-import json
 import os
 from collections.abc import Callable
-from pathlib import Path
+
+from tfreps.files.json_files import read_json
 
 # The largest size of anything that is believed: sizes are read before weights are.
 LARGEST = 1 << 24
@@ -19,11 +19,11 @@ def read(path: str | os.PathLike) -> dict:
     Raises:
         ValueError: naming the key, what was expected and what came.
     """
-    return from_json(load(path), str(path))
+    return from_json(read_json(path), str(path))
 
 
 def from_json(options: dict, source: str) -> dict:
-    """The keyword arguments of `BiLM` that options of bilm-tf stand for; see `read`."""
+    """Converts options of bilm-tf to keyword arguments of `BiLM`; see `read`."""
     lstm = _Section(options, "lstm", source)
     result = {
         "units": lstm.get("dim", _positive),
@@ -44,7 +44,8 @@ def from_json(options: dict, source: str) -> dict:
     if "char_cnn" not in options:
         return {**result, "filters": [], "vocabulary_size": 0}  # the size is in the weights
     characters = _characters(options, source)
-    total, length = sum(n for _, n in characters["filters"]), characters["max_characters"]
+    total = sum(n for _, n in characters["filters"])
+    length = characters["max_characters"]
     if result["projection_dim"] > total:
         raise ValueError(
             f"{source}: `lstm.projection_dim` may not be larger than the number of all filters; "
@@ -59,7 +60,7 @@ def from_json(options: dict, source: str) -> dict:
 
 
 def training_options(options: dict, source: str) -> dict:
-    """What a training run of bilm-tf says beside the sizes of the network.
+    """Returns the options of a training run of bilm-tf, other than the sizes of the network.
 
     Returns:
         dict with `bidirectional` and `dropout` of the biLM, and `vocabulary_size`, `tied`,
@@ -82,7 +83,7 @@ def training_options(options: dict, source: str) -> dict:
 
 
 def as_json(model_options: dict) -> dict:
-    """The options of bilm-tf for a `BiLM`, with every key that bilm-tf or AllenNLP asks for.
+    """Returns the options of bilm-tf for a `BiLM`, with every key that bilm-tf or AllenNLP needs.
 
     Raises:
         ValueError: for a model in one direction, which their predictors cannot read.
@@ -123,7 +124,7 @@ def as_json(model_options: dict) -> dict:
 
 
 def unlike_allennlp(model_options: dict) -> list[str]:
-    """What a `BiLM` with these options has that AllenNLP cannot load, though bilm-tf can.
+    """Lists what AllenNLP cannot load, but bilm-tf can, of a `BiLM` with these options.
 
     Args:
         model_options: dict. Its config.
@@ -168,7 +169,9 @@ class _Section:
     """One object of the file, whose values are checked as they are taken."""
 
     def __init__(self, options: dict, name: str, source: str, prefix: str = ""):
-        self.values, self.name, self.source = options.get(name), prefix + name, source
+        self.values = options.get(name)
+        self.name = prefix + name
+        self.source = source
         if not isinstance(self.values, dict):
             raise ValueError(f"{source}: expected an object `{self.name}`; got {self.values!r}.")
 
@@ -238,16 +241,3 @@ def _filters(value):
         )
     )
     return "a list of [width, count] pairs of positive numbers", bool(good)
-
-
-def load(path: str | os.PathLike) -> dict:
-    """The JSON object in a file."""
-    try:
-        options = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:  # JSON or UTF-8
-        raise ValueError(f"{path}: expected a JSON file of options; {error}.") from error
-    if not isinstance(options, dict):
-        raise ValueError(f"{path}: expected a JSON object; got {type(options).__name__}.")
-    return options

@@ -1,4 +1,4 @@
-"""Google's TF 1 checkpoints of BERT: `bert_config.json` and `bert_model.ckpt`."""
+"""Opens Google's TF 1 checkpoints of BERT: `bert_config.json` and `bert_model.ckpt`."""
 
 import os
 from pathlib import Path
@@ -10,13 +10,16 @@ from tfreps.convert import hugging_face_config
 from tfreps.convert.bert_checkpoint import Checkpoint
 from tfreps.convert.bert_names import GoogleNames
 from tfreps.convert.bilm_tf_checkpoint import UNREADABLE, check_size
-from tfreps.convert.safetensors_files import Arrays, load_json, refuse_pointer
+from tfreps.convert.safetensors_files import Arrays
+from tfreps.files.json_files import read_json
+from tfreps.files.lfs_pointers import refuse_pointer
 
-CONFIG, USUAL = "bert_config.json", "bert_model.ckpt"
+CONFIG = "bert_config.json"
+USUAL = "bert_model.ckpt"
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """A checkpoint of Google's code; sizes are checked, no array is read yet.
+    """Opens a checkpoint of Google's code; checks the sizes and reads no array yet.
 
     Their `gelu` is the approximation with tanh. For arrays that were trained with the exact one,
     as some conversions were, ask for `activation="gelu"`.
@@ -37,7 +40,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
             f"{prefix}: expected {CONFIG} beside the checkpoint; there is none. It is part of "
             "what Google publishes, and nothing else tells the number of attention heads."
         )
-    config = load_json(config_file)
+    config = read_json(config_file)
     options = hugging_face_config.encoder_options(config, str(config_file))
     if options["activation"] == "gelu":
         options["activation"] = "gelu_tanh"

@@ -1,4 +1,4 @@
-"""Folders of Hugging Face, `config.json` and safetensors: BERT with any of its heads, both ways."""
+"""Reads and writes folders of Hugging Face (config.json and safetensors): BERT with any head."""
 
 import os
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from tfreps.convert.bert_table import (
     weights_of,
 )
 from tfreps.convert.table import Row, written_rows
+from tfreps.files.json_files import read_json
 from tfreps.models.bert import BertEncoder
 from tfreps.models.bert_pretrainer import BertPretrainer
 from tfreps.models.classifier import Classifier
@@ -24,7 +25,7 @@ from tfreps.models.tagger import Tagger
 
 
 def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
-    """A folder of Hugging Face; config and headers are checked, no array is read yet.
+    """Opens a folder of Hugging Face; checks config and headers and reads no array yet.
 
     Args:
         folder: with `config.json`, and `model.safetensors` or its index and the files of that.
@@ -36,36 +37,39 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
     Reference: transformers, "models/bert/modeling_bert.py".
     """
     config_file = Path(folder) / "config.json"
-    config = safetensors_files.load_json(config_file)
+    config = read_json(config_file)
     options = hugging_face_config.encoder_options(config, str(config_file))
     arrays = safetensors_files.open_folder(folder)
     return Checkpoint(str(folder), config, options, names_in(arrays.shapes), arrays)
 
 
 def names_in(shapes: Mapping) -> HuggingFaceNames:
-    """How a file calls its arrays: with or without prefix, as of early or of late versions."""
+    """Detects the names of arrays in a file: with or without prefix, of early or late versions."""
     prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
-    bias = f"{MASKED_LM}.bias"
-    bias = bias if bias in shapes else f"{MASKED_LM}.decoder.bias"
     norm = ("gamma", "beta") if early else ("weight", "bias")
-    return HuggingFaceNames(prefix, norm, bias if bias in shapes else f"{MASKED_LM}.bias")
+    biases = (f"{MASKED_LM}.bias", f"{MASKED_LM}.decoder.bias")
+    bias = next((name for name in biases if name in shapes), biases[0])
+    return HuggingFaceNames(prefix, norm, bias)
 
 
 def write_encoder(encoder: BertEncoder, folder: str | os.PathLike) -> None:
-    """Writes an encoder as transformers' `BertModel`, see `BertEncoder.save_pretrained`."""
+    """Writes an encoder as transformers' `BertModel`; see `BertEncoder.save_pretrained`."""
     _write(folder, encoder, "BertModel", HuggingFaceNames(prefix=""), [], {})
 
 
 def write_pretrainer(model: BertPretrainer, folder: str | os.PathLike, next_label: int = 0) -> None:
-    """Writes a pretrainer, see `BertPretrainer.save_pretrained`."""
+    """Writes a pretrainer; see `BertPretrainer.save_pretrained`."""
     if next_label not in (0, 1):
         raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
-    names, options = HuggingFaceNames(), model.encoder.get_config()
-    rows, kind = masked_lm_rows(names, options), "BertForMaskedLM"
+    names = HuggingFaceNames()
+    options = model.encoder.get_config()
+    rows = masked_lm_rows(names, options)
+    kind = "BertForMaskedLM"
     weights = pretrainer_weights(model)
     if model.next_sentence:
-        rows, kind = rows + next_sentence_rows(names, options), "BertForPreTraining"
+        rows = rows + next_sentence_rows(names, options)
+        kind = "BertForPreTraining"
         order = [next_label, 1 - next_label]  # theirs: 0 is next
         for name in "next_sentence_dense/kernel", "next_sentence_dense/bias":
             weights[name] = np.asarray(weights[name])[..., order]

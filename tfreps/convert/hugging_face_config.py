@@ -1,4 +1,4 @@
-"""`config.json` of Hugging Face and `bert_config.json` of Google, and options of `BertEncoder`."""
+"""Converts configs of Hugging Face and Google to options of `BertEncoder` and back."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -108,7 +108,7 @@ WITHOUT_EFFECT = {
 
 
 def encoder_options(config: Mapping, source: str) -> dict:
-    """The options of `BertEncoder` that a config stands for, but for `pooler`.
+    """Converts a config to the options of `BertEncoder`, except `pooler`.
 
     Args:
         config: what the file says.
@@ -148,7 +148,7 @@ def encoder_options(config: Mapping, source: str) -> dict:
 
 
 def label_names(config: Mapping, count: int, source: str) -> list[str]:
-    """The names of `count` labels in the order of their ids; LABEL_0 ... if there are none.
+    """Returns the names of `count` labels in the order of their ids; LABEL_0 ... if not given.
 
     Raises:
         ValueError: if `id2label` names others than 0 to `count` - 1, or has names that cannot be
@@ -178,7 +178,7 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
 
 
 def head_dropout(config: Mapping, source: str) -> float:
-    """The dropout before a head over labels: its own, or the encoder's."""
+    """Returns the dropout before a head over labels: its own, or else the encoder's."""
     own = Key("classifier_dropout", "dropout", _share, None)
     if config.get(own.theirs) is None:
         own = own._replace(theirs="hidden_dropout_prob", default=0.1)
@@ -186,7 +186,7 @@ def head_dropout(config: Mapping, source: str) -> float:
 
 
 def as_json(options: Mapping) -> dict:
-    """The config of Hugging Face for the options of a `BertEncoder`.
+    """Returns the config of Hugging Face for the options of a `BertEncoder`.
 
     Positions of sines and cosines are for Hugging Face a table of `max_positions` rows.
 

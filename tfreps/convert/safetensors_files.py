@@ -1,4 +1,4 @@
-"""Arrays of safetensors files, one or several with an index: headers first, no pickle ever."""
+"""Reads and writes safetensors files, one or several with an index; never reads pickles."""
 
 import json
 import os
@@ -10,21 +10,23 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from tfreps.files.output_files import replacing
+from tfreps.files.atomic_files import replacing
+from tfreps.files.json_files import read_json
+from tfreps.files.lfs_pointers import refuse_pointer
 
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
-POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
 
 
 class Arrays(NamedTuple):
-    """What a source holds: shapes by name, and an array by its name, read when asked for."""
+    """The arrays of a source: their shapes by name, and a function that reads one by its name."""
 
     shapes: Mapping[str, tuple[int, ...]]
     array: Callable[[str], np.ndarray]
 
 
 def open_folder(folder: str | os.PathLike) -> Arrays:
-    """The arrays of `model.safetensors`, or of the files that its index names.
+    """Opens `model.safetensors`, or the files that its index names.
 
     Raises:
         ValueError: for a folder without them, and files that are torn or no safetensors.
@@ -34,7 +36,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
         return open_files([folder / SINGLE])
     if not (folder / INDEX).exists():
         raise ValueError(_nothing_to_read(folder))
-    index = load_json(folder / INDEX)
+    index = read_json(folder / INDEX)
     places = index.get("weight_map")
     if not isinstance(places, dict) or not all(
         isinstance(name, str) and name == Path(name).name for name in places.values()
@@ -54,20 +56,22 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
 
 
 def open_files(paths: list[Path]) -> Arrays:
-    """The arrays of some safetensors files; only the headers are read yet.
+    """Opens some safetensors files; reads only their headers.
 
     A header that claims more than the file holds is refused before any memory is taken.
 
     Raises:
         ValueError: for files that are missing, torn, no safetensors, or hold an array twice.
     """
-    files, shapes = {}, {}
+    files = {}
+    shapes = {}
     for path in paths:
         file = _open(path)
         for name in file.keys():
             if name in files:
                 raise ValueError(f"{path}: array {name} is in another file as well.")
-            files[name], shapes[name] = (path, file), tuple(file.get_slice(name).get_shape())
+            files[name] = (path, file)
+            shapes[name] = tuple(file.get_slice(name).get_shape())
 
     def array(name: str) -> np.ndarray:
         path, file = files[name]
@@ -82,7 +86,7 @@ def open_files(paths: list[Path]) -> Arrays:
 
 
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
-    """Writes `config.json` and `model.safetensors`, each whole.
+    """Writes `config.json` and `model.safetensors`, each whole or not at all.
 
     An earlier `config.json` goes first: no kill leaves the config of other weights beside them.
 
@@ -109,32 +113,8 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
             (folder / "config.json").unlink(missing_ok=True)
 
 
-def load_json(path: str | os.PathLike) -> dict:
-    """The JSON object in a file."""
-    try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:  # JSON or UTF-8
-        refuse_pointer(path)
-        raise ValueError(f"{path}: expected a JSON file; {error}.") from error
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: expected a JSON object; got {type(value).__name__}.")
-    return value
-
-
-def refuse_pointer(path: str | os.PathLike) -> None:
-    """ValueError for what git leaves in place of a large file."""
-    with open(path, "rb") as file:
-        start = file.read(len(POINTER))
-    if start == POINTER:
-        raise ValueError(
-            f"{path} is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder."
-        )
-
-
 def conversion(pickles: list[Path], target: str | os.PathLike) -> str:
-    """What to say of PyTorch's pickles: the command that makes safetensors of them."""
+    """Writes the error for PyTorch's pickles, with the command that makes safetensors of them."""
     sources = ", ".join(f"'{path}'" for path in pickles)
     return (
         f"{pickles[0]} is a pickle, which is never read here: it could run code. One command, "

@@ -1,4 +1,4 @@
-"""The one engine behind all converters: a strict table of foreign arrays and our weights."""
+"""The engine of all converters: a strict table of foreign arrays and our weights."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ def _as_it_is(array: np.ndarray) -> np.ndarray:
 
 
 class Row(NamedTuple):
-    """One line of a table: a foreign array, our weight, and what happens on the way.
+    """One line of a table: a foreign array, our weight, and the conversion between them.
 
     Args:
         foreign: name of the foreign array.
@@ -97,7 +97,8 @@ def read_rows(
             finite numbers.
     """
     by_weight = _by_weight(rows)
-    leftover, unknown = sorted(set(weights) - set(by_weight)), sorted(set(by_weight) - set(weights))
+    leftover = sorted(set(weights) - set(by_weight))
+    unknown = sorted(set(by_weight) - set(weights))
     if leftover or unknown:
         raise ValueError(
             f"The table for {source} does not fit the model.\n"
@@ -120,7 +121,7 @@ def read_rows(
 def written_rows(
     rows: Sequence[Row], weights: Mapping[str, object]
 ) -> dict[str, Callable[[], np.ndarray]]:
-    """The foreign arrays of a model, by name, each made when it is called for.
+    """Returns the foreign arrays of a model by name, as functions that make them.
 
     Raises:
         ValueError: for a weight without a row.
@@ -132,7 +133,9 @@ def written_rows(
     def make(row: Row) -> np.ndarray:
         number, count = row.part
         value = np.asarray(weights[row.ours], np.float32)
-        array = row.write(np.split(value, count, axis=-1)[number] if count > 1 else value)
+        if count > 1:
+            value = np.split(value, count, axis=-1)[number]
+        array = row.write(value)
         if array.shape != tuple(row.shape):
             raise AssertionError(f"{row.foreign}: wrote {array.shape}, promised {row.shape}")
         return array
@@ -141,7 +144,7 @@ def written_rows(
 
 
 def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
-    """The array in float32; ValueError unless it holds finite floats alone."""
+    """Returns the array in float32; raises a ValueError unless all its values are finite floats."""
     if not np.issubdtype(array.dtype, np.floating):
         raise ValueError(f"{source}: array {name} should hold floats; got {array.dtype}.")
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite: bad as well

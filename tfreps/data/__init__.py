@@ -1,4 +1,4 @@
-"""Files to `tf.data.Dataset`s; importing it loads no TensorFlow until a pipeline is named."""
+"""Reads files into `tf.data.Dataset`s. TensorFlow is loaded when a pipeline is first used."""
 
 import importlib
 
@@ -29,8 +29,7 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name):
     if name in _HOMES:
-        module = importlib.import_module(f"tfreps.data.{_HOMES[name]}")
-        value = getattr(module, name)
-        globals()[name] = value
-        return value
+        module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
+        globals()[name] = getattr(module, name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""LengthPlan: which sentences make up which batch, so that those of like length are together."""
+"""LengthPlan: divides sentences into batches of similar length."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class PlannedBatch(NamedTuple):
-    """The sentences of one batch, int64 `[B]`, and its tokens per row, padding included."""
+    """The sentences of one batch, int64 `[B]`, and the number of tokens per row with padding."""
 
     sentences: np.ndarray
     length: int
@@ -57,7 +57,7 @@ class LengthPlan:
         return len(self._cuts) - 1
 
     def batches(self, epoch: int) -> list[PlannedBatch]:
-        """The batches of an epoch, in their order."""
+        """Returns the batches of an epoch, in their order."""
         if not self.shuffle:
             order = np.argsort(self._steps, kind="stable")
             return [self._batch(order, batch) for batch in range(self.num_batches)]

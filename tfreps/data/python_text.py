@@ -1,4 +1,4 @@
-"""Text that every Python machine has: documentation topics and docstrings, cut into paragraphs."""
+"""Reads text that every Python machine has: documentation topics and docstrings, in paragraphs."""
 
 import ast
 import itertools
@@ -16,7 +16,7 @@ _BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 
 
 def python_documents() -> Iterator[tuple[str, str]]:
-    """Topics of pydoc, then the docstrings of `docstring_documents`: `(name, raw text)` each.
+    """Yields topics of pydoc, then the docstrings of `docstring_documents`: `(name, raw text)`.
 
     Example:
         >>> from tfreps.data.python_text import python_documents
@@ -31,7 +31,7 @@ def python_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstring_documents() -> Iterator[tuple[str, str]]:
-    """Docstrings of the standard library and of installed packages, a document per source file.
+    """Yields docstrings of the standard library and installed packages, a document per file.
 
     They are read from the source files; nothing is imported. Tests are left out.
     """
@@ -42,7 +42,7 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The docstrings of each source file below a folder, as one document per file."""
+    """Yields the docstrings of the source files below a folder, one document per file."""
     leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - leave_out)
@@ -51,7 +51,7 @@ def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str
 
 
 def docstrings_of_file(path: str) -> list[str]:
-    """The docstrings of one source file; none where Python itself cannot read it."""
+    """Lists the docstrings of one source file; none if Python itself cannot read it."""
     try:
         source = pathlib.Path(path).read_text(encoding="utf-8")
         if '"""' not in source:
@@ -65,7 +65,7 @@ def docstrings_of_file(path: str) -> list[str]:
 
 
 def documented(tree: ast.Module) -> list[ast.AST]:
-    """The module, its classes and functions, and theirs; what is inside functions is skipped."""
+    """Lists the module, its classes and their functions; skips what is inside functions."""
     found = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):
@@ -75,12 +75,14 @@ def documented(tree: ast.Module) -> list[ast.AST]:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Lines that belong together, joined: blank lines, bullets and code lines part them."""
+    """Joins lines that belong together: blank lines, bullets and code lines separate them."""
     lines = []
     for line in itertools.chain(text.splitlines(), [""]):
-        bullet, code = _BULLET.match(line), _CODE_LINE.match(line)
+        bullet = _BULLET.match(line)
+        code = _CODE_LINE.match(line)
         if lines and (bullet or code or not line.strip()):
             yield " ".join(lines)
             lines = []
         if line.strip() and not code:
-            lines.append(line[bullet.end() :].strip() if bullet else line.strip())
+            start = bullet.end() if bullet else 0
+            lines.append(line[start:].strip())

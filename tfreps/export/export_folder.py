@@ -7,7 +7,7 @@ from tfreps.export.notes import check_notes, model_name, write_notes
 from tfreps.export.saved_model import save_whole
 from tfreps.export.text_counts import write_counts
 from tfreps.export.warm_up import write_warm_up
-from tfreps.files.versions import next_version
+from tfreps.files.version_folders import next_version
 
 
 class WrittenExport(NamedTuple):

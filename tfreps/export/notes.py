@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfreps.export.output_docs import LETTERS, meaning
 from tfreps.export.text_counts import about_cost
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
 
 FILES = "README.md", "models.config", "batching.config"
 MARK = b"ritten by `tfreps export`"  # in each of the files

@@ -4,7 +4,7 @@ import pathlib
 
 import tensorflow as tf
 
-from tfreps.files.output_files import replacing_folder
+from tfreps.files.atomic_files import replacing
 
 
 def save_whole(module, folder, functions, finish=None):
@@ -22,7 +22,7 @@ def save_whole(module, folder, functions, finish=None):
     """
     folder = pathlib.Path(folder)
     check_free(folder)
-    with replacing_folder(folder) as temporary:
+    with replacing(folder, parents=True) as temporary:
         # Without the gradients that were written by hand, which no server asks for.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, str(temporary), functions, options)

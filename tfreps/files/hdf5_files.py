@@ -1,4 +1,4 @@
-"""Arrays of HDF5 files that anybody may have made: looked at before memory is taken."""
+"""Reads arrays of untrusted HDF5 files; checks them before memory is taken."""
 
 import contextlib
 import math
@@ -16,7 +16,7 @@ LARGEST_BLOCK = 2**24  # bytes of a chunk that may be larger than its array
 
 
 def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
-    """A file, open for reading.
+    """Opens a file for reading.
 
     Args:
         path: of the file.
@@ -37,7 +37,7 @@ def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
 
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every array in a file; links to other places are left out.
+    """Returns name and shape of every array in a file; leaves out links to other places.
 
     Raises:
         ValueError: the file is damaged.
@@ -54,7 +54,7 @@ def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
 
 
 def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Dataset:
-    """An array in a file, not read yet.
+    """Finds an array in a file, without reading it.
 
     Args:
         file: of `open_hdf5`.
@@ -85,7 +85,7 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
 
 
 def read_array(file: h5py.File, name: str) -> np.ndarray:
-    """An array of numbers in a file.
+    """Reads an array of numbers in a file.
 
     Raises:
         ValueError: what `find_array` raises; its bytes are damaged.
@@ -97,7 +97,7 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def naming_damage(path: str, what: str) -> Iterator[None]:
-    """Whatever the library raises about a damaged file comes out as a ValueError."""
+    """Turns whatever h5py raises about a damaged file into a ValueError."""
     try:
         yield
     except Exception as error:  # it has OSError, RuntimeError, KeyError, TypeError and more
@@ -149,7 +149,8 @@ def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
     signature, _, size = struct.unpack("<4sIQ", file.read(16))
     if signature != b"GCOL" or start + size > file_size:
         return False
-    heap, place = file.read(size - 16 if size > 16 else 0), 0
+    heap = file.read(max(size - 16, 0))
+    place = 0
     while place + 16 <= len(heap):
         number, _, _, length = struct.unpack_from("<HHIQ", heap, place)
         step = 16 + -(-length // 8) * 8 if number else length  # number 0 is what is left

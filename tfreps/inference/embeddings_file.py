@@ -10,14 +10,9 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
+from tfreps.files.atomic_files import replacing
+from tfreps.files.disk_errors import check_space, naming
 from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5, read_array
-from tfreps.files.output_files import (
-    check_overwrite,
-    check_space,
-    naming,
-    replacing,
-    replacing_folder,
-)
 
 OPTIONS_ATTRIBUTE = "tfreps_options"
 SENTENCE_INDEX = "sentence_to_index"
@@ -77,7 +72,7 @@ class EmbeddingsFile:
                 shutil.rmtree(self.part)
             self._begin()
         elif not resume:
-            check_overwrite(self.path)
+            _check_new(self.path)
             if self.part.exists():
                 raise ValueError(
                     f"{self.part} holds an unfinished run: go on with --resume, or give "
@@ -130,7 +125,7 @@ class EmbeddingsFile:
 
     def _begin(self) -> None:
         """Makes the folder with its marker at once, so that it is never there without."""
-        with naming(self.path, self.part), replacing_folder(self.part) as temporary:
+        with naming(self.path, self.part), replacing(self.part, parents=True) as temporary:
             temporary.mkdir()
             (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
 
@@ -176,6 +171,13 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
         if not isinstance(index.get(sentence), str):
             raise ValueError(f"{path} holds no sentence {sentence!r}.")
         return read_array(file, index[sentence])
+
+
+def _check_new(path: pathlib.Path) -> None:
+    if path.is_dir():
+        raise ValueError(f"Cannot write to {path}: it is a folder.")
+    if path.exists() and path.stat().st_size:
+        raise ValueError(f"{path} exists already: choose another file, or pass `overwrite=True`.")
 
 
 def _read_marker(path: pathlib.Path) -> dict:

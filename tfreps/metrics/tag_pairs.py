@@ -1,4 +1,4 @@
-"""What metrics of tags are updated with: ids of a batch, checked and flattened."""
+"""Checks and aligns the tag ids that metrics are updated with."""
 
 import tensorflow as tf
 
@@ -23,14 +23,16 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
     >>> mask.numpy().tolist()
     [[True, False]]
     """
-    y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
+    y_true = tf.convert_to_tensor(y_true)
+    y_pred = tf.convert_to_tensor(y_pred)
     for name, ids in (("y_true", y_true), ("y_pred", y_pred)):
         if ids.shape.rank not in (None, 2):
             raise ValueError(
                 f"`{name}` must be tag ids of shape [B, T]; got shape {tuple(ids.shape)}. Scores "
                 "[B, T, K] have to be decoded first, by `CRF.decode` or by argmax."
             )
-    y_true, y_pred = tf.cast(y_true, "int32"), tf.cast(y_pred, "int32")
+    y_true = tf.cast(y_true, "int32")
+    y_pred = tf.cast(y_pred, "int32")
     if sample_weight is None:
         return y_true, y_pred, tf.ones_like(y_true, dtype=bool)
     mask = tf.convert_to_tensor(sample_weight)

@@ -4,7 +4,7 @@ import keras
 
 
 def build_optimizer(model: keras.Model) -> None:
-    """Makes the variables of a compiled model's optimiser, unless it has them already.
+    """Creates the variables of a compiled model's optimizer, unless it has them already.
 
     Keras's wrapper for float16, `LossScaleOptimizer`, would make some of its variables twice. An
     optimiser without variables is built by the first step of `fit`, which then traces the step

@@ -40,7 +40,8 @@ class FusedAdam(keras.optimizers.Adam):
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
 
     def update_step(self, gradient, variable, learning_rate):
-        number, dtype = self._get_variable_index(variable), variable.dtype
+        number = self._get_variable_index(variable)
+        dtype = variable.dtype
         step = tf.cast(self.iterations + 1, dtype)
         tf.raw_ops.ResourceApplyAdam(
             var=variable.handle,

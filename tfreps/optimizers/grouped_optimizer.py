@@ -8,7 +8,7 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class GroupedOptimizer(keras.optimizers.Optimizer):
-    """One optimiser for the variables of a part of a model, another for the rest.
+    """Uses one optimizer for the variables of a part of a model, and another for the rest.
 
     For a fine-tuned biLM under a new head: small steps for the one, ordinary steps for the
     other. (Scaling the gradient instead does nothing under Adam or Adagrad.)
@@ -95,6 +95,6 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         """Positions of the variables of each group, those of the rest last."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
-            fits = [n for n, part in enumerate(self.groups) if re.search(part, variable.path)]
-            members[fits[0] if fits else -1].append(i)
+            fits = (n for n, part in enumerate(self.groups) if re.search(part, variable.path))
+            members[next(fits, -1)].append(i)
         return members

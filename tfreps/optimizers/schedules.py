@@ -1,4 +1,4 @@
-"""Learning rates: one that rises and then falls or stays, and one that can be cut in mid-run."""
+"""Learning rate schedules: linear warm-up and decay, and a rate that can be cut during a run."""
 
 import keras
 import tensorflow as tf
@@ -66,7 +66,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class CutRate(keras.optimizers.schedules.LearningRateSchedule):
-    """Another learning rate times a factor that can be changed while a model trains.
+    """Multiplies another learning rate by a factor that can change while a model trains.
 
         rate(step) = factor * learning_rate(step)
 

@@ -34,7 +34,8 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
         raise ValueError(
             f"Expected a token for each row of the attention, {len(values)}; got {len(tokens)}."
         )
-    num_layers, num_heads = len(probabilities), len(probabilities[0])
+    num_layers = len(probabilities)
+    num_heads = len(probabilities[0])
     texts = {"x": "token that is read", "y": "token that reads"}
     texts["title"] = f"attention: {_said(layer, head, num_layers, num_heads)}"
     limits = (0.0, max(float(values.max()), 1e-6))

@@ -5,7 +5,7 @@ import io
 import os
 import pathlib
 
-from tfreps.files.output_files import replacing
+from tfreps.files.atomic_files import replacing
 
 
 def new_figure(width, height):

@@ -6,7 +6,7 @@ import pathlib
 
 from tfreps.plots.canvas import new_figure, save_figure
 
-PLACES = "epoch", "step"
+PLACES = ("epoch", "step")
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # figures about the training, not about the model
 PANELS = 4  # in a row
@@ -114,7 +114,8 @@ def _names(runs, wanted, paths):
 
 def _draw(axes, runs, place, name):
     """One panel; a line for what is said of it, in the colour of the run, or of train or not."""
-    lines, drawn = {}, []
+    lines = {}
+    drawn = []
     for number, (label, history) in enumerate(runs.items()):
         for kind, style in RUNS.items():
             points = [(x[place], x[name]) for x in history if x["run"] == kind and name in x]

@@ -15,7 +15,7 @@ WIDE = (
     *("Hiragino Sans GB", "Heiti SC", "Arial Unicode MS", "Noto Sans CJK JP", "Noto Sans CJK TC"),
     *("Droid Sans Fallback", "Noto Serif CJK SC", "SimSun", "Yu Gothic", "Malgun Gothic"),
 )
-NO_LETTERS = "Last Resort", "LastResort", "Adobe Blank"  # have a box for everything
+NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")  # have a box for everything
 SHOWN = 8  # characters that a hint names
 
 

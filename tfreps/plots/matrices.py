@@ -8,7 +8,8 @@ from tfreps.plots.canvas import new_figure, save_figure
 from tfreps.plots.fonts import fonts_for
 
 MOST_NAMES = 100  # of an axis; where there are more, it has numbers
-ROOM, WITHOUT_NAMES = 0.22, 8.0  # inches: of a name, of a matrix without any
+ROOM = 0.22  # inches of a name
+WITHOUT_NAMES = 8.0  # inches of a matrix without any
 LIGHT = 0.65  # share of the colours from which on they need black letters
 UPRIGHT = 2  # characters of a name that fits below a column without being turned
 
@@ -73,7 +74,9 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     figure.colorbar(image, shrink=0.8, aspect=30)
     _name(axes.xaxis, columns, fonts, turned=90)
     _name(axes.yaxis, rows, fonts, turned=0)
-    for i, row in enumerate([] if cells is None else cells):
+    if cells is None:
+        cells = []
+    for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             color = "k" if image.norm(values[i][j]) > LIGHT else "w"
             axes.text(j, i, str(cell), ha="center", va="center", color=color, fontsize=7)
@@ -103,4 +106,5 @@ def _name(axis, names, fonts, turned):
     drawn = [fonts.drawn(name) for name in names]
     style = {"family": fonts.families, "fontsize": 8, "parse_math": False}
     for label, name in zip(axis.set_ticks(range(len(names)), drawn, **style), drawn, strict=True):
-        label.label1.set_rotation(turned if len(name) > UPRIGHT else 0)
+        if len(name) > UPRIGHT:
+            label.label1.set_rotation(turned)

@@ -2,7 +2,7 @@
 
 from tfreps.plots.canvas import new_figure
 
-VIEWS = "map", "curves", "surface"
+VIEWS = ("map", "curves", "surface")
 MOST_LINES = 200  # of a surface, in either direction: of more positions some are left out
 
 

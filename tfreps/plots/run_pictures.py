@@ -6,41 +6,50 @@ from tfreps.plots.fonts import fonts_for
 from tfreps.plots.matrices import confusion_matrix, matrix, mix_weights
 
 
-def draw_run(run, model, confusion=None) -> None:
+def draw_run(run, model, confusion=None) -> list[str]:
     """Draws what a run of a tagger or classifier shows, in its folder and in TensorBoard.
 
-    `learning_curves.png`, unless training ended before the first figure; with counts
-    `confusion.png`; of a CRF `transitions.png`, where
-    forbidden ones stay white; and `elmo_mix.png`, `vector_mix.png` of learned mixes of layers.
-    Without matplotlib there are none, which is said in a line.
+    The pictures are `learning_curves.png`, unless training ended before the first line of the
+    history; `confusion.png`, if there are counts; for a CRF `transitions.png`, in which forbidden
+    transitions stay white; and `elmo_mix.png` and `vector_mix.png` for learned mixes of layers.
+    Without matplotlib there are no pictures.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
         model: `Tagger` or `Classifier`.
-        confusion: counts `[K, K]`, as `confusion_matrix` takes them; None for none.
+        confusion: counts `[K, K]`, as `confusion_matrix` takes them, or None.
+
+    Returns:
+        list of str: sentences for the user, for example why there are no pictures. Empty if all
+        went well.
     """
     folder = run.pictures_path
     folder.mkdir(exist_ok=True)
+    notes = []
+    try:
+        pictures = _draw(run, model, confusion, folder, notes)
+    except ValueError as error:
+        return [*notes, f"No pictures: {error}"]
+    show_in_tensorboard(run.logs_path, pictures)
+    return notes
+
+
+def _draw(run, model, confusion, folder, notes):
+    """The paths of the pictures; adds to the notes."""
     names = model.classes
     history = run.logs_path / "history.jsonl"
     pictures = []
-    try:
-        if history.exists():
-            pictures.append(learning_curves(history, folder / "learning_curves.png"))
-        fonts = fonts_for(names)
-        if fonts.hint:
-            print(f"Pictures: {fonts.hint}")
-        if confusion is not None:
-            pictures.append(confusion_matrix(confusion, names, folder / "confusion.png", fonts))
-        scores = model.transition_scores()
-        if scores is not None:
-            texts = {"x": "to", "y": "from", "title": "transition scores", "fonts": fonts}
-            pictures.append(
-                matrix(scores.numpy(), names, names, folder / "transitions.png", **texts)
-            )
-        for name, shares in model.mix_shares().items():
-            pictures.append(mix_weights(shares.numpy(), folder / f"{name}.png"))
-    except ValueError as error:
-        print(f"No pictures: {error}")
-        return
-    show_in_tensorboard(run.logs_path, pictures)
+    if history.exists():
+        pictures.append(learning_curves(history, folder / "learning_curves.png"))
+    fonts = fonts_for(names)
+    if fonts.hint:
+        notes.append(f"Pictures: {fonts.hint}")
+    if confusion is not None:
+        pictures.append(confusion_matrix(confusion, names, folder / "confusion.png", fonts))
+    scores = model.transition_scores()
+    if scores is not None:
+        texts = {"x": "to", "y": "from", "title": "transition scores", "fonts": fonts}
+        pictures.append(matrix(scores.numpy(), names, names, folder / "transitions.png", **texts))
+    for name, shares in model.mix_shares().items():
+        pictures.append(mix_weights(shares.numpy(), folder / f"{name}.png"))
+    return pictures

@@ -112,7 +112,8 @@ def check_lengths(true: Sequence, pred: Sequence) -> None:
 
 def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
     check_lengths(positive, scores)
-    positive, scores = np.asarray(positive), np.asarray(scores, np.float64)
+    positive = np.asarray(positive)
+    scores = np.asarray(scores, np.float64)
     if scores.ndim != 1 or positive.ndim != 1:
         raise ValueError(f"Expected one score per example; got shape {scores.shape}.")
     if not np.isin(positive, (0, 1)).all():

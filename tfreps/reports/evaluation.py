@@ -1,4 +1,4 @@
-"""What a trained tagger or classifier is worth on held-out data, as a dict of figures."""
+"""Evaluates a trained tagger or classifier on held-out data."""
 
 import itertools
 
@@ -108,7 +108,8 @@ def check_names(names, examples):
     for example in examples:
         is_tagged = hasattr(example, "tags")
         place = f"{example.file}, line {example.line}"
-        for number, name in enumerate(example.tags if is_tagged else [example.label], 1):
+        found = example.tags if is_tagged else [example.label]
+        for number, name in enumerate(found, 1):
             if name not in known:
                 word = "tag" if is_tagged else "label"
                 place += f", token {number}" if is_tagged else ""

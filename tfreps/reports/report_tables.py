@@ -6,7 +6,7 @@ import numpy as np
 
 
 def format_report(report: dict) -> str:
-    """A report as a table to read.
+    """Formats a report as a table.
 
     Args:
         report: dict from `span_report` or `classification_report`.
@@ -29,7 +29,7 @@ def format_report(report: dict) -> str:
 
 
 def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
-    """A table of `confusion_counts` to read: a row for each label in the data.
+    """Formats `confusion_counts` as a table, with a row for each label in the data.
 
     Example:
         >>> from tfreps import reports

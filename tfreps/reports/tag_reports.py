@@ -15,7 +15,7 @@ def span_report(
     scheme: str,
     mode: str = "strict",
 ) -> dict:
-    """Precision, recall and F1 of spans, per type and over all.
+    """Computes precision, recall and F1 of spans, per type and overall.
 
     Args:
         true: the tags of each sentence in the data.
@@ -60,7 +60,7 @@ def span_report(
 def classification_report(
     true: Sequence[str], pred: Sequence[str], names: Sequence[str] | None = None
 ) -> dict:
-    """Precision, recall and F1 of every label, or of every plain tag over all tokens.
+    """Computes precision, recall and F1 of every label, or of every plain tag over all tokens.
 
     Args:
         true: the labels in the data.
@@ -83,7 +83,9 @@ def classification_report(
     """
     names = sorted({*true, *pred}) if names is None else list(names)
     counts = confusion_counts(true, pred, names)
-    correct, support, predicted = counts.diagonal(), counts.sum(1), counts.sum(0)
+    correct = counts.diagonal()
+    support = counts.sum(1)
+    predicted = counts.sum(0)
     rows = {
         name: scores_of_counts(*(int(count) for count in row))
         for name, *row in zip(names, correct, predicted, support, strict=True)
@@ -97,7 +99,7 @@ def classification_report(
 
 
 def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[str]) -> np.ndarray:
-    """How often which label was taken for which.
+    """Counts how often each label was taken for each other.
 
     Args:
         true: the labels in the data.
@@ -125,7 +127,7 @@ def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[s
 
 
 def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | None) -> dict:
-    """How often tags break their scheme.
+    """Counts how often tags break their scheme.
 
     Args:
         sentences: the tags of each sentence.
@@ -143,7 +145,8 @@ def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | 
     illegal = transitions = broken = 0
     for sentence in sentences:
         here = len(tag_sequences.illegal_transitions(sentence, scheme))
-        illegal, transitions = illegal + here, transitions + len(sentence) + 1
+        illegal += here
+        transitions += len(sentence) + 1
         broken += here > 0
     return {"illegal": illegal, "transitions": transitions, "sentences": broken}
 

@@ -5,7 +5,7 @@ import pathlib
 
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.convert.bert_table import has, label_rows
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
 from tfreps.runs.bert_loading import check_size, least, max_length
 from tfreps.runs.run_folder import RunFolder

@@ -8,8 +8,8 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 
+from tfreps.files.atomic_files import is_temporary, replacing
 from tfreps.files.json_files import as_json, read_json, write_json
-from tfreps.files.output_files import is_temporary, replacing
 from tfreps.runs.model_archive import check_archive, refusal
 from tfreps.runs.run_assets import ASSETS, check_assets, record_asset
 from tfreps.runs.run_lock import LOCK, RunInUse, locked

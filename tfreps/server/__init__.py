@@ -22,3 +22,23 @@ Where it is stricter on purpose:
   400, where TensorFlow Serving keeps its lowest 8 bits;
 - error messages to clients have no absolute paths; the log has them.
 """
+
+import importlib
+
+_HOMES = {
+    "BatchOptions": "models.batching",
+    "GrpcClient": "grpc.grpc_client",
+    "ModelConfig": "models.model_configs",
+    "ModelServer": "model_server",
+    "RestClient": "rest.rest_client",
+    "ServerOptions": "model_server",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
+        globals()[name] = getattr(module, name)
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

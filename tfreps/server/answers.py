@@ -1,4 +1,4 @@
-"""as_lines: the answer of a tagger, classifier or any other model, for people to read."""
+"""as_lines: formats the answer of a tagger, classifier or any other model for people to read."""
 
 import unicodedata
 
@@ -7,7 +7,7 @@ MOST_NUMBERS = 5
 
 
 def as_lines(text: str, answer: dict) -> list[str]:
-    """An answer in words.
+    """Formats an answer as lines of text.
 
     Args:
         text: what was asked.
@@ -35,13 +35,16 @@ def as_lines(text: str, answer: dict) -> list[str]:
 
 
 def tag_lines(answer, length):
-    """Tokens under one another, their tags, and the spans."""
-    tokens, tags = answer["tokens"][:length], answer["tags"][:length]
+    """Yields a line for each token with its tag, and one for each span."""
+    tokens = answer["tokens"][:length]
+    tags = answer["tags"][:length]
     shares = answer.get("confidences", [])[:length]
-    wide, long = max(map(width, tokens), default=0), max(map(len, tags), default=0)
+    wide = max(map(width, tokens), default=0)
+    long = max(map(len, tags), default=0)
     for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
         line = f"{token}{' ' * (wide - width(token))}  {tag:{long}}"
-        yield line + (f" {shares[place]:6.1%}".replace("%", " %") if shares else "").rstrip()
+        share = f" {shares[place]:6.1%}".replace("%", " %") if shares else ""
+        yield line + share.rstrip()
     spans = (answer.get(f"span_{part}", []) for part in ("types", "starts", "ends"))
     for number, (kind, start, end) in enumerate(zip(*spans, strict=True)):
         if number < answer.get("num_spans", 0):
@@ -49,9 +52,10 @@ def tag_lines(answer, length):
 
 
 def label_lines(answer):
-    """The label, and the likeliest ones with their probabilities."""
+    """Yields the label, then the next likely ones with their probabilities."""
     yield f"{answer['label']}{percent(answer.get('probability'))}"
-    labels, shares = answer.get("labels", []), answer.get("probabilities", [])
+    labels = answer.get("labels", [])
+    shares = answer.get("probabilities", [])
     ranked = sorted(zip(shares, labels, strict=False), reverse=True)
     for share, label in ranked[1:MOST_LABELS]:
         yield f"{label}{percent(share)}"
@@ -62,8 +66,9 @@ def percent(share):
 
 
 def shown(value):
-    """Shape and first numbers of nested lists; anything else as it is."""
-    shape, first = [], value
+    """Returns the shape and first numbers of nested lists; anything else as it is."""
+    shape = []
+    first = value
     while isinstance(first, list):
         shape.append(len(first))
         if not first or not isinstance(first[0], list):
@@ -80,7 +85,7 @@ def one(value):
 
 
 def width(text):
-    """Columns that a text takes in a terminal: two for a Chinese character, none for an accent."""
+    """Counts a text's columns in a terminal: two for a Chinese character, none for an accent."""
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

@@ -1,4 +1,4 @@
-"""ModelServer: models behind a gRPC and a REST port, from the first to the last request."""
+"""ModelServer: serves models on a gRPC and a REST port."""
 
 import dataclasses
 import pathlib
@@ -22,7 +22,7 @@ MEGABYTE = 2**20
 
 @dataclasses.dataclass
 class ServerOptions:
-    """How a server listens and what it bears.
+    """Addresses and limits of a server.
 
     Args:
         host: address to listen on; the default is reached from this machine only.
@@ -173,7 +173,7 @@ class ModelServer:
 
 
 def why_nothing(model):
-    """What is wrong with a model of which no version is available."""
+    """Says what is wrong with a model that has no version to serve."""
     try:
         errors = [str(error) for _, _, error in model.status() if error]
     except Exception:
@@ -187,7 +187,7 @@ def why_nothing(model):
 
 
 def grpc_credentials(cert, key):
-    """Credentials from PEM files, None without any."""
+    """Makes credentials from PEM files; None if there are none."""
     if not cert and not key:
         return None
     pair = pathlib.Path(key or cert).read_bytes(), pathlib.Path(cert or key).read_bytes()

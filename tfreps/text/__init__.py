@@ -1,7 +1,8 @@
-"""Strings to ids and back; importing it loads no TensorFlow."""
+"""Converts strings to ids and back. Importing the package does not load TensorFlow."""
 
-from tfreps.files.decoding import decode_utf8
-from tfreps.text import tags
+import importlib
+
+from tfreps.text import bert, tags
 from tfreps.text.bert import (
     CharacterTokenizer,
     WordPieceTokenizer,
@@ -21,10 +22,16 @@ from tfreps.text.tokenizers import TOKENIZERS, check_tokenizer, tokenize, tokeni
 from tfreps.text.vocabulary import Vocabulary
 from tfreps.text.word_vectors import WordVectors
 
+# Modules of TensorFlow, imported when they are named.
+_HOMES = {
+    "PieceIndexer": "bert.piece_indexer",
+    "TokenIndexer": "token_indexer",
+}
 __all__ = [
     "CharacterTokenizer",
     "NUM_CHARACTER_IDS",
     "PADDING_CHARACTER",
+    "PieceIndexer",
     "TOKENIZERS",
     "TagSet",
     "TokenIndexer",
@@ -32,10 +39,10 @@ __all__ = [
     "WordPieceTokenizer",
     "WordVectors",
     "batch_to_ids",
+    "bert",
     "character_ids",
     "check_tokenizer",
     "checkpoint_tokenizer",
-    "decode_utf8",
     "sentence_end_ids",
     "sentence_start_ids",
     "tags",
@@ -46,9 +53,8 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "TokenIndexer":  # a tf.Module, so its file needs TensorFlow
-        from tfreps.text.token_indexer import TokenIndexer
-
-        globals()[name] = TokenIndexer
-        return TokenIndexer
+    if name in _HOMES:
+        module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
+        globals()[name] = getattr(module, name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

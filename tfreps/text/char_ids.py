@@ -1,4 +1,4 @@
-"""Character ids of tokens: their UTF-8 bytes between two markers, as ELMo reads them."""
+"""Converts tokens to character ids, their UTF-8 bytes between two markers, as ELMo reads them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ SENTENCE_END = "</S>"
 
 
 def token_character_ids(token: str, max_characters: int = 50) -> np.ndarray:
-    """Character ids of one token.
+    """Returns the character ids of one token.
 
     begin of word, at most `max_characters - 2` bytes of UTF-8, end of word, padding. The cut is
     on bytes and may split a character. Lone surrogates vanish; an empty token has no bytes. The
@@ -43,7 +43,7 @@ def token_character_ids(token: str, max_characters: int = 50) -> np.ndarray:
 
 
 def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
-    """Character ids of many tokens at once, int32 `[N, C]`: see `token_character_ids`."""
+    """Returns the character ids of many tokens, int32 `[N, C]`; see `token_character_ids`."""
     room = _room(max_characters)
     encoded = [token.encode("utf-8", errors="ignore") for token in tokens]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))[:, None]  # [N, 1]
@@ -63,17 +63,17 @@ def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
-    """Character ids that stand for the start of a sentence, int32 `[C]`."""
+    """Returns the character ids of the start of a sentence, int32 `[C]`."""
     return _boundary(BEGIN_SENTENCE_CHARACTER, max_characters)
 
 
 def sentence_end_ids(max_characters: int = 50) -> np.ndarray:
-    """Character ids that stand for the end of a sentence, int32 `[C]`."""
+    """Returns the character ids of the end of a sentence, int32 `[C]`."""
     return _boundary(END_SENTENCE_CHARACTER, max_characters)
 
 
 def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = 50) -> np.ndarray:
-    """Character ids of a batch of tokenised sentences, as AllenNLP's function of this name.
+    """Converts a batch of tokenized sentences to character ids, as AllenNLP's function does.
 
     Sentence boundaries are not added: `BiLM` and `Elmo` do that themselves.
 
@@ -110,7 +110,7 @@ def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = 50) -
 
 
 def character_ids(tokens, max_characters: int = 50):
-    """Character ids of a string tensor, inside a TensorFlow graph.
+    """Converts a string tensor to character ids, inside a TensorFlow graph.
 
     Equal to `token_character_ids` on every token, made of core TensorFlow operations only, so
     that an exported model can read strings. The one difference: an empty string means "no

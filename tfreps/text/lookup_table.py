@@ -1,10 +1,10 @@
-"""Tokens to ids inside a TensorFlow graph, from constants or from a file."""
+"""Looks up the ids of tokens inside a TensorFlow graph, in constants or in a file."""
 
 import tensorflow as tf
 
 
 def lookup_table(tokens, default, path=None):
-    """A table from each token to its place in a list.
+    """Makes a table that maps each token to its place in a list.
 
     Args:
         tokens: list of str, all different.
@@ -40,7 +40,7 @@ def lookup_table(tokens, default, path=None):
 
 
 class PieceTable(tf.Module):
-    """Looks pieces up; as a `tf.Module` it takes its table into a SavedModel.
+    """Looks up the ids of pieces. As a `tf.Module` it is saved with its table.
 
     Args:
         vocabulary: list of str, the pieces in the order of their ids.

@@ -1,4 +1,4 @@
-"""TokenIndexer: tokens as strings to everything that a tagger or classifier reads."""
+"""TokenIndexer: converts tokens to everything that a tagger or classifier reads."""
 
 import os
 from collections import Counter
@@ -12,7 +12,7 @@ from tfreps.text.vocabulary import Vocabulary
 
 
 class TokenIndexer(tf.Module):
-    """Turns strings into ids inside a TensorFlow graph: the one way in training and in exports.
+    """Converts strings to ids inside a TensorFlow graph, in training and in exports alike.
 
     Works eagerly, in a `tf.function`, in `tf.data.Dataset.map` and in a SavedModel. As a
     `tf.Module` it holds the lookup table: make it an attribute of the `tf.Module` or Keras model
@@ -87,7 +87,7 @@ class TokenIndexer(tf.Module):
         max_size: int | None = None,
         **options,
     ) -> "TokenIndexer":
-        """Makes the vocabulary from sentences, as they look after `lowercase` and so on.
+        """Builds the vocabulary from sentences, after `lowercase` and the other options.
 
         Tokens that a vocabulary file cannot hold (white space around them, line feeds) are left
         out and so are unknown.
@@ -131,7 +131,7 @@ class TokenIndexer(tf.Module):
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenIndexer":
-        """The same with a table that a SavedModel keeps as a file; see `lookup_table`."""
+        """Returns a copy whose table a SavedModel stores as a file; see `lookup_table`."""
         copy = TokenIndexer(None, self.lowercase, self.digits_to_zero, self.max_characters)
         if self.vocabulary is not None:
             copy.vocabulary = self.vocabulary
@@ -139,7 +139,7 @@ class TokenIndexer(tf.Module):
         return copy
 
     def normalize(self, tokens):
-        """Tokens as they are looked up: str tensor of any shape to one of the same shape."""
+        """Normalizes tokens as they are looked up: str tensor of any shape to the same shape."""
         if self.lowercase:
             tokens = tf.strings.lower(tokens, encoding="utf-8")
         if self.digits_to_zero:
@@ -148,11 +148,11 @@ class TokenIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int | None:
-        """Tokens of the vocabulary: `token_ids` are from 0 to this, it included."""
+        """Number of tokens in the vocabulary; `token_ids` are from 0 to this number."""
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def get_config(self) -> dict:
-        """The arguments of the constructor, of types that JSON has."""
+        """Returns the arguments of the constructor, as JSON types."""
         return {
             "vocabulary": None if self.vocabulary is None else self.vocabulary.tokens,
             "lowercase": self.lowercase,
@@ -162,5 +162,5 @@ class TokenIndexer(tf.Module):
 
     @classmethod
     def from_config(cls, config: dict) -> "TokenIndexer":
-        """The inverse of `get_config`."""
+        """Makes an object from the config that `get_config` returns."""
         return cls(**config)

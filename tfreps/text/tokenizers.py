@@ -1,4 +1,4 @@
-"""Raw texts to tokens inside a TensorFlow graph: at spaces, by character, by word, as BERT."""
+"""Splits raw texts into tokens in a TensorFlow graph: at spaces, by character or word, as BERT."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 
 
 def split_tokens(sentences):
-    """Splits sentences at white space, Unicode's included, as `str.split()` does.
+    """Splits sentences at white space, as `str.split()` does.
 
     Made of core TensorFlow operations only, so that an exported model splits raw strings as the
     training text was split.
@@ -56,7 +56,7 @@ _PADDED_CHARACTERS = 1 << 22  # that these have, each counted as long as the lon
 
 
 def tokenize(texts, how="spaces"):
-    """Cuts texts into tokens.
+    """Splits texts into tokens.
 
     - "spaces": at white space, Unicode's included, as `str.split()` does.
     - "characters": every Unicode character but white space is a token.
@@ -95,7 +95,7 @@ def tokenize(texts, how="spaces"):
 
 
 def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
-    """Cuts many texts into tokens, by `tokenize`, and gives Python lists.
+    """Splits many texts into tokens with `tokenize`, and returns Python lists.
 
     Args:
         texts: strings.
@@ -117,7 +117,8 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
     check_tokenizer(how)
     if isinstance(texts, str | bytes):
         raise ValueError(f"`texts` must be a list of strings; got the string {texts[:40]!r}.")
-    texts, tokens = list(texts), []
+    texts = list(texts)
+    tokens = []
     strings: dict[bytes, str] = {}  # equal tokens share one string
     for block in blocks(texts):
         rows = tokenize(tf.constant(block), how)  # [N, T]
@@ -130,7 +131,7 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
 
 
 def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Consecutive texts to cut together: a long one alone, for all are padded to it.
+    """Groups consecutive texts to tokenize together; a long text is alone, as all are padded to it.
 
     Example:
         >>> from tfreps.text.tokenizers import blocks
@@ -144,13 +145,14 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         is_full = (len(block) + 1) * longest > _PADDED_CHARACTERS
         if block and (is_full or len(block) == _TEXTS_AT_A_TIME):
             yield block
-            block, longest = [], len(text)
+            block = []
+            longest = len(text)
         block.append(text)
     if block:
         yield block
 
 
 def check_tokenizer(how) -> None:
-    """Raises a ValueError if `how` is no way of cutting texts that `tokenize` knows."""
+    """Raises a ValueError if `how` is not one of `TOKENIZERS`."""
     if how not in TOKENIZERS if isinstance(how, str) else not hasattr(how, "word_rules"):
         raise ValueError(f"A tokeniser must be one of {', '.join(TOKENIZERS)}; got {how!r}.")

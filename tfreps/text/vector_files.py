@@ -1,10 +1,11 @@
-"""Rows of files of word vectors: text with or without a header, binary, packed or not."""
+"""Reads the rows of files of word vectors: text or binary, packed or not."""
 
-import gzip
 import os
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
+
+from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
+from tfreps.files.utf8_files import refuse_mark
 
 LARGEST_DIMENSION = 65536  # a larger one in a header is a mistake, or an attack on memory
 LONGEST_LINE = 1 << 22
@@ -15,7 +16,7 @@ FORMATS = ("text", "binary")
 
 
 class VectorRow(NamedTuple):
-    """One row: its token, its numbers as they stand in the file, and where it is.
+    """One row: its token, its numbers as they are in the file, and its place.
 
     `numbers` are digits parted by white space or, if `binary`, float32 in little-endian order.
     """
@@ -47,12 +48,13 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
     if file_format is None:
         file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"
     try:
-        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            yield from (_text_rows if file_format == "text" else _binary_rows)(file, path)
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise ValueError(
-            f"{path}: damaged or no gzip file ({error}). Only gzip files may be called *.gz."
-        ) from error
+        with open_unpacked(path) as file:
+            if file_format == "text":
+                yield from _text_rows(file, path)
+            else:
+                yield from _binary_rows(file, path)
+    except GZIP_ERRORS as error:
+        raise damaged_gzip(path, error) from error
     except OSError as error:
         raise ValueError(
             f"Cannot read the word vectors {path}: {error.strerror or error}."
@@ -63,18 +65,27 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     """Rows of text: a token, then its numbers, parted by white space."""
     first = _first_line(file, path)
     header = _header(first, f"{path}, line 1")
-    rows, dimension, line = 0, header[1] if header else None, 1
-    data = file.readline(LONGEST_LINE) if header else first
-    line += bool(header)
+    if header:
+        dimension = header[1]
+        told_by = "header"
+        line = 2
+        data = file.readline(LONGEST_LINE)
+    else:
+        dimension = None
+        told_by = "first line"
+        line = 1
+        data = first
+    rows = 0
     while data:
         place = f"{path}, line {line}"
         if len(data) == LONGEST_LINE:
             raise ValueError(f"{place}: longer than {LONGEST_LINE} bytes. {_NOT_TEXT}")
         if dimension is None:
             dimension = _dimension(data, place)
-        token, numbers = _split(data, dimension, place, "header" if header else "first line")
+        token, numbers = _split(data, dimension, place, told_by)
         yield VectorRow(token, numbers, dimension, place, binary=False)
-        rows, line = rows + 1, line + 1
+        rows += 1
+        line += 1
         data = file.readline(LONGEST_LINE)
     if header and rows != header[0]:
         raise ValueError(
@@ -89,11 +100,7 @@ def _first_line(file: BinaryIO, path: str) -> bytes:
     if not first.strip():
         what = "line 1 is blank" if first else "the file is empty"
         raise ValueError(f"{path}: {what}. Expected a token and its vector on every line.")
-    if first.startswith(b"\xef\xbb\xbf"):
-        raise ValueError(
-            f"{path}, line 1: starts with a byte order mark, which would become part of the first "
-            "token. Save the file as UTF-8 without it."
-        )
+    refuse_mark(first, path)
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
     if first.startswith(b"\x1f\x8b"):
@@ -145,10 +152,11 @@ def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes
     if len(fields) == dimension + 1 and not _is_number(fields[0].split()[-1], fields[0]):
         return fields[0], b" ".join(fields[1:])
     found = max(0, len(row.split()) - 1)
-    binary = row.decode("utf-8", "replace").count("\ufffd") > 1 or b"\0" in row
+    is_binary = row.decode("utf-8", "replace").count("\ufffd") > 1 or b"\0" in row
+    reason = _NOT_TEXT if is_binary else _RAGGED
     raise ValueError(
         f"{place}: expected a token and {dimension} numbers, as the {told_by} has them; got "
-        f"{found} fields after the first. {_NOT_TEXT if binary else _RAGGED}"
+        f"{found} fields after the first. {reason}"
     )
 
 
@@ -178,7 +186,9 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
         )
     count, dimension = header
     _check_size(path, count, dimension)
-    buffer, position, size = b"", 0, 4 * dimension
+    buffer = b""
+    position = 0
+    size = 4 * dimension
     for row in range(1, count + 1):
         place = f"{path}, row {row}"
         space = buffer.find(b" ", position)
@@ -191,7 +201,8 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
                     f"{place}: the file ends here, but its header promises {count} vectors of "
                     f"dimension {dimension}. It was cut off, or the header is wrong."
                 )
-            buffer, position = buffer[position:] + chunk, 0
+            buffer = buffer[position:] + chunk
+            position = 0
             space = buffer.find(b" ")
         token = buffer[position:space].lstrip(b"\n")
         position = space + 1 + size

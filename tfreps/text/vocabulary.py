@@ -1,12 +1,12 @@
-"""Vocabulary: an ordered list of tokens, one per line on disk."""
+"""Vocabulary: an ordered list of tokens, one per line in its file."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tfreps.files.decoding import decode_utf8
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.utf8_files import read_utf8
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
 UNKNOWN = "<UNK>"
@@ -15,7 +15,7 @@ _SKIPPED_LINE = "!!!MAXTERMID"  # bilm-tf passes over this line without using an
 
 
 class Vocabulary:
-    """Tokens and their ids, which are their places in the list.
+    """A list of tokens whose ids are their places in the list.
 
     On disk a vocabulary is UTF-8 text with one token per line; a line ends with a line feed or
     with carriage return and line feed, and nothing else is stripped. `<S>`, `</S>` and `<UNK>`
@@ -52,16 +52,7 @@ class Vocabulary:
     @classmethod
     def read(cls, path: str | os.PathLike) -> "Vocabulary":
         """Reads a vocabulary file; errors name the file and the line."""
-        try:
-            with open(path, "rb") as file:
-                text = decode_utf8(file.read(), path)
-        except OSError as error:
-            raise ValueError(f"Cannot read the vocabulary {path}: {error.strerror}.") from error
-        if text.startswith("\ufeff"):
-            raise ValueError(
-                f"{path}, line 1: starts with a byte order mark, which would become part of the "
-                "first token. Save the file as UTF-8 without it."
-            )
+        text = read_utf8(path, "the vocabulary")
         lines = text.removesuffix("\n").split("\n")
         if "\r" in text:
             lines = [line.removesuffix("\r") for line in lines]
@@ -104,7 +95,7 @@ class Vocabulary:
         return cls([*SPECIAL_TOKENS, *kept][:max_size])
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the file that `read` reads, under a temporary name first."""
+        """Writes the file that `read` reads, whole or not at all."""
         write_text(path, "".join(token + "\n" for token in self.tokens))
 
     def __len__(self) -> int:
@@ -114,12 +105,13 @@ class Vocabulary:
         return token in self._ids
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Ids of tokens; the id of `<UNK>` for those outside the vocabulary."""
-        get, unknown = self._ids.get, self.unknown_id
+        """Returns the ids of tokens; a token outside the vocabulary has the id of `<UNK>`."""
+        get = self._ids.get
+        unknown = self.unknown_id
         return [get(token, unknown) for token in tokens]
 
     def character_table(self, max_characters: int = 50) -> np.ndarray:
-        """Character ids of every token.
+        """Returns the character ids of every token.
 
         Args:
             max_characters: int, at least 3.
@@ -131,7 +123,7 @@ class Vocabulary:
         return token_rows(self.tokens, max_characters)
 
     def check_order(self, counts: Mapping[str, int] | Sequence[int]) -> None:
-        """Makes sure that no token is more frequent than one before it.
+        """Checks that no token is more frequent than one before it.
 
         The negatives of a sampled softmax are drawn on that assumption; where it fails, the
         loss looks far too good. The special tokens may stand anywhere.
@@ -144,7 +136,8 @@ class Vocabulary:
         """
         if not isinstance(counts, Mapping):
             counts = dict(zip(self.tokens, counts, strict=True))
-        rarest, fewest = None, None
+        rarest = None
+        fewest = None
         for index, token in enumerate(self.tokens):
             if token in SPECIAL_TOKENS:
                 continue
@@ -157,13 +150,14 @@ class Vocabulary:
                     "vocabulary from this text with `tfreps build-vocabulary`, or train with "
                     "the full softmax."
                 )
-            rarest, fewest = index, count
+            rarest = index
+            fewest = count
 
 
 def check_left(
     kept: Sequence[str], counts: Mapping[str, int], min_count: int, special: Sequence[str]
 ) -> None:
-    """Raises a ValueError if some tokens were counted, and none of them often enough."""
+    """Raises a ValueError if tokens were counted, but none often enough."""
     rest = [token for token in counts if token not in special]
     if rest and not kept:
         token = max(rest, key=counts.get)

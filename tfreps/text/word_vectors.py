@@ -1,4 +1,4 @@
-"""WordVectors: static vectors of a vocabulary, read from GloVe, word2vec and fastText files."""
+"""WordVectors: reads the static vectors of a vocabulary from GloVe, word2vec and fastText files."""
 
 import os
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class WordVectors(NamedTuple):
         missing_std: float = 0.0,
         seed: int = 0,
     ) -> "WordVectors":
-        """Reads the vectors of some tokens and passes over all others.
+        """Reads the vectors of some tokens and skips all others.
 
         The file is GloVe's text, word2vec's text or binary file, or fastText's `.vec`; called
         `*.gz`, it is unpacked on the way. Memory is that of the matrix, whatever the size of the
@@ -70,7 +70,9 @@ class WordVectors(NamedTuple):
         if missing_std < 0:
             raise ValueError(f"`missing_std` must be at least 0; got {missing_std}.")
         exact, lower = _wanted(tokens, lowercase_fallback)
-        matrix, level = None, np.zeros(len(tokens), np.int8)  # 2: found, 1: its lower case found
+        # 2: found, 1: its lower case found
+        matrix = None
+        level = np.zeros(len(tokens), np.int8)
         for row in vector_rows(os.fspath(path), file_format):
             if matrix is None:  # only now is a whole row of this dimension there
                 matrix = np.zeros([len(tokens), row.dimension], np.float32)  # [V, D]
@@ -89,7 +91,7 @@ class WordVectors(NamedTuple):
 
     @property
     def num_found(self) -> int:
-        """How many of the tokens the file has."""
+        """Number of the tokens that the file has a vector for."""
         return int(self.found.sum())
 
 

@@ -13,8 +13,8 @@ LIMITS = RequestLimits(tokens=1_000, text_tokens=500, text_bytes=10_000, answer_
 @pytest.mark.parametrize(
     "size, words",
     [
-        (RequestSize(1, 501), "more than the 500 tokens .*--max-text-tokens of `tfreps serve`"),
-        (RequestSize(3, 400), "3 texts.* 400 tokens .*1200 once .*more than the 1000 .*--max-tok"),
+        (RequestSize(1, 501), "more than the 500 tokens .*option `max_text_tokens` of the server"),
+        (RequestSize(3, 400), "3 texts.* 400 tokens .*1200 once .*more than the 1000 .*max_tok"),
         (RequestSize(1_001, 1), "1001 once all are padded"),
     ],
 )
@@ -32,9 +32,9 @@ def test_as_many_as_are_allowed():
 
 
 def test_too_many_bytes():
-    with pytest.raises(ServingError, match="2 texts of up to 6000 bytes.*--max-text-mb"):
+    with pytest.raises(ServingError, match="2 texts of up to 6000 bytes.*max_text_mb"):
         LIMITS.check_bytes({"text": np.array([b"a" * 6_000, b""], object)})
-    with pytest.raises(ServingError, match="has 101 bytes, more than the 100 .*--max-answer-mb"):
+    with pytest.raises(ServingError, match="has 101 bytes, more than the 100 .*max_answer_mb"):
         LIMITS.check_answer(101)
 
 
@@ -57,5 +57,5 @@ def test_lanes(size, longest_bytes, merges, is_long):
 
 def test_tokens_that_nobody_sent_do_not_count_as_of_a_text():
     LIMITS.check_tokens(RequestSize(1, 502), added=2)
-    with pytest.raises(ServingError, match="--max-text-tokens"):
+    with pytest.raises(ServingError, match="max_text_tokens"):
         LIMITS.check_tokens(RequestSize(1, 503), added=2)

@@ -94,7 +94,7 @@ def test_read_from_an_export(tmp_path):
             "cannot be counted in 'x'",
         ),
         ("{}", "must have the keys added_per_text, attends, most_per_text, tokens"),
-        ("[]", "must have the keys"),
+        ("[]", "expected a JSON object"),
         ("{", "Expecting"),
     ):
         (extra / "tfreps_counts.json").write_text(content)

@@ -3,7 +3,7 @@
 import pytest
 
 from tfreps.text.bert import WordPieceTokenizer
-from tfreps.text.bert.piece_tokenizer import read_json_object, read_pieces
+from tfreps.text.bert.piece_tokenizer import read_pieces
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TOKENIZER = WordPieceTokenizer(["a", *SPECIALS, "##b", "[unused1]"])
@@ -133,18 +133,3 @@ def test_pairs_are_cut_as_googles_are():
                 ids, segments = TOKENIZER.pack(*texts, max_length=room + 3, too_long="cut")
                 assert ids == [3, *[0] * sizes[0], 4, *[6] * sizes[1], 4]
                 assert segments == [0] * (sizes[0] + 2) + [1] * (sizes[1] + 1)
-
-
-def test_json_objects(tmp_path):
-    path = tmp_path / "x.json"
-    assert read_json_object(write(path, '{"a": 1}'), "it") == {"a": 1}
-    for data, message in [
-        ("[1]", "expected a JSON object, got a list"),
-        ('{"a": 1,\n', "line 2: no JSON"),
-        ('{"a": 1, "a": 2}', "'a' comes twice"),
-        (b'{"\xff": 1}', "line 1: expected UTF-8"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            read_json_object(write(path, data), "it")
-    with pytest.raises(ValueError, match="Cannot read it .*nowhere"):
-        read_json_object(tmp_path / "nowhere", "it")

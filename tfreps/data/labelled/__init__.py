@@ -1,1 +1,3 @@
-"""Batches of tagged sentences and labelled texts, of similar length."""
+"""Reads tagged sentences and labelled texts, and makes batches of similar length."""
+
+__all__: list[str] = []  # tfreps.data exports what users need

@@ -1,4 +1,4 @@
-"""Labelled texts from lines with a tab, CSV, JSON lines, or a folder per class."""
+"""Reads labelled texts from lines with a tab, CSV, JSON lines, or a folder per class."""
 
 import csv
 import io
@@ -7,22 +7,16 @@ import pathlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfreps.data.text_files import (
-    Files,
-    check_unicode,
-    find_files,
-    get_field,
-    parse_record,
-    read_lines,
-    read_text,
-)
+from tfreps.data.records import get_field, parse_record
+from tfreps.data.text_files import Files, find_files, read_lines, read_text
+from tfreps.files.utf8_files import check_unicode
 
 _FORMATS = ("tab", "csv", "tsv", "json", "python", "folders")
 _EMPTY_TEXTS = ("error", "skip", "keep")
 
 
 class LabelledText(NamedTuple):
-    """A text with its label, and where it was read: `line` is its first, counted from 1."""
+    """A text with its label and its place; `line` is its first line, counted from 1."""
 
     text: str
     label: str
@@ -133,7 +127,9 @@ def _read_csv(path, encoding, fields, delimiter) -> Iterator[LabelledText]:
     text = read_text(path, encoding)
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header, line, is_empty = None, 1, True
+    header = None
+    line = 1
+    is_empty = True
     try:
         for row in rows:
             place = f"{path}, line {line}"

@@ -1,4 +1,4 @@
-"""SentenceVectors: vectors that `tfreps embed` computed, as input of a batch of sentences."""
+"""SentenceVectors: reads the vectors that `tfreps embed` computed, for batches of sentences."""
 
 import os
 from collections.abc import Sequence
@@ -49,11 +49,11 @@ class SentenceVectors:
             self.num_layers, self.dim = self._check(file, lengths, cut_lengths)
 
     def open(self) -> h5py.File:
-        """The file, for `read`."""
+        """Opens the file, for `read`."""
         return open_hdf5(self.path, "an HDF5 file of vectors")
 
     def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """Vectors of some sentences.
+        """Reads the vectors of some sentences.
 
         Args:
             file: what `open` returned.

@@ -1,4 +1,4 @@
-"""SequenceBatches: sentences of like length together, for taggers and classifiers."""
+"""SequenceBatches: batches of sentences of similar length, for taggers and classifiers."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ _PREFETCH = 8
 
 
 class SequenceBatches:
-    """Batches of tokenised sentences with tags or labels, sized by their padded tokens.
+    """Makes batches of tokenized sentences with tags or labels, sized by their padded tokens.
 
     Every sentence comes once in an epoch, with others of like length (see `LengthPlan`). What
     comes in which batch depends on the seed and the number of the epoch alone, so that a
@@ -141,7 +141,7 @@ class SequenceBatches:
     def dataset(
         self, epoch: int = 0, first_batch: int = 0, epochs: int | None = 1
     ) -> tf.data.Dataset:
-        """The batches of one or more epochs.
+        """Returns the batches of one or more epochs.
 
         Args:
             epoch: int, not negative, the first of them.
@@ -167,15 +167,15 @@ class SequenceBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Batches of an epoch, the same for every one."""
+        """Returns the number of batches of an epoch, which is the same for every epoch."""
         return self._plan.num_batches
 
     def order(self, epoch: int = 0) -> np.ndarray:
-        """Places of the sentences of an epoch in `tokens`, as they come, int64 `[N]`."""
+        """Returns the places of an epoch's sentences in `tokens`, in their order, int64 `[N]`."""
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
     def in_order(self, rows: Sequence, epoch: int = 0) -> list:
-        """Puts what a model said about each sentence of an epoch back in the order of `tokens`.
+        """Puts a model's answers for the sentences of an epoch back in the order of `tokens`.
 
         Args:
             rows: one item for each sentence, as they come in that epoch's batches.
@@ -195,7 +195,8 @@ class SequenceBatches:
                 gaps = None if self._cuts is None else self._cuts.gaps(epoch)
                 for batch in self._plan.batches(epoch)[first_batch:]:
                     yield self._element(batch, file, gaps)
-                epoch, first_batch = epoch + 1, 0
+                epoch += 1
+                first_batch = 0
         finally:
             if file is not None:
                 file.close()

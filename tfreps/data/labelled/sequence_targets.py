@@ -1,4 +1,4 @@
-"""Targets of sentences by batch: a value for every token, or one for the whole sentence."""
+"""Targets of sentences by batch: one value for each token, or one for each sentence."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import tensorflow as tf
 
 
 class TokenValues:
-    """One value, or row of values, for every token of every sentence.
+    """Holds one value, or row of values, for every token of every sentence.
 
     Args:
         values: for each sentence an array or list `[n, ...]`.
@@ -47,18 +47,18 @@ class TokenValues:
 
     @property
     def spec(self) -> tf.TensorSpec:
-        """What a batch is like."""
+        """The `tf.TensorSpec` of a batch."""
         return tf.TensorSpec(self._shape, self.flat.dtype)
 
     def batch(self, sentences: np.ndarray, places: np.ndarray, real: np.ndarray) -> np.ndarray:
-        """`[B, T, ...]`, 0 on padding: see `TokenRows.places`."""
+        """Returns the values of a batch, `[B, T, ...]`, 0 on padding; see `TokenRows.places`."""
         values = self.flat[places]
         values[~real] = 0
         return values
 
 
 class SentenceValues:
-    """One integer for every sentence."""
+    """Holds one integer for every sentence."""
 
     def __init__(self, values: np.ndarray):
         self.values = values.astype(np.int32)
@@ -72,7 +72,7 @@ class SentenceValues:
 def make_targets(
     targets: Sequence, lengths: np.ndarray, cut_lengths: np.ndarray
 ) -> TokenValues | SentenceValues:
-    """Tags, if the targets are lists, or labels.
+    """Makes `TokenValues` if the targets are lists, else `SentenceValues`.
 
     Args:
         targets: a list of integers, or one integer, for each sentence.
@@ -100,7 +100,7 @@ def make_targets(
 
 
 def check_number(values: Sequence, lengths: np.ndarray, name: str) -> None:
-    """Raises a ValueError if there are not as many values as sentences."""
+    """Raises a ValueError if the number of values is not the number of sentences."""
     if len(values) != len(lengths):
         raise ValueError(
             f"Every sentence needs its own; there are {len(lengths)} sentences and {len(values)} "

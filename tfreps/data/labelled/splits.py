@@ -1,4 +1,4 @@
-"""Stratified splits of labelled examples, and how classes are balanced."""
+"""Splits labelled examples by class, and describes how classes are balanced."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 def stratified_split(
     labels: Sequence[Hashable], fraction: float, seed: int = 0, single: str = "error"
 ) -> tuple[list[int], list[int]]:
-    """Takes a part of some examples so that every class keeps its share, up to one example.
+    """Splits examples so that every class keeps its share, up to one example.
 
     The part has `round(fraction * N)` examples (halves round up): of a class with n examples
     `fraction * n`, rounded down, and one more of the classes with the largest remainders. Every
@@ -55,7 +55,7 @@ def stratified_split(
 
 
 def class_counts(labels: Sequence[Hashable]) -> dict:
-    """Examples of each class, the largest class first, equal ones by name.
+    """Counts the examples of each class, the largest class first, equal ones by name.
 
     Example:
         >>> from tfreps.data import class_counts
@@ -66,7 +66,7 @@ def class_counts(labels: Sequence[Hashable]) -> dict:
 
 
 def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
-    """How examples are spread over classes, as a text for people.
+    """Describes in words how examples are spread over classes.
 
     A line for each class with its share; then the floor that any classifier has to beat, which
     is the share of the largest class; and a warning where a class has one example only, or where
@@ -90,7 +90,8 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
     """
     if not labels:
         raise ValueError("There are no examples to describe.")
-    counts, total = class_counts(labels), len(labels)
+    counts = class_counts(labels)
+    total = len(labels)
     listed = list(counts.items())[:longest]
     width = max(len(str(label)) for label, _ in listed)
     digits = len(f"{listed[0][1]:,}")
@@ -140,11 +141,11 @@ def _check_single(places: dict, fraction: float) -> None:
     alone = [(own[0], label) for label, own in places.items() if len(own) == 1]
     if alone:
         place, label = min(alone, key=lambda pair: pair[0])
+        more = f", and {len(alone) - 1} more classes have" if len(alone) > 1 else ""
         raise ValueError(
-            f"The class {label!r} has one example only (number {place}, counted from 0)"
-            + (f", and {len(alone) - 1} more classes have" if len(alone) > 1 else "")
-            + ", which cannot be on both sides of a split. Remove it, give more examples, or "
-            'split with single="keep".'
+            f"The class {label!r} has one example only (number {place}, counted from 0){more}, "
+            "which cannot be on both sides of a split. Remove it, give more examples, or split "
+            'with single="keep".'
         )
 
 

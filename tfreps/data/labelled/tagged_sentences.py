@@ -1,23 +1,18 @@
-"""Tagged sentences from CoNLL columns or JSON lines."""
+"""Reads tagged sentences from CoNLL columns or JSON lines."""
 
 import re
 from typing import NamedTuple
 
-from tfreps.data.text_files import (
-    Files,
-    check_unicode,
-    find_files,
-    get_field,
-    parse_record,
-    read_lines,
-)
+from tfreps.data.records import get_field, parse_record
+from tfreps.data.text_files import Files, find_files, read_lines
+from tfreps.files.utf8_files import check_unicode
 
 _SEPARATORS = {None: re.compile("[ \t]+"), "\t": re.compile("\t"), " ": re.compile(" ")}
 _DOCUMENT_START = "-DOCSTART-"
 
 
 class TaggedSentence(NamedTuple):
-    """The tokens of a sentence with their tags, and where it was read.
+    """The tokens of a sentence with their tags, and its place.
 
     `line` is the number of its first line, counted from 1.
     """
@@ -104,9 +99,14 @@ def _read_columns(path, lines, columns, separator, skip_document_starts):
     """The sentences of a file of columns."""
     split = _SEPARATORS[separator].split
     token_column, tag_column = columns
-    sentences, current, width = [], None, None
+    sentences = []
+    current = None
+    width = None
     for number, line in enumerate(lines, 1):
-        row = split(line if separator else line.strip(" \t"))
+        if separator is None:
+            row = split(line.strip(" \t"))
+        else:
+            row = split(line)
         is_start = row[0] == _DOCUMENT_START
         if is_start or not line.strip(" \t"):
             current = None
@@ -139,10 +139,10 @@ def _check_columns(place, width, columns, line):
     if any(not -width <= column < width for column in needed) or (
         tag_column is not None and token_column % width == tag_column % width
     ):
+        tag = "" if tag_column is None else f" and a tag in another, column {tag_column}"
         raise ValueError(
-            f"{place}: expected a token in column {token_column}"
-            + ("" if tag_column is None else f" and a tag in another, column {tag_column}")
-            + f", counted from 0; got {width} column{'s' * (width != 1)}: {line[:60]!r}."
+            f"{place}: expected a token in column {token_column}{tag}, counted from 0; got "
+            f"{width} column{'s' * (width != 1)}: {line[:60]!r}."
         )
 
 

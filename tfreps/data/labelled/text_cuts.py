@@ -1,4 +1,4 @@
-"""TextCuts: training texts that lose a side at a punctuation mark, others in every epoch."""
+"""TextCuts: cuts training texts at a random punctuation mark, redrawn every epoch."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ _GUARD = 2  # tokens at each end among which no mark counts
 
 
 class TextCuts:
-    """Leaves one side out of some texts, so that a classifier sees more beginnings and ends.
+    """Leaves out one side of some texts, so that a classifier sees more beginnings and ends.
 
     In every epoch each text is drawn with the probability `share`; of a text that is drawn, one
     of its marks is drawn, and then one of its sides: all behind the mark is left out, or the mark
@@ -56,7 +56,7 @@ class TextCuts:
         ]
 
     def gaps(self, epoch: int) -> np.ndarray:
-        """The first token that is left out of each text, and how many are, int64 `[N, 2]`."""
+        """Returns the first token that each text loses, and how many it loses, int64 `[N, 2]`."""
         draw = np.random.default_rng([self.seed, epoch]).random([len(self._marks), 3])
         gaps = np.zeros([len(self._marks), 2], np.int64)
         for number in np.flatnonzero(draw[:, 0] < self.share):

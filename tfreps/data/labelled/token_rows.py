@@ -1,4 +1,4 @@
-"""TokenRows: sentences as rows of their distinct tokens, and any feature of tokens by batch."""
+"""TokenRows: computes features of distinct tokens once, and gathers them for each batch."""
 
 from collections.abc import Callable, Sequence
 
@@ -56,7 +56,7 @@ class TokenRows:
         self._tables = _tables(list(rows), indexer)
 
     def specs(self) -> dict[str, tf.TensorSpec]:
-        """What a batch is like."""
+        """Returns the `tf.TensorSpec` of each feature of a batch."""
         return {
             name: tf.TensorSpec([None, None, *table.shape[1:]], table.dtype)
             for name, table in self._tables.items()
@@ -65,7 +65,7 @@ class TokenRows:
     def batch(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """The features of some sentences, `[B, T, ...]`, T being `length`."""
+        """Returns the features of some sentences, `[B, T, ...]`, with T = `length`."""
         places, real = self.places(sentences, length, gaps)
         rows = np.where(real, self._rows[places], 0)  # [B, T]
         return {name: table[rows] for name, table in self._tables.items()}
@@ -73,14 +73,15 @@ class TokenRows:
     def places(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Where the tokens of a batch are among all tokens: int64 and bool `[B, T]`.
+        """Returns the places of a batch's tokens among all tokens, int64, and the mask: `[B, T]`.
 
         The second says which of them are real; the others have some place. `gaps`, int64
         `[B, 2]`, are the first token that is left out of each sentence, and how many are.
         """
         position = np.arange(length)  # [T]
         if gaps is not None:
-            first, size = gaps[:, :1], gaps[:, 1:]
+            first = gaps[:, :1]
+            size = gaps[:, 1:]
             position = position + np.where(position >= first, size, 0)  # [B, T]
         real = position < self.lengths[sentences][:, None]
         places = self._starts[sentences][:, None] + position

@@ -1,4 +1,4 @@
-"""What one pass over a corpus holds, counted."""
+"""Counts what one pass over a corpus holds."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from tfreps.text import Vocabulary
 
 
 class CorpusCounts(NamedTuple):
-    """What one pass over a corpus holds.
+    """Counts of one pass over a corpus.
 
     `positions` is the number of predictions per direction, n + 1 for a sentence of n words;
     `tokens` counts words, `unknown_tokens` those that a model reads or predicts as `<UNK>`:
@@ -27,7 +27,7 @@ class CorpusCounts(NamedTuple):
 
 
 def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False) -> CorpusCounts:
-    """Reads every line of the files once and counts.
+    """Reads every line of the files once and counts tokens, sentences and positions.
 
     Args:
         files: path, pattern or list of them.

@@ -1,4 +1,4 @@
-"""Batches for training a bidirectional language model, in the order of bilm-tf's generator."""
+"""LMBatches: batches for training a biLM, in the order of bilm-tf's generator."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ _UNKNOWN_WORDS_KEPT = 1 << 15
 
 
 class LMBatches:
-    """Batches of a corpus whose rows run on from batch to batch, with a position to save.
+    """Makes batches whose rows continue from batch to batch, with a position to save.
 
     Reads text files with one sentence per line, tokens split at white space. Each row of a batch
     is a stream: it pulls the next sentence from the files when it has come to the end of its
@@ -111,7 +111,9 @@ class LMBatches:
         block_bytes: int = 1 << 22,
     ):
         _check_at_least(1, batch_size=batch_size, unroll_steps=unroll_steps)
-        _check_at_least(1, passes=1 if passes is None else passes, block_bytes=block_bytes)
+        _check_at_least(1, block_bytes=block_bytes)
+        if passes is not None:
+            _check_at_least(1, passes=passes)
         _check_at_least(0, seed=seed)
         if characters not in ("ids", "table", None):
             raise ValueError(f'`characters` must be "ids", "table" or None; got {characters!r}.')
@@ -132,7 +134,7 @@ class LMBatches:
         self._snapshots: dict[int, list[Callable[[], dict]] | None] = {0: None}
 
     def dataset(self, state: dict | None = None) -> tf.data.Dataset:
-        """The elements, from the beginning or from a saved position on.
+        """Returns the batches from the beginning, or from a saved position.
 
         Args:
             state: what `state` returned, here or in another process, or None.
@@ -144,10 +146,14 @@ class LMBatches:
         Raises:
             ValueError: the state belongs to other files or other arguments.
         """
-        start, streams, skip = 0, None, 0
+        start = 0
+        streams = None
+        skip = 0
         if state is not None:
             self._check_state(state)
-            start, streams, skip = state["batches"], state["streams"], state["skip"]
+            start = state["batches"]
+            streams = state["streams"]
+            skip = state["skip"]
             if streams:
                 self._snapshots.setdefault(start, [dict(stream).copy for stream in streams])
         return to_dataset(
@@ -160,7 +166,7 @@ class LMBatches:
         )
 
     def state(self, num_batches: int) -> dict:
-        """The position after a number of batches, counted from the very first one.
+        """Returns the position after a number of batches, counted from the very first batch.
 
         Cheap at any time in mid-epoch: the nearest earlier position that was noted down while
         reading, and how many batches to skip from there.
@@ -195,7 +201,7 @@ class LMBatches:
 
     @property
     def batches_per_pass(self) -> int:
-        """Batches that the positions of one pass fill, rounded up.
+        """Number of batches that the positions of one pass fill, rounded up.
 
         An endless data set uses up just so many per pass; at the end of a finite one a few more
         follow, padded, while the last rows run out.
@@ -221,7 +227,8 @@ class LMBatches:
     def _join_directions(self, batches: list[tuple | None], words: WordRows) -> Batch:
         """Stacks the directions (one that has ended is padding) and numbers the unknown words."""
         shape = [len(batches), self.batch_size, self.unroll_steps]
-        rows, targets = np.zeros(shape, np.int32), np.full(shape, -1, np.int32)
+        rows = np.zeros(shape, np.int32)
+        targets = np.full(shape, -1, np.int32)
         for direction, batch in enumerate(batches):
             if batch is not None:
                 rows[direction], targets[direction] = batch

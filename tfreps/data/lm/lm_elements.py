@@ -1,4 +1,4 @@
-"""From NumPy batches of word rows to a `tf.data.Dataset` of named tensors."""
+"""Converts NumPy batches of word rows to a `tf.data.Dataset` of named tensors."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -67,7 +67,8 @@ def _completion(
     vocabulary: Vocabulary, bidirectional: bool, characters: str | None, max_characters: int
 ):
     """The function from the arrays of one batch to a dict of tensors, run by tf.data."""
-    size, unknown_id = len(vocabulary), vocabulary.unknown_id
+    size = len(vocabulary)
+    unknown_id = vocabulary.unknown_id
     table = None
     if characters == "ids":
         table = tf.constant(vocabulary.character_table(max_characters))  # [V, C]
@@ -75,7 +76,8 @@ def _completion(
     def complete(rows, targets, unknown):
         element = {}
         for direction, suffix in enumerate(("", "_reverse")[: 1 + bidirectional]):
-            row, target = rows[direction], targets[direction]  # [B, T]
+            row = rows[direction]  # [B, T]
+            target = targets[direction]  # [B, T]
             element["token_ids" + suffix] = tf.where(row < size, row, unknown_id)
             element["next_token_id" + suffix] = tf.maximum(target, 0)
             element["mask" + suffix] = target >= 0

@@ -1,4 +1,4 @@
-"""LMStream: one direction of a language-model corpus as rows that run on from batch to batch."""
+"""LMStream: one direction of a corpus as rows that continue from batch to batch."""
 
 import weakref
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tfreps.text import Vocabulary
 
 
 class LMStream:
-    """Fills batches as bilm-tf does: rows in order, each pulling sentences when it has run out.
+    """Fills batches as bilm-tf does: in order, each row takes the next sentence when it needs one.
 
     A sentence of n words is n + 1 positions: inputs `<S> w1 .. wn`, targets `w1 .. wn </S>`;
     reversed, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. Positions not yet delivered lie
@@ -54,7 +54,7 @@ class LMStream:
             self._next += snapshot["used"]
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Rows of inputs and ids of targets, both int32 `[B, T]`; None when nothing is left.
+        """Returns rows of inputs and ids of targets, both int32 `[B, T]`; None at the end.
 
         Padding has input 0 and target -1.
         """
@@ -62,7 +62,8 @@ class LMStream:
         need = self.unroll_steps - own
         first_slice = self._place
         bounds = self._pull(need.tolist())
-        fresh, after = bounds[:-1], bounds[1:]
+        fresh = bounds[:-1]
+        after = bounds[1:]
         stop = np.minimum(fresh + need, after)
         batch = self._gather(self._at, own, fresh, own + stop - fresh)
         self._at = np.where(need > 0, stop, self._at + self.unroll_steps)
@@ -73,11 +74,14 @@ class LMStream:
 
     def _pull(self, need: list[int]) -> np.ndarray:
         """Where each row's new sentences begin, int `[B + 1]`; the last is where they all end."""
-        bounds, position = [self._next], self._next
-        sentence_end, size = self._sentence_end.item, len(self._inputs)
+        bounds = [self._next]
+        position = self._next
+        sentence_end = self._sentence_end.item
+        size = len(self._inputs)
         for positions in need:
             while position + positions > size and self._load():
-                sentence_end, size = self._sentence_end.item, len(self._inputs)
+                sentence_end = self._sentence_end.item
+                size = len(self._inputs)
             if position + positions > size:
                 position = size
             elif positions:
@@ -87,7 +91,7 @@ class LMStream:
         return np.array(bounds)
 
     def snapshot(self) -> Callable[[], dict]:
-        """Notes where the stream is now; the result writes it out in full when it is called.
+        """Notes the position of the stream; the result, when called, returns it in full.
 
         A dict of plain lists and numbers, words outside the vocabulary as str. Most notes are
         never asked for, and so are kept as arrays.
@@ -95,7 +99,9 @@ class LMStream:
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
         words = {row: self.words.word(row) for row in outside}
-        place, used, left = list(self._place), self._next - self._base, self._left
+        place = list(self._place)
+        used = self._next - self._base
+        left = self._left
 
         def write_out() -> dict:
             plain = [words.get(row, row) for row in rows.tolist()]
@@ -106,7 +112,7 @@ class LMStream:
         return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
-        """The arrays in which the stream holds rows of words, to be renumbered in place."""
+        """Returns the arrays that hold rows of words, to be renumbered in place."""
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 

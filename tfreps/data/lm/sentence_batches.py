@@ -1,4 +1,4 @@
-"""Batches of whole sentences of similar length, for evaluation."""
+"""Makes batches of whole sentences of similar length, for evaluation."""
 
 import itertools
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def sentence_batches(
     max_characters: int = 50,
     block_bytes: int = 1 << 22,
 ) -> tf.data.Dataset:
-    """Every sentence of a text once, one per row, for a model that starts each from a fixed state.
+    """Makes batches of every sentence, one per row, for a model that starts each from a fixed state.
 
     Elements: the dict of `LMBatches`, the same keys and dtypes. A sentence of n words is n + 1
     positions: `token_ids` `<S> w1 .. wn`, `next_token_id` `w1 .. wn </S>`; reversed,
@@ -105,7 +105,8 @@ def _pad(
     """The arrays of one batch, each int32 `[directions, B, T]`."""
     positions = block.positions[chosen]
     shape = [1 + bidirectional, len(chosen), int(_round_up(positions.max()))]
-    rows, targets = np.zeros(shape, np.int32), np.full(shape, -1, np.int32)
+    rows = np.zeros(shape, np.int32)
+    targets = np.full(shape, -1, np.int32)
     real = np.arange(shape[2]) < positions[:, None]  # [B, T]
     for direction in range(shape[0]):
         reverse = direction == 1

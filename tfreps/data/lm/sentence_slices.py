@@ -1,4 +1,4 @@
-"""SentenceSlices: the sentences of a corpus in order, some thousand words at a time."""
+"""SentenceSlices: iterates over the sentences of a corpus, some thousand words at a time."""
 
 import weakref
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _POSITIONS_PER_SLICE = 1 << 13
 
 
 class Corpus(NamedTuple):
-    """What is read, in which order: see the arguments of `LMBatches`."""
+    """The files to read and their order; see the arguments of `LMBatches`."""
 
     files: list[str]
     shuffle: bool
@@ -24,7 +24,7 @@ class Corpus(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a slice begins.
+    """The place where a slice begins.
 
     Pass; place of the shard in the order of that pass; number, first byte and first line of the
     block in the shard; number of the sentence in the block, as delivered.
@@ -47,7 +47,7 @@ class Block:
         self.positions = np.diff(self.ends, prepend=-1)  # per sentence: its words and one more
 
     def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
-        """The given sentences one after another, their words in order or reversed."""
+        """Joins the given sentences, with their words in order or reversed."""
         positions = self.positions[order]
         before = np.cumsum(positions) - positions
         step = np.arange(positions.sum())
@@ -88,7 +88,8 @@ class SentenceSlices:
     def __iter__(self) -> Iterator[tuple[Place, np.ndarray]]:
         """Yields the place of each slice and its rows, `LINE_END` after each sentence."""
         pass_number, shard, number, offset, line, sentence = self.place
-        passes, files = self.corpus.passes, self.corpus.files
+        passes = self.corpus.passes
+        files = self.corpus.files
         found = self.place != Place()
         while passes is None or pass_number < passes:
             shards = self._permutation(len(files), pass_number)
@@ -100,11 +101,16 @@ class SentenceSlices:
                     for start, rows in self._slices(order, sentence):
                         yield place._replace(sentence=start), rows
                         found = True
-                    number, sentence = number + 1, 0
-                shard, number, offset, line = shard + 1, 0, 0, 1
+                    number += 1
+                    sentence = 0
+                shard += 1
+                number = 0
+                offset = 0
+                line = 1
             if not found:
                 raise ValueError(f"There is no sentence in {', '.join(files)}: nothing to read.")
-            pass_number, shard = pass_number + 1, 0
+            pass_number += 1
+            shard = 0
 
     def _open(self, text: TextBlock, pass_number: int, file: int, number: int) -> np.ndarray:
         """Makes a block of text the present one; returns the order of its sentences."""

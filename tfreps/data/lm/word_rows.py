@@ -1,4 +1,4 @@
-"""WordRows: numbers for words, those outside the vocabulary included."""
+"""WordRows: numbers words, including those outside the vocabulary."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _LINE_END_WORD = "\0"  # no text that got through decode_utf8 holds it
 
 
 class WordRows(dict):
-    """Word -> row of a character table whose first V rows are the vocabulary's.
+    """Maps words to rows of a character table whose first V rows are the vocabulary.
 
     A word outside the vocabulary gets the next free row when it is first looked up. `forget`
     drops those that are no longer needed, so that the table does not grow with the corpus.
@@ -37,8 +37,9 @@ class WordRows(dict):
         return row
 
     def encode(self, text: str) -> np.ndarray:
-        """Rows of the words of whole lines, `LINE_END` after each line: int32 `[words + lines]`."""
-        pieces, start = [np.zeros([0], np.int32)], 0
+        """Returns the rows of whole lines, `LINE_END` after each: int32 `[words + lines]`."""
+        pieces = [np.zeros([0], np.int32)]
+        start = 0
         while start < len(text):  # in pieces that stay in the processor's cache
             stop = text.index("\n", min(start + _PIECE, len(text) - 1)) + 1
             words = text[start:stop].replace("\n", f" {_LINE_END_WORD} ").split()
@@ -47,21 +48,21 @@ class WordRows(dict):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """The row itself inside the vocabulary, else the word: what a saved state holds."""
+        """Returns the row if it is in the vocabulary, else the word, as a saved state holds it."""
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 
     def row(self, word: int | str) -> int:
-        """The inverse of `word`."""
+        """Returns the row that `word` describes."""
         return self[word] if isinstance(word, str) else word
 
     def characters(self, unknown: np.ndarray) -> np.ndarray:
-        """Character ids of unknown words, counted from 0: int32 `[N]` -> int32 `[N, C]`."""
+        """Returns the character ids of unknown words, counted from 0: int32 `[N]` to `[N, C]`."""
         if self._made < len(self.unknown):
             self._make_characters()
         return self._table[unknown]
 
     def forget(self, keep: np.ndarray) -> np.ndarray:
-        """Drops unknown words but those of the rows `keep`.
+        """Drops all unknown words except those of the rows `keep`.
 
         Args:
             keep: int32, sorted, without repetitions; rows of unknown words.
@@ -73,7 +74,8 @@ class WordRows(dict):
             del self[word]
         kept = [self.unknown[i] for i in (keep - self.first_unknown).tolist()]
         new_rows = np.zeros([len(self.unknown)], np.int32)
-        self.unknown, self._made = [], 0
+        self.unknown = []
+        self._made = 0
         self._table = self._table[:0]
         new_rows[keep - self.first_unknown] = [self[word] for word in kept]
         return new_rows
@@ -89,14 +91,14 @@ class WordRows(dict):
 
 
 def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Model inputs for sentences given as words and `LINE_END`: `<S> w1 .. wn`."""
+    """Makes inputs `<S> w1 .. wn` of sentences given as words and `LINE_END`."""
     inputs = np.roll(rows, 1)
     inputs[inputs == LINE_END] = vocabulary.end_id if reverse else vocabulary.start_id
     return inputs
 
 
 def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Targets for the same, as vocabulary ids: `w1 .. wn </S>`."""
+    """Makes targets `w1 .. wn </S>` of the same sentences, as vocabulary ids."""
     targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
     targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id
     return targets

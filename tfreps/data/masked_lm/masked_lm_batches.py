@@ -1,4 +1,4 @@
-"""MaskedLMBatches: texts with hidden tokens, and pairs of sentences, to pre-train BERT on."""
+"""MaskedLMBatches: batches of texts or sentence pairs with masked tokens, to pre-train BERT."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,7 +14,7 @@ _PREFETCH = 8
 
 
 class MaskedLMBatches:
-    """Batches for a masked language model and next sentences, sized by their padded tokens.
+    """Makes batches for a masked LM and next sentences, sized by their padded tokens.
 
     Texts are `[CLS] stretch [SEP]`, or with pairs `[CLS] stretch [SEP] stretch [SEP]` (see
     `SentencePairs`), those of like length in a batch (see `LengthPlan`); their tokens are hidden
@@ -100,10 +100,14 @@ class MaskedLMBatches:
             raise ValueError(f"`seed` must be below 2^31; got {seed}.")
         if next_label not in (0, 1):
             raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
-        self.documents, self.tokenizer = documents, tokenizer
-        self.max_tokens, self.max_rows = max_tokens, max_rows
-        self.next_sentence, self.next_label = next_sentence, next_label
-        self.shuffle, self.seed = shuffle, seed
+        self.documents = documents
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
+        self.max_rows = max_rows
+        self.next_sentence = next_sentence
+        self.next_label = next_label
+        self.shuffle = shuffle
+        self.seed = seed
         self._num_special = num_special
         self._pairs = SentencePairs(documents, max_length - num_special, next_sentence, seed)
         self._mask = TokenMasking(tokenizer, mask_rate, whole_words)
@@ -116,7 +120,7 @@ class MaskedLMBatches:
         self.num_tokens = int(self._plan(0)[1].lengths.sum())
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
-        """The batches of an epoch.
+        """Returns the batches of an epoch.
 
         Args:
             epoch: int, not negative.
@@ -139,7 +143,7 @@ class MaskedLMBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Batches of an epoch. With pairs, whose lengths change, some more or fewer in each."""
+        """Returns the number of batches of an epoch. With pairs it varies a little by epoch."""
         return self._plan(max(epoch, 0))[1].num_batches
 
     def _plan(self, epoch: int) -> tuple[Stretches, LengthPlan]:

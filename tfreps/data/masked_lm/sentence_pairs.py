@@ -1,4 +1,4 @@
-"""SentencePairs: which stretches of documents make up the texts of each pre-training epoch."""
+"""SentencePairs: chooses the stretches of documents for the texts of each pre-training epoch."""
 
 from typing import NamedTuple
 
@@ -23,12 +23,12 @@ class Stretches(NamedTuple):
     is_next: np.ndarray
 
     def lengths(self) -> np.ndarray:
-        """Tokens of each text, without special ones, int64 `[N]`."""
+        """Returns the number of tokens of each text, without special ones, int64 `[N]`."""
         return self.first_end - self.first + self.second_end - self.second
 
 
 class SentencePairs:
-    """Cuts documents into texts of whole sentences, and draws pairs anew for every epoch.
+    """Splits documents into texts of whole sentences, and draws new pairs for every epoch.
 
     Consecutive sentences of a document make up a text while they have at most `max_tokens`
     tokens together. Without pairs, a sentence that is longer makes texts of its own, cut into
@@ -63,10 +63,13 @@ class SentencePairs:
     """
 
     def __init__(self, documents: TokenDocuments, max_tokens: int, pairs: bool, seed: int):
-        self.max_tokens, self.pairs, self.seed = max_tokens, pairs, seed
+        self.max_tokens = max_tokens
+        self.pairs = pairs
+        self.seed = seed
         starts = documents.starts
         self.num_left_out = int((np.diff(documents.documents) == 1).sum()) if pairs else 0
-        first, end, owner = _texts(documents, max_tokens, least=2 if pairs else 1)
+        least = 2 if pairs else 1
+        first, end, owner = _texts(documents, max_tokens, least)
         self.num_cut = 0
         if not pairs:
             self._whole = _parts(starts[first], starts[end], max_tokens)
@@ -74,7 +77,9 @@ class SentencePairs:
             return
         self.num_texts = len(first)
         self.num_cut = int((starts[end] - starts[first] > max_tokens).sum())
-        self._starts, self._first, self._end = starts, first, end
+        self._starts = starts
+        self._first = first
+        self._end = end
         self._document_end = documents.documents[owner + 1]
         self._own = np.searchsorted(owner, owner, "left")  # the first text of its document
         self._others = self.num_texts - (np.searchsorted(owner, owner, "right") - self._own)
@@ -87,7 +92,7 @@ class SentencePairs:
             )
 
     def texts(self, epoch: int) -> Stretches:
-        """The texts of an epoch, a function of the seed and its number alone."""
+        """Returns the texts of an epoch, which depend on the seed and its number only."""
         if not self.pairs:
             return self._whole
         bits = np.random.PCG64(np.random.SeedSequence([self.seed, epoch, 1]))
@@ -141,13 +146,15 @@ def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
     counts = -(-(end - first) // max_tokens)
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     first, length, counts = (np.repeat(a, counts) for a in (first, end - first, counts))
-    begins, ends = first + place * length // counts, first + (place + 1) * length // counts
+    begins = first + place * length // counts
+    ends = first + (place + 1) * length // counts
     return Stretches(begins, ends, ends, ends, np.zeros(len(begins), bool))
 
 
 def _cut(texts: Stretches, max_tokens: int) -> Stretches:
     """Texts that are too long lose tokens at the outer ends, the longer stretch first."""
-    one, two = texts.first_end - texts.first, texts.second_end - texts.second
+    one = texts.first_end - texts.first
+    two = texts.second_end - texts.second
     two = np.minimum(two, np.maximum(max_tokens - one, max_tokens // 2))
     one = np.minimum(one, max_tokens - two)
     return texts._replace(first=texts.first_end - one, second_end=texts.second + two)

@@ -1,4 +1,4 @@
-"""Documents of sentences as token ids: read from text files once, held in one flat array."""
+"""Reads documents of sentences from text files into one flat array of token ids."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -7,17 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfreps.data.text_files import (
-    Files,
-    check_unicode,
-    find_files,
-    get_field,
-    parse_record,
-    read_blocks,
-)
+from tfreps.data.records import get_field, parse_record
+from tfreps.data.text_files import Files, find_files, read_blocks
+from tfreps.files.utf8_files import check_unicode
 
-FORMATS = "lines", "records"
-RECORD_FIELDS = "text1", "text2"
+FORMATS = ("lines", "records")
+RECORD_FIELDS = ("text1", "text2")
 _SENTENCES_AT_A_TIME = 4096
 
 
@@ -54,7 +49,7 @@ def read_documents(
     format: str = "lines",
     fields: Sequence[str] = RECORD_FIELDS,
 ) -> TokenDocuments:
-    """Reads text files and cuts them into tokens, some thousand sentences at a time.
+    """Reads and tokenizes text files, some thousand sentences at a time.
 
     - "lines": one sentence per line; blank lines, and ends of files, part documents.
     - "records": one record per line, JSON or a Python dict literal (no code is run); a record is
@@ -90,7 +85,9 @@ def read_documents(
         ([97, 98, 99, 100], [0, 2, 3, 4], [0, 2, 3])
     """
     dtype = np.uint16 if len(tokenizer.vocabulary) <= 1 << 16 else np.int32
-    ids, lengths, numbers = [np.zeros([0], dtype)], [], []
+    ids = [np.zeros([0], dtype)]
+    lengths = []
+    numbers = []
     for document_numbers, texts in _portions(read_sentences(files, format, fields)):
         rows = tokenizer(tf.constant(texts))
         ids.append(rows.values.numpy().astype(dtype))
@@ -105,8 +102,10 @@ def read_documents(
             f"No token of {', '.join(find_files(files)[:3])} is in the vocabulary of "
             f"{len(tokenizer.vocabulary):,}: it belongs to other text."
         )
-    lengths, numbers = np.concatenate(lengths), np.concatenate(numbers)
-    numbers, lengths = numbers[lengths > 0], lengths[lengths > 0]
+    lengths = np.concatenate(lengths)
+    numbers = np.concatenate(numbers)
+    numbers = numbers[lengths > 0]
+    lengths = lengths[lengths > 0]
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
     return TokenDocuments(
         flat,
@@ -119,7 +118,7 @@ def read_documents(
 def read_sentences(
     files: Files, format: str = "lines", fields: Sequence[str] = RECORD_FIELDS
 ) -> Iterator[tuple[int, str]]:
-    """The number of its document, and the text, of every sentence; see `read_documents`."""
+    """Yields the document's number and the text of every sentence; see `read_documents`."""
     if format not in FORMATS:
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     number = 0
@@ -157,12 +156,14 @@ def _record(path: str, line: int, text: str, fields: Sequence[str]) -> Iterator[
 
 
 def _portions(sentences: Iterator[tuple[int, str]]) -> Iterator[tuple[list[int], list[str]]]:
-    numbers, texts = [], []
+    numbers = []
+    texts = []
     for number, text in sentences:
         numbers.append(number)
         texts.append(text)
         if len(texts) == _SENTENCES_AT_A_TIME:
             yield numbers, texts
-            numbers, texts = [], []
+            numbers = []
+            texts = []
     if texts:
         yield numbers, texts

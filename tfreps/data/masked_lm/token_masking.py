@@ -1,4 +1,4 @@
-"""Dynamic masking: hides tokens of a batch from the masked language model, in the graph."""
+"""Masks tokens of a batch for the masked language model, inside a TensorFlow graph."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ _NO_LIMIT = 2**31 - 1
 
 
 class StatelessSelector(tf_text.RandomItemSelector):
-    """tensorflow-text's random item selector, with the random numbers of a seed that it is given.
+    """tensorflow-text's random item selector, with random numbers from a given seed.
 
     Of n items that can be selected it selects the `floor(rate * n + u)` with the smallest random
     numbers, u uniform in [0, 1): on average exactly `rate * n`. (tensorflow-text's own rounds
@@ -24,17 +24,19 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
     def __init__(self, rate, is_special, seed):
         super().__init__(max_selections_per_batch=_NO_LIMIT, selection_rate=rate)
-        self.rate, self.is_special, self.seed = rate, is_special, seed
+        self.rate = rate
+        self.is_special = is_special
+        self.seed = seed
 
     def get_selectable(self, input_ids, axis=1):
-        """Which items hold no special id: bool ragged `[B, (items)]`."""
+        """Returns which items hold no special id: bool ragged `[B, (items)]`."""
         special = tf.ragged.map_flat_values(lambda ids: tf.gather(self.is_special, ids), input_ids)
         while special.ragged_rank > axis:
             special = tf.reduce_any(special, axis=-1)
         return tf.ragged.map_flat_values(tf.logical_not, special)
 
     def get_selection_mask(self, input_ids, axis=1):
-        """Which items are selected: bool ragged `[B, (items)]`."""
+        """Returns which items are selected: bool ragged `[B, (items)]`."""
         selectable = self.get_selectable(input_ids, axis)
         lengths = selectable.row_lengths()
         selectable = selectable.to_tensor(False)  # [B, W]
@@ -49,7 +51,7 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
-    """tensorflow-text's chooser with the random numbers of a seed, and no special id by chance.
+    """tensorflow-text's chooser with random numbers from a given seed; never draws a special id.
 
     Args:
         mask_id: int. What stands for hidden tokens in `mask_token_rate` of all cases.
@@ -59,10 +61,11 @@ class StatelessChooser(tf_text.MaskValuesChooser):
 
     def __init__(self, mask_id, ordinary, seed, mask_token_rate=0.8, random_token_rate=0.1):
         super().__init__(len(ordinary), mask_id, mask_token_rate, random_token_rate)
-        self.ordinary, self.seed = ordinary, seed
+        self.ordinary = ordinary
+        self.seed = seed
 
     def get_mask_values(self, masked_lm_ids):
-        """What is put in the place of each masked token: ragged, as they are."""
+        """Returns what replaces each masked token, ragged as they are."""
         ids = masked_lm_ids.flat_values
         case = tf.random.stateless_uniform(tf.shape(ids), self.seed)
         own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)
@@ -77,7 +80,7 @@ class StatelessChooser(tf_text.MaskValuesChooser):
 
 
 class TokenMasking:
-    """Hides tokens as BERT does: 15 % of them, of which 80 % become `[MASK]`, 10 % another token.
+    """Masks 15 % of the tokens as BERT does: 80 % become `[MASK]`, 10 % another token, 10 % stay.
 
     Special tokens are neither hidden nor put in the place of another.
 
@@ -97,7 +100,9 @@ class TokenMasking:
         if not 0 < rate < 1:
             raise ValueError(f"`rate` must be between 0 and 1; got {rate}.")
         pieces = tokenizer.vocabulary
-        self.rate, self.whole_words, self.mask_id = rate, whole_words, tokenizer.mask_id
+        self.rate = rate
+        self.whole_words = whole_words
+        self.mask_id = tokenizer.mask_id
         self._is_special = np.zeros([len(pieces)], bool)
         self._is_special[list(tokenizer.special_ids)] = True
         self._goes_on = np.array([str(piece).startswith("##") for piece in pieces])

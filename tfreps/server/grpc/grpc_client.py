@@ -1,4 +1,4 @@
-"""GrpcClient: asks a server of models over gRPC, this one or TensorFlow Serving."""
+"""GrpcClient: asks a server of models over gRPC, this server or TensorFlow Serving."""
 
 import pathlib
 
@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 
 class GrpcClient:
-    """The gRPC interface of a server, with the official stubs.
+    """Client of a server's gRPC interface, with the official stubs.
 
     Args:
         address: `"127.0.0.1:8500"`.
@@ -43,7 +43,7 @@ class GrpcClient:
         self._inputs = {}
 
     def ask(self, model, texts, signature="", version=None, label=None):
-        """The answers to some texts.
+        """Returns the answers to some texts.
 
         Args:
             model: its name.
@@ -72,7 +72,7 @@ class GrpcClient:
         ]
 
     def status(self, model, version=None, label=None):
-        """`(version, state, error message)` of the versions of a model.
+        """Returns `(version, state, error message)` for each version of a model.
 
         Raises:
             ValueError: nobody answers, or what the server says is wrong.
@@ -85,7 +85,7 @@ class GrpcClient:
         ]
 
     def close(self):
-        """Ends the connection."""
+        """Closes the connection."""
         self._channel.close()
 
     def _only_input(self, which, signature):
@@ -111,7 +111,8 @@ class GrpcClient:
         try:
             return method(request, timeout=self._seconds)
         except grpc.RpcError as error:
-            code, details = error.code(), error.details()
+            code = error.code()
+            details = error.details()
             if code == grpc.StatusCode.UNAVAILABLE and "connect" in details:
                 raise ValueError(
                     f"Nobody answers at {self._address}: {details}. `tfreps serve DIR` starts a "
@@ -131,7 +132,7 @@ def asking(request, model, version, label):
 
 
 def as_python(value):
-    """Lists, numbers and str, as REST has them."""
+    """Converts a value to lists, numbers and str, as REST returns them."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (np.ndarray, np.generic)):

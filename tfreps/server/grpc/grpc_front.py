@@ -11,8 +11,8 @@ from tensorflow_serving.apis import model_service_pb2_grpc, prediction_service_p
 
 from tfreps.server.grpc.grpc_services import ModelService, PredictionService
 
-NAMES = "PredictionService", "ModelService"
-SERVICES = *NAMES, *(f"tensorflow.serving.{name}" for name in NAMES)
+NAMES = ("PredictionService", "ModelService")
+SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
 LAST_CALL = 0.2  # seconds at the end in which calls get UNAVAILABLE instead of CANCELLED
 HEALTH_SECONDS = 1.0  # between looks whether a model is stuck
 SPARE = 16  # threads beyond those of accepted requests, to refuse the others and tell health

@@ -1,4 +1,4 @@
-"""PredictionService and ModelService of TensorFlow Serving, answered from a ServingCore."""
+"""PredictionService and ModelService of TensorFlow Serving, answered by a ServingCore."""
 
 import functools
 
@@ -50,7 +50,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         return answer(self._core, "GetModelMetadata", self._metadata, request, context)
 
     def _predict(self, request):
-        core, spec = self._core, request.model_spec
+        core = self._core
+        spec = request.model_spec
         with core.pool.lease(*asked_for(request)) as (number, servable):
             servable.signature(spec.signature_name).check_names(request.inputs)  # before memory
             inputs = {key: to_array(v, core.most_elements) for key, v in request.inputs.items()}
@@ -99,7 +100,7 @@ def answer(core, api, work, request, context):
 
 
 def response_of(spec, version, outputs):
-    """`PredictResponse` with the outputs of a version."""
+    """Makes the `PredictResponse` with the outputs of a version."""
     response = predict_pb2.PredictResponse()
     response.model_spec.name = spec.name
     response.model_spec.signature_name = spec.signature_name or DEFAULT
@@ -110,7 +111,7 @@ def response_of(spec, version, outputs):
 
 
 def asked_for(request):
-    """Name, version and label of the model in a request; the version or the label is None."""
+    """Returns name, version and label of the model in a request; version or label is None."""
     if not request.HasField("model_spec"):
         raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
     spec = request.model_spec

@@ -1,1 +1,3 @@
-"""Versions of models: found, checked, loaded, warmed up, replaced."""
+"""Finds, checks, loads, warms up and replaces versions of models."""
+
+__all__: list[str] = []  # tfreps.server exports what users need

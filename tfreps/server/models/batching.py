@@ -1,4 +1,4 @@
-"""batched: one signature, so that requests that come at the same time are answered together."""
+"""batched: answers requests to a signature that arrive at the same time together."""
 
 import dataclasses
 import itertools
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 @dataclasses.dataclass(frozen=True)
 class BatchOptions:
-    """How requests are merged.
+    """Options for merging requests.
 
     Args:
         max_rows: most rows (sentences) of a batch; 0 or 1 merges nothing.
@@ -42,7 +42,8 @@ def batched(call, signature, options: BatchOptions):
         function of the same keyword arguments, with the same answer; of at most
         `options.max_rows` rows a call. It raises what any of the merged requests raises.
     """
-    takes, gives = list(signature.inputs), list(signature.outputs)
+    takes = list(signature.inputs)
+    gives = list(signature.outputs)
 
     @tf.nondifferentiable_batch_function(
         options.threads,

@@ -1,4 +1,4 @@
-"""check_operations: refuses a SavedModel whose graph does more than compute."""
+"""check_operations: rejects a SavedModel whose graph does more than compute."""
 
 import pathlib
 import re
@@ -42,7 +42,7 @@ PASSING = {"Identity", "PlaceholderWithDefault"}
 
 
 def check_operations(model, folder) -> None:
-    """Refuses operations that use files, the network or Python, and assets outside the folder.
+    """Raises a ValueError for operations that use files, the network or Python, and outside assets.
 
     A SavedModel is a program: these operations run when it is loaded or asked, with the rights of
     the process. What every SavedModel does is let through: saving and restoring its own variables,
@@ -73,12 +73,12 @@ def check_operations(model, folder) -> None:
         raise ValueError(
             f"it has operations that do more than compute: {', '.join(found)}. They could use "
             "files, the network or Python of this machine. If you trust whoever made it, serve it "
-            "with --allow-file-ops"
+            "with the option `allow_file_ops`"
         )
 
 
 def check_asset(name, folder):
-    """Refuses the name of an asset that leads out of the folder of assets."""
+    """Raises a ValueError for an asset whose name leads out of the folder of assets."""
     assets = pathlib.Path(folder).absolute() / "assets"
     parts = pathlib.PurePath(name).parts
     if ".." in parts or not (assets / name).is_relative_to(assets):
@@ -86,7 +86,7 @@ def check_asset(name, folder):
 
 
 def suspicious(graph):
-    """Names of the operations of a `MetaGraphDef` that are not let through."""
+    """Yields the names of the operations of a `MetaGraphDef` that are not allowed."""
     nodes = {node.name: node for node in graph.graph_def.node}
     functions = graph.graph_def.library.function
     by_nodes = calls(graph.graph_def.node)
@@ -124,9 +124,11 @@ def own_saver(graph, nodes, called):
     Returns:
         two dicts: of nodes in a graph of TensorFlow 1, and of functions in one of TensorFlow 2.
     """
-    saver, library = graph.saver_def, graph.graph_def.library
+    saver = graph.saver_def
+    library = graph.graph_def.library
     plugged = {f.signature.name for f in library.function if "api_implements" in f.attr}
-    restore, save = plain(saver.restore_op_name), plain(saver.save_tensor_name)
+    restore = plain(saver.restore_op_name)
+    save = plain(saver.save_tensor_name)
     functions = {}
     for name, allowed in ((save, SAVES), (restore, RESTORES)):
         function = nodes[name].attr["f"].func.name if name in nodes else ""
@@ -135,7 +137,8 @@ def own_saver(graph, nodes, called):
             functions[function] = allowed
     others = [t.name for s in graph.signature_def.values() for t in s.outputs.values()]
     others += [n for names in graph.collection_def.values() for n in names.node_list.value]
-    asked, restored = ancestors(nodes, others), ancestors(nodes, [restore])
+    asked = ancestors(nodes, others)
+    restored = ancestors(nodes, [restore])
     found = {}
     for name in ancestors(nodes, [save]) - restored - asked:
         if nodes[name].op in SAVES:
@@ -166,8 +169,9 @@ def calls(nodes):
 
 
 def ancestors(nodes, names):
-    """All nodes that these ones wait for, and themselves."""
-    found, left = set(), [plain(name) for name in names]
+    """Returns all nodes that these nodes depend on, and themselves."""
+    found = set()
+    left = [plain(name) for name in names]
     while left:
         name = left.pop()
         if name in nodes and name not in found:
@@ -177,8 +181,9 @@ def ancestors(nodes, names):
 
 
 def source(nodes, name):
-    """The node that a tensor of the graph comes from unchanged."""
-    name, seen = plain(name), set()
+    """Returns the name of the node that a tensor comes from unchanged."""
+    name = plain(name)
+    seen = set()
     while name in nodes and nodes[name].op in PASSING and nodes[name].input and name not in seen:
         seen.add(name)
         name = plain(nodes[name].input[0])
@@ -186,17 +191,17 @@ def source(nodes, name):
 
 
 def taken(node, place):
-    """The name of an input; empty where a broken node has too few."""
+    """Returns the name of an input; empty if a broken node has too few."""
     return node.input[place] if place < len(node.input) else ""
 
 
 def plain(name):
-    """The name of the node of a tensor or a control input."""
+    """Returns the name of the node of a tensor or a control input."""
     return name.lstrip("^").partition(":")[0]
 
 
 def bound_assets(graph, signature):
-    """The arguments of a function that the object graph binds to assets."""
+    """Returns the arguments of a function that the object graph binds to assets."""
     objects = graph.object_graph_def
     if signature.name not in objects.concrete_functions:
         return set()

@@ -48,7 +48,7 @@ def check_name(name, what):
 
 
 def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig]:
-    """The models of a command line.
+    """Makes the configs of models from names and folders, as a command line has them.
 
     Args:
         folders: base paths, `exports/ner`, with a name in front where it is not the folder's own:
@@ -94,7 +94,7 @@ def known(text, configs, form):
 
 
 def check_base(path):
-    """Refuses what is no base path, with the likeliest mistake named."""
+    """Raises a ValueError for what is not a base path; names the likeliest mistake."""
     if not path:
         raise ValueError("A model needs the folder of its versions (base_path).")
     folder = pathlib.Path(path)

@@ -1,4 +1,4 @@
-"""ModelPool: all models of a server, looked up by name, version or label, and kept up to date."""
+"""ModelPool: finds the models of a server by name, version or label, and keeps them up to date."""
 
 import contextlib
 import logging
@@ -38,7 +38,7 @@ class ModelPool:
         self._thread = None
 
     def refresh(self):
-        """One look at the folders of all models; what changed is logged, errors are no end."""
+        """Looks at the folders of all models once; logs what changed, and errors."""
         for model in self.models.values():
             try:
                 model.refresh()
@@ -49,7 +49,7 @@ class ModelPool:
             watcher()
 
     def start(self, poll_seconds):
-        """Looks at the folders every so many seconds from now on, in a thread of its own."""
+        """Starts a thread that looks at the folders every so many seconds."""
 
         def poll():
             while not self._stop.wait(poll_seconds):
@@ -59,14 +59,16 @@ class ModelPool:
         self._thread.start()
 
     def ask_to_stop(self):
-        """Has the polling end; what is loaded stays."""
+        """Ends the polling; loaded versions stay."""
         self._stop.set()
 
     def stop(self, seconds=None):
-        """As `ask_to_stop`, and returns when it has ended, or after so many seconds."""
+        """Does the same as `ask_to_stop`, and waits until it has ended, or for so many seconds."""
         self.ask_to_stop()
         if self._thread is not None:
-            self._thread.join(seconds if seconds is None else max(seconds, 0))
+            if seconds is not None:
+                seconds = max(seconds, 0)
+            self._thread.join(seconds)
 
     @property
     def ready(self):
@@ -74,7 +76,7 @@ class ModelPool:
         return all(model.available for model in self.models.values())
 
     def model(self, name, asked=None):
-        """The model of this name.
+        """Returns the model of this name.
 
         Args:
             name: of the model.
@@ -92,7 +94,7 @@ class ModelPool:
 
     @contextlib.contextmanager
     def lease(self, name, version=None, label=None):
-        """`(version, Servable)` for a request, kept loaded while the block runs.
+        """Gives `(version, Servable)` for a request, which stays loaded while the block runs.
 
         Args:
             name: of the model.
@@ -114,7 +116,7 @@ class ModelPool:
             yield leased
 
     def status(self, name, version=None):
-        """`(version, state, error or None)` of the versions of a model, the newest first.
+        """Returns `(version, state, error or None)` for each version of a model, the newest first.
 
         Raises:
             ServingError: NOT_FOUND.

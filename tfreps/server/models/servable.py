@@ -1,4 +1,4 @@
-"""Servable: one loaded version of a model, checked, warmed up and asked by many threads at once."""
+"""Servable: one loaded version of a model, which many threads may ask at once."""
 
 import contextlib
 import importlib
@@ -97,7 +97,7 @@ class Servable:
         self._warm_up(most_elements)
 
     def signature(self, name: str, code="FAILED_PRECONDITION") -> Signature:
-        """The signature of this name, the default one for an empty name.
+        """Returns the signature of this name, the default one for an empty name.
 
         Raises:
             ServingError: there is none.
@@ -116,7 +116,7 @@ class Servable:
         return self._batches.is_stuck or self._alone.is_stuck
 
     def run(self, name, inputs, outputs=(), ticket=None, write=None):
-        """The answer of a signature.
+        """Returns the answer of a signature.
 
         Args:
             name: of the signature; empty for `serving_default`.
@@ -190,7 +190,7 @@ class Servable:
 
 
 def load(folder):
-    """A SavedModel; with tensorflow-text, if it has operations that TensorFlow does not know."""
+    """Loads a SavedModel, with tensorflow-text if it has operations that TensorFlow lacks."""
     try:
         return tf.saved_model.load(folder, tags=[TAG])
     except RuntimeError as error:
@@ -206,7 +206,7 @@ def load(folder):
 
 
 def bytes_of(value):
-    """Size of an output before it becomes an array; 0 of what becomes none."""
+    """Returns the size of an output before it becomes an array; 0 if it never does."""
     if not isinstance(value, tf.Tensor):
         return 0
     if value.dtype == tf.string:
@@ -215,10 +215,11 @@ def bytes_of(value):
 
 
 def as_array(name, value):
-    """NumPy array of an answer."""
+    """Converts an output to a NumPy array."""
     if not isinstance(value, tf.Tensor):
         raise ServingError("UNIMPLEMENTED", f"Output '{name}' is no dense tensor.")
-    return np.asarray(value.numpy(), object if value.dtype == tf.string else None)
+    dtype = object if value.dtype == tf.string else None
+    return np.asarray(value.numpy(), dtype)
 
 
 def read_model(folder):
@@ -229,7 +230,7 @@ def read_model(folder):
 
 
 def definitions(model):
-    """The signatures in the SavedModel's own words, which loading it does not keep."""
+    """Returns the signatures as the SavedModel stores them, which loading does not keep."""
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)

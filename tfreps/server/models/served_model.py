@@ -1,4 +1,4 @@
-"""ServedModel: the versions of one model as they come and go, none missing while one is loaded."""
+"""ServedModel: loads and drops the versions of one model, so that one is always serving."""
 
 import contextlib
 import dataclasses
@@ -7,7 +7,7 @@ import os
 import pathlib
 import threading
 
-from tfreps.files.versions import version_folder, versions_of
+from tfreps.files.version_folders import version_folder, versions_of
 from tfreps.server.requests.serving_error import ServingError, as_serving_error, for_clients
 
 # States of a version, by the names and numbers of TensorFlow Serving.
@@ -16,7 +16,7 @@ STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 5
 
 @dataclasses.dataclass
 class Version:
-    """A version and how far it is: its state, what failed, who is using it."""
+    """A version: its state, its error, and its number of users."""
 
     number: int
     state: str = "START"
@@ -27,7 +27,7 @@ class Version:
 
 
 class ServedModel:
-    """One model, of which the newest versions (or others) are loaded.
+    """One model with its loaded versions: the newest, or others by its policy.
 
     A new version is loaded and warmed up before requests go to it, the old one stays until it has
     answered what it accepted. A version that cannot be loaded is told in the status, and tried
@@ -64,7 +64,7 @@ class ServedModel:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
     def status(self, number=None):
-        """`(number, state, error or None)` of all versions known, the newest first.
+        """Returns `(number, state, error or None)` for all known versions, the newest first.
 
         Raises:
             ServingError: NOT_FOUND: there is none, or not the one asked for.
@@ -82,7 +82,7 @@ class ServedModel:
         return sorted(found, reverse=True)
 
     def labelled(self, label):
-        """The version that a label stands for.
+        """Returns the version that a label names.
 
         Raises:
             ServingError: INVALID_ARGUMENT: there is no such label.
@@ -93,7 +93,7 @@ class ServedModel:
 
     @contextlib.contextmanager
     def lease(self, number=None):
-        """`(number, Servable)` of a version, the newest for None; kept while the block runs.
+        """Gives `(number, Servable)` of a version, the newest for None, for the time of the block.
 
         Raises:
             ServingError: NOT_FOUND.
@@ -116,7 +116,7 @@ class ServedModel:
                 self._end_if_unused(version)
 
     def refresh(self):
-        """Looks at the base path: loads what should be served, then drops what should not.
+        """Looks at the base path, loads the versions to serve, then drops the others.
 
         Called by one thread at a time.
         """
@@ -180,18 +180,20 @@ class ServedModel:
             for number in [n for n, v in self._versions.items() if v.state == "END"]:
                 if number not in found:
                     del self._versions[number]
-            unloaded, self._unloaded = self._unloaded, False
+            unloaded = self._unloaded
+            self._unloaded = False
         if unloaded:
             gc.collect()  # the functions of a SavedModel refer to one another in circles
 
     def _end_if_unused(self, version):
         if version.state == "UNLOADING" and not version.users:
-            version.state, version.servable = "END", None
+            version.state = "END"
+            version.servable = None
             self._unloaded = True
 
 
 def no_label(label):
-    """The error for a label that no version of the model asked for has."""
+    """Makes the error for a label that the model does not have."""
     return ServingError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
 
 
@@ -203,7 +205,7 @@ def failure(error, base_path):
 
 
 def files_in(folder):
-    """Names, sizes and times of all files of a folder: whether something was changed in it."""
+    """Returns names, sizes and times of all files of a folder, to notice changes."""
     if folder is None:
         return None
     found = set()

@@ -1,4 +1,4 @@
-"""Signature: what one signature of a SavedModel takes and gives, and whether a request fits it."""
+"""Signature: inputs and outputs of a signature of a SavedModel, and checks of requests."""
 
 import numpy as np
 import tensorflow as tf
@@ -41,7 +41,8 @@ class Signature:
     @property
     def batches(self):
         """Whether requests may be merged: inputs of rank 1, and a row of every output for each."""
-        takes, gives = list(self.inputs.values()), list(self.outputs.values())
+        takes = list(self.inputs.values())
+        gives = list(self.outputs.values())
         return (
             bool(takes)
             and not self.defaults
@@ -50,7 +51,7 @@ class Signature:
         )
 
     def check_names(self, given):
-        """Refuses inputs that are missing or unknown.
+        """Raises a ServingError for inputs that are missing or unknown.
 
         Args:
             given: names of the inputs of a request.
@@ -58,7 +59,8 @@ class Signature:
         Raises:
             ServingError: INVALID_ARGUMENT.
         """
-        given, known = set(given), set(self.inputs)
+        given = set(given)
+        known = set(self.inputs)
         missing = known - given - set(self.defaults)
         if missing or given - known:
             raise ServingError(
@@ -70,7 +72,7 @@ class Signature:
             )
 
     def check(self, inputs):
-        """Refuses inputs of another name, dtype, rank or size.
+        """Raises a ServingError for inputs of another name, dtype, rank or size.
 
         Args:
             inputs: dict from names to NumPy arrays; strings as arrays of `bytes` objects.
@@ -97,7 +99,7 @@ class Signature:
                 )
 
     def check_filter(self, names):
-        """The outputs asked for, all where none is named.
+        """Returns the outputs asked for; all if none is named.
 
         Raises:
             ServingError: INVALID_ARGUMENT: one is unknown, or named twice.
@@ -115,13 +117,13 @@ class Signature:
 
 
 def rows_of(inputs: dict[str, np.ndarray]) -> int | None:
-    """The size that all inputs have along their first axis; None where they differ."""
+    """Returns the size of all inputs along their first axis; None if they differ."""
     sizes = {value.shape[:1] for value in inputs.values()}
     return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else None
 
 
 def spec(info):
-    """`tf.TensorSpec` of a `TensorInfo`, or None where that is no dense tensor."""
+    """Converts a `TensorInfo` to a `tf.TensorSpec`; None if it is not a dense tensor."""
     if info.WhichOneof("encoding") in ("coo_sparse", "composite_tensor") or not info.dtype:
         return None
     return tf.TensorSpec(tf.TensorShape(info.tensor_shape), tf.as_dtype(info.dtype))

@@ -1,11 +1,11 @@
-"""VersionPolicy: which of a model's versions are served."""
+"""VersionPolicy: chooses the versions of a model to serve."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class VersionPolicy:
-    """The newest versions, all, or those that are named.
+    """Chooses the newest versions, all versions, or those that are named.
 
     Args:
         latest: how many of the newest; 0 for all.
@@ -22,14 +22,14 @@ class VersionPolicy:
     specific: tuple[int, ...] = ()
 
     def choose(self, found: list[int]) -> list[int]:
-        """The versions to serve of those found, ascending."""
+        """Returns the versions to serve among those found, ascending."""
         if self.specific:
             return sorted(set(self.specific) & set(found))
         return sorted(found)[-self.latest :]
 
 
 def read_policy(text: str) -> VersionPolicy:
-    """A policy as the command line has it.
+    """Parses a policy as a command line has it.
 
     Args:
         text: `all`, `latest`, `latest:2`, or numbers with commas between: `3,4`.

@@ -1,4 +1,4 @@
-"""warm_up_requests: requests that an export brings along, to be asked before anyone else asks."""
+"""warm_up_requests: reads the requests that an export contains for warming up."""
 
 import os
 
@@ -10,7 +10,7 @@ MOST = 1_000  # records that TensorFlow Serving accepts
 
 
 def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictRequest]:
-    """The Predict requests of `assets.extra/tf_serving_warmup_requests`; none without the file.
+    """Reads the requests in `assets.extra/tf_serving_warmup_requests`; none without the file.
 
     Args:
         folder: of one version of a model.

@@ -1,1 +1,3 @@
-"""Requests on their way to a model: limits, order, time, errors, counts."""
+"""Requests: limits, order, time, errors and counts."""
+
+__all__: list[str] = []  # tfreps.server exports what users need

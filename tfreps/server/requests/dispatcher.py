@@ -1,4 +1,4 @@
-"""Dispatcher: takes requests up to a limit, works on them in threads, gives each its time."""
+"""Dispatcher: accepts requests up to a limit, and works on them in threads with a time limit."""
 
 import concurrent.futures
 import threading
@@ -9,7 +9,7 @@ from tfreps.server.requests.ticket import Ticket, too_late
 
 
 class Dispatcher:
-    """Where the interfaces leave their work.
+    """Accepts the work of both interfaces and runs it in threads.
 
     Every request that is accepted has a thread at once: most of them wait in TensorFlow's batch
     operation. One that takes longer than allowed is answered with DEADLINE_EXCEEDED and cancelled;
@@ -46,7 +46,7 @@ class Dispatcher:
 
     @property
     def accepted(self):
-        """Requests in work."""
+        """Number of requests in work."""
         return self._accepted
 
     def submit(self, work, *arguments, ticket=None):
@@ -76,7 +76,7 @@ class Dispatcher:
             raise
 
     def answer(self, work, *arguments, ticket=None):
-        """What `work(*arguments)` returns, or raises.
+        """Returns the result of `work(*arguments)`, or raises its error.
 
         Args:
             ticket: a `Ticket`; a new one for None.
@@ -93,7 +93,7 @@ class Dispatcher:
             raise too_late(ticket.seconds) from None
 
     def drain(self, seconds):
-        """Accepts nothing from now on, and waits for what is in work.
+        """Accepts nothing more, and waits for the requests in work.
 
         Returns:
             whether all of it ended in time.
@@ -106,7 +106,7 @@ class Dispatcher:
             return not self._accepted
 
     def close(self):
-        """Lets go of the threads."""
+        """Releases the threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _work(self, work, arguments, ticket):

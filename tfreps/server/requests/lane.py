@@ -11,7 +11,7 @@ SLACK = 1.0  # seconds beyond its time after which what runs counts as stuck
 
 
 class Lane:
-    """Where requests of one kind wait for their turn.
+    """A queue of requests of one kind, of which some run at the same time.
 
     A request whose client is gone or whose time is up leaves the lane without having its turn.
 
@@ -30,7 +30,8 @@ class Lane:
     """
 
     def __init__(self, name, slots, most_waiting=1_000, workers=None):
-        self._name, self._slots = name, slots
+        self._name = name
+        self._slots = slots
         self._most_waiting = most_waiting
         self._workers = workers or slots
         self._changed = threading.Condition()

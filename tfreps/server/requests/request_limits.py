@@ -1,4 +1,4 @@
-"""RequestLimits: how large a request and its answer may be."""
+"""RequestLimits: limits the size of a request and of its answer."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ LONG_SHARE = 8  # a request of more than this part of the tokens allowed is a lo
 
 @dataclasses.dataclass(frozen=True)
 class RequestLimits:
-    """The limits of requests, and which of them wait in a lane of their own.
+    """Limits of requests and answers; decides which requests are long ones.
 
     Args:
         tokens: of a request: its texts (or rows), each as long as the longest, since models pad
@@ -28,7 +28,7 @@ class RequestLimits:
     answer_bytes: int = 2**27
 
     def check_bytes(self, inputs):
-        """Bytes of the longest text of a request.
+        """Returns the bytes of the longest text of a request; checks the bytes of all.
 
         Args:
             inputs: dict from names to NumPy arrays, strings as `bytes` in arrays of objects.
@@ -44,12 +44,12 @@ class RequestLimits:
                     raise too_large(
                         f"Input '{name}' has {value.size} texts of up to {longest} bytes: together "
                         f"more than the {self.text_bytes} bytes that are allowed",
-                        "--max-text-mb",
+                        "max_text_mb",
                     )
         return longest
 
     def check_tokens(self, size: RequestSize, added=0):
-        """Refuses a request of too many tokens.
+        """Raises a ServingError for a request of too many tokens.
 
         Args:
             size: of the request.
@@ -61,17 +61,17 @@ class RequestLimits:
         if size.rows and size.longest - added > self.text_tokens:
             raise too_large(
                 f"A text has more than the {self.text_tokens} tokens that are allowed",
-                "--max-text-tokens",
+                "max_text_tokens",
             )
         if size.padded > self.tokens:
             raise too_large(
                 f"The request has {size.rows} texts, the longest of {size.longest} tokens or more: "
                 f"{size.padded} once all are padded, more than the {self.tokens} that are allowed",
-                "--max-tokens",
+                "max_tokens",
             )
 
     def check_answer(self, size, what="The answer"):
-        """Refuses an answer of too many bytes.
+        """Raises a ServingError for an answer of too many bytes.
 
         Raises:
             ServingError: RESOURCE_EXHAUSTED.
@@ -80,7 +80,7 @@ class RequestLimits:
             raise too_large(
                 f"{what} has {size} bytes, more than the {self.answer_bytes} that are allowed: ask "
                 "for fewer rows or outputs",
-                "--max-answer-mb",
+                "max_answer_mb",
             )
 
     def merges(self, size: RequestSize, longest_bytes, most_rows):
@@ -93,7 +93,12 @@ class RequestLimits:
         return size.padded > self.tokens // LONG_SHARE or longest_bytes > LONG_BYTES
 
 
-def too_large(message, flag):
-    """The error of what is beyond a limit; over HTTP 413."""
-    text = f"{message} ({flag} of `tfreps serve`)."
+def too_large(message, option):
+    """The error for what is beyond a limit; 413 over HTTP.
+
+    Args:
+        message: what is too large, without a full stop.
+        option: name of the field of `ServerOptions` that sets the limit.
+    """
+    text = f"{message} (option `{option}` of the server)."
     return ServingError("RESOURCE_EXHAUSTED", text, 413)

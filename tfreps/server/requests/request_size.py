@@ -1,19 +1,20 @@
-"""RequestSize: rows and tokens of a request, counted before the model sees it."""
+"""RequestSize: counts the rows and tokens of a request before the model runs."""
 
 import functools
 import itertools
-import json
 import os
 import re
 import unicodedata
 from typing import NamedTuple
+
+from tfreps.files.json_files import read_json
 
 FILE = os.path.join("assets.extra", "tfreps_counts.json")  # as tfreps.export writes it
 PLANES = 0x20000  # code points below which combining marks are looked for
 
 
 def marks():
-    """Combining marks, that `re` takes for no letters, one after the other."""
+    """Returns the combining marks, which `re` does not take for letters."""
     found = [c for c in map(chr, range(0x300, PLANES)) if unicodedata.category(c)[0] == "M"]
     return "".join(found)
 
@@ -35,11 +36,13 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 def pattern(tokens):
     """The compiled pattern of a way of tokenizing, made when a model needs it."""
     text = PATTERNS[tokens]
-    return re.compile(text.replace("{marks}", marks()) if "{marks}" in text else text)
+    if "{marks}" in text:
+        text = text.replace("{marks}", marks())
+    return re.compile(text)
 
 
 class RequestSize(NamedTuple):
-    """How large a request is once its rows are padded.
+    """The size of a request once its rows are padded.
 
     Args:
         rows: texts, or rows of the arrays.
@@ -53,7 +56,7 @@ class RequestSize(NamedTuple):
 
     @property
     def padded(self):
-        """Tokens of all rows, each as long as the longest: what work and memory go by.
+        """Tokens of all rows, each as long as the longest: work and memory grow with them.
 
         Where they attend to one another, a row of t tokens above 1,024 counts as t * t / 1,024.
         """
@@ -64,7 +67,7 @@ class RequestSize(NamedTuple):
 
 
 class RequestCounter:
-    """Counts the tokens of requests for one model, as its export says that it cuts texts.
+    """Counts the tokens of requests for one model, by the rules that its export states.
 
     Args:
         tokens: how raw texts are cut: a key of `PATTERNS`; None if that is not known, as of models
@@ -86,12 +89,14 @@ class RequestCounter:
     def __init__(self, tokens=None, most_per_text=None, attends=False, added_per_text=0):
         if tokens is not None and tokens not in PATTERNS:
             raise ValueError(f"Texts cannot be counted in {tokens!r}: {', '.join(PATTERNS)}.")
-        self.tokens, self.most_per_text, self.attends = tokens, most_per_text, attends
+        self.tokens = tokens
+        self.most_per_text = most_per_text
+        self.attends = attends
         self.added_per_text = added_per_text
 
     @classmethod
     def of_folder(cls, folder):
-        """The counter of an export; that of a model of unknown origin without its file.
+        """Reads the counter of an export; a model without the file gets one for unknown models.
 
         Args:
             folder: of one version of a model.
@@ -102,14 +107,13 @@ class RequestCounter:
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
             return cls()
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-        if not isinstance(found, dict) or set(found) != KEYS:
+        found = read_json(path)
+        if set(found) != KEYS:
             raise ValueError(f"{FILE} must have the keys {', '.join(sorted(KEYS))}.")
         return cls(**found)
 
     def size(self, inputs, most, most_padded):
-        """The size of a request.
+        """Returns the size of a request.
 
         Args:
             inputs: dict from names to NumPy arrays, strings as `bytes` in arrays of objects.
@@ -125,7 +129,8 @@ class RequestCounter:
 
     def _of_array(self, array, most, most_padded):
         if self.tokens is None:  # numbers of any meaning, or strings that may be anything
-            return RequestSize(array.size if array.dtype == object else 0, 1)
+            rows = array.size if array.dtype == object else 0
+            return RequestSize(rows, 1)
         if array.ndim == 1 and array.dtype == object:
             most = min(most, most_padded // max(array.size, 1))
             return RequestSize(array.size, self._longest(array, most))

@@ -1,4 +1,4 @@
-"""ServingCore: what the gRPC and the REST interface have in common."""
+"""ServingCore: the part that the gRPC and the REST interface share."""
 
 import contextlib
 import time
@@ -48,7 +48,7 @@ class ServingCore:
         return False
 
     def run(self, model, servable, signature, inputs, outputs=(), write=None):
-        """The answer of a leased version, as `write` makes it; the model's time is counted.
+        """Returns the answer of a leased version, converted by `write`; counts the model's time.
 
         Args:
             model: its name.
@@ -68,7 +68,7 @@ class ServingCore:
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
-        """Counts what happens in the block; whatever it raises comes out as a ServingError."""
+        """Counts the requests of the block; turns whatever it raises into a ServingError."""
         started = time.perf_counter()
         code = "OK"
         try:
@@ -83,7 +83,7 @@ class ServingCore:
                 self.metrics.record(model, api, entrypoint, code, seconds)
 
     def status_message(self, name, version=None, label=None):
-        """`GetModelStatusResponse` about the versions of a model.
+        """Makes the `GetModelStatusResponse` for the versions of a model.
 
         A label is not looked at: as in TensorFlow Serving, the answer has all versions then.
 
@@ -99,7 +99,7 @@ class ServingCore:
         return message
 
     def metadata_message(self, name, version=None, label=None):
-        """`GetModelMetadataResponse` with the signatures of a version.
+        """Makes the `GetModelMetadataResponse` with the signatures of a version.
 
         Raises:
             ServingError: NOT_FOUND; INVALID_ARGUMENT for a label that is none.

@@ -1,4 +1,4 @@
-"""ServingError: why a request was not answered, as a status code of gRPC and of HTTP."""
+"""ServingError: the reason why a request failed, as a status code of gRPC and of HTTP."""
 
 import os
 import re
@@ -31,7 +31,7 @@ PATH = re.compile(
 
 
 class ServingError(Exception):
-    """A request that cannot be answered, and whose fault that is.
+    """A request that cannot be answered, with the status that says whose fault that is.
 
     Args:
         code: name of a status code of gRPC, `"INVALID_ARGUMENT"`.
@@ -56,7 +56,7 @@ class ServingError(Exception):
 
 
 def as_serving_error(error: Exception) -> ServingError:
-    """Whatever was raised while a request was answered, as a ServingError.
+    """Converts whatever was raised while a request was answered to a ServingError.
 
     Errors of TensorFlow keep their code, and of their text what is about the input; anything else
     is INTERNAL, but for too little memory.
@@ -76,7 +76,7 @@ def as_serving_error(error: Exception) -> ServingError:
 
 
 def for_clients(code: str, text: str, base_path: str | None = None) -> ServingError:
-    """A ServingError whose message does not say where files lie on this machine.
+    """Returns a ServingError whose message does not show where files are on this machine.
 
     Args:
         code: name of a status code of gRPC.
@@ -94,7 +94,7 @@ def for_clients(code: str, text: str, base_path: str | None = None) -> ServingEr
 
 
 def essence(message: str) -> str:
-    """What an error of TensorFlow says, without its lists of places in the code."""
+    """Returns the message of TensorFlow's error without its lists of places in the code."""
     noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
     lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
     text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))

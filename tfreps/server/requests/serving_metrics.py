@@ -1,4 +1,4 @@
-"""ServingMetrics: counts and times of requests, under TensorFlow Serving's names for Prometheus."""
+"""ServingMetrics: counts and times requests, under TensorFlow Serving's names for Prometheus."""
 
 import prometheus_client
 
@@ -10,7 +10,7 @@ BUCKETS = [10 * 1.8**power for power in range(32)]
 
 
 class ServingMetrics:
-    """What a server counts.
+    """The counters of a server.
 
     Example:
     >>> metrics = ServingMetrics()
@@ -61,7 +61,7 @@ class ServingMetrics:
         self._runtime.labels(model, "Predict", "TF2").observe(seconds * 1e6)
 
     def page(self):
-        """All of it in Prometheus' text format, as bytes.
+        """Returns all counters in Prometheus' text format, as bytes.
 
         The library ends names of counters with `_total` and adds the times when they were begun;
         TensorFlow Serving does neither.

@@ -1,4 +1,4 @@
-"""TensorProto to NumPy and back, as TensorFlow Serving's clients write and read them."""
+"""Converts TensorProto to NumPy and back, as TensorFlow Serving's clients write and read them."""
 
 import contextlib
 import math
@@ -26,7 +26,7 @@ FIELDS = {
 
 
 def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
-    """The values of a message, checked before memory is taken for them.
+    """Returns the values of a message, checked before memory is taken for them.
 
     Args:
         proto: with `tensor_content` or with the field for its dtype. As in TensorFlow, its last
@@ -69,12 +69,12 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
 
 
 def parsed(proto, dtype):
-    """What TensorFlow itself reads in a message, be it in the oddest form."""
+    """Parses a message with TensorFlow itself, which knows every form of it."""
     try:
         found = tf.io.parse_tensor(proto.SerializeToString(), dtype).numpy()
     except (tf.errors.OpError, ValueError) as error:
         raise invalid(" ".join(str(error).split())[:300]) from None
-    return np.asarray(found, object if dtype == tf.string else None)
+    return np.asarray(found, object) if dtype == tf.string else np.asarray(found)
 
 
 # What requests are made of. (Resources, variants and quantised numbers are not.)
@@ -89,7 +89,7 @@ SUPPORTED = {
 
 
 def strings(values, shape, size):
-    """Array of `bytes`, the last one repeated where there are fewer than elements."""
+    """Makes an array of `bytes`; the last one is repeated if there are fewer than elements."""
     array = np.empty([size], object)
     array[: len(values)] = list(values)
     array[len(values) :] = values[-1]
@@ -128,7 +128,7 @@ def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
 
 
 def varint(number):
-    """A whole number as protobuf writes it: seven bits to a byte, lowest first."""
+    """Encodes a whole number as protobuf does: seven bits to a byte, lowest first."""
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)

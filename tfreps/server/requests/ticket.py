@@ -1,4 +1,4 @@
-"""Ticket: the time that a request has, and whether its client still waits."""
+"""Ticket: the remaining time of a request, and whether its client still waits."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ from tfreps.server.requests.serving_error import ServingError
 
 
 class Ticket:
-    """What a request takes along while it is in work.
+    """The time limit and the cancellation of a request in work.
 
     Args:
         seconds: until its answer is of no use.
@@ -42,19 +42,20 @@ class Ticket:
 
     @property
     def remaining(self):
-        """Seconds that are left, at least 0."""
+        """Remaining seconds, at least 0."""
         return max(self._until - time.monotonic(), 0.0)
 
     def cancel(self):
-        """Says that nobody waits any more: what runs is stopped, what waits is not begun."""
+        """Cancels the request: running work is stopped, waiting work is not begun."""
         with self._lock:
             self._cancelled = True
-            callbacks, self._callbacks = self._callbacks, []
+            callbacks = self._callbacks
+            self._callbacks = []
         for callback in callbacks:
             callback()
 
     def check(self):
-        """Raises ServingError: DEADLINE_EXCEEDED or CANCELLED: nobody waits any more."""
+        """Raises a ServingError, DEADLINE_EXCEEDED or CANCELLED, if nobody waits any more."""
         if not self.remaining:
             raise too_late(self.seconds)
         if self._cancelled:
@@ -62,7 +63,7 @@ class Ticket:
 
     @contextlib.contextmanager
     def when_cancelled(self, callback):
-        """Has `callback()` called if the request is cancelled within the block, or was before."""
+        """Calls `callback()` if the request is cancelled within the block, or was before."""
         with self._lock:
             done = self._cancelled
             if not done:
@@ -76,7 +77,7 @@ class Ticket:
                 self._callbacks.remove(callback)
 
     def call(self, function, inputs):
-        """Calls a signature, and has TensorFlow stop it at its next operation if cancelled.
+        """Calls a signature; if the request is cancelled, TensorFlow stops at the next operation.
 
         `CancellationManagerContext` would be shorter, but it is one for all threads: a request
         that fails would stop others.
@@ -92,11 +93,15 @@ class Ticket:
             tf.errors.CancelledError: the request was cancelled.
             tf.errors.OpError: the function fails.
         """
-        manager, eager = cancellation.CancellationManager(), context.context()
+        manager = cancellation.CancellationManager()
+        eager = context.context()
         options = eager.function_call_options.as_attrs()
+        name = function.name
+        if isinstance(name, bytes):
+            name = name.decode()
         with self.when_cancelled(manager.start_cancel):
             outputs = execute.execute_with_cancellation(
-                function.name.decode() if isinstance(function.name, bytes) else function.name,
+                name,
                 num_outputs=len(function.outputs),
                 inputs=[inputs[key] for key in function._arg_keywords] + function.captured_inputs,
                 attrs=tuple(itertools.chain(*options.items())),
@@ -107,5 +112,5 @@ class Ticket:
 
 
 def too_late(seconds):
-    """The error of a request that took longer than this."""
+    """Makes the error for a request that took longer than this."""
     return ServingError("DEADLINE_EXCEEDED", f"The request took longer than {seconds:g} seconds.")

@@ -1,1 +1,3 @@
 """The REST interface of TensorFlow Serving, and the page that asks the models."""
+
+__all__: list[str] = []  # tfreps.server exports what users need

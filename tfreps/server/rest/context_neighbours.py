@@ -1,4 +1,4 @@
-"""ContextNeighbours: words that a biLM sees alike in their contexts, among sentences and texts."""
+"""ContextNeighbours: finds words that have similar vectors in their contexts, by a biLM."""
 
 import threading
 import weakref
@@ -13,7 +13,7 @@ WORDS_AROUND = 5
 
 
 class ContextNeighbours:
-    """Finds the words whose contextual vectors point where a given word's does.
+    """Finds the words whose contextual vectors are most similar to that of a given word.
 
         similarity = x . y / (|x| |y|)        of the outputs `elmo` of the two words
 
@@ -32,7 +32,7 @@ class ContextNeighbours:
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
-        """The words most like one of the texts' words, the likest first.
+        """Returns the words most similar to a word of the texts, the most similar first.
 
         Args:
             model: name of a model whose signature for text has the output `elmo`.
@@ -57,7 +57,8 @@ class ContextNeighbours:
         if not here:
             raise ServingError("INVALID_ARGUMENT", f"Text {text} has no token {token}.")
         wanted = vectors[here[0]]
-        words, vectors = own + words, np.concatenate([vectors, others])
+        words = own + words
+        vectors = np.concatenate([vectors, others])
         similarity = vectors @ wanted
         similarity[here[0]] = -np.inf
         best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
@@ -75,7 +76,8 @@ class ContextNeighbours:
         signature = text_signature(servable)
         if signature is None or "elmo" not in signature.outputs:
             raise ServingError("INVALID_ARGUMENT", f"{model} gives words no contextual vectors.")
-        words, vectors = [], [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
+        words = []
+        vectors = [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
         for start in range(0, len(texts), BATCH):
             batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
             wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
@@ -98,7 +100,7 @@ class ContextNeighbours:
 
 
 def text_signature(servable):
-    """The signature that explains raw text, or else answers it; None if there is none."""
+    """Returns the signature that explains raw text, or else answers it; None if there is none."""
     for name in ("explain", "default", "serving_default"):
         signature = servable.signatures.get(name)
         if signature is not None and set(signature.inputs) == {"text"}:
@@ -108,7 +110,8 @@ def text_signature(servable):
 
 def shown(word, similarity):
     """A word as the page gets it."""
-    tokens, (number, place) = word["tokens"], word["where"]
+    tokens = word["tokens"]
+    number, place = word["where"]
     return {
         "token": tokens[place],
         "left": " ".join(tokens[max(place - WORDS_AROUND, 0) : place]),

@@ -1,4 +1,4 @@
-"""predict_json: arrays to the JSON of a REST answer, in the row or the column form."""
+"""predict_json: writes arrays as the JSON of a REST answer, in the row or the column form."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
-    """The body of an answer.
+    """Writes the body of an answer.
 
     Args:
         outputs: arrays by name, in the order in which they are written; strings as `bytes` in
@@ -56,7 +56,7 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
 
 
 def row_items(outputs):
-    """The items of some rows."""
+    """Writes the items of some rows."""
     written = {name: written_rows(name, value) for name, value in outputs.items()}
     return ", ".join(
         named(dict(zip(written, row, strict=True))) for row in zip(*written.values(), strict=True)
@@ -87,14 +87,14 @@ def check_rows(outputs):
 
 
 def named(parts):
-    """An object, or what is in it where that is one thing."""
+    """Writes an object, or its only value if it has one."""
     if len(parts) == 1:
         return next(iter(parts.values()))
     return "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
 
 
 def whole(name, array):
-    """The JSON of an array, of a large one part by part."""
+    """Writes the JSON of an array, in parts if it is large."""
     if not array.ndim:
         return leaves(name, array)[0]
     step = rows_at_a_time(array.size, len(array))
@@ -103,12 +103,12 @@ def whole(name, array):
 
 
 def rows_at_a_time(elements, rows):
-    """How many rows are written at a time: what others wait for, and what takes memory."""
+    """Returns how many rows to write at a time, which limits memory and waiting."""
     return max(AT_A_TIME * rows // max(elements, 1), 1)
 
 
 def written_rows(name, array):
-    """The JSON of each row of an array."""
+    """Returns the JSON of each row of an array."""
     if array.ndim > 1 and array.size > AT_A_TIME:
         return [whole(name, row) for row in array]
     parts = leaves(name, array)
@@ -122,7 +122,7 @@ def grouped(parts, size, count):
 
 
 def leaves(name, array):
-    """The JSON of every element, in order."""
+    """Returns the JSON of every element, in order."""
     flat = array.ravel()
     kind = flat.dtype.kind
     if kind == "f":

@@ -1,4 +1,4 @@
-"""json_array: a number, string or nested list of JSON as the array that a model takes."""
+"""json_array: converts a number, string or nested list of JSON to an array."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ FLOATS = {"float32", "float64"}
 
 
 def json_array(value, dtype: str, where: str) -> np.ndarray:
-    """A number, string or nested list of JSON as an array.
+    """Converts a number, string or nested list of JSON to an array.
 
     Args:
         value: every list of a level as long as the others. Whole numbers that a float cannot hold
@@ -38,7 +38,8 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
         check_kinds(kinds, {int, float}, dtype, where)
         return as_floats(leaves, dtype, where).reshape(shape)
     if dtype in INTEGERS or dtype == "bool":
-        check_kinds(kinds, {bool} if dtype == "bool" else {int}, dtype, where)
+        expected = bool if dtype == "bool" else int
+        check_kinds(kinds, {expected}, dtype, where)
         try:
             return np.array(leaves, dtype).reshape(shape)
         except OverflowError:
@@ -47,8 +48,9 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
 
 
 def flatten(value, where):
-    """Shape, list of leaves, and set of their types."""
-    shape, level = [], [value]
+    """Returns the shape, the list of leaves, and the set of their types."""
+    shape = []
+    level = [value]
     while True:
         kinds = set(map(type, level))
         if list not in kinds:

@@ -1,4 +1,4 @@
-"""read_inputs: the JSON body of a REST request to the arrays that a signature takes."""
+"""read_inputs: converts the JSON body of a REST request to the arrays of a signature."""
 
 import json
 import math
@@ -13,7 +13,7 @@ PERHAPS_TOO_LARGE = re.compile(rb"[eE]\+?[0-9][0-9]|[0-9]{290}")
 
 
 def parse_body(body: bytes, most_elements: int) -> dict:
-    """The JSON object of a request.
+    """Parses the JSON object of a request.
 
     Args:
         body: UTF-8; the tokens NaN, Infinity and -Infinity are numbers. What follows the object is
@@ -50,7 +50,7 @@ def parse_body(body: bytes, most_elements: int) -> dict:
 
 
 def finite(text):
-    """A number that was written with digits, so that it is not infinite."""
+    """Converts a number written with digits to a float that is not infinite."""
     number = float(text)
     if math.isinf(number):
         raise invalid("JSON Parse error: Number too big to be stored in double")
@@ -58,7 +58,7 @@ def finite(text):
 
 
 def signature_name(request: dict) -> str:
-    """The signature asked for; empty for the default one.
+    """Returns the name of the signature asked for; empty for the default one.
 
     Raises:
         ServingError: INVALID_ARGUMENT: it is no string.
@@ -72,7 +72,7 @@ def signature_name(request: dict) -> str:
 
 
 def read_inputs(request: dict, signature) -> tuple[dict, bool]:
-    """The arrays of a request, in the row or the column form.
+    """Reads the arrays of a request, in the row or the column form.
 
     Args:
         request: of `parse_body`.
@@ -104,7 +104,7 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
 
 
 def named_rows(instances, signature):
-    """From the name of each input to the list of its values, one for each row."""
+    """Maps the name of each input to the list of its values, one for each row."""
     if not isinstance(instances, list):
         raise invalid("Expecting 'instances' to be an list/array")
     if not instances:
@@ -129,7 +129,7 @@ def named_rows(instances, signature):
 
 
 def named_columns(inputs, signature):
-    """From the name of each input to its value."""
+    """Maps the name of each input to its value."""
     if not is_object(inputs):
         return {only_input(signature, "inputs is a plain value/list, but"): inputs}
     for name in signature.inputs:

@@ -1,4 +1,4 @@
-"""page_routes: a page that asks the models, and what it needs beside TensorFlow Serving's paths."""
+"""page_routes: a page that asks the models, and the paths that it needs."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ HEADERS = {
 
 
 def page_routes(core, folder, sentences=()):
-    """Routes for a server's REST port: `/page/`, to which `/` leads.
+    """Makes routes for a server's REST port: `/page/`, to which `/` leads.
 
     Beside the files of the folder there are
 
@@ -62,7 +62,7 @@ def page_routes(core, folder, sentences=()):
 
 
 def text_models(core):
-    """What the page shows of the models: those that have a signature for raw text."""
+    """Describes the models for the page: those that have a signature for raw text."""
     found = []
     for name in core.pool.models:
         try:
@@ -78,7 +78,7 @@ def text_models(core):
 
 
 async def answer(core, neighbours, request):
-    """The neighbours that a request asks for, found in a thread of the server's."""
+    """Finds the neighbours that a request asks for, in a thread of the server."""
     asked = await read_json(request)
     ticket = core.dispatcher.new_ticket()
     future = core.dispatcher.submit(neighbours.find, *check(asked), ticket=ticket)
@@ -90,7 +90,7 @@ async def answer(core, neighbours, request):
 
 
 async def read_json(request):
-    """The body of a request, of a size that a page sends."""
+    """Reads the body of a request, which is as small as a page sends it."""
     body = b""
     async for part in request.stream():
         body += part
@@ -104,7 +104,7 @@ async def read_json(request):
 
 
 def check(asked):
-    """Model, texts, text and token of a request.
+    """Checks a request and returns its model, texts, text and token.
 
     Raises:
         ServingError: INVALID_ARGUMENT.
@@ -120,7 +120,7 @@ def check(asked):
 
 
 def with_headers(app):
-    """An ASGI application whose answers bear the headers above."""
+    """Makes an ASGI application whose answers have the headers above."""
     extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
     async def wrapped(scope, receive, send):

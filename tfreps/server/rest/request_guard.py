@@ -1,4 +1,4 @@
-"""RequestGuard: refuses what other web sites have a browser send, and requests of two lengths."""
+"""RequestGuard: rejects requests that other web sites make a browser send, and ambiguous ones."""
 
 import ipaddress
 import re
@@ -16,7 +16,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 class RequestGuard:
-    """An ASGI application in front of another one, which decides who may ask.
+    """An ASGI application in front of another one that decides who may ask.
 
     A browser sends requests to this machine on behalf of any page that it shows. Three rules stop
     that, and leave programs that are no browsers alone:
@@ -63,7 +63,7 @@ class RequestGuard:
                 )
 
     async def __call__(self, scope, receive, send):
-        """Answers a request itself, or has the application answer it."""
+        """Rejects a request, or hands it to the application."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
@@ -82,7 +82,7 @@ class RequestGuard:
         await self._app(scope, receive, with_headers(send, cors))
 
     def check(self, method, headers):
-        """Raises what is wrong with a request.
+        """Raises a ServingError for a request that must be rejected.
 
         Args:
             method: of HTTP.
@@ -112,12 +112,13 @@ class RequestGuard:
             raise ServingError(
                 "PERMISSION_DENIED",
                 f"This server does not answer to the host {name[:100]!r}: a web site could reach "
-                "it under a name of its own. If the name is right, start the server with "
-                f"--allow-host {name[:100]}",
+                "it under a name of its own. If the name is right, start the server with it "
+                "among the `allowed_hosts`.",
             )
 
     def _check_site(self, method, headers):
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        origin = headers.get("origin")
+        site = headers.get("sec-fetch-site", "none")
         if "*" in self._origins:
             return
         if origin is None:
@@ -127,16 +128,17 @@ class RequestGuard:
             own = is_own(origin, headers.get("host", ""))
             foreign = not own and origin.lower() not in self._origins
         if foreign:
+            asking = origin[:100] if origin else "other web sites"
             raise ServingError(
                 "PERMISSION_DENIED",
-                f"Pages of {origin[:100] if origin else 'other web sites'} may not ask this "
-                "server. To allow the pages of a site, start the server with --allow-origin and "
-                "its address, as in --allow-origin https://example.org",
+                f"Pages of {asking} may not ask this server. To allow the pages of a site, start "
+                "the server with its address, such as https://example.org, among the "
+                "`allowed_origins`.",
             )
 
 
 def preflight(headers, cors):
-    """The answer to a browser that asks whether a page may send a request."""
+    """Answers a browser that asks whether a page may send a request."""
     cors = {
         **cors,
         "access-control-allow-methods": "POST, GET",
@@ -150,7 +152,7 @@ def preflight(headers, cors):
 
 
 def with_headers(send, cors):
-    """`send` that adds headers to the start of an answer."""
+    """Wraps `send` so that it adds headers to the start of an answer."""
 
     async def send_more(message):
         if message["type"] == "http.response.start":
@@ -169,16 +171,18 @@ def is_browser(headers):
 def is_own(origin, host):
     """Whether a page came from the host that is asked."""
     try:
-        page, asked = urlsplit(origin.lower()), urlsplit(f"//{host.lower()}")
+        page = urlsplit(origin.lower())
+        asked = urlsplit(f"//{host.lower()}")
         port = PORTS.get(page.scheme)
-        there, here = (page.hostname, page.port or port), (asked.hostname, asked.port or port)
+        there = (page.hostname, page.port or port)
+        here = (asked.hostname, asked.port or port)
     except ValueError:  # a port that is no number
         return False
     return page.hostname is not None and there == here
 
 
 def plain(host):
-    """The name or address in a `Host` header, without its port."""
+    """Returns the name or address in a `Host` header, without its port."""
     name = host.strip().lower()
     if name.startswith("["):
         return name[1:].partition("]")[0]

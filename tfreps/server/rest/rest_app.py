@@ -94,9 +94,11 @@ class RestApp:
             if not which[0]:
                 raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
             # Probes ask for these: they are answered however many requests are in work.
-            kind, look = "GetModelStatus", self._status
+            kind = "GetModelStatus"
+            look = self._status
             if match["part"] == "metadata":  # in capitals it is not, as in TensorFlow Serving
-                kind, look = "GetModelMetadata", self._metadata
+                kind = "GetModelMetadata"
+                look = self._metadata
             with self._core.recorded(which[0], kind, "REST"):
                 return reply(await asyncio.to_thread(look, which))
         raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
@@ -159,7 +161,9 @@ class RestApp:
 
     def _unpack(self, body, place):
         """What gzip made the body of, counted while it grows."""
-        parts, size, file = [], 0, gzip.GzipFile(fileobj=io.BytesIO(body))
+        parts = []
+        size = 0
+        file = gzip.GzipFile(fileobj=io.BytesIO(body))
         try:
             while part := file.read(PART):
                 size += len(part)
@@ -225,19 +229,20 @@ class RestApp:
 
 
 async def end_of(request):
-    """Returns when the client of a request whose body has come is gone."""
+    """Waits until the client of a request, whose body has been read, is gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 def raw_path(request):
-    """The path as it was sent, so that a slash in a name is told from one between names."""
+    """Returns the path as it was sent, in which a slash within a name is escaped."""
     return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
 
 
 def asked_for(match):
-    """Name, version and label of a model in an address; the version or the label is None."""
-    name, label = match["name"], match["label"]
+    """Returns name, version and label of a model in an address; version or label is None."""
+    name = match["name"]
+    label = match["label"]
     version = match["version"]
     if version is not None:
         digits = version.lstrip("0")
@@ -250,12 +255,12 @@ def asked_for(match):
 
 
 def reply(content, status=200):
-    """A JSON answer, from bytes that are JSON already or from what becomes JSON."""
+    """Makes a JSON answer, from bytes that are JSON already or from a value."""
     if not isinstance(content, bytes):
         content = json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "replace")
     return Response(content, status, media_type="application/json")
 
 
 async def http_error(request, error):
-    """Errors of Starlette (no such path, no such method) in the form of the others."""
+    """Converts errors of Starlette (no such path, no such method) to the form of the others."""
     return reply({"error": str(error.detail)}, error.status_code)

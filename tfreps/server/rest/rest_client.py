@@ -1,4 +1,4 @@
-"""RestClient: asks a server of models over REST, this one or TensorFlow Serving."""
+"""RestClient: asks a server of models over REST, this server or TensorFlow Serving."""
 
 import json
 import urllib.parse
@@ -9,7 +9,7 @@ SECONDS = 60.0
 
 
 class RestClient:
-    """The REST interface of a server, without TensorFlow on this side.
+    """Client of a server's REST interface, which does not need TensorFlow.
 
     Args:
         address: `"http://127.0.0.1:8501"`.
@@ -30,14 +30,14 @@ class RestClient:
         self._outputs = {}
 
     def url(self, model, version=None, label=None):
-        """Where a model is found, or a version of it."""
+        """Returns the address of a model, or of a version of it."""
         url = f"{self._address}/v1/models/{urllib.parse.quote(model, safe='')}"
         if version is not None:
             return f"{url}/versions/{version}"
         return f"{url}/labels/{urllib.parse.quote(label, safe='')}" if label else url
 
     def ask(self, model, texts, signature="", version=None, label=None):
-        """The answers to some texts.
+        """Returns the answers to some texts.
 
         Args:
             model: its name.
@@ -60,7 +60,7 @@ class RestClient:
         return rows
 
     def status(self, model, version=None, label=None):
-        """`(version, state, error message)` of the versions of a model.
+        """Returns `(version, state, error message)` for each version of a model.
 
         Raises:
             ValueError: nobody answers, or what the server says is wrong.
@@ -72,7 +72,7 @@ class RestClient:
         ]
 
     def close(self):
-        """Ends the connection."""
+        """Closes the connection."""
         self._session.close()
 
     def _only_output(self, url, signature):

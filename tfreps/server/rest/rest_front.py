@@ -1,4 +1,4 @@
-"""RestFront: an HTTP port for an ASGI application, in a thread of its own."""
+"""RestFront: serves an ASGI application on an HTTP port, in a thread of its own."""
 
 import logging
 import socket
@@ -16,7 +16,7 @@ CLOSE = (b"connection", b"close")
 
 
 class RestFront:
-    """uvicorn on a port of its own, apart from the signals and logs of the process.
+    """Runs uvicorn on a port, without touching the signals and logs of the process.
 
     Args:
         app: an ASGI application.
@@ -71,12 +71,12 @@ class RestFront:
             time.sleep(0.005)
 
     def ask_to_stop(self, seconds):
-        """Takes no new connections; those whose request has arrived have so many seconds."""
+        """Accepts no new connections; requests that have arrived get so many seconds."""
         self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
         self._server.should_exit = True
 
     def stop(self, seconds):
-        """As `ask_to_stop`, and returns when all is over."""
+        """Does the same as `ask_to_stop`, and returns when all requests have ended."""
         self.ask_to_stop(seconds)
         if self._thread.is_alive():
             self._thread.join()
@@ -87,17 +87,17 @@ class RestFront:
 
 
 class EndingServer(uvicorn.Server):
-    """uvicorn's server, which says `Connection: close` in the last answer of each connection."""
+    """uvicorn's server; sends `Connection: close` with the last answer of each connection."""
 
     async def shutdown(self, sockets=None):
-        """Closes the port; connections take the requests that arrive within `LAST_CALL`."""
+        """Closes the port; connections accept the requests that arrive within `LAST_CALL`."""
         self.config.http_protocol_class.is_ending = True
         self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
         await super().shutdown(sockets)
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, with an end to its patience with slow clients.
+    """uvicorn's HTTP/1.1 protocol, with time limits for slow clients.
 
     A connection ends when a request does not get complete in time, or when nothing of an answer
     is taken for as long; so that neither takes place and memory for ever.
@@ -109,14 +109,14 @@ class PatientProtocol(H11Protocol):
     _timer = None
 
     def connection_made(self, transport):
-        """A client has come: its first request is awaited."""
+        """Starts to wait for the first request of a new client."""
         super().connection_made(transport)
         self._expect_request()
         if self.is_ending:  # it had come before the port was closed
             self.shutdown()
 
     def data_received(self, data):
-        """More of a request has come."""
+        """Takes more bytes of a request."""
         super().data_received(data)
         self._expect_request()
 
@@ -126,7 +126,7 @@ class PatientProtocol(H11Protocol):
         self._watch_buffer()
 
     def connection_lost(self, exc):
-        """The client has gone."""
+        """Notes that the client is gone."""
         self.is_lost = True
         self._forget()
         super().connection_lost(exc)
@@ -155,7 +155,8 @@ class PatientProtocol(H11Protocol):
         if self.is_lost:
             return
         done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
-        self.loop.call_later(GOODBYE, self.transport.abort if done else self._leave_when_done)
+        next_step = self.transport.abort if done else self._leave_when_done
+        self.loop.call_later(GOODBYE, next_step)
 
     def _watch_buffer(self):
         size = 0 if self.is_lost else self.transport.get_write_buffer_size()
@@ -190,7 +191,7 @@ class PatientProtocol(H11Protocol):
 
 
 def listening(host, port):
-    """A socket that listens; it may take a port that a server has just left.
+    """Opens a socket that listens, even on a port that a server has just left.
 
     It says that it is TCP, without which asyncio lets small answers wait 40 ms for larger ones.
     """

@@ -1,8 +1,8 @@
 """BERT's tokenizers, in Python and inside a TensorFlow graph."""
 
 from tfreps.text.bert.character_tokens import CharacterTokenizer
+from tfreps.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps.text.bert.tokenizer_files import (
-    KINDS,
     checkpoint_tokenizer,
     read_tokenizer,
     write_checkpoint_tokenizer,
@@ -11,8 +11,8 @@ from tfreps.text.bert.tokenizer_files import (
 from tfreps.text.bert.wordpiece import WordPieceTokenizer
 
 __all__ = [
-    "KINDS",
     "CharacterTokenizer",
+    "PieceTokenizer",
     "WordPieceTokenizer",
     "checkpoint_tokenizer",
     "read_tokenizer",

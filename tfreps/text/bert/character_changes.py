@@ -1,4 +1,4 @@
-"""CharacterChanges: characters of texts in a graph dropped, or replaced by others."""
+"""CharacterChanges: drops or replaces characters of texts inside a TensorFlow graph."""
 
 import numpy as np
 import tensorflow as tf
@@ -10,7 +10,7 @@ _NONE = -1
 
 
 class CharacterChanges(tf.Module):
-    """Gives texts the characters that a table has in place of theirs, and makes them valid UTF-8.
+    """Replaces characters of texts by a table, and makes the texts valid UTF-8.
 
     U+FFFD stands for bytes that are no UTF-8, before the table is looked at. Texts that have
     nothing to change are found by one regular expression and left as they are.
@@ -62,7 +62,8 @@ class CharacterChanges(tf.Module):
 
     def _change(self, texts):
         characters = tf.strings.unicode_decode(texts, "UTF-8")  # U+FFFD for what is none
-        old, width = characters.flat_values, self.new.shape[1]  # [C]
+        old = characters.flat_values  # [C]
+        width = self.new.shape[1]
         run = tf.searchsorted(self.first, old, side="right") - 1
         as_it_is = tf.pad(old[:, None], [[0, 0], [0, width - 1]], constant_values=_NONE)
         changed = old <= tf.gather(self.last, run)

@@ -1,4 +1,4 @@
-"""CharacterGraph: CharacterTokenizer inside a TensorFlow graph, of core operations alone."""
+"""CharacterGraph: runs CharacterTokenizer inside a TensorFlow graph, with core operations only."""
 
 import tensorflow as tf
 
@@ -11,7 +11,7 @@ _END = "\0"  # of a token; texts have lost theirs
 
 
 class CharacterGraph(tf.Module):
-    """Texts to the ids of their tokens, as `CharacterTokenizer` has them.
+    """Converts texts to the ids of their tokens, as `CharacterTokenizer` does.
 
     Args:
         tokenizer: `CharacterTokenizer`.

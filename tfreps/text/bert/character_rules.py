@@ -6,7 +6,7 @@ WORD_PATTERN = "[A-Za-z]+"
 
 
 def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
-    """A token, as a regular expression for Python and RE2; `other` is any other character."""
+    """Returns the pattern of a token, for Python and RE2; `other` is any other character."""
     patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
     patterns += [word] if tokenizer.whole_words else []
     return "|".join([*patterns, other])

@@ -1,4 +1,4 @@
-"""CharacterTokenizer: the articles' tokens: characters, whole Latin words, numbers as one token."""
+"""CharacterTokenizer: splits text into characters, whole Latin words and one token for numbers."""
 
 import functools
 import json
@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.json_files import read_json
 from tfreps.text.bert.character_rules import NUMBER, NUMBER_PATTERN, WORD_PATTERN, token_pattern
-from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer, read_json_object
+from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
 from tfreps.text.bert.unicode_tables import python_class, re2_class, replacements, white_space
 from tfreps.text.vocabulary import check_left
 
@@ -19,7 +20,7 @@ LAST_ID = 2**20 - 1  # of a dictionary: every id below the largest takes memory
 
 
 class CharacterTokenizer(PieceTokenizer):
-    """Takes every character for a token, but keeps Latin words whole and sees all numbers alike.
+    """Splits text into characters, but keeps Latin words whole and treats all numbers alike.
 
     A number is a run of the digits 0 to 9, or two with a point between: `3.5`, but not `1,000`,
     which is two. A Latin word is a run of the letters a to z; in the articles' dictionary an
@@ -90,7 +91,7 @@ class CharacterTokenizer(PieceTokenizer):
         progress: Callable | None = None,
         **options,
     ) -> "CharacterTokenizer":
-        """Builds the dictionary of some texts: the tokens by falling count, equal ones by code.
+        """Builds the vocabulary from texts: tokens by falling count, equal counts by code point.
 
         Args:
             texts: strings: those of the training text alone.
@@ -114,7 +115,7 @@ class CharacterTokenizer(PieceTokenizer):
         max_size: int | None = None,
         **options,
     ) -> "CharacterTokenizer":
-        """The same from counted tokens, as `count_tokens` counts them."""
+        """Builds the vocabulary from counts of tokens, as `count_tokens` returns them."""
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
         if max_size is not None and max_size <= FIRST_ID:
@@ -132,7 +133,7 @@ class CharacterTokenizer(PieceTokenizer):
     def from_dictionary(
         cls, path: str | os.PathLike, vocabulary_size: int | None = None, **options
     ) -> "CharacterTokenizer":
-        """Reads an articles' dictionary, bert_word2idx.json or bert_word2idx_extend.json.
+        """Reads a dictionary of ids, such as bert_word2idx.json or bert_word2idx_extend.json.
 
         Args:
             path: JSON file, token -> id. The six special tokens may be missing, as in the second.
@@ -144,7 +145,7 @@ class CharacterTokenizer(PieceTokenizer):
             ValueError: no such JSON; an id that is no integer from 0 to 1,048,575, comes twice, is
                 another than the special token's own, or is reserved.
         """
-        ids = read_json_object(path, "the dictionary")
+        ids = read_json(path)
         own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}
         first: dict[int, str] = {}
         for token, place in ids.items():
@@ -166,7 +167,7 @@ class CharacterTokenizer(PieceTokenizer):
         return cls(_placed(first, size), source=str(path), **options)
 
     def write_dictionary(self, path: str | os.PathLike) -> None:
-        """Writes the file that `from_dictionary` reads, under a temporary name first."""
+        """Writes the file that `from_dictionary` reads, whole or not at all."""
         unused = re.compile(UNUSED)
         ids = {t: n for n, t in enumerate(self.vocabulary) if not unused.fullmatch(t)}
         write_text(path, json.dumps(ids, ensure_ascii=False, indent=0) + "\n")
@@ -195,7 +196,7 @@ class CharacterTokenizer(PieceTokenizer):
 
 
 def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
-    """How often each token comes in texts, before any is unknown.
+    """Counts the tokens of texts, before rare ones become unknown.
 
     Args:
         texts: strings.

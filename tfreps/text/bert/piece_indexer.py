@@ -1,4 +1,4 @@
-"""PieceIndexer: pieces, words or whole texts as strings to the ids that a BERT reads."""
+"""PieceIndexer: converts pieces, words or whole texts to the ids that a BERT reads."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from tfreps.text.lookup_table import PieceTable
 
 
 class PieceIndexer(tf.Module):
-    """Turns strings into a BERT's ids inside a TensorFlow graph, by core operations alone.
+    """Converts strings to a BERT's ids inside a TensorFlow graph, with core operations only.
 
     As `TokenIndexer` it is called with tokens. These are pieces, start and separator among
     them, as `piece_texts` gives them: so for classifiers. For taggers they are words, each with
@@ -59,11 +59,11 @@ class PieceIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int:
-        """Pieces of the vocabulary: ids are below it."""
+        """Number of pieces in the vocabulary; ids are smaller."""
         return len(self.tokenizer.vocabulary)
 
     def with_vocabulary_file(self, path, core_ops=True):
-        """The same with tables that a SavedModel keeps as a file; see `lookup_table`.
+        """Returns a copy whose tables a SavedModel stores as a file; see `lookup_table`.
 
         Args:
             path: of the file.
@@ -80,14 +80,15 @@ class PieceIndexer(tf.Module):
                 "tensorflow-text cuts no texts like this model's: it needs WordPiece with "
                 "Chinese characters apart. Core operations can: leave it to them."
             )
-        vocabulary, unknown = self.tokenizer.vocabulary, self.tokenizer.unknown_id
+        vocabulary = self.tokenizer.vocabulary
+        unknown = self.tokenizer.unknown_id
         copy.table = PieceTable(vocabulary, unknown, path)
         if by_table:
             copy.graph.table = PieceTable(vocabulary, copy.graph.default_id, path)
         return copy
 
     def strings(self, piece_ids):
-        """The pieces of ids, int of any shape: str of that shape."""
+        """Returns the pieces of ids: int of any shape to str of that shape."""
         return tf.gather(tf.constant(self.tokenizer.vocabulary), piece_ids)
 
     def __call__(self, tokens):
@@ -107,7 +108,7 @@ class PieceIndexer(tf.Module):
         return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}
 
     def of_texts(self, texts, max_length=None):
-        """Raw texts to the ids of `[CLS] text [SEP]`.
+        """Converts raw texts to the ids of `[CLS] text [SEP]`.
 
         Args:
             texts: str tensor, shape `[N]`, UTF-8.
@@ -116,7 +117,8 @@ class PieceIndexer(tf.Module):
         Returns:
             dict of `token_ids` int32 and `mask` bool, `[N, T]`.
         """
-        room, t = self.tokenizer.room(max_length), self.tokenizer
+        room = self.tokenizer.room(max_length)
+        t = self.tokenizer
         ids = self.graph(texts)[:, :room]  # [N, (pieces)]
         column = tf.ones([tf.size(texts), 1], tf.int32)
         ids = tf.concat([t.start_id * column, ids, t.separator_id * column], axis=1)
@@ -130,7 +132,7 @@ def piece_texts(
     max_length: int | None = None,
     too_long: str = "cut",
 ) -> tuple[list[list[str]], int]:
-    """The pieces of each text between start and separator, as strings.
+    """Returns the pieces of each text as strings, with start and separator around them.
 
     Args:
         texts: strings.
@@ -145,7 +147,9 @@ def piece_texts(
         ValueError: a text is too long, and that is to be refused; its number is told.
     """
     check_too_long(too_long)
-    room, rows, num_cut = tokenizer.room(max_length), [], 0
+    room = tokenizer.room(max_length)
+    rows = []
+    num_cut = 0
     ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
     known = set(tokenizer.vocabulary)
     for number, text in enumerate(texts):
@@ -157,7 +161,8 @@ def piece_texts(
                     f"for {room} beside the special ones: {text[:60]!r}. Shorten it, or have "
                     "long texts cut."
                 )
-            pieces, num_cut = pieces[:room], num_cut + 1
+            pieces = pieces[:room]
+            num_cut = num_cut + 1
         rows.append([ends[0], *pieces, ends[1]])
     return rows, num_cut
 
@@ -168,7 +173,7 @@ def check_room(
     max_length: int | None,
     places: Sequence[str] | None = None,
 ) -> None:
-    """Refuses sentences of words with more pieces than a BERT has positions for.
+    """Raises a ValueError for a sentence with more pieces than a BERT has positions.
 
     Args:
         sentences: lists of words.
@@ -181,7 +186,9 @@ def check_room(
         ValueError: for the first such sentence, with its place.
     """
     room = tokenizer.room(max_length)
-    for number, sentence in enumerate(sentences if room is not None else ()):
+    if room is None:
+        return
+    for number, sentence in enumerate(sentences):
         sizes = (len(tokenizer.tokenize(word)) for word in sentence)
         size = sum(max(n, 1) for n in sizes)
         if size > room:

@@ -1,23 +1,21 @@
-"""PieceTokenizer: what BERT's tokenisers have in common: vocabulary, special ids, packing."""
+"""PieceTokenizer: the base class of BERT's tokenizers, with vocabulary, special ids and packing."""
 
 import abc
-import json
 import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfreps.files.decoding import decode_utf8
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.utf8_files import read_utf8
 
-SPECIALS = "padding", "unknown", "start", "separator", "mask"
-TOO_LONG = "refuse", "cut"
+SPECIALS = ("padding", "unknown", "start", "separator", "mask")
+TOO_LONG = ("refuse", "cut")
 NONE = type(None)
-POINTER = "version https://git-lfs"  # how a file begins that git leaves in place of a large one
 
 
 class PieceTokenizer(abc.ABC):
-    """Pieces and their ids, which are their places in the vocabulary. A base class.
+    """Base class of tokenizers whose ids are the places of pieces in a vocabulary.
 
     Subclasses have `SPECIAL_TOKENS`, the names of padding, unknown piece, start, separator and
     mask in that order; `OPTIONS`, the types of their options by name; `tokenize`; `word_rules`;
@@ -61,7 +59,7 @@ class PieceTokenizer(abc.ABC):
 
     @property
     def special_ids(self) -> list[int]:
-        """Ids that text never gives: special tokens, reserved and unused ones."""
+        """Ids that no text produces: special tokens, reserved and unused ones."""
         return sorted(n for n, token in enumerate(self.vocabulary) if self.is_special(token))
 
     def is_special(self, token: str) -> bool:
@@ -70,12 +68,12 @@ class PieceTokenizer(abc.ABC):
 
     @abc.abstractmethod
     def tokenize(self, text: str) -> list[str]:
-        """Cuts a text into pieces, without start and separator."""
+        """Splits a text into pieces, without start and separator."""
 
     @property
     @abc.abstractmethod
     def word_rules(self) -> list[tuple[str, str]]:
-        """How a text is cut into the words that a tagger gives tags to, as they stand in it.
+        """The regular expressions that split a text into the words that a tagger tags.
 
         Patterns of RE2 with what takes their place, one after the other; words are then what is
         between white space. `tfreps.text.tokenize` follows them. A text has the pieces of its
@@ -83,16 +81,17 @@ class PieceTokenizer(abc.ABC):
         """
 
     def ids(self, text: str) -> list[int]:
-        """The ids of the pieces of a text, without start and separator."""
+        """Returns the ids of the pieces of a text, without start and separator."""
         return self.piece_ids(self.tokenize(text))
 
     def piece_ids(self, pieces: Iterable[str]) -> list[int]:
-        """The ids of pieces; that of the unknown piece for those outside the vocabulary."""
-        get, unknown = self._ids.get, self.unknown_id
+        """Returns the ids of pieces; the id of the unknown piece for others."""
+        get = self._ids.get
+        unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
 
     def __call__(self, strings, core_ops: bool = False):
-        """Ids of texts inside a TensorFlow graph.
+        """Converts texts to ids inside a TensorFlow graph.
 
         Args:
             strings: str tensor, shape `[B]`, UTF-8. What is no UTF-8 is left out.
@@ -108,14 +107,14 @@ class PieceTokenizer(abc.ABC):
         return self.graph(core_ops)(strings)
 
     def graph(self, core_ops: bool = True):
-        """The `tf.Module` behind a call: an attribute of what is saved, it is saved along."""
+        """Returns the `tf.Module` behind a call. An object that holds it saves its tables, too."""
         if core_ops not in self._graphs:
             self._graphs[core_ops] = self.make_graph(core_ops)
         return self._graphs[core_ops]
 
     @abc.abstractmethod
     def make_graph(self, core_ops: bool):
-        """The `tf.Module` that a call needs: texts `[B]` to ragged int32 ids `[B, None]`."""
+        """Makes the `tf.Module` that a call needs: texts `[B]` to ragged int32 ids `[B, None]`."""
 
     def pack(
         self,
@@ -124,7 +123,7 @@ class PieceTokenizer(abc.ABC):
         max_length: int | None = None,
         too_long: str = "refuse",
     ) -> tuple[list[int], list[int]]:
-        """One or two texts as BERT reads them: `[CLS] text [SEP]`, `[CLS] text [SEP] text [SEP]`.
+        """Joins one or two texts: `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
 
         Args:
             ids: those of a text, as `ids` gives them.
@@ -151,7 +150,8 @@ class PieceTokenizer(abc.ABC):
                     f'{max_length}). Shorten it, or pack with `too_long="cut"`.'
                 )
             texts = _cut(texts, room)
-        token_ids, segment_ids = [self.start_id], [0]
+        token_ids = [self.start_id]
+        segment_ids = [0]
         for segment, text in enumerate(texts):
             token_ids += [*text, self.separator_id]
             segment_ids += [segment] * (len(text) + 1)
@@ -164,7 +164,7 @@ class PieceTokenizer(abc.ABC):
         max_length: int | None = None,
         too_long: str = "refuse",
     ) -> dict[str, np.ndarray]:
-        """Texts, or pairs of them, as a `BertEncoder` reads them.
+        """Converts texts, or pairs of texts, to the arrays that a `BertEncoder` reads.
 
         Args:
             texts: strings.
@@ -188,15 +188,17 @@ class PieceTokenizer(abc.ABC):
         pairs = zip(firsts, others, strict=True)
         rows = [self.pack(one, other, max_length, too_long) for one, other in pairs]
         shape = len(rows), max((len(ids) for ids, _ in rows), default=0)
-        token_ids, segment_ids = np.full(shape, self.padding_id, "int32"), np.zeros(shape, "int32")
+        token_ids = np.full(shape, self.padding_id, "int32")
+        segment_ids = np.zeros(shape, "int32")
         mask = np.zeros(shape, bool)
         for row, (ids, segments) in enumerate(rows):
-            token_ids[row, : len(ids)], segment_ids[row, : len(ids)] = ids, segments
+            token_ids[row, : len(ids)] = ids
+            segment_ids[row, : len(ids)] = segments
             mask[row, : len(ids)] = True
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
 
     def room(self, max_length: int | None, num_texts: int = 1) -> int | None:
-        """How many pieces fit beside the special tokens; None for any number."""
+        """Returns how many pieces fit next to the special tokens; None means any number."""
         if max_length is None:
             return None
         if max_length < num_texts + 2:
@@ -207,13 +209,13 @@ class PieceTokenizer(abc.ABC):
         return max_length - num_texts - 1
 
     def get_config(self) -> dict:
-        """The arguments of the constructor, of types that JSON has."""
+        """Returns the arguments of the constructor, as JSON types."""
         options = {name: getattr(self, name) for name in self.OPTIONS}
         return {"vocabulary": self.vocabulary, **options}
 
     @classmethod
     def from_config(cls, config: dict) -> "PieceTokenizer":
-        """The inverse of `get_config`; ValueError for an option of another type than its own."""
+        """Makes a tokenizer from its config; raises a ValueError for an option of a wrong type."""
         for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
             if name in config and type(config[name]) not in kinds:
                 place = f"{config.get('source', 'config')}: {name!r}"
@@ -232,7 +234,7 @@ class PieceTokenizer(abc.ABC):
         return cls(read_pieces(path), source=str(path), **options)
 
     def write_vocabulary(self, path: str | os.PathLike) -> None:
-        """Writes the file that `from_vocabulary_file` reads, under a temporary name first.
+        """Writes the file that `from_vocabulary_file` reads, whole or not at all.
 
         Raises:
             ValueError: a piece holds a line end, which that file cannot.
@@ -244,60 +246,15 @@ class PieceTokenizer(abc.ABC):
 
 
 def read_pieces(path: str | os.PathLike) -> list[str]:
-    """The lines of a vocabulary file, each a piece; special tokens are not looked for."""
-    try:
-        with open(path, "rb") as file:
-            text = _no_pointer(decode_utf8(file.read(), path), path)
-    except OSError as error:
-        raise ValueError(f"Cannot read the vocabulary {path}: {error.strerror}.") from error
-    if text.startswith("\ufeff"):
-        raise ValueError(
-            f"{path}, line 1: starts with a byte order mark, which would become part of the "
-            "first piece. Save the file as UTF-8 without it."
-        )
+    """Reads the lines of a vocabulary file, each a piece; does not look for special tokens."""
+    text = read_utf8(path, "the vocabulary")
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
     return [line.removesuffix("\r") for line in text.rstrip("\r\n").split("\n")]
 
 
-def read_json_object(path: str | os.PathLike, what: str) -> dict:
-    """A JSON object from a file; a key that comes twice is an error."""
-
-    def once(pairs):
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f"{path}: {twice!r} comes twice. Every key must come once.")
-        return found
-
-    try:
-        with open(path, "rb") as file:
-            text = _no_pointer(decode_utf8(file.read(), path), path)
-    except OSError as error:
-        raise ValueError(f"Cannot read {what} {path}: {error.strerror}.") from error
-    try:
-        found = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=once)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}, line {error.lineno}: no JSON ({error.msg}).") from None
-    except RecursionError:
-        raise ValueError(f"{path}: no JSON that can be read; it is nested too deeply.") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: expected a JSON object, got a {type(found).__name__}.")
-    return found
-
-
-def _no_pointer(text: str, path: str | os.PathLike) -> str:
-    """The text, unless it is what git leaves in place of a large file."""
-    if text.startswith(POINTER):
-        raise ValueError(
-            f"{path} is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder."
-        )
-    return text
-
-
 def check_too_long(too_long: str) -> None:
-    """Raises a ValueError for what is no way to treat texts that are too long."""
+    """Raises a ValueError if `too_long` is not one of `TOO_LONG`."""
     if too_long not in TOO_LONG:
         raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
 

@@ -1,12 +1,11 @@
-"""BERT's tokenisers by name: from a checkpoint's files, and as a run folder keeps them."""
+"""Reads and writes BERT's tokenizers: those of checkpoints, and those of run folders."""
 
-import json
 import os
 import pathlib
 
-from tfreps.files.output_files import write_text
+from tfreps.files.json_files import read_json, write_json
 from tfreps.text.bert.character_tokens import CharacterTokenizer, count_tokens
-from tfreps.text.bert.piece_tokenizer import PieceTokenizer, read_json_object, read_pieces
+from tfreps.text.bert.piece_tokenizer import PieceTokenizer, read_pieces
 from tfreps.text.bert.wordpiece import WordPieceTokenizer
 
 __all__ = [
@@ -21,10 +20,13 @@ __all__ = [
 ]
 
 KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
-VOCABULARY, CONFIG, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
-ADDED, OWN = "added_tokens.json", "tfreps_tokenizer.json"
+VOCABULARY = "vocab.txt"
+CONFIG = "tokenizer_config.json"
+WHOLE = "tokenizer.json"
+ADDED = "added_tokens.json"
+OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
-DICTIONARIES = "bert_word2idx_extend.json", "bert_word2idx.json"  # of the articles
+DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # of the articles
 # Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
 # tokenizer.json, and here.
 _NAMES = {
@@ -51,7 +53,7 @@ _SPECIALS = dict(
 
 
 def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
-    """Writes a tokeniser with its vocabulary as one JSON file, whole or not at all.
+    """Writes a tokenizer with its vocabulary as one JSON file, whole or not at all.
 
     Example:
         >>> import tempfile
@@ -65,16 +67,16 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
     config = {"tokenizer": kind, **tokenizer.get_config()}
     if tokenizer.max_length is None:  # so that an older run finds the file that it wrote
         del config["max_length"]
-    write_text(path, json.dumps(config, ensure_ascii=False, indent=0) + "\n")
+    write_json(path, config, indent=0, ensure_ascii=False)
 
 
 def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
-    """Reads what `write_tokenizer` wrote.
+    """Reads a tokenizer that `write_tokenizer` has written.
 
     Raises:
         ValueError: no such file, or something else in it.
     """
-    config = read_json_object(path, "the tokeniser")
+    config = read_json(path)
     kind = config.pop("tokenizer", None)
     config.setdefault("max_length", None)
     known = isinstance(kind, str) and kind in KINDS
@@ -92,7 +94,7 @@ def checkpoint_tokenizer(
     vocabulary_size: int | None = None,
     **options,
 ) -> PieceTokenizer:
-    """The tokeniser of a checkpoint's folder.
+    """Reads the tokenizer of a checkpoint's folder.
 
     Of WordPiece the vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no
     other; its options are in tokenizer_config.json and tokenizer.json. A `CharacterTokenizer` is
@@ -127,9 +129,10 @@ def checkpoint_tokenizer(
     for name in SPECIALS_MAP, CONFIG:  # first: a file with other special tokens also adds them
         if (folder / name).is_file():
             named = folder / name
-            _check_specials(read_json_object(named, "the special tokens"), named)
+            _check_specials(read_json(named), named)
     if (folder / VOCABULARY).is_file():
-        source, found = folder / VOCABULARY, {}
+        source = folder / VOCABULARY
+        found = {}
         pieces = read_pieces(source)
     elif (folder / WHOLE).is_file():
         source = folder / WHOLE
@@ -145,13 +148,13 @@ def checkpoint_tokenizer(
             "one piece per line."
         )
     if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
-        whole = read_json_object(folder / WHOLE, "the tokeniser")
+        whole = read_json(folder / WHOLE)
         _refuse_added(_part(whole, "added_tokens", list, folder / WHOLE), folder / WHOLE)
     if (folder / ADDED).is_file():
-        _refuse_added(read_json_object(folder / ADDED, "the added tokens"), folder / ADDED)
+        _refuse_added(read_json(folder / ADDED), folder / ADDED)
     if (folder / CONFIG).is_file():
         path = folder / CONFIG
-        config = read_json_object(path, "the options")
+        config = read_json(path)
         found |= {**_options(config, path), "max_length": _longest(config, path)}
     if "lowercase" not in found:
         specials = WordPieceTokenizer.SPECIAL_TOKENS
@@ -160,7 +163,7 @@ def checkpoint_tokenizer(
 
 
 def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike) -> None:
-    """Writes vocab.txt and, of WordPiece, the tokenizer_config.json of Hugging Face.
+    """Writes vocab.txt and, for WordPiece, the tokenizer_config.json of Hugging Face.
 
     That of `max_length` is `model_max_length` there.
 
@@ -182,14 +185,15 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
         }
         if tokenizer.max_length is not None:
             config["model_max_length"] = tokenizer.max_length
-        write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
+        write_json(folder / CONFIG, config)
     else:
         write_tokenizer(tokenizer, folder / OWN)
 
 
 def _options(config: dict, path: pathlib.Path) -> dict:
     """Options of `WordPieceTokenizer` among others; refuses those of another tokeniser."""
-    found, kind = {}, config.get("tokenizer_class")
+    found = {}
+    kind = config.get("tokenizer_class")
     if kind not in _CLASSES:
         raise ValueError(
             f"{path}: 'tokenizer_class' is {kind!r}, which cuts text in another way than BERT's "
@@ -280,7 +284,7 @@ def _part(config: dict, name: str, kind: type, path: pathlib.Path):
 
 def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
     """The pieces and options in a tokenizer.json."""
-    config = read_json_object(path, "the tokeniser")
+    config = read_json(path)
     model, normalizer = (_part(config, name, dict, path) for name in ("model", "normalizer"))
     kinds = model.get("type"), normalizer.get("type")
     if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):

@@ -19,32 +19,32 @@ _LINE_ENDS = "\t\n\r"
 
 @functools.cache
 def controls() -> Ranges:
-    """What is dropped: control, format and private characters, U+FFFD; not tab, LF and CR."""
+    """Characters to drop: control, format and private ones, U+FFFD; not tab, LF and CR."""
     found = [c for c in _LIVELY if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
     return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
 
 
 @functools.cache
 def spaces() -> Ranges:
-    """White space: what is of a category Z, tab, LF and CR."""
+    """White space as BERT's tokenizer has it: the categories Z, tab, LF and CR."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
 
 
 @functools.cache
 def white_space() -> Ranges:
-    """White space as `str.isspace` has it."""
+    """White space as `str.isspace` defines it."""
     return as_ranges(c for c in _LIVELY if chr(c).isspace())
 
 
 @functools.cache
 def punctuation() -> Ranges:
-    """What is a token of its own: categories P, and ASCII's signs such as `$` and `^`."""
+    """Characters that are tokens of their own: categories P, and ASCII signs such as `$`."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
 @functools.cache
 def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
-    """What single characters become: those that stay as they are have no entry.
+    """Maps single characters to their replacements; characters that stay have no entry.
 
     Without accents a character is decomposed (NFD) and loses its non-spacing marks. Lower case
     is that of each character alone, so that a sigma is `σ` at the end of a word too.
@@ -64,17 +64,17 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
 
 
 def characters(ranges: Ranges) -> list[str]:
-    """The characters in ranges, in their order."""
+    """Lists the characters in ranges, in their order."""
     return [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
 
 def python_class(ranges: Ranges) -> str:
-    """What stands between the brackets of a class in Python's `re`."""
+    """Writes ranges as the content of a character class in Python's `re`."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
 def re2_class(ranges: Ranges) -> str:
-    """What stands between the brackets of a class in RE2, TensorFlow's regular expressions."""
+    """Writes ranges as the content of a character class in RE2, which TensorFlow uses."""
     return "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ranges)
 
 
@@ -87,7 +87,7 @@ def _is_ascii_sign(code: int) -> bool:
 
 
 def as_ranges(codes: Iterable[int]) -> Ranges:
-    """Ascending code points as first and last of each unbroken run."""
+    """Groups ascending code points into runs, each given by its first and last one."""
     runs: list[list[int]] = []
     for code in codes:
         if runs and runs[-1][1] == code - 1:

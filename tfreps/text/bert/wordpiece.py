@@ -1,4 +1,4 @@
-"""WordPieceTokenizer: BERT's pieces of words, in Python and in a TensorFlow graph."""
+"""WordPieceTokenizer: splits words into BERT's pieces, in Python and in a TensorFlow graph."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ CONTINUATION = "##"
 
 
 class WordPieceTokenizer(PieceTokenizer):
-    """Cuts texts into words, and words into the longest pieces of a vocabulary.
+    """Splits texts into words, and words into the longest pieces of a vocabulary.
 
     1. Control, format and private characters are dropped.
     2. Accents and case, as asked for.
@@ -142,7 +142,9 @@ class WordPieceTokenizer(PieceTokenizer):
     def _longest_first(self, word: str) -> list[str]:
         if len(word) > self.max_characters_per_word:
             return [self.unknown]
-        pieces, start, prefix = [], 0, ""
+        pieces = []
+        start = 0
+        prefix = ""
         while start < len(word):
             for end in range(min(len(word), start + self.longest_piece), start, -1):
                 piece = prefix + word[start:end]
@@ -151,7 +153,8 @@ class WordPieceTokenizer(PieceTokenizer):
             else:
                 return [self.unknown]
             pieces.append(piece)
-            start, prefix = end, CONTINUATION
+            start = end
+            prefix = CONTINUATION
         return pieces
 
 

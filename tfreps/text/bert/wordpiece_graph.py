@@ -1,4 +1,4 @@
-"""WordPieceGraph: WordPieceTokenizer inside a TensorFlow graph, with tensorflow-text or without."""
+"""WordPieceGraph: WordPieceTokenizer in a TensorFlow graph, with or without tensorflow-text."""
 
 import tensorflow as tf
 
@@ -18,7 +18,7 @@ CONTINUATION = "##"
 
 
 class WordPieceGraph(tf.Module):
-    """Texts to the ids of their pieces, as `WordPieceTokenizer` has them.
+    """Converts texts to the ids of their pieces, as `WordPieceTokenizer` does.
 
     Args:
         tokenizer: `WordPieceTokenizer`.
@@ -83,7 +83,9 @@ class WordPieceGraph(tf.Module):
         """Takes the longest piece that there is where each word still has characters."""
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         places = tf.where(known & (starts < lengths))  # [A, 1]
-        words, start = tf.gather_nd(words, places), tf.gather_nd(starts, places)  # [A]
+        # [A]
+        words = tf.gather_nd(words, places)
+        start = tf.gather_nd(starts, places)
         rest = tf.gather_nd(lengths, places) - start
         prefix = tf.where(start > 0, CONTINUATION, "")
         shape = [tf.size(words), self.longest_piece]

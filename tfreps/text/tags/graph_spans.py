@@ -1,10 +1,10 @@
-"""Spans of tag ids inside a TensorFlow graph, without a loop."""
+"""Finds the spans of tag ids inside a TensorFlow graph, without a loop."""
 
 import tensorflow as tf
 
 
 def ended_spans(tags, rules):
-    """For every place the type and the start of the span that ends before it.
+    """Returns, for every place, the type and the start of the span that ends before it.
 
     The same as `tfreps.text.tags.spans`: a place is inside a span if the last start is not
     before the last place that continues nothing.
@@ -40,7 +40,7 @@ def ended_spans(tags, rules):
 
 
 def padded_spans(tags, lengths, rules):
-    """The spans of each sentence of a batch, in their order.
+    """Returns the spans of each sentence of a batch, in their order.
 
     Args:
         tags: int32, shape `[B, T]`.
@@ -59,7 +59,8 @@ def padded_spans(tags, lengths, rules):
         >>> [part.numpy().tolist() for part in spans]
         [[[0], [-1]], [[1], [0]], [[3], [0]]]
     """
-    rows, width = tf.shape(tags)[0], tf.shape(tags)[1] + 1
+    rows = tf.shape(tags)[0]
+    width = tf.shape(tags)[1] + 1
     inside = tf.sequence_mask(lengths, width)  # [B, T+1]
     padded = tf.where(inside, tf.pad(tags, [[0, 0], [0, 1]]), len(rules.types) - 1)
     types, starts = ended_spans(tf.reshape(padded, [-1]), rules)

@@ -20,7 +20,7 @@ MODES = ("strict", "conlleval")
 
 
 class TagParts(NamedTuple):
-    """A tag taken apart: its role (`"B"`, `"I"`, `"E"`, `"S"` or `"O"`) and its type."""
+    """The two parts of a tag: its role (`"B"`, `"I"`, `"E"`, `"S"` or `"O"`) and its type."""
 
     role: str
     type: str
@@ -31,7 +31,7 @@ NOTHING = TagParts(OUTSIDE, "")  # what stands before the first tag and after th
 
 @functools.lru_cache(maxsize=1 << 16)
 def tag_parts(tag: str, scheme: str) -> TagParts:
-    """Takes a tag apart.
+    """Splits a tag into its role and its type.
 
     A tag is `O`, a letter of the scheme alone (its type is then `""`), or letter, hyphen, type.
 
@@ -56,7 +56,7 @@ def tag_parts(tag: str, scheme: str) -> TagParts:
 
 
 def check_scheme(scheme: str | None, plain: bool = True) -> None:
-    """Makes sure that a scheme is known, and one with spans if `plain` is False."""
+    """Raises a ValueError if a scheme is unknown, or has no spans and `plain` is False."""
     if scheme not in SCHEMES:
         raise ValueError(f"`scheme` must be one of {SCHEMES}; got {scheme!r}.")
     if scheme is None and not plain:
@@ -67,7 +67,7 @@ def check_scheme(scheme: str | None, plain: bool = True) -> None:
 
 
 def detect_scheme(tags: Iterable[str]) -> str | None:
-    """The scheme of a set of tags, judged by their letters.
+    """Detects the scheme of a set of tags by their letters.
 
     Where a set of tags would do for several schemes, the first of `bio`, `bioes`, `bilou`, `bmes`
     is meant; `"iob1"` has the letters of `"bio"` and is meant only if there is no B. Tags without
@@ -123,7 +123,7 @@ def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Whether a span that the tag before belongs to goes on."""
+    """Whether a tag continues the span of the tag before it."""
     if mode == "conlleval":
         inside = "O" not in (tag.role, after.role)
         return inside and not starts(tag, after, scheme, mode)
@@ -131,7 +131,7 @@ def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def closes(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Whether a span that does not go on was a whole one."""
+    """Whether a span that ends at a tag is complete."""
     if mode == "conlleval" or scheme == "bio":
         return True
     if scheme == "iob1":
@@ -172,7 +172,7 @@ def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
 
 
 class SpanRules(NamedTuple):
-    """How tag ids make spans: arrays for `[before, tag]`, where K stands for a boundary.
+    """Arrays over `[before, tag]` that say how tag ids make spans; id K is a boundary.
 
     `starts`, `continues`, `closes` are bool `[K + 1, K + 1]`; `types` int32 `[K + 1]` holds each
     tag's place in `type_names`, -1 for `O` and the boundary.
@@ -186,7 +186,7 @@ class SpanRules(NamedTuple):
 
 
 def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRules:
-    """The rules of `tags.spans` as arrays over tag ids."""
+    """Makes the rules of `tags.spans` as arrays over tag ids."""
     check_mode(mode)
     parts = [*_all_parts(tags, scheme), NOTHING]
     tables = [
@@ -199,7 +199,7 @@ def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRu
 
 
 def check_mode(mode: str) -> None:
-    """Makes sure that a way of reading spans is known."""
+    """Raises a ValueError if a way of reading spans is unknown."""
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {MODES}; got {mode!r}.")
 

@@ -1,4 +1,4 @@
-"""Sequences of tags: spans, conversion between schemes, validation."""
+"""Reads spans from sequences of tags, converts between schemes, and validates tags."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class Span(NamedTuple):
 
 
 def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
-    """The spans of a sentence.
+    """Finds the spans of a sentence.
 
     Tags that make no legal sequence are read in one of two ways. `"strict"`: a span counts only
     as the scheme writes it, as in seqeval with `mode="strict"`; `I-X` after `O` in BIO is nothing.
@@ -72,7 +72,9 @@ def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
     """
     check_scheme(scheme, plain=False)
     check_mode(mode)
-    found, start, before = [], None, NOTHING
+    found = []
+    start = None
+    before = NOTHING
     for position in range(len(tags) + 1):
         last = position == len(tags)
         tag = NOTHING if last else _parts_at(tags, position, scheme)
@@ -102,9 +104,11 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
     """
     check_scheme(scheme, plain=False)
     letters = {role: letter for letter, role in LETTERS[scheme].items()}
-    tags, before = [OUTSIDE] * length, None
+    tags = [OUTSIDE] * length
+    before = None
     for kind, start, end in sorted(found, key=lambda span: (span[1], span[2])):
-        if not max(0, before.end if before else 0) <= start < end <= length:
+        first_free = before.end if before else 0
+        if not first_free <= start < end <= length:
             raise ValueError(
                 f"The span {kind!r} from {start} to {end} is empty, overlaps another, or leaves "
                 f"the sentence of {length} tokens."
@@ -121,7 +125,7 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
 
 
 def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
-    """Writes a sentence's tags in another scheme.
+    """Converts the tags of a sentence to another scheme.
 
     Args:
         tags: a legal sequence of `from_scheme`.
@@ -154,7 +158,7 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
 
 
 def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
-    """Where a sentence breaks its scheme.
+    """Finds the places where a sentence breaks its scheme.
 
     Args:
         tags: the tags of one sentence.
@@ -183,7 +187,7 @@ def check(
     source: str = "tags",
     line: int | Sequence[int] | None = None,
 ) -> int:
-    """Makes sure that a sentence's tags belong to the scheme, and counts what else is wrong.
+    """Checks that the tags of a sentence belong to the scheme, and counts what else is wrong.
 
     Illegal transitions occur in published corpora and are no error here; what to do about them
     is for the caller to say.
@@ -224,7 +228,7 @@ def check(
 
 
 def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
-    """How errors name the place of a tag: by its own line, or by its sentence's and its number."""
+    """Names the place of a tag in errors: its own line, or the sentence's line and its number."""
     if line is None:
         return f"{source}, token {position + 1}"
     if isinstance(line, int):

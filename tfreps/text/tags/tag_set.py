@@ -1,12 +1,12 @@
-"""TagSet: the tags of tokens or the labels of texts, in the order of their ids."""
+"""TagSet: the tags of tokens, or the labels of texts, in the order of their ids."""
 
 import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfreps.files.decoding import decode_utf8
-from tfreps.files.output_files import write_text
+from tfreps.files.atomic_files import write_text
+from tfreps.files.utf8_files import read_utf8
 from tfreps.text.tags import tag_schemes, tag_sequences
 
 
@@ -84,22 +84,13 @@ class TagSet:
     def read(
         cls, path: str | os.PathLike, scheme: str | None = None, word: str = "tag"
     ) -> "TagSet":
-        """Reads what `write` wrote; errors name the file and the line."""
-        try:
-            with open(path, "rb") as file:
-                text = decode_utf8(file.read(), path)
-        except OSError as error:
-            raise ValueError(f"Cannot read the {word}s {path}: {error.strerror}.") from error
-        if text.startswith("\ufeff"):
-            raise ValueError(
-                f"{path}, line 1: starts with a byte order mark, which would become part of the "
-                f"first {word}. Save the file as UTF-8 without it."
-            )
+        """Reads the file that `write` writes; errors name the file and the line."""
+        text = read_utf8(path, f"the {word}s")
         lines = text.removesuffix("\n").split("\n") if text else []
         return cls([line.removesuffix("\r") for line in lines], scheme, str(path), word)
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the file that `read` reads, under a temporary name first."""
+        """Writes the file that `read` reads, whole or not at all."""
         write_text(path, "".join(name + "\n" for name in self.names))
 
     def __len__(self) -> int:
@@ -114,7 +105,7 @@ class TagSet:
         source: str | None = None,
         line: int | Sequence[int] | None = None,
     ) -> list[int]:
-        """Ids of the tags of a sentence (or of one label, in a list of one).
+        """Returns the ids of the tags of a sentence (or of one label, in a list of one).
 
         Args:
             names: the tags.
@@ -139,7 +130,7 @@ class TagSet:
         )
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The names behind ids."""
+        """Returns the names of ids."""
         ids = [int(index) for index in ids]
         for index in ids:
             if not 0 <= index < len(self):

@@ -1,4 +1,4 @@
-"""versions_of: the numbered folders below a model's base path, as TensorFlow Serving reads them."""
+"""Finds the numbered folders below a model's base path, as TensorFlow Serving does."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ LARGEST = 2**63 - 1  # a version is an int64
 
 
 def versions_of(folder: str | os.PathLike) -> list[int]:
-    """The versions of an exported model, ascending.
+    """Lists the versions of an exported model, ascending.
 
     A version is a folder whose name is a whole number from 0 to 2**63 - 1, with nothing around it
     but leading zeros: `1`, `20`, `007`. Other names, such as the `.3.812.tmp` of an export that is
@@ -28,7 +28,7 @@ def versions_of(folder: str | os.PathLike) -> list[int]:
 
 
 def next_version(folder: str | os.PathLike) -> int:
-    """One more than the newest version; 1 where there is none.
+    """Returns one more than the newest version; 1 if there is none.
 
     Raises:
         ValueError: the newest is 2**63 - 1.
@@ -40,7 +40,7 @@ def next_version(folder: str | os.PathLike) -> int:
 
 
 def version_folder(folder: str | os.PathLike, version: int | None = None) -> pathlib.Path:
-    """The folder of a version, as it is written.
+    """Returns the folder of a version.
 
     Args:
         folder: the base path.

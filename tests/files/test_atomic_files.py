@@ -1,4 +1,4 @@
-"""Output files: what is never written over, what is written whole, how errors call a file."""
+"""Files that are written whole or not at all: temporary names, streams, full disks."""
 
 import contextlib
 import io
@@ -12,13 +12,10 @@ import h5py
 import numpy as np
 import pytest
 
-from tfreps.files.output_files import (
-    check_output,
-    check_space,
+from tfreps.files.atomic_files import (
+    is_stream,
     is_temporary,
-    naming,
     replacing,
-    replacing_folder,
     write_text,
     written_whole,
 )
@@ -85,56 +82,9 @@ def test_places_where_nothing_can_be_written(tmp_path):
             raise AssertionError
 
 
-def test_a_file_that_holds_something_needs_overwrite(tmp_path):
-    path = tmp_path / "notes.txt"
-    check_output(path)
-    path.write_text("")
-    check_output(path)  # as `mktemp` makes them
-    path.write_text("mine")
-    with pytest.raises(ValueError, match="notes.txt exists already: .* give --overwrite"):
-        check_output(path)
-    check_output(path, overwrite=True)
-    check_output(None)
-    with pytest.raises(ValueError, match="it is a folder"):
-        check_output(tmp_path, overwrite=True)
-    with pytest.raises(ValueError, match="there is no folder"):
-        check_output(tmp_path / "absent" / "a.txt")
-
-
-def test_an_input_is_never_the_output(tmp_path, monkeypatch):
-    path = tmp_path / "text.txt"
-    path.write_text("mine")
-    os.link(path, tmp_path / "hard.txt")
-    (tmp_path / "soft.txt").symlink_to(path)
-    monkeypatch.chdir(tmp_path)
-    for given in (path, tmp_path / "hard.txt", "soft.txt", "te*.txt", tmp_path, "**/text.txt"):
-        with pytest.raises(ValueError, match="text.txt is an input of this command .*, which"):
-            check_output(path, overwrite=True, inputs=["absent.txt", given])
-    with open(path) as file:
-        monkeypatch.setattr(sys, "stdin", file)
-        kept = os.dup(0)
-        os.dup2(file.fileno(), 0)
-        try:
-            with pytest.raises(ValueError, match="is an input of this command"):
-                check_output(path, overwrite=True, inputs=["-"])
-        finally:
-            os.dup2(kept, 0)
-            os.close(kept)
-    (tmp_path / "other.txt").write_text("mine")
-    check_output(tmp_path / "other.txt", overwrite=True, inputs=[path, "-"])
-
-
-def test_streams_need_no_overwrite(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for path in ("/dev/null", "/dev/stdout", tmp_path / "pipe"):
-        check_output(path, inputs=[path])
-    write_text("/dev/null", "gone")
-    assert not os.path.isfile("/dev/null")
-
-
 def test_standard_output_by_its_name_appends_to_what_the_shell_opened(tmp_path):
     (tmp_path / "out.txt").write_text("before\n")
-    code = "from tfreps.files.output_files import *; print('first'); "
+    code = "from tfreps.files.atomic_files import *; print('first'); "
     code += "write_text('/dev/stdout', 'second\\n'); print('third')"
     with open(tmp_path / "out.txt", "a") as file:
         subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
@@ -174,19 +124,6 @@ def test_standard_output_that_is_full(monkeypatch):
             full.close()
 
 
-def test_errors_about_other_things_pass(tmp_path):
-    for error in (ValueError("no"), FileNotFoundError(2, "gone", "input.txt"), BrokenPipeError(32)):
-        with pytest.raises(type(error)) as caught, naming("out.txt", tmp_path / "temporary"):
-            raise error
-        assert caught.value is error
-    if os.geteuid() == 0:
-        return
-    tmp_path.chmod(0o500)
-    with pytest.raises(PermissionError) as caught:
-        write_text(tmp_path / "out.txt", "x")
-    assert caught.value.filename == str(tmp_path / "out.txt")
-
-
 def test_what_a_killed_process_left_is_removed(tmp_path):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -206,21 +143,34 @@ def test_the_rights_of_a_file_stay(tmp_path):
 
 
 def test_a_folder_appears_whole(tmp_path):
-    with pytest.raises(RuntimeError), replacing_folder(tmp_path / "a" / "run") as temporary:
+    folder = tmp_path / "a" / "run"
+    with pytest.raises(RuntimeError), replacing(folder, parents=True) as temporary:
         temporary.mkdir()
         (temporary / "x").write_text("half")
         raise RuntimeError
     assert list((tmp_path / "a").iterdir()) == []
-    (tmp_path / "a" / "run").mkdir()
-    with replacing_folder(tmp_path / "a" / "run") as temporary:
+    folder.mkdir()
+    with replacing(folder, parents=True) as temporary:
         temporary.mkdir()
         (temporary / "x").write_text("whole")
-    assert (tmp_path / "a" / "run" / "x").read_text() == "whole"
+    assert (folder / "x").read_text() == "whole"
+    with pytest.raises(OSError), replacing(folder) as temporary:  # it holds something
+        temporary.mkdir()
+    assert (folder / "x").read_text() == "whole" and list(folder.parent.iterdir()) == [folder]
 
 
-def test_a_disk_without_room_is_noticed_before(tmp_path):
-    path = tmp_path / "vectors.hdf5"
-    check_space(path, 0)
-    with pytest.raises(OSError, match="No space left on device") as caught:
-        check_space(path, 2**62)
-    assert caught.value.filename == str(path)
+def test_a_folder_that_is_missing_is_made_when_asked(tmp_path):
+    with pytest.raises(FileNotFoundError), replacing(tmp_path / "a" / "x"):
+        raise AssertionError
+    with replacing(tmp_path / "a" / "x", parents=True) as temporary:
+        temporary.write_text("yes")
+    assert (tmp_path / "a" / "x").read_text() == "yes"
+
+
+def test_streams(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("")
+    paths = (tmp_path / "pipe", "/dev/null", "/dev/stdout", tmp_path / "file", tmp_path, "absent")
+    assert [is_stream(path) for path in paths] == [True, True, True, False, False, False]
+    write_text("/dev/null", "gone")
+    assert not os.path.isfile("/dev/null")

@@ -1,0 +1,143 @@
+"""Writes the public API of tfreps to public_api.txt, one line a name: make api."""
+
+import functools
+import importlib
+import inspect
+import pathlib
+import sys
+import types
+
+import tfreps
+
+TREE = pathlib.Path(tfreps.__file__).parent
+FILE = pathlib.Path(__file__).with_name("public_api.txt")
+HEADER = """\
+# The public API: every name that `__all__` of a package lists, and the methods and properties that
+# tfreps itself defines. A change to this file is a change for users. `make api` writes it anew.
+"""
+PLAIN = (bool, int, float, str, bytes, type(None))
+
+
+def packages():
+    """The names of all packages of tfreps."""
+    folders = [path.parent.relative_to(TREE.parent) for path in TREE.rglob("__init__.py")]
+    return sorted(".".join(folder.parts) for folder in folders)
+
+
+def public_names(module):
+    """What `__all__` lists; of tfreps itself, which has none, what it shows."""
+    if hasattr(module, "__all__"):
+        return sorted(module.__all__)
+    names = sorted({name for name in dir(module) if not name.startswith("_")})
+    others = {n for n, value in vars(module).items() if isinstance(value, types.ModuleType)}
+    return [name for name in names if name in tfreps.SUBMODULES or name not in others]
+
+
+def lines():
+    """The lines of the file, without its header. What has two names is described once."""
+    first_names = {}
+    for package in packages():
+        module = importlib.import_module(package)
+        for name in public_names(module):
+            value, name = getattr(module, name), f"{package}.{name}"
+            if inspect.isclass(value) or inspect.isfunction(value):
+                first = first_names.setdefault(value, name)
+                if first != name:
+                    yield f"{name} = {first}"
+                    continue
+            yield from lines_of(name, value)
+
+
+def lines_of(name, value):
+    """One line for a value, and one for each public member of a class."""
+    if inspect.isclass(value):
+        yield f"class {name}{signature_of_class(value)}"
+        for member, found in sorted(members(value).items()):
+            yield f"    {described(member, found, is_method=True)}"
+    else:
+        yield described(name, value)
+
+
+def described(name, value, is_method=False):
+    """A function with its signature, plain data with its value, anything else with its type."""
+    if isinstance(value, types.ModuleType):
+        return f"{name}: module"
+    if isinstance(value, property | functools.cached_property):
+        return f"{name}: property"
+    if isinstance(value, classmethod):
+        return f"classmethod {name}{signature(value.__func__, is_method=True)}"
+    if isinstance(value, staticmethod):
+        return f"staticmethod {name}{signature(value.__func__)}"
+    if callable(value) and not inspect.isclass(value):
+        return f"def {name}{signature(value, is_method)}"
+    if isinstance(value, PLAIN):
+        return f"{name} = {value!r}"
+    return f"{name}: {type(value).__name__}"
+
+
+def members(kind):
+    """Public members that tfreps defines in a class; fields are in the signature already."""
+    fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__dataclass_fields__", ())}
+    found = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.partition(".")[0] == "tfreps":
+            found.update(vars(base))
+    return {n: v for n, v in found.items() if not n.startswith("_") and n not in fields}
+
+
+def signature_of_class(kind):
+    """The signature of the constructor; empty where tfreps does not define it."""
+    for base in kind.__mro__:
+        for name in ("__init__", "__new__"):
+            if name in vars(base) and base.__module__.partition(".")[0] == "tfreps":
+                function = vars(base)[name]
+                return signature(getattr(function, "__func__", function), True)
+    return ""
+
+
+def signature(function, is_method=False):
+    """Names, kinds and defaults of the parameters, without `self` and without annotations."""
+    found = inspect.signature(function)
+    parameters = []
+    for parameter in list(found.parameters.values())[is_method:]:
+        default = parameter.default
+        if default is not parameter.empty:
+            default = Default(default)
+        parameters.append(parameter.replace(annotation=parameter.empty, default=default))
+    return str(found.replace(parameters=parameters, return_annotation=found.empty))
+
+
+class Default:
+    """A default value, whose `repr` has no address and depends on no machine."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        value = self.value
+        if value == sys.executable:
+            return "sys.executable"
+        if isinstance(value, PLAIN):
+            return repr(value)
+        if type(value) in (tuple, list):
+            items = ", ".join(repr(Default(item)) for item in value)
+            if isinstance(value, list):
+                return f"[{items}]"
+            return f"({items},)" if len(value) == 1 else f"({items})"
+        if inspect.isclass(value) or inspect.isfunction(value):
+            return value.__name__
+        return "..."
+
+
+def text():
+    """The whole content of the file."""
+    return HEADER + "".join(f"{line}\n" for line in lines())
+
+
+def main():
+    FILE.write_text(text(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

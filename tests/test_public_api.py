@@ -1,0 +1,114 @@
+"""The public API is what tests/public_api.txt says, so that a change to it is a decision."""
+
+import dataclasses
+import difflib
+import importlib
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from tests import public_api
+from tests.conftest import CHECKOUT
+
+CHANGED = (
+    "The public API has changed. If that is intended, write tests/public_api.txt anew with "
+    "`make api` (or `python -m tests.public_api`), and say in CHANGELOG.md what changed:\n"
+)
+
+
+def test_the_public_api_is_what_the_file_says():
+    before = public_api.FILE.read_text(encoding="utf-8").splitlines()
+    after = public_api.text().splitlines()
+    changes = list(difflib.unified_diff(before, after, "public_api.txt", "now", lineterm="", n=1))
+    if changes:
+        pytest.fail(CHANGED + "\n".join(changes), pytrace=False)
+
+
+@pytest.mark.parametrize("package", public_api.packages())
+def test_every_package_says_what_is_public(package):
+    module = importlib.import_module(package)
+    names = public_api.public_names(module)
+    assert len(set(names)) == len(names)
+    assert [name for name in names if name.startswith("_") or not hasattr(module, name)] == []
+
+
+def test_the_file_depends_on_no_machine():
+    text = public_api.FILE.read_text(encoding="utf-8")
+    assert str(CHECKOUT) not in text and " at 0x" not in text
+    assert "tfreps.layers.CRF(num_tags, allowed_transitions=None" in text
+
+
+NOTHING = object()
+
+
+class Base:
+    def inherited(self, y=2):
+        """A method."""
+
+
+class Example(Base):
+    SIZE = 3
+
+    def __init__(self, a, *, b=(1,), c=len, d=sys.executable, e=NOTHING, **kwargs):
+        pass
+
+    def method(self, x: int = 1) -> int:
+        """A method."""
+
+    @property
+    def name(self):
+        """A property."""
+
+    @classmethod
+    def made(cls, x=None):
+        """A class method."""
+
+    @staticmethod
+    def plain(x=[1.5]):  # noqa: B006
+        """A static method."""
+
+    def _hidden(self):
+        pass
+
+
+class Row(NamedTuple):
+    text: str
+    number: int = 0
+
+    def shown(self):
+        """A method."""
+
+
+@dataclasses.dataclass
+class Options:
+    size: int = 3
+    names: list = dataclasses.field(default_factory=list)
+
+
+def test_lines_of_a_class(monkeypatch):
+    for kind in (Base, Example, Row, Options):
+        monkeypatch.setattr(kind, "__module__", "tfreps.example")
+    assert list(public_api.lines_of("Example", Example)) == [
+        "class Example(a, *, b=(1,), c=..., d=sys.executable, e=..., **kwargs)",
+        "    SIZE = 3",
+        "    def inherited(y=2)",
+        "    classmethod made(x=None)",
+        "    def method(x=1)",
+        "    name: property",
+        "    staticmethod plain(x=[1.5])",
+    ]
+    assert list(public_api.lines_of("Row", Row)) == [
+        "class Row(text, number=0)",
+        "    def shown()",
+    ]
+    assert list(public_api.lines_of("Options", Options)) == ["class Options(size=3, names=...)"]
+
+
+def test_lines_of_other_values():
+    assert list(public_api.lines_of("public_api", public_api)) == ["public_api: module"]
+    assert list(public_api.lines_of("a.N", 7)) == ["a.N = 7"]
+    assert list(public_api.lines_of("a.N", (7,))) == ["a.N: tuple"]
+    assert list(public_api.lines_of("a.f", public_api.signature)) == [
+        "def a.f(function, is_method=False)"
+    ]

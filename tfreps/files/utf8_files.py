@@ -1,0 +1,187 @@
+"""Decodes text, in UTF-8 or a named encoding, with errors that name the file and the line."""
+
+import codecs
+import os
+
+from tfreps.files.lfs_pointers import refuse_pointer
+
+MARKS = {  # of UTF-32 first, since that of UTF-16 begins like it
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+PATTERNS = {  # which of four bytes are mostly NUL, in text that is mostly Latin
+    (False, True, False, True): "UTF-16LE",
+    (True, False, True, False): "UTF-16BE",
+    (False, True, True, True): "UTF-32LE",
+    (True, True, True, False): "UTF-32BE",
+}
+SAMPLE = 4096  # bytes
+
+
+def decode_utf8(
+    data: bytes, path: str | os.PathLike, first_line: int = 1, skip_mark: bool = False
+) -> str:
+    """Decodes a piece of a text file that starts at the beginning of a line.
+
+    Args:
+        data: bytes of the file.
+        path: name of the file, for the error.
+        first_line: number of the first line in `data`, counted from 1.
+        skip_mark: whether a byte order mark at the start of line 1 is left out. By default it is
+            an error.
+
+    Returns:
+        str.
+
+    Raises:
+        ValueError: the bytes are not UTF-8 but, for example, UTF-16; they hold a NUL byte and so
+            are not text; or they start with a byte order mark.
+
+    Example:
+        >>> from tfreps.files.utf8_files import decode_utf8
+        >>> decode_utf8(b"caf\\xc3\\xa9", "words.txt")
+        'café'
+    """
+    wide = wide_encoding(data)
+    if wide is not None:
+        raise ValueError(
+            f"{path}, line {first_line}: expected UTF-8 text, and this looks like {wide}. Convert "
+            f"the file first: iconv -f {wide} -t UTF-8."
+        )
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise ValueError(
+            f"{path}, line {_line(data, nul, first_line)}: expected UTF-8 text, found a NUL byte. "
+            "The file looks binary (compressed text must be called *.gz)."
+        )
+    if first_line == 1:
+        if skip_mark:
+            data = data.removeprefix(codecs.BOM_UTF8)
+        else:
+            refuse_mark(data, path)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}, line {_line(data, error.start, first_line)}: expected UTF-8 text, found the "
+            f"byte 0x{data[error.start]:02x} ({error.reason}). Convert the file first, for "
+            f"example from Latin-1: iconv -f LATIN1 -t UTF-8."
+        ) from None
+
+
+def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) -> str:
+    """Reads a text file in UTF-8; line ends stay as they are.
+
+    Args:
+        path: the file.
+        what: what the file should hold, such as "the vocabulary", for the error of one that
+            cannot be read.
+        skip_mark: see `decode_utf8`.
+
+    Raises:
+        ValueError: the file cannot be read, is a pointer of git-lfs, or what `decode_utf8`
+            raises.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        name = f"{what} {path}" if what else path
+        raise ValueError(f"Cannot read {name}: {error.strerror or error}.") from error
+    refuse_pointer(path, data)
+    return decode_utf8(data, path, skip_mark=skip_mark)
+
+
+def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -> str:
+    """Decodes a whole text file; a byte order mark belongs to the encoding and is left out.
+
+    Args:
+        data: bytes of the file.
+        path: name of the file, for the error.
+        encoding: an encoding that Python's `bytes.decode` knows: "utf-8", "latin-1", "utf-16" ...
+
+    Raises:
+        ValueError: the text is binary or in another encoding, or Python has no such encoding.
+
+    Example:
+        >>> from tfreps.files.utf8_files import decode_text
+        >>> decode_text(b"caf\\xe9", "words.txt", "latin-1")
+        'café'
+    """
+    try:
+        if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+            return decode_utf8(data, path, skip_mark=True)
+        if data.startswith(codecs.BOM_UTF8):
+            raise ValueError(
+                f"{path}, line 1: starts with the byte order mark of UTF-8, but was to be read "
+                f"as {encoding}. Read it as utf-8."
+            )
+        text = data.decode(encoding)
+    except LookupError:
+        raise ValueError(
+            f"{encoding!r} is no text encoding that Python knows. Give another, such as 'utf-8'."
+        ) from None
+    except UnicodeError as error:
+        line = _line(data, getattr(error, "start", 0), 1)
+        raise ValueError(f"{path}, line {line}: expected {encoding} text ({error}).") from None
+    if "\0" in text:
+        line = 1 + text.count("\n", 0, text.index("\0"))
+        wide = wide_encoding(data)
+        hint = f" The file looks like {wide}: read it as that." if wide else ""
+        raise ValueError(
+            f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
+        )
+    return text.removeprefix("\ufeff")
+
+
+def refuse_mark(data: bytes, path: str | os.PathLike) -> None:
+    """Raises a ValueError for a file that starts with the byte order mark of UTF-8."""
+    if data.startswith(codecs.BOM_UTF8):
+        raise ValueError(
+            f"{path}, line 1: starts with a byte order mark, which would become part of the first "
+            "line. Save the file as UTF-8 without it."
+        )
+
+
+def check_unicode(text: str, place: str) -> str:
+    """Returns the text itself, once it is certain that UTF-8 can store it.
+
+    Args:
+        text: str, such as a value in a JSON file.
+        place: file and line, with which the error begins.
+
+    Raises:
+        ValueError: the text holds half of a UTF-16 pair, which a JSON escape can write, or NUL.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise ValueError(f"{place}: {half!r} is half a character (a lone surrogate).") from None
+    if "\0" in text:
+        raise ValueError(f"{place}: a NUL character in the text.")
+    return text
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Detects UTF-16 and UTF-32 by their byte order mark, or by NUL as every other byte.
+
+    Example:
+        >>> from tfreps.files.utf8_files import wide_encoding
+        >>> wide_encoding("a tale".encode("utf-16")), wide_encoding("a tale".encode("utf-16-be"))
+        ('UTF-16', 'UTF-16BE')
+    """
+    for mark, name in MARKS.items():
+        if data.startswith(mark):
+            return name
+    sample = data[:SAMPLE]
+    if len(sample) < 4 or b"\0" not in sample:
+        return None
+    shares = [sample[i::4].count(0) / len(sample[i::4]) for i in range(4)]
+    return PATTERNS.get(tuple(share > 0.5 for share in shares))
+
+
+def _line(data: bytes, position: int, first_line: int) -> int:
+    return first_line + data.count(b"\n", 0, position)
