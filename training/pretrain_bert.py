@@ -36,12 +36,12 @@ from tfreps.optimizers import FusedAdam, LinearWarmup, build_optimizer
 from tfreps.runs.bert_loading import load_pretrainer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import (
-    KINDS,
     CharacterTokenizer,
     WordPieceTokenizer,
     read_tokenizer,
     write_tokenizer,
 )
+from tfreps.text.bert.tokenizer_files import KINDS
 
 PROGRAM = "pretrain-bert"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM

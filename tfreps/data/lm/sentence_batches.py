@@ -24,7 +24,7 @@ def sentence_batches(
     max_characters: int = 50,
     block_bytes: int = 1 << 22,
 ) -> tf.data.Dataset:
-    """Makes batches of every sentence, one per row, for a model that starts each from a fixed state.
+    """Makes batches of whole sentences, one per row, for a model that starts from a fixed state.
 
     Elements: the dict of `LMBatches`, the same keys and dtypes. A sentence of n words is n + 1
     positions: `token_ids` `<S> w1 .. wn`, `next_token_id` `w1 .. wn </S>`; reversed,
