@@ -29,7 +29,7 @@ from benchmarks.review_lengths import random_texts
 
 SHAPES = {
     "base": {"vocabulary_size": 30522, "hidden_dim": 768, "num_layers": 12, "num_heads": 12},
-    "articles": {"vocabulary_size": 32162, "hidden_dim": 384, "num_layers": 6, "num_heads": 12},
+    "aespresso": {"vocabulary_size": 32162, "hidden_dim": 384, "num_layers": 6, "num_heads": 12},
 }
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 LENGTH, MASKED = 128, 20
@@ -37,12 +37,12 @@ LENGTH, MASKED = 128, 20
 ROWS = {
     "base-8x128-float32": ("encode", "base", 8, "float32", (1.15, "keras_hub")),
     "base-8x128-bfloat16": ("encode", "base", 8, "mixed_bfloat16", (1.6, "keras_hub")),
-    "articles-8x128-float32": ("encode", "articles", 8, "float32", (1.4, "keras_hub")),
-    "articles-8x128-bfloat16": ("encode", "articles", 8, "mixed_bfloat16", None),
-    "mlm-32x128-float32": ("train", "articles", 32, "float32", (1.5, "faster")),
-    "mlm-32x128-bfloat16": ("train", "articles", 32, "mixed_bfloat16", None),
-    "reviews-float32": ("tune", "articles", 96, "float32", (3, "faster")),
-    "reviews-bfloat16": ("tune", "articles", 96, "mixed_bfloat16", None),
+    "aespresso-8x128-float32": ("encode", "aespresso", 8, "float32", (1.4, "keras_hub")),
+    "aespresso-8x128-bfloat16": ("encode", "aespresso", 8, "mixed_bfloat16", None),
+    "mlm-32x128-float32": ("train", "aespresso", 32, "float32", (1.5, "faster")),
+    "mlm-32x128-bfloat16": ("train", "aespresso", 32, "mixed_bfloat16", None),
+    "reviews-float32": ("tune", "aespresso", 96, "float32", (3, "faster")),
+    "reviews-bfloat16": ("tune", "aespresso", 96, "mixed_bfloat16", None),
     "wordpiece": ("cut", "base", 80000, "float32", (1, "tensorflow_text")),
     "wordpiece-accents": ("cut", "base", 80000, "float32", None),
 }

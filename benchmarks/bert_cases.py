@@ -28,8 +28,8 @@ SIZES = {
 STYLES = "late", "early"
 PREFIXES = "bert.", ""
 FILES = "single", "sharded"
-# As `articles_bert.py` takes for granted, with fewer units.
-ARTICLES_CONFIG = {
+# As `aespresso_bert.py` takes for granted, with fewer units.
+AESPRESSO_CONFIG = {
     **{"model_type": "bert", "vocab_size": 19, "hidden_size": 24, "num_hidden_layers": 2},
     **{"num_attention_heads": 12, "intermediate_size": 96, "max_position_embeddings": 12},
     **{"type_vocab_size": 256, "hidden_act": "gelu", "pad_token_id": 0},
@@ -147,8 +147,8 @@ def inputs_of(config):
     return ids * mask, segments * mask, mask
 
 
-def articles_positions(length, dim):
-    """The articles' position table, number by number: rows of length 1, the first one zero."""
+def aespresso_positions(length, dim):
+    """Aespresso's position table, number by number: rows of length 1, the first one zero."""
     table = np.zeros((length, dim))
     for place in range(1, length):
         for i in range(dim):

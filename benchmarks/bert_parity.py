@@ -4,8 +4,8 @@
     python -m benchmarks.bert_parity --peer-python peers/bin/python
 
 Random small models of every class of transformers, with both gelus, usual and unusual sizes, names
-of early and late versions, with and without prefix, in one file and in several; one of the
-articles; and taggers that are asked raw texts. What tfreps loads, and what transformers loads of
+of early and late versions, with and without prefix, in one file and in several; one of
+aespresso; and taggers that are asked raw texts. What tfreps loads, and what transformers loads of
 what tfreps saves, must agree to 1e-5. `--fixtures FILE` writes what transformers says of a few
 of them for tests/convert.
 """
@@ -22,7 +22,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.bert_cases import (
-    ARTICLES_CONFIG,
+    AESPRESSO_CONFIG,
     RAW_OPTIONS,
     RAW_TEXTS,
     all_cases,
@@ -47,7 +47,7 @@ READERS = {
     "BertForTokenClassification": Tagger.from_pretrained,
 }
 PER_TOKEN = "layer_outputs", "token_logits", "emissions"
-MASK = inputs_of(ARTICLES_CONFIG)[2]
+MASK = inputs_of(AESPRESSO_CONFIG)[2]
 
 
 def main(argv=None):
@@ -55,7 +55,7 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         peer(options.peer_python, "make", folder)
-        rows = {**forth(folder), "articles, in": articles(folder)}
+        rows = {**forth(folder), "aespresso, in": aespresso(folder)}
         rows["BertForTokenClassification, words of raw texts"] = raw_texts(folder)
         peer(options.peer_python, "read", folder / "saved")
         rows |= back(folder)
@@ -89,13 +89,13 @@ def forth(folder):
     return rows
 
 
-def articles(folder):
-    """The articles' state dict in; and saved, with a table for the sines."""
+def aespresso(folder):
+    """Aespresso's state dict in; and saved, with a table for the sines."""
     source = folder / "bert.model.epoch.3.safetensors"
     model = BertPretrainer.from_pretrained(source, max_positions=12)
-    save(model, "BertForPreTraining", "articles, out", folder, "articles")
-    expected = np.load(folder / "expected" / "articles.npz")
-    found = [outputs_of(one, ARTICLES_CONFIG) for one in (model, model.encoder)]
+    save(model, "BertForPreTraining", "aespresso, out", folder, "aespresso")
+    expected = np.load(folder / "expected" / "aespresso.npz")
+    found = [outputs_of(one, AESPRESSO_CONFIG) for one in (model, model.encoder)]
     return [max(difference(expected, one) for one in found)]
 
 

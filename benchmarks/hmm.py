@@ -1,4 +1,4 @@
-"""Measures HMMTagger beside the articles' way: loops over sentences and places, in NumPy.
+"""Measures HMMTagger beside aespresso's way: loops over sentences and places, in NumPy.
 
     python -m benchmarks.hmm ../shared/data/resume_ner/train.char.bmes
     python -m benchmarks.hmm

@@ -16,14 +16,14 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from benchmarks.bert_cases import (
-    ARTICLES_CONFIG,
+    AESPRESSO_CONFIG,
     RAW_CONFIG,
     RAW_OPTIONS,
     RAW_PIECES,
     RAW_TEXTS,
+    aespresso_positions,
     all_cases,
     array_of,
-    articles_positions,
     config_of,
     expected_name,
     folder_name,
@@ -47,10 +47,10 @@ def make(folder):
         if not expected.exists():
             np.savez(expected, **outputs_of(model, config_of(case)))
         write_case(model, case, folder / folder_name(case))
-    model = random_model(ARTICLES_CONFIG, "BertForPreTraining")
-    table = articles_positions(12, 24)
+    model = random_model(AESPRESSO_CONFIG, "BertForPreTraining")
+    table = aespresso_positions(12, 24)
     model.bert.embeddings.position_embeddings.weight.data[:] = tensor(table)
-    np.savez(folder / "expected" / "articles.npz", **outputs_of(model, ARTICLES_CONFIG))
+    np.savez(folder / "expected" / "aespresso.npz", **outputs_of(model, AESPRESSO_CONFIG))
     arrays = {name: array.numpy() for name, array in model.state_dict().items()}
     arrays = {name: array for name, array in arrays.items() if "position" not in name}
     save_file(arrays, folder / "bert.model.epoch.3.safetensors")

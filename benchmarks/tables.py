@@ -155,7 +155,7 @@ TABLES = {
         "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
         "+ 3 blocks of 6": (HOTEL_BERT + "--cut-share 0", 1),
-        "+ cut texts: the recipe of the articles": (HOTEL_BERT, 3),
+        "+ cut texts: the recipe of aespresso": (HOTEL_BERT, 3),
         "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
         "the same, longer texts, none held out": (
             HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --dev-share 0 --epochs 8",

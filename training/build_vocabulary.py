@@ -11,7 +11,7 @@ outside the vocabulary; `<S>` and `</S>` must not be there, as tfreps adds them 
 
 With --tokens bert-characters the text is as it comes, and the vocabulary is that of a BERT on
 characters (`tfreps.text.CharacterTokenizer`): special and reserved ids 0 to 19, then characters,
-whole Latin words and `#NUM#` for numbers. A file called `*.json` is a dictionary as the articles
+whole Latin words and `#NUM#` for numbers. A file called `*.json` is a dictionary as aespresso
 have it, token -> id; any other has a token a line.
 """
 

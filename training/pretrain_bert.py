@@ -61,7 +61,7 @@ TEXT = {
 }  # fmt: skip
 TOKENS = {
     "tokens": Option(str, None, "what text is cut into (characters)", sorted(KINDS)),
-    "vocabulary": Option(str, None, "one piece a line, or an articles' dictionary (.json)"),
+    "vocabulary": Option(str, None, "one piece a line, or a dictionary of aespresso (.json)"),
     "cased": Option(bool, False, "keep capital letters"),
     "min_count": Option(int, None, "of characters that are counted (1)", at_least=1),
 }

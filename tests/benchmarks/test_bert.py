@@ -11,7 +11,7 @@ TINY = {"vocabulary_size": 30001, "hidden_dim": 4, "num_layers": 1, "num_heads":
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setitem(bert.SHAPES, "base", TINY)
-    monkeypatch.setitem(bert.SHAPES, "articles", TINY)
+    monkeypatch.setitem(bert.SHAPES, "aespresso", TINY)
     for name, (task, shape, _, precision, goal) in list(bert.ROWS.items()):
         monkeypatch.setitem(bert.ROWS, name, (task, shape, 2, precision, goal))
 

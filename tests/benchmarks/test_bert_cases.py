@@ -48,8 +48,8 @@ def test_an_early_file_in_pieces(tmp_path):
     assert "architectures" not in json.loads((tmp_path / "config.json").read_text())
 
 
-def test_the_articles_sines():
-    table = bert_cases.articles_positions(3, 4)
+def test_aespressos_sines():
+    table = bert_cases.aespresso_positions(3, 4)
     row = np.array([np.sin(2), np.cos(2 / 100), np.sin(2e-4), np.cos(2e-6)])
     np.testing.assert_allclose(table[2], row / np.linalg.norm(row), atol=1e-6)
     assert not table[0].any()

@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 
 from benchmarks import bert_parity
 from benchmarks.bert_cases import (
-    ARTICLES_CONFIG,
+    AESPRESSO_CONFIG,
     RAW_CONFIG,
     RAW_OPTIONS,
     RAW_PIECES,
@@ -58,7 +58,7 @@ def peer(monkeypatch):
     monkeypatch.setattr(bert_parity, "all_cases", lambda: cases)
     monkeypatch.setitem(globals(), "all_cases", lambda: cases)
     monkeypatch.setattr(bert_parity, "peer", run)
-    monkeypatch.setattr(bert_parity, "articles", lambda folder: [0.0])
+    monkeypatch.setattr(bert_parity, "aespresso", lambda folder: [0.0])
     monkeypatch.setattr(bert_parity, "raw_texts", lambda folder: [0.0])
 
 
@@ -69,7 +69,7 @@ def test_a_table_of_differences(peer, capsys):
     assert lines[2:] == [
         "| BertForMaskedLM gelu, in | 2 | 0.0e+00 |",
         "| BertForNextSentencePrediction gelu, in | 2 | 0.0e+00 |",
-        "| articles, in | 1 | 0.0e+00 |",
+        "| aespresso, in | 1 | 0.0e+00 |",
         "| BertForTokenClassification, words of raw texts | 1 | 0.0e+00 |",
         "| BertForMaskedLM gelu, out | 2 | 0.0e+00 |",
     ]
@@ -77,7 +77,7 @@ def test_a_table_of_differences(peer, capsys):
 
 @pytest.mark.slow
 def test_one_difference_is_enough_to_fail(peer, monkeypatch, capsys):
-    monkeypatch.setattr(bert_parity, "articles", lambda folder: [2e-5])
+    monkeypatch.setattr(bert_parity, "aespresso", lambda folder: [2e-5])
     assert bert_parity.main(["--peer-python", "none"]) == 1
 
 
@@ -108,8 +108,8 @@ def test_fixtures_are_what_the_tests_of_converters_read(tmp_path, monkeypatch):
     assert shapes == {"layer_outputs": (18, 2, 2), "token_logits": (18, 5)}
 
 
-def test_the_articles_go_in_and_out(tmp_path):
-    shapes = shapes_of(ARTICLES_CONFIG, "BertForPreTraining")
+def test_aespressos_go_in_and_out(tmp_path):
+    shapes = shapes_of(AESPRESSO_CONFIG, "BertForPreTraining")
     arrays = {
         name if name.startswith("cls.") else f"bert.{name}": array_of(name, shape)
         for name, shape in shapes.items()
@@ -119,12 +119,12 @@ def test_the_articles_go_in_and_out(tmp_path):
     save_file(arrays, path)
     model = BertPretrainer.from_pretrained(path, max_positions=12)
     (tmp_path / "expected").mkdir()
-    expected = bert_parity.outputs_of(model, ARTICLES_CONFIG)
-    expected |= bert_parity.outputs_of(model.encoder, ARTICLES_CONFIG)
-    np.savez(tmp_path / "expected" / "articles.npz", **expected)
-    assert bert_parity.articles(tmp_path) == [0.0]
-    request = json.loads((tmp_path / "saved" / "articles" / "request.json").read_text())
-    assert request == {"kind": "BertForPreTraining", "row": "articles, out"}
+    expected = bert_parity.outputs_of(model, AESPRESSO_CONFIG)
+    expected |= bert_parity.outputs_of(model.encoder, AESPRESSO_CONFIG)
+    np.savez(tmp_path / "expected" / "aespresso.npz", **expected)
+    assert bert_parity.aespresso(tmp_path) == [0.0]
+    request = json.loads((tmp_path / "saved" / "aespresso" / "request.json").read_text())
+    assert request == {"kind": "BertForPreTraining", "row": "aespresso, out"}
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def save_file(arrays, path, metadata):
 
 @pytest.mark.parametrize("name", ["bert.model.epoch.3", "pytorch_model.bin"])
 def test_the_command_that_converts_a_pickle(tmp_path, name):
-    """By stand-ins of PyTorch: the articles keep the arrays beside others, under one key."""
+    """By stand-ins of PyTorch: aespresso keep the arrays beside others, under one key."""
     (tmp_path / "torch.py").write_text(TORCH)
     (tmp_path / "safetensors").mkdir()
     (tmp_path / "safetensors" / "__init__.py").write_text("")

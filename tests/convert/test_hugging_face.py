@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from benchmarks.bert_cases import KINDS, LABELS, articles_positions, config_of, inputs_of
+from benchmarks.bert_cases import KINDS, LABELS, aespresso_positions, config_of, inputs_of
 from tests.convert.bert_folders import EXPECTED, UNUSUAL, USUAL, arrays_of, check, hugging_face
 from tfreps.convert.hugging_face import names_in
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
@@ -112,7 +112,7 @@ def test_sines_are_written_as_a_table(tmp_path):
     encoder = BertEncoder(**SMALL, **options, max_positions=7)
     encoder.save_pretrained(tmp_path)
     table = load_file(tmp_path / "model.safetensors")["embeddings.position_embeddings.weight"]
-    np.testing.assert_allclose(table, articles_positions(7, 8), atol=1e-6)
+    np.testing.assert_allclose(table, aespresso_positions(7, 8), atol=1e-6)
     again, ids = BertEncoder.from_pretrained(tmp_path), np.array([[3, 4, 5, 0]])
     np.testing.assert_array_equal(again(ids)["sequence_output"], encoder(ids)["sequence_output"])
 

@@ -12,7 +12,7 @@ from tests import oracles
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tests.convert.bert_folders import USUAL, arrays_of, as_google, google, google_config
 from tests.convert.bert_folders import hugging_face as hugging_face_folder
-from tests.convert.test_articles_bert import state_dict
+from tests.convert.test_aespresso_bert import state_dict
 from tests.hostile.campaign import run_many
 from tests.hostile.folders import folder_format
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
@@ -78,11 +78,11 @@ def read_bert(folder, random):
     forget(model.from_pretrained(folder))
 
 
-def read_articles(folder, random):
+def read_aespresso(folder, random):
     forget(BertPretrainer.from_pretrained(folder / "model.safetensors"))
 
 
-def write_articles(folder):
+def write_aespresso(folder):
     folder.mkdir()
     state_dict(folder / "model.safetensors")
 
@@ -132,7 +132,7 @@ FORMATS = [
     folder_format("HDF5 of vectors", 6_000, write_vectors, read_vectors_of),
     folder_format("safetensors", 1_500, hugging_face_folder, read_bert),
     folder_format("safetensors, two files", 800, write_two_files, read_bert),
-    folder_format("safetensors of articles", 600, write_articles, read_articles),
+    folder_format("safetensors of aespresso", 600, write_aespresso, read_aespresso),
     folder_format("checkpoints to resume from", 6_000, write_resumable, read_resumable),
     folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),
     folder_format("checkpoints of Google", 1_000, write_google, read_bert),

@@ -32,16 +32,16 @@ def test_sines_and_cosines_equal_the_formulas(kind, dim, normalize_rows):
 
 
 def test_some_numbers_by_hand():
-    """Width 4: the paper turns both pairs by 1 and 1/100, the articles by 1, 1/100, 1e-4, 1e-6."""
-    paper, articles = (sinusoids(2, 4, kind).numpy() for kind in KINDS)
+    """Width 4: the paper turns both pairs by 1 and 1/100, aespresso by 1, 1/100, 1e-4, 1e-6."""
+    paper, aespresso = (sinusoids(2, 4, kind).numpy() for kind in KINDS)
     first, second = 1.0, 0.01
     expected = [np.sin(first), np.cos(first), np.sin(second), np.cos(second)]
     np.testing.assert_allclose(paper, [[0, 1, 0, 1], expected], atol=1e-6)
     expected = [np.sin(1.0), np.cos(0.01), np.sin(1e-4), np.cos(1e-6)]
-    np.testing.assert_allclose(articles, [[0, 0, 0, 0], expected], atol=1e-6)
+    np.testing.assert_allclose(aespresso, [[0, 0, 0, 0], expected], atol=1e-6)
 
 
-def test_normalised_rows_have_length_one_but_the_articles_first():
+def test_normalised_rows_have_length_one_but_aespressos_first():
     for kind, first in zip(KINDS, (1.0, 0.0), strict=True):
         lengths = np.linalg.norm(sinusoids(50, 8, kind, True), axis=1)
         np.testing.assert_allclose(lengths, [first, *[1.0] * 49], atol=1e-6)

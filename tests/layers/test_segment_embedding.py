@@ -30,7 +30,7 @@ def test_the_gradient_is_dense_and_counts_every_use():
     np.testing.assert_array_equal(gradient[:, 0], [3, 1, 4])
 
 
-def test_rows_of_the_articles_are_orthogonal_and_of_length_one():
+def test_rows_of_aespressos_are_orthogonal_and_of_length_one():
     table = np.asarray(make(initializer="orthogonal_rows").table)
     np.testing.assert_allclose(table @ table.T, np.eye(3), atol=1e-5)
 

@@ -112,7 +112,7 @@ def test_a_mask_takes_the_place_of_the_padding_id():
             {"vocabulary_size": 30_522, "hidden_dim": 128, "num_layers": 2, "num_heads": 2},
         ),
         pytest.param(
-            23_243_904,  # the articles'
+            23_243_904,  # aespresso's
             {
                 **{"vocabulary_size": 32_162, "hidden_dim": 384, "num_layers": 6},
                 **{"positions": "sinusoidal_full_index", "num_segments": 256},

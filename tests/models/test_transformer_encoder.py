@@ -66,7 +66,7 @@ def oracle(encoder, ids):
         {"positions": "sinusoidal_full_index", "normalize_positions": True, "embedding_dim": 3},
         {"positions": None, "causal": True, "activation": "gelu_tanh", "intermediate_dim": 5},
     ],
-    ids=["default", "post", "articles", "causal"],
+    ids=["default", "post", "aespresso", "causal"],
 )
 def test_equals_plain_loops(options):
     encoder = make(**options)

@@ -33,7 +33,7 @@ def test_the_curves_are_the_waves_of_the_paper():
     assert [line.get_label() for line in axes.lines] == ["dimension 4", "dimension 7"]
 
 
-def test_the_curves_of_the_articles():
+def test_the_curves_of_the_aespresso():
     table = sinusoids(50, 8, "sinusoidal_full_index")
     (line,) = plots.position_curves(table, [3]).axes[0].lines
     expected = [0.0] + [math.cos(p / 10000 ** (6 / 8)) for p in range(1, 50)]

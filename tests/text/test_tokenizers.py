@@ -149,7 +149,7 @@ BERTS = {
     "cased, no accents": WordPieceTokenizer(SPECIALS, lowercase=False, strip_accents=True),
     "uncased, accents": WordPieceTokenizer(SPECIALS, strip_accents=False),
     "Chinese together": WordPieceTokenizer(SPECIALS, split_chinese=False),
-    "articles": CharacterTokenizer.from_texts(["a"]),
+    "aespresso": CharacterTokenizer.from_texts(["a"]),
     "characters": CharacterTokenizer.from_texts(["a"], numbers=False, whole_words=False),
 }
 
@@ -196,7 +196,7 @@ def test_examples_of_bert():
     words = ["Don", "'", "t", "住在北京", "Cafe\u0301", "≠", "3", ".", "5", "!"]
     assert tokenize_texts([text], BERTS["Chinese together"]) == [words]
     words = ["Don", "'", "t", "\u200b", "住", "在", "北", "京", "\u0301", "\u00ad", "Cafe"]
-    assert tokenize_texts([text], BERTS["articles"]) == [[*words, "\u0301", "≠", "3.5", "!"]]
+    assert tokenize_texts([text], BERTS["aespresso"]) == [[*words, "\u0301", "≠", "3.5", "!"]]
 
 
 def test_errors():

@@ -123,7 +123,7 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_recipe_of_the_articles_stopped_and_gone_on_with(characters, files, tmp_path):
+def test_the_recipe_of_aespressos_stopped_and_gone_on_with(characters, files, tmp_path):
     """Faster than theirs; cut texts, the penalty, the layer before the labels are as they are."""
     line = [*files["tsv"], "--config", "bert_6x384", "--bert", characters, "--num-layers", "1"]
     line += ["--learning-rate", "0.003", "--bert-dropout", "0.1", "--max-length", "24"]

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
-from tests.convert.test_articles_bert import state_dict
+from tests.convert.test_aespresso_bert import state_dict
 from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
 from tests.training.test_pretrain_elmo import events
 from tfreps.__main__ import main
@@ -66,7 +66,7 @@ def test_figures(finished):
 
 @pytest.mark.slow
 def test_characters_of_records_in_low_precision(tmp_path):
-    """The articles' text: their labels, their share of hidden tokens, a dictionary of its own."""
+    """Aespresso's text: their labels, their share of hidden tokens, a dictionary of its own."""
     rng = np.random.default_rng(1)
     letters = list("甲乙丙丁戊己")
     records = [

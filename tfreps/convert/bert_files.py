@@ -3,13 +3,13 @@
 import os
 from pathlib import Path
 
-from tfreps.convert import articles_bert, google_bert, hugging_face
+from tfreps.convert import aespresso_bert, google_bert, hugging_face
 from tfreps.convert.bert_checkpoint import Checkpoint
 from tfreps.convert.safetensors_files import INDEX, SINGLE, conversion
 
 EXPECTED = (
     "Expected a folder of Hugging Face (config.json and model.safetensors), a folder of Google "
-    "(bert_config.json and bert_model.ckpt.index), or a model of the articles as .safetensors"
+    "(bert_config.json and bert_model.ckpt.index), or a model of aespresso as .safetensors"
 )
 
 CONFIGS = ("config.json", "bert_config.json")
@@ -17,7 +17,7 @@ PICKLES = (b"\x80", b"PK\x03\x04")  # how a pickle begins, and a ZIP archive, Py
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a checkpoint of Google, Hugging Face or the articles.
+    """Opens a checkpoint of Google, Hugging Face or aespresso.
 
     Args:
         path: a folder, a `.safetensors` file, or a TF 1 checkpoint without its endings.
@@ -33,7 +33,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
         checkpoint = _folder(path)
         check_vocabulary(path / "vocab.txt", checkpoint)
     elif path.suffix == ".safetensors":
-        checkpoint = articles_bert.open_checkpoint(path)
+        checkpoint = aespresso_bert.open_checkpoint(path)
     elif Path(f"{path}.index").is_file() or path.suffix == ".index":
         checkpoint = google_bert.open_checkpoint(path)
         check_vocabulary(path.parent / "vocab.txt", checkpoint)

@@ -1,4 +1,4 @@
-"""The table of BERT: maps arrays of Google, Hugging Face and the articles to our weights."""
+"""The table of BERT: maps arrays of Google, Hugging Face and aespresso to our weights."""
 
 from collections.abc import Mapping, Sequence
 

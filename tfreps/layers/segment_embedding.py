@@ -14,7 +14,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         y_t = table[segment_ids_t]
 
     Args:
-        num_segments: int. Kinds of segments: 2 in BERT, 256 in the articles' models.
+        num_segments: int. Kinds of segments: 2 in BERT, 256 in aespresso's models.
         units: int. Width of the vectors.
         initializer: `"truncated_normal"` or `"orthogonal_rows"`.
         initializer_range: float. Standard deviation of the truncated normal.

@@ -1,4 +1,4 @@
-"""BertEncoder: the Transformer encoder of BERT, and of the articles' models."""
+"""BertEncoder: the Transformer encoder of BERT, and of aespresso's models."""
 
 import keras
 import tensorflow as tf
@@ -53,7 +53,7 @@ class BertEncoder(WholeModel, keras.Model):
             `PositionEmbedding`.
         max_positions: int. Of `"learned"`: the longest text in tokens.
         normalize_positions: bool. As in `PositionEmbedding`.
-        num_segments: int. Kinds of segments: 2 in BERT, 256 in the articles' models.
+        num_segments: int. Kinds of segments: 2 in BERT, 256 in aespresso's models.
         padding_id: int. The id that is no token, where no mask is given.
         initializer: of the three tables: `"truncated_normal"` or `"orthogonal_rows"`.
         pooler: bool. Whether there is a `pooled_output`.
@@ -179,19 +179,19 @@ class BertEncoder(WholeModel, keras.Model):
 
     @classmethod
     def from_pretrained(cls, path, **overrides):
-        """Loads a published checkpoint: of Google, of Hugging Face, or of the articles.
+        """Loads a published checkpoint: of Google, of Hugging Face, or of aespresso.
 
         What the checkpoint says is honoured or refused by name. Heads are left out, and blocks
         and positions above what is asked for.
 
         Args:
             path: folder with `bert_config.json` and `bert_model.ckpt` (Google, TF 1); folder
-                with `config.json` and `model.safetensors`, or its index (Hugging Face); or the
-                articles' `bert.model.epoch.N` as a `.safetensors` file.
+                with `config.json` and `model.safetensors`, or its index (Hugging Face); or
+                aespresso's `bert.model.epoch.N` as a `.safetensors` file.
             **overrides: options of `BertEncoder` in place of the checkpoint's: `num_layers` for
                 its first blocks alone, `max_positions` for its first positions, `pooler=False`,
                 `dropout`, `activation`, `dtype` ... Sizes of its arrays cannot be changed. Of
-                the articles' models, whose files do not tell them, also `num_heads` (12) and
+                aespresso's models, whose files do not tell them, also `num_heads` (12) and
                 `normalize_positions` (True).
 
         Raises:

@@ -128,7 +128,7 @@ class BertPretrainer(WholeModel, keras.Model):
     def from_pretrained(cls, path, next_sentence=None, **overrides):
         """Loads encoder and heads of a published checkpoint, see `BertEncoder.from_pretrained`.
 
-        Google and Hugging Face have label 0 for the next sentence, the articles label 1.
+        Google and Hugging Face have label 0 for the next sentence, aespresso label 1.
 
         Args:
             path: as there; with the head for masked tokens.

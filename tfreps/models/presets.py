@@ -65,7 +65,7 @@ SLSTM_TRAINING = {
     },
 }
 
-# Keyword arguments of BertEncoder, but for the vocabulary: the articles' model of 23.2 million
+# Keyword arguments of BertEncoder, but for the vocabulary: aespresso's model of 23.2 million
 # parameters, and the sizes that Google published, of which bert_base has 109.5 million. bert_nano
 # is for demonstrations on a laptop.
 BERT = {

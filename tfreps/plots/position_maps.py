@@ -78,7 +78,7 @@ def position_surface(table, title="", first=0):
     Args:
         table: float, shape `[P, D]`, at least two positions from `first` on.
         title: str. What the picture is called.
-        first: int. The position to begin with; 1 leaves out the zeros that the articles have at
+        first: int. The position to begin with; 1 leaves out the zeros that aespresso have at
             position 0, as their picture does.
 
     Returns:

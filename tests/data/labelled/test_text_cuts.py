@@ -45,7 +45,7 @@ def test_start_separator_and_what_is_cut_anyway():
     assert found == {"a b ,", "c d !"}
 
 
-def test_the_articles_marks_are_marks():
+def test_aespressos_marks_are_marks():
     assert set("，；。？!！,;.?") == MARKS
 
 

@@ -1,4 +1,4 @@
-"""The articles' tokens: characters, whole words, numbers; their dictionaries."""
+"""Aespresso's tokens: characters, whole words, numbers; their dictionaries."""
 
 import json
 
@@ -70,7 +70,7 @@ def write(path, ids):
     return path
 
 
-def test_the_articles_dictionaries(tmp_path):
+def test_aespressos_dictionaries(tmp_path):
     """One with the special tokens, one without, which has words and holes."""
     special = dict(zip(CharacterTokenizer.SPECIAL_TOKENS, range(6), strict=True))
     first = write(tmp_path / "bert_word2idx.json", {**special, "房": 20, " ": 22})

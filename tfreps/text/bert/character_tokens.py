@@ -23,10 +23,10 @@ class CharacterTokenizer(PieceTokenizer):
     """Splits text into characters, but keeps Latin words whole and treats all numbers alike.
 
     A number is a run of the digits 0 to 9, or two with a point between: `3.5`, but not `1,000`,
-    which is two. A Latin word is a run of the letters a to z; in the articles' dictionary an
+    which is two. A Latin word is a run of the letters a to z; in aespresso's dictionary an
     accent ends it. White space separates, and is no token itself unless asked for.
 
-    Ids are those of the articles: 0 `#PAD#`, 1 `#UNK#`, 2 `#CLS#`, 3 `#SEP#`, 4 `#MASK#`, 5
+    Ids are those of aespresso: 0 `#PAD#`, 1 `#UNK#`, 2 `#CLS#`, 3 `#SEP#`, 4 `#MASK#`, 5
     `#NUM#`, 6 to 19 reserved, characters and words from 20 on. The Python path and the graph,
     which is made of core TensorFlow operations, agree on every text.
 
@@ -138,7 +138,7 @@ class CharacterTokenizer(PieceTokenizer):
         Args:
             path: JSON file, token -> id. The six special tokens may be missing, as in the second.
             vocabulary_size: int or None. Tokens with ids from this on are unknown: with 32162,
-                what the articles' models have rows for, six of the second.
+                what aespresso's models have rows for, six of the second.
             **options: of the constructor.
 
         Raises:

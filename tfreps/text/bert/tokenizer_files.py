@@ -26,7 +26,7 @@ WHOLE = "tokenizer.json"
 ADDED = "added_tokens.json"
 OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
-DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # of the articles
+DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # of aespresso
 # Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
 # tokenizer.json, and here.
 _NAMES = {
@@ -98,11 +98,11 @@ def checkpoint_tokenizer(
 
     Of WordPiece the vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no
     other; its options are in tokenizer_config.json and tokenizer.json. A `CharacterTokenizer` is
-    in tfreps_tokenizer.json, as `write_checkpoint_tokenizer` leaves it, or the articles'
+    in tfreps_tokenizer.json, as `write_checkpoint_tokenizer` leaves it, or aespresso's
     dictionary (bert_word2idx_extend.json, bert_word2idx.json) beside their model.
 
     Args:
-        folder: of Google's, Hugging Face's or the articles' BERT.
+        folder: of Google's, Hugging Face's or aespresso's BERT.
         lowercase: bool, or None for what the files say. Where they say nothing, as those of
             Google: whether no piece of the vocabulary has a capital letter.
         vocabulary_size: int or None. Of a dictionary, as of `CharacterTokenizer.from_dictionary`.

@@ -1,4 +1,4 @@
-"""Reads the articles' `bert.model.epoch.N`, once it is safetensors: BERT with sinusoids."""
+"""Reads aespresso's `bert.model.epoch.N`, once it is safetensors: BERT with sinusoids."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from tfreps.convert.bert_table import POSITIONS, WORDS, block_rows
 from tfreps.convert.hugging_face import names_in
 from tfreps.convert.safetensors_files import open_files
 
-# What the articles' code sets and its files do not tell.
+# What aespresso's code sets and its files do not tell.
 DEFAULTS = {
     "num_heads": 12,
     "normalization": "post",
@@ -27,7 +27,7 @@ UNTOLD = ("num_heads", "normalize_positions")
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a state dict of the articles' code, whose arrays decide the sizes.
+    """Opens a state dict of aespresso's code, whose arrays decide the sizes.
 
     Its second task is the other way round: label 1 there is the next sentence.
 
@@ -45,7 +45,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     shapes = arrays.shapes
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
-            f"{path} has learned positions, which the articles' models have not: it needs a "
+            f"{path} has learned positions, which aespresso's models have not: it needs a "
             "`config.json` beside it and the name `model.safetensors`. Then name the folder."
         )
     words = names.table(WORDS, (0, 0), "").foreign
@@ -54,7 +54,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     for name in words, segments, wide:
         if len(shapes.get(name, ())) != 2:
             raise ValueError(
-                f"{path}: expected a model of the articles, with a matrix {name}; got "
+                f"{path}: expected a model of aespresso, with a matrix {name}; got "
                 f"{shapes.get(name, 'none')}."
             )
     vocabulary_size, units = shapes[words]

@@ -1,10 +1,10 @@
-"""The articles' state dict: what its arrays tell, and the numbers of a model with a table."""
+"""Aespresso's state dict: what its arrays tell, and the numbers of a model with a table."""
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from benchmarks.bert_cases import ARTICLES_CONFIG, array_of, articles_positions, shapes_of
+from benchmarks.bert_cases import AESPRESSO_CONFIG, aespresso_positions, array_of, shapes_of
 from tests.convert.bert_folders import hugging_face
 from tfreps.models import BertEncoder, BertPretrainer, Classifier
 
@@ -14,7 +14,7 @@ FEATURES = {"token_ids": IDS, "segment_ids": IDS // 7, "masked_positions": np.ar
 
 
 def arrays():
-    shapes = shapes_of(ARTICLES_CONFIG, "BertForPreTraining")
+    shapes = shapes_of(AESPRESSO_CONFIG, "BertForPreTraining")
     return {name: array_of(name, shape) for name, shape in shapes.items()}
 
 
@@ -40,9 +40,9 @@ def test_equal_to_the_same_model_with_a_table(tmp_path):
     def put_table(found):
         found.clear()
         found.update(arrays())
-        found[POSITIONS] = articles_positions(12, 24)
+        found[POSITIONS] = aespresso_positions(12, 24)
 
-    config = {key: value for key, value in ARTICLES_CONFIG.items() if key != "model_type"}
+    config = {key: value for key, value in AESPRESSO_CONFIG.items() if key != "model_type"}
     hugging_face(tmp_path / "table", change=put_table, config=config)
     other = BertPretrainer.from_pretrained(tmp_path / "table")
     for ours, theirs in (model, other), (encoder, other.encoder):
