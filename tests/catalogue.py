@@ -319,6 +319,29 @@ CATALOGUE = {
         ["BD", "BD"],  # logits, probabilities
         nested=("encoder", "linear"),
     ),
+    "Tagger, on an Elmo": Entry(
+        models.Tagger,
+        lambda: {
+            "encoder": models.Elmo(models.BiLM(**bilm_options(initial_state="warm"))),
+            "tags": ["O", "B-X", "I-X"],
+            "scheme": "bio",
+        },
+        {"features": (CHARACTERS, "BTC")},
+        ["BTD", "BT"],
+        nested=("encoder",),
+    ),
+    "Classifier, on a BiLM": Entry(
+        models.Classifier,
+        lambda: {
+            "encoder": models.BiLM(**words_options()),
+            "labels": ["bad", "good"],
+            "pooling": "mean_max",
+            "linear": models.LinearEncoder(11, 2, num_buckets=50),
+        },
+        {"features": ({"token_ids": WORDS, "mask": MASK}, "BT")},
+        ["BD", "BD"],
+        nested=("encoder", "linear"),
+    ),
     "HMMTagger": Entry(
         models.HMMTagger,
         lambda: {

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests import oracles
 from tests.oracles import SENTENCES
-from tfreps.models import BiLM, Elmo
+from tfreps.models import BiLM, Classifier, Elmo, Tagger
 from tfreps.text import batch_to_ids
 
 MIXES = [([0.3, -1.0, 2.0], 0.7), ([1.0, 0.5, 0.0], 1.5)]
@@ -113,6 +113,93 @@ def test_what_trains(tmp_path):
     assert names == {f"mix_{k}/{w}" for k in range(2) for w in ("gamma", "scalar_weights")}
     tuned = Elmo(bilm, dropout=0.0, fine_tune=True)
     assert len(tuned.trainable_weights) == 2 + len(bilm.weights)
+    top = Elmo(bilm, dropout=0.0, fine_tune=True, trainable=False)
+    assert keras.Sequential([top]).trainable_weights == []
+
+
+def test_the_bilm_that_was_given_stays_as_it_is(tmp_path):
+    _, _, bilm = make_bilm(tmp_path, initial_state="carry")
+    ids = batch_to_ids(SENTENCES)
+    bilm(ids)
+    tuned, frozen = Elmo(bilm, dropout=0.0, fine_tune=True), Elmo(bilm, dropout=0.0)
+    assert tuned.bilm is bilm and frozen.bilm is not bilm
+    assert bilm.trainable and len(bilm.trainable_weights) == len(bilm.weights) - 4
+    assert frozen.bilm.trainable_weights == [] and frozen.bilm.name == bilm.name
+    np.testing.assert_array_equal(frozen(ids)["layer_outputs"], bilm(ids)["layer_outputs"])
+    for part in (*bilm.weights, *frozen.bilm.weights):
+        part.assign(tf.ones_like(part))
+    frozen.trainable = True
+    assert len(frozen.trainable_weights) == 2 and bilm.trainable
+    still, again = Elmo(frozen.bilm), Elmo(frozen.bilm, fine_tune=True)
+    assert still.bilm is frozen.bilm and again.bilm is not frozen.bilm
+    assert again.bilm.trainable and not frozen.bilm.trainable
+
+
+@pytest.mark.parametrize("make_encoder", [Elmo, lambda bilm: bilm], ids=["Elmo", "BiLM"])
+def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
+    """Numbers from plain loops; from ids, tokens, sentences and dicts; alone and in a batch."""
+    options, weights, bilm = make_bilm(tmp_path)
+    encoder = make_encoder(bilm)
+    kernel = np.random.default_rng(4).normal(size=(8, 3))
+    tagger = Tagger(encoder, ["a", "b", "c"], use_crf=False)
+    classifier = Classifier(encoder, ["a", "b", "c"])
+    assert encoder.output_dim == 8
+    for head in tagger, classifier:
+        head.kernel.assign(kernel)
+    layers = [oracles.bilm(weights, options, sentence)[0][:, 1:-1] for sentence in SENTENCES]
+    vectors = [x[-1] if encoder is bilm else x.mean(axis=0) for x in layers]
+    ids = batch_to_ids(SENTENCES)
+    longest = max(map(len, SENTENCES))
+    tokens = tf.constant([[*row, *[""] * (longest - len(row))] for row in SENTENCES])
+    texts = tf.constant([" ".join(row) for row in SENTENCES])
+    for given in ids, tokens, texts, {"character_ids": ids}:
+        emissions = tagger(given)["emissions"]
+        logits = classifier(given)["logits"]
+        for row, vector in enumerate(vectors):
+            expected = vector @ kernel
+            np.testing.assert_allclose(emissions[row, : len(vector)], expected, atol=2e-5)
+            np.testing.assert_array_equal(emissions[row, len(vector) :], 0.0)
+            mean = expected.mean(axis=0) if len(vector) else np.zeros(3)
+            np.testing.assert_allclose(logits[row], mean, atol=2e-5)
+            tags = tagger.tag(texts[row : row + 1])["tags"]
+            np.testing.assert_array_equal(tags, expected.argmax(axis=-1)[None])
+    assert tagger.num_characters == classifier.num_characters == 50
+    assert tagger.predict(texts, verbose=0)["tags"].shape == (len(SENTENCES), longest)
+
+
+def test_a_mask_among_the_features(tmp_path):
+    _, _, bilm = make_bilm(tmp_path)
+    ids = batch_to_ids([["The", "dog", "sat"]])
+    short = bilm({"character_ids": ids, "mask": np.array([[True, True, False]])})
+    np.testing.assert_allclose(
+        short["sequence_output"][:, :2], bilm(ids[:, :2])["sequence_output"], atol=1e-6
+    )
+    with pytest.raises(ValueError, match="reads the features character_ids; 'character_ids' is"):
+        bilm({"token_ids": np.array([[1, 2, 0]])})
+
+
+@pytest.mark.slow
+def test_a_tagger_on_an_elmo_trains_saves_and_exports(tmp_path):
+    _, _, bilm = make_bilm(tmp_path)
+    elmo = Elmo(bilm, dropout=0.1, fine_tune=True)
+    model = Tagger(elmo, ["small", "large"], dropout=0.1)
+    model.compile(keras.optimizers.Adam(0.05))
+    dataset = tf.data.Dataset.from_tensors((tf.constant(TEXTS), TAGS))
+    history = model.fit(dataset, epochs=4, verbose=0, shuffle=False).history["loss"]
+    assert history[-1] < history[0]
+    expected = model(tf.constant(TEXTS))["emissions"]
+    model.save(tmp_path / "tagger.keras")
+    loaded = keras.saving.load_model(tmp_path / "tagger.keras")
+    np.testing.assert_array_equal(loaded(tf.constant(TEXTS))["emissions"], expected)
+    model.export(tmp_path / "ids", verbose=False)
+    served = tf.saved_model.load(tmp_path / "ids")
+    ids = batch_to_ids(TOKENS)
+    for given in ids, {"character_ids": ids}:
+        np.testing.assert_allclose(served.serve(given)["emissions"], expected, atol=1e-6)
+    strings = [tf.TensorSpec([None], tf.string, "text")]
+    model.export(tmp_path / "texts", verbose=False, input_signature=strings)
+    served = tf.saved_model.load(tmp_path / "texts")
+    np.testing.assert_allclose(served.serve(tf.constant(TEXTS))["emissions"], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("fine_tune", [False, True])
@@ -179,6 +266,7 @@ def test_a_tagger_trains_saves_and_loads(tmp_path, kind, fine_tune):
     _, _, bilm = make_bilm(tmp_path, initial_state="warm")
     before = bilm.get_weights()
     model, data = tagger(bilm, kind, fine_tune)
+    bilm = model.get_layer("elmo").bilm
     dataset = tf.data.Dataset.from_tensors((data, TAGS))
     history = model.fit(dataset, epochs=4, verbose=0, shuffle=False).history["loss"]
     assert history[-1] < history[0]

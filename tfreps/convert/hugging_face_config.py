@@ -199,8 +199,14 @@ def as_json(options: Mapping) -> dict:
             f"this encoder was made with normalization={options['normalization']!r}."
         )
     theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
+    activation = options["activation"]
+    if not isinstance(activation, str) or activation not in theirs:
+        raise ValueError(
+            f"An `activation` for Hugging Face is one of {', '.join(theirs)}; this encoder was "
+            f"made with {activation!r}. `model.save` keeps it."
+        )
     config = {key.theirs: options[key.ours] for key in KEYS}
-    config["hidden_act"] = theirs[options["activation"]]
+    config["hidden_act"] = theirs[activation]
     config["intermediate_size"] = options["intermediate_dim"] or 4 * options["hidden_dim"]
     if config["initializer_range"] is None:
         del config["initializer_range"]

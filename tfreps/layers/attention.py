@@ -75,12 +75,8 @@ class SelfAttention(Configurable, keras.layers.Layer):
                 f"`num_heads` must divide the width of the inputs; got {self.num_heads} heads "
                 f"for {dim}."
             )
-        common = {"dtype": self.dtype_policy}
-        for name, units in ("query_key_value", 3 * dim), ("combine", dim):
-            kernel = kernel_initializer(self.initializer_range)
-            dense = keras.layers.Dense(units, kernel_initializer=kernel, name=name, **common)
-            dense.build((None, dim))
-            setattr(self, name, dense)
+        self.query_key_value = self._dense("query_key_value", dim, 3 * dim)
+        self.combine = self._dense("combine", dim, dim)
 
     def call(self, inputs, mask=None, training=False, return_attention=False):
         x = tf.cast(inputs, "float32")
@@ -126,6 +122,16 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
     def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
         return attention_spec(self, inputs, return_attention)
+
+    def _dense(self, name, from_dim, to_dim):
+        dense = keras.layers.Dense(
+            to_dim,
+            kernel_initializer=kernel_initializer(self.initializer_range),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+        dense.build((None, from_dim))
+        return dense
 
     def _split_heads(self, x):
         """Query, key and value of each head: `[B, T, 3D]` to three `[B, H, T, d]`."""

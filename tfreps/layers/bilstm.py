@@ -54,8 +54,11 @@ class BiLSTM(Configurable, keras.layers.Layer):
         self.supports_jit = False  # the loop is slower under XLA
 
     def build(self, input_shape):
-        dim, units = input_shape[-1], self.units
-        self.kernels, self.recurrent_kernels, self.biases = [], [], []
+        dim = input_shape[-1]
+        units = self.units
+        self.kernels = []
+        self.recurrent_kernels = []
+        self.biases = []
         for name in "forward", "backward":
             self.kernels.append(self._add(f"{name}_kernel", (dim, 4 * units), "glorot_uniform"))
             recurrent = self._add(f"{name}_recurrent_kernel", (units, 4 * units), _orthogonal)
@@ -70,10 +73,12 @@ class BiLSTM(Configurable, keras.layers.Layer):
         x = tf.where(mask[..., None], inputs, 0.0)
         x = tf.transpose(tf.pad(x, [*at_least_one, [0, 0]]), [1, 0, 2])  # [T, B, D]
         real = tf.cast(tf.transpose(tf.pad(mask, at_least_one)), "float32")[..., None]  # [T, B, 1]
-        outputs, last = [], []
+        outputs = []
+        last = []
         for direction in range(2):
             if direction == 1:
-                x, real = tf.reverse(x, [0]), tf.reverse(real, [0])
+                x = tf.reverse(x, [0])
+                real = tf.reverse(real, [0])
             y, hidden = self._run(direction, x, real, training)
             outputs.append(tf.reverse(y, [0]) if direction == 1 else y)
             last.append(hidden)

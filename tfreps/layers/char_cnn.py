@@ -87,7 +87,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         uniform = keras.initializers.RandomUniform(-1.0, 1.0)
         self.characters = self._add("characters", (NUM_CHARACTER_IDS, self.character_dim), uniform)
         self.characters.assign(self._no_token_row_zero(self.characters))
-        self.kernels, self.biases = [], []
+        self.kernels = []
+        self.biases = []
         for i, (width, count) in enumerate(self.filters):
             shape = (width, self.character_dim, count)
             self.kernels.append(self._add(f"convolution_{i}_kernel", shape, self._start(width)))

@@ -121,7 +121,8 @@ class CRF(Configurable, keras.layers.Layer):
         self.end_weights = self._add("end_weights", 1, self.end_initializer)
 
     def _add(self, name, rank, initializer):
-        rate, initializer = self.transition_learning_rate, keras.initializers.get(initializer)
+        rate = self.transition_learning_rate
+        initializer = keras.initializers.get(initializer)
         return self.add_weight(
             name=name,
             shape=(self.num_tags,) * rank,
@@ -182,7 +183,8 @@ class CRF(Configurable, keras.layers.Layer):
         weights = tf.cast(weights, "float32") / tf.cast(tf.maximum(batch, 1), "float32")
         if weights.shape.rank not in (1, 2):
             raise ValueError(f"`sample_weight` must be [B] or [B, T], got shape {weights.shape}.")
-        axes, rank = "[B] or [B, T]", weights.shape.rank
+        axes = "[B] or [B, T]"
+        rank = weights.shape.rank
         check_shape("sample_weight", weights, emissions.shape[:rank], axes)
         tags = chain.checked_tags(tags, emissions)
         compile_it = self._compiles(is_loss=True)
@@ -304,7 +306,8 @@ class _ScorePenalty(keras.regularizers.Regularizer):
     """`l2 * sum of squared scores`. Keras 3.12 accepts no plain function as a regularizer."""
 
     def __init__(self, l2, rate):
-        self.l2, self.rate = l2, rate
+        self.l2 = l2
+        self.rate = rate
 
     def __call__(self, weights):
         return self.l2 * tf.reduce_sum(tf.square(_times(weights, self.rate)))

@@ -86,8 +86,11 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         self.supports_jit = False  # the loop is slower under XLA
 
     def build(self, input_shape):
-        dim, units = self.projection_dim, self.units
-        self.kernels, self.biases, self.projections = [], [], []
+        dim = self.projection_dim
+        units = self.units
+        self.kernels = []
+        self.biases = []
+        self.projections = []
         for layer in range(self.num_layers):
             self.kernels.append(
                 self._add(f"kernel_{layer}", (2 * dim, 4 * units), "glorot_uniform")
@@ -102,7 +105,9 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         if mask is not None:
             mask = tf.transpose(tf.cast(mask, "float32"))[:, :, None]  # [T, B, 1]
         state = self.zero_state(tf.shape(inputs)[0]) if initial_state is None else initial_state
-        outputs, hidden, cell = [], [], []
+        outputs = []
+        hidden = []
+        cell = []
         for layer in range(self.num_layers):
             if training and self.dropout:
                 x = keras.random.dropout(x, self.dropout, seed=self.seed_generator)
@@ -203,17 +208,17 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         self.bidirectional = bidirectional
         self.supports_masking = True
         self.supports_jit = False
-        names = ["forward", "backward"] if bidirectional else ["forward"]
-        options = {**_stack_options(self), "dtype": self.dtype_policy}
-        options["trainable"] = self.trainable
-        self.directions = [ElmoLSTM(**options, name=name) for name in names]
+        self.directions = [self._direction("forward")]
+        if bidirectional:
+            self.directions.append(self._direction("backward"))
 
     def build(self, input_shape):
         for direction in self.directions:
             direction.build(input_shape)
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
-        outputs, states = [], []
+        outputs = []
+        states = []
         for number, direction in enumerate(self.directions):
             x = inputs if number == 0 else reverse_tokens(inputs, mask)
             state = None if initial_state is None else initial_state[number]
@@ -229,6 +234,20 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         shapes = [direction.compute_output_shape(input_shape) for direction in self.directions]
         batch, num_layers, steps, dim = shapes[0][0]
         return (batch, num_layers, steps, dim * len(shapes)), tuple(s for _, s in shapes)
+
+    def _direction(self, name):
+        return ElmoLSTM(
+            units=self.units,
+            projection_dim=self.projection_dim,
+            num_layers=self.num_layers,
+            cell_clip=self.cell_clip,
+            projection_clip=self.projection_clip,
+            use_skip_connections=self.use_skip_connections,
+            dropout=self.dropout,
+            trainable=self.trainable,
+            dtype=self.dtype_policy,
+            name=name,
+        )
 
 
 def reverse_tokens(x, mask):
@@ -247,12 +266,6 @@ def flatten_states(states):
 def unflatten_states(parts):
     """The tuple of `LSTMState` that `flatten_states` made a list of."""
     return tuple(LSTMState(*parts[i : i + 2]) for i in range(0, len(parts), 2))
-
-
-def _stack_options(layer):
-    names = "units", "projection_dim", "num_layers", "cell_clip", "projection_clip"
-    names += "use_skip_connections", "dropout"
-    return {name: getattr(layer, name) for name in names}
 
 
 def _check_clips(**clips):

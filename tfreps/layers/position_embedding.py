@@ -30,8 +30,9 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         max_positions: int. Rows of the table. Used by `"learned"` alone; the others have no end.
         normalize_positions: bool. Whether each vector of sines and cosines is divided by its
             length, as in that code.
-        initializer: of the table: `"truncated_normal"` or `"orthogonal_rows"`.
-        initializer_range: float. Standard deviation of the truncated normal.
+        initializer: of the table: `"truncated_normal"`, `"orthogonal_rows"`, or any other that
+            Keras takes.
+        initializer_range: float. Standard deviation of `"truncated_normal"`.
 
     Call arguments:
         inputs: float, shape `[B, T, D]`.

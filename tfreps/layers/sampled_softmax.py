@@ -115,7 +115,8 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         seeds = [tf.stack([self.seed, step * groups + g]) for g in range(groups)]
         negatives, tries = zip(*(self.sampler.draw(seed) for seed in seeds), strict=True)
         self.draws.assign_add(1)
-        negatives, tries = tf.stack(negatives), tf.stack(tries)[:, None]  # [G, S], [G, 1]
+        negatives = tf.stack(negatives)  # [G, S]
+        tries = tf.stack(tries)[:, None]  # [G, 1]
 
         # Every row of the kernel that is needed is read once, so its gradient has each
         # row once too.

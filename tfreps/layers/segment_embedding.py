@@ -16,8 +16,9 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
     Args:
         num_segments: int. Kinds of segments: 2 in BERT, 256 in aespresso's models.
         units: int. Width of the vectors.
-        initializer: `"truncated_normal"` or `"orthogonal_rows"`.
-        initializer_range: float. Standard deviation of the truncated normal.
+        initializer: of the table: `"truncated_normal"`, `"orthogonal_rows"`, or any other that
+            Keras takes.
+        initializer_range: float. Standard deviation of `"truncated_normal"`.
 
     Call arguments:
         segment_ids: int, shape `[B, T]`, each in `0..num_segments-1`.

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.slstm_steps import First
-from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice, options_of
+from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice
 
 INITIAL_STATES = "learned", "learned_apart", "zeros", "embedding"
 BOUNDARIES = "learned", "fixed", "zeros"
@@ -100,15 +100,28 @@ class SLSTM(Configurable, keras.layers.Layer):
         self.state_dropout = state_dropout
         self.l2 = l2
         self.seed = seed
-        check_choice(self, "initial_state", INITIAL_STATES)
-        check_choice(self, "boundary", BOUNDARIES)
-        self.cell = SLSTMCell(**options_of(self), dtype=self.dtype_policy, name="cell")
+        check_choice("initial_state", initial_state, INITIAL_STATES)
+        check_choice("boundary", boundary, BOUNDARIES)
+        self.cell = SLSTMCell(
+            units=units,
+            window=window,
+            num_sentence_nodes=num_sentence_nodes,
+            neighbours=neighbours,
+            input_term=input_term,
+            gate_normalization=gate_normalization,
+            sentence_normalization=sentence_normalization,
+            sentence_term=sentence_term,
+            l2=l2,
+            dtype=self.dtype_policy,
+            name="cell",
+        )
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.supports_masking = True
         self.supports_jit = False  # products are faster outside XLA
 
     def build(self, input_shape):
-        dim, units = input_shape[-1], self.units
+        dim = input_shape[-1]
+        units = self.units
         if self.initial_state == "embedding" and dim != units:
             raise ValueError(
                 'With `initial_state="embedding"` inputs must be as wide as the states, '
@@ -176,7 +189,10 @@ class SLSTM(Configurable, keras.layers.Layer):
 
     def _start(self, inputs, updated, counted, ends, training):
         """All states before the first step, and the `First` that goes with them."""
-        units, kinds, hidden_rows, cell_rows = self.units, [], [], []
+        units = self.units
+        kinds = []
+        hidden_rows = []
+        cell_rows = []
         if self.initial_state.startswith("learned"):
             kinds.append(updated)
             hidden_rows.append(self.initial_hidden[None])
@@ -190,14 +206,16 @@ class SLSTM(Configurable, keras.layers.Layer):
         rows = _joined(units, hidden_rows)  # [R, H]
         hidden = tf.matmul(kinds, rows)
         cell = tf.matmul(kinds, _joined(units, cell_rows))
-        recurrent, words = tf.cast(self.cell.recurrent_kernel, "float32"), self.cell.word_kernel
+        recurrent = tf.cast(self.cell.recurrent_kernel, "float32")
+        words = self.cell.word_kernel
         words = None if words is None else tf.cast(words, "float32")
         if self.initial_state == "embedding":
             hidden += self._drop(inputs, training) * updated
             cell += self._drop(inputs, training) * updated
             first = First(hidden, recurrent, words)
         else:
-            number, wide = len(self.cell.form.hidden_groups), recurrent.shape[1]
+            number = len(self.cell.form.hidden_groups)
+            wide = recurrent.shape[1]
             recurrent = tf.matmul(rows[None], tf.reshape(recurrent, [number, units, wide]))
             recurrent = tf.reshape(recurrent, [number * rows.shape[0], wide])  # [N*R, G*H]
             first = First(kinds, recurrent, None if words is None else tf.matmul(rows, words))

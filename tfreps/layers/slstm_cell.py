@@ -7,13 +7,11 @@ from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.slstm_steps import First, Weights, exchange
 from tfreps.layers.ops.slstm_update import Form
 
-CHOICES = {
-    "neighbours": ("apart", "summed", "nearest_cells"),
-    "input_term": ("gate", "embedding"),
-    "gate_normalization": ("softmax_of_sigmoids", "softmax", "none"),
-    "sentence_normalization": ("joint", "words"),
-    "sentence_term": ("cell", "hidden"),
-}
+NEIGHBOURS = "apart", "summed", "nearest_cells"
+INPUT_TERMS = "gate", "embedding"
+GATE_NORMALIZATIONS = "softmax_of_sigmoids", "softmax", "none"
+SENTENCE_NORMALIZATIONS = "joint", "words"
+SENTENCE_TERMS = "cell", "hidden"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -100,26 +98,35 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         self.sentence_normalization = sentence_normalization
         self.sentence_term = sentence_term
         self.l2 = l2
-        for name, choices in CHOICES.items():
-            check_choice(self, name, choices)
+        check_choice("neighbours", neighbours, NEIGHBOURS)
+        check_choice("input_term", input_term, INPUT_TERMS)
+        check_choice("gate_normalization", gate_normalization, GATE_NORMALIZATIONS)
+        check_choice("sentence_normalization", sentence_normalization, SENTENCE_NORMALIZATIONS)
+        check_choice("sentence_term", sentence_term, SENTENCE_TERMS)
         self.form = _make_form(self)
         self.supports_masking = True
         self.supports_jit = False  # products are faster outside XLA
 
     def build(self, input_shape, *other_shapes, **more_shapes):
-        dim, form, nodes = input_shape[-1], self.form, self.num_sentence_nodes
+        dim = input_shape[-1]
+        form = self.form
+        nodes = self.num_sentence_nodes
         if self.input_term == "embedding" and dim != self.units:
             raise ValueError(
                 'With `input_term="embedding"` inputs must be as wide as the states, '
                 f"{self.units}; they are {dim} wide. Put a Dense layer in between."
             )
-        units, wide = self.units, form.num_gates * self.units
+        units = self.units
+        wide = form.num_gates * self.units
         self.kernel = self._add("kernel", [dim, wide])
         self.recurrent_kernel = self._add(
             "recurrent_kernel", [len(form.hidden_groups) * units, wide]
         )
         self.bias = self._add("bias", [wide], "zeros")
-        self.word_kernel = self.sentence_kernel = self.mean_kernel = self.sentence_bias = None
+        self.word_kernel = None
+        self.sentence_kernel = None
+        self.mean_kernel = None
+        self.sentence_bias = None
         if nodes:
             from_node = wide + (4 - nodes) * units  # gates of words but other nodes', own three
             self.word_kernel = self._add("word_kernel", [units, nodes * units])
@@ -158,7 +165,15 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         sentence = [tf.transpose(state, [1, 0, 2]) for state in sentence]  # [S, B, H]
         hidden, cell, *sentence = exchange(
             self.form._replace(has_fixed=masks[0] is not masks[1]),
-            Weights(**{name: getattr(self, name) for name in Weights._fields}),
+            Weights(
+                kernel=self.kernel,
+                bias=self.bias,
+                recurrent_kernel=self.recurrent_kernel,
+                word_kernel=self.word_kernel,
+                sentence_kernel=self.sentence_kernel,
+                mean_kernel=self.mean_kernel,
+                sentence_bias=self.sentence_bias,
+            ),
             (hidden, cell, *sentence),
             first,
             inputs,
@@ -171,7 +186,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
     def compute_output_shape(self, input_shape, *other_shapes, **more_shapes):
         batch, length, _ = input_shape
-        words, nodes = (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
+        words = (batch, length, self.units)
+        nodes = (batch, self.num_sentence_nodes, self.units)
         return words, words, nodes, nodes
 
     def _add(self, name, shape, initializer="glorot_uniform"):
@@ -185,15 +201,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         )
 
 
-def options_of(layer):
-    """The options of a cell, by which `SLSTM` and `SLSTMEncoder` make theirs."""
-    names = "units", "window", "num_sentence_nodes", "l2", *CHOICES
-    return {name: getattr(layer, name) for name in names}
-
-
-def check_choice(layer, name, choices):
+def check_choice(name, value, choices):
     """Raises a ValueError where an option has another value than these."""
-    value = getattr(layer, name)
     if value not in choices:
         raise ValueError(f"`{name}` must be one of {list(choices)}; got {value!r}.")
 
@@ -208,8 +217,10 @@ def check_at_least(least, **values):
 def _make_form(cell):
     offsets = range(-cell.window, cell.window + 1)
     apart = tuple((offset,) for offset in offsets)
-    left, right = tuple(offsets)[: cell.window], tuple(offsets)[cell.window + 1 :]
-    summed, nearest = (left, (0,), right), ((-1,), (0,), (1,))
+    left = tuple(offsets)[: cell.window]
+    right = tuple(offsets)[cell.window + 1 :]
+    summed = (left, (0,), right)
+    nearest = ((-1,), (0,), (1,))
     hidden_groups, cell_groups = {
         "apart": (apart, apart),
         "summed": (summed, summed),

@@ -8,7 +8,7 @@ from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 
 NORMALIZATIONS = "post", "pre"
-# The exact gelu in the form that TensorFlow's graphs compute together with the product before it.
+# Forms that TensorFlow's graphs compute together with the product before them.
 ACTIVATIONS = {
     "gelu": lambda x: 0.5 * x * (1.0 + tf.math.erf(x * 0.5**0.5)),
     "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
@@ -35,8 +35,8 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         normalization: `"post"` (the paper's, and BERT's) or `"pre"`, which trains without
             warm-up; what stands above the last block then needs a layer norm of its own.
         activation: `"gelu"`, the exact one with erf (Hugging Face's default), `"gelu_tanh"`,
-            the approximation (Google's code), or `"relu"` (the paper). The first two differ by
-            up to 4.7e-4.
+            the approximation (Google's code), `"relu"` (the paper), or any other that Keras takes.
+            The first two differ by up to 4.7e-4.
         causal: bool. Whether a token reads itself and what stands before it alone.
         dropout: float in [0, 1). Of what both parts add, in training.
         attention_dropout: float in [0, 1). Of the attention probabilities, in training.
@@ -90,6 +90,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         self.intermediate_dim = intermediate_dim
         self.normalization = normalization
         self.activation = activation
+        self.activate = activation_function(activation)
         self.causal = causal
         self.dropout = dropout
         self.attention_dropout = attention_dropout
@@ -113,15 +114,10 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         dim = input_shape[-1]
         wide = self.intermediate_dim or 4 * dim
         self.attention.build(input_shape)
-        for name, from_dim, to_dim in ("expand", dim, wide), ("contract", wide, dim):
-            kernel = kernel_initializer(self.initializer_range)
-            dense = keras.layers.Dense(
-                to_dim, kernel_initializer=kernel, dtype=self.dtype_policy, name=name
-            )
-            dense.build((None, from_dim))
-            setattr(self, name, dense)
-        for name in ("attention_norm", "feed_forward_norm"):
-            setattr(self, name, layer_norm(self.layer_norm_epsilon, dim, name))
+        self.expand = self._dense("expand", dim, wide)
+        self.contract = self._dense("contract", wide, dim)
+        self.attention_norm = layer_norm(self.layer_norm_epsilon, dim, "attention_norm")
+        self.feed_forward_norm = layer_norm(self.layer_norm_epsilon, dim, "feed_forward_norm")
 
     def call(self, inputs, mask=None, training=False, return_attention=False):
         x = tf.cast(inputs, "float32")
@@ -146,17 +142,21 @@ class TransformerBlock(Configurable, keras.layers.Layer):
     def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
         return attention_spec(self, inputs, return_attention)
 
+    def _dense(self, name, from_dim, to_dim):
+        dense = keras.layers.Dense(
+            to_dim,
+            kernel_initializer=kernel_initializer(self.initializer_range),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+        dense.build((None, from_dim))
+        return dense
+
     def _feed_forward(self, x):
         """Of all tokens as one matrix, with nothing between a product and its activation."""
         y = self.expand(tf.reshape(x, [-1, x.shape[-1]]))  # [B*T, intermediate_dim]
-        y = self.contract(ACTIVATIONS[self.activation](tf.cast(y, "float32")))  # [B*T, D]
+        y = self.contract(self.activate(tf.cast(y, "float32")))  # [B*T, D]
         return tf.reshape(tf.cast(y, "float32"), tf.shape(x))
-
-
-OPTIONS = (
-    *("num_heads", "intermediate_dim", "normalization", "activation", "causal", "dropout"),
-    *("attention_dropout", "layer_norm_epsilon", "initializer_range", "seed"),
-)
 
 
 def read_blocks(blocks, x, mask, training=False, attention=None):
@@ -191,6 +191,24 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
     return layers
 
 
+def activation_function(activation):
+    """The function of an activation that Keras takes, or that `ACTIVATIONS` names.
+
+    Args:
+        activation: str, function or None.
+
+    Raises:
+        ValueError: for a name that neither knows.
+
+    Example:
+    >>> float(activation_function("gelu_tanh")(tf.constant(1.0)))  # doctest: +ELLIPSIS
+    0.8411...
+    """
+    if isinstance(activation, str) and activation in ACTIVATIONS:
+        return ACTIVATIONS[activation]
+    return keras.activations.get(activation)
+
+
 def layer_norm(epsilon, dim, name):
     """A layer norm over `dim` features in float32, built."""
     norm = keras.layers.LayerNormalization(epsilon=epsilon, dtype="float32", name=name)
@@ -199,12 +217,13 @@ def layer_norm(epsilon, dim, name):
 
 
 def _check(block):
-    for name, choices in ("normalization", NORMALIZATIONS), ("activation", tuple(ACTIVATIONS)):
-        value = getattr(block, name)
-        if value not in choices:
-            raise ValueError(f"`{name}` must be one of {', '.join(choices)}; got {value!r}.")
-    for name in ("dropout", "attention_dropout"):
-        value = getattr(block, name)
+    if block.normalization not in NORMALIZATIONS:
+        raise ValueError(
+            f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "
+            f"got {block.normalization!r}."
+        )
+    shares = {"dropout": block.dropout, "attention_dropout": block.attention_dropout}
+    for name, value in shares.items():
         if not 0 <= value < 1:
             raise ValueError(f"`{name}` must be at least 0 and below 1; got {value}.")
     if block.intermediate_dim is not None and block.intermediate_dim < 1:

@@ -13,14 +13,6 @@ from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
-BLOCK_OPTIONS = (
-    *("num_heads", "intermediate_dim", "normalization", "activation"),
-    *("dropout", "attention_dropout", "layer_norm_epsilon", "initializer_range"),
-)
-OPTIONS = (
-    *("vocabulary_size", "hidden_dim", "num_layers", *BLOCK_OPTIONS, "positions", "max_positions"),
-    *("normalize_positions", "num_segments", "padding_id", "initializer", "pooler"),
-)
 # What others call the inputs.
 FOREIGN = {
     "input_ids": "token_ids",
@@ -55,7 +47,8 @@ class BertEncoder(WholeModel, keras.Model):
         normalize_positions: bool. As in `PositionEmbedding`.
         num_segments: int. Kinds of segments: 2 in BERT, 256 in aespresso's models.
         padding_id: int. The id that is no token, where no mask is given.
-        initializer: of the three tables: `"truncated_normal"` or `"orthogonal_rows"`.
+        initializer: of the three tables: `"truncated_normal"` of `initializer_range`,
+            `"orthogonal_rows"`, or any other that Keras takes.
         pooler: bool. Whether there is a `pooled_output`.
 
     Call arguments:
@@ -112,12 +105,26 @@ class BertEncoder(WholeModel, keras.Model):
     ):
         super().__init__(autocast=False, **kwargs)
         # Options.
-        options = {**locals()}
-        for name in OPTIONS:
-            setattr(self, name, options[name])
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.normalization = normalization
+        self.activation = activation
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.positions = positions
+        self.max_positions = max_positions
+        self.normalize_positions = normalize_positions
+        self.num_segments = num_segments
+        self.padding_id = padding_id
+        self.initializer = initializer
+        self.initializer_range = initializer_range
+        self.pooler = pooler
         _check(self)
         # Layers.
-        tables = {"initializer": initializer, "initializer_range": initializer_range}
         self.token_embedding = keras.layers.ReversibleEmbedding(
             vocabulary_size,
             hidden_dim,
@@ -127,19 +134,29 @@ class BertEncoder(WholeModel, keras.Model):
         )
         self.token_embedding.build((None,))
         self.add_positions = PositionEmbedding(
-            positions, max_positions, normalize_positions, **tables, name="positions"
+            positions=positions,
+            max_positions=max_positions,
+            normalize_positions=normalize_positions,
+            initializer=initializer,
+            initializer_range=initializer_range,
+            name="positions",
         )
         self.add_positions.build((None, None, hidden_dim))
         self.segment_embedding = SegmentEmbedding(
-            num_segments, hidden_dim, **tables, name="segments"
+            num_segments=num_segments,
+            units=hidden_dim,
+            initializer=initializer,
+            initializer_range=initializer_range,
+            name="segments",
         )
         self.segment_embedding.build((None, None))
         self.embedding_norm = layer_norm(layer_norm_epsilon, hidden_dim, "embedding_norm")
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.blocks = [self._block(number) for number in range(num_layers)]
-        self.final_norm = self.pooler_dense = None
+        self.final_norm = None
         if normalization == "pre":
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
+        self.pooler_dense = None
         if pooler:
             self.first = Pooling("first", name="first")
             self.first.build((None, None, hidden_dim))
@@ -160,7 +177,8 @@ class BertEncoder(WholeModel, keras.Model):
 
     def input_signatures(self):
         """See `WholeModel`: token ids in a dict, or alone."""
-        ids, segment_ids = feature("token_ids"), feature("segment_ids")
+        ids = feature("token_ids")
+        segment_ids = feature("segment_ids")
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]
 
     def attention(self, features):
@@ -261,25 +279,42 @@ class BertEncoder(WholeModel, keras.Model):
         return ids, *others
 
     def _block(self, number):
-        options = {name: getattr(self, name) for name in BLOCK_OPTIONS}
-        block = TransformerBlock(**options, dtype=self.dtype_policy, name=f"block_{number}")
+        block = TransformerBlock(
+            num_heads=self.num_heads,
+            intermediate_dim=self.intermediate_dim,
+            normalization=self.normalization,
+            activation=self.activation,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+            layer_norm_epsilon=self.layer_norm_epsilon,
+            initializer_range=self.initializer_range,
+            dtype=self.dtype_policy,
+            name=f"block_{number}",
+        )
         block.build((None, None, self.hidden_dim))
         return block
 
     def _dense(self, name):
-        kernel = kernel_initializer(self.initializer_range)
-        policy = self.dtype_policy
         dense = keras.layers.Dense(
-            self.hidden_dim, kernel_initializer=kernel, dtype=policy, name=name
+            self.hidden_dim,
+            kernel_initializer=kernel_initializer(self.initializer_range),
+            dtype=self.dtype_policy,
+            name=name,
         )
         dense.build((None, self.hidden_dim))
         return dense
 
 
 def _check(encoder):
-    for name in "vocabulary_size", "hidden_dim", "num_layers", "num_heads":
-        if getattr(encoder, name) < 1:
-            raise ValueError(f"`{name}` must be at least 1; got {getattr(encoder, name)}.")
+    sizes = {
+        "vocabulary_size": encoder.vocabulary_size,
+        "hidden_dim": encoder.hidden_dim,
+        "num_layers": encoder.num_layers,
+        "num_heads": encoder.num_heads,
+    }
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"`{name}` must be at least 1; got {size}.")
     if encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
             f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "

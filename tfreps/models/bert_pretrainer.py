@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
 from tfreps.layers.ops.products import dense_of_tokens
-from tfreps.layers.transformer import ACTIVATIONS, layer_norm
+from tfreps.layers.transformer import activation_function, layer_norm
 from tfreps.metrics import Perplexity
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature
@@ -76,6 +76,7 @@ class BertPretrainer(WholeModel, keras.Model):
         self.encoder = encoder
         self.next_sentence = next_sentence
         # Layers.
+        self.activate = activation_function(encoder.activation)
         self.transform = self._dense(encoder.hidden_dim, "transform")
         self.transform_norm = layer_norm(
             encoder.layer_norm_epsilon, encoder.hidden_dim, "transform_norm"
@@ -87,7 +88,8 @@ class BertPretrainer(WholeModel, keras.Model):
         # Metrics. Doubles: a float32 sum stops counting at 2^24.
         self.masked_perplexity = Perplexity(name="masked_perplexity")
         names = ["masked_loss", "masked_accuracy"]
-        names += ["next_sentence_loss", "next_sentence_accuracy"] if next_sentence else []
+        if next_sentence:
+            names += ["next_sentence_loss", "next_sentence_accuracy"]
         self.means = {name: keras.metrics.Mean(name=name, dtype="float64") for name in names}
         self.supports_jit = False  # nor does the encoder
         self.built = True
@@ -96,7 +98,7 @@ class BertPretrainer(WholeModel, keras.Model):
         read = self.encoder(features, training=training)
         x = _at(read["sequence_output"], _get(features, "masked_positions"))  # [B, M, D]
         x = tf.cast(dense_of_tokens(self.transform, x), "float32")
-        x = self.transform_norm(ACTIVATIONS[self.encoder.activation](x))
+        x = self.transform_norm(self.activate(x))
         outputs = {"token_logits": self._token_logits(x)}
         if self.next_sentence_dense is not None:
             logits = self.next_sentence_dense(read["pooled_output"])  # [B, 2]
@@ -157,7 +159,8 @@ class BertPretrainer(WholeModel, keras.Model):
         converter(type(self), "pretrained").write(self, path, next_label)
 
     def _token_logits(self, x):
-        hidden_dim, size = self.encoder.hidden_dim, self.encoder.vocabulary_size
+        hidden_dim = self.encoder.hidden_dim
+        size = self.encoder.vocabulary_size
         flat = tf.ensure_shape(tf.reshape(x, [-1, hidden_dim]), [None, hidden_dim])  # [B*M, D]
         flat = tf.cast(flat, self.compute_dtype)
         logits = tf.cast(self.encoder.token_embedding(flat, reverse=True), "float32")  # [B*M, V]
@@ -173,9 +176,12 @@ class BertPretrainer(WholeModel, keras.Model):
             self.means[f"{task}_{figure}"].update_state(values, sample_weight=weights)
 
     def _dense(self, units, name):
-        kernel = kernel_initializer(self.encoder.initializer_range)
-        policy = self.dtype_policy
-        dense = keras.layers.Dense(units, kernel_initializer=kernel, dtype=policy, name=name)
+        dense = keras.layers.Dense(
+            units,
+            kernel_initializer=kernel_initializer(self.encoder.initializer_range),
+            dtype=self.dtype_policy,
+            name=name,
+        )
         dense.build((None, self.encoder.hidden_dim))
         return dense
 

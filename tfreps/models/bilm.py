@@ -334,7 +334,8 @@ class BiLM(WholeModel, keras.Model):
             start = tf.constant(sentence_start_ids(self.max_characters))
             end = tf.constant(sentence_end_ids(self.max_characters))
         else:
-            start, end = tf.constant(self.sentence_start_id), tf.constant(self.sentence_end_id)
+            start = tf.constant(self.sentence_start_id)
+            end = tf.constant(self.sentence_end_id)
         lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
         tf.debugging.assert_equal(
             mask,
@@ -344,10 +345,12 @@ class BiLM(WholeModel, keras.Model):
         around = [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2)
         ids = tf.pad(ids, around)
         positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
-        is_start, is_end = positions == 0, positions == lengths[:, None] + 1
+        is_start = positions == 0
+        is_end = positions == lengths[:, None] + 1
         new_mask = positions < lengths[:, None] + 2  # [B, T+2]
         if ids.shape.rank == 3:
-            is_start, is_end = is_start[..., None], is_end[..., None]
+            is_start = is_start[..., None]
+            is_end = is_end[..., None]
         return tf.where(is_start, start, tf.where(is_end, end, ids)), new_mask
 
     def fixed_state(self, batch_size):

@@ -112,7 +112,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
         inputs = self._token_vectors(batch)  # one [B, T, P] per direction
         if initial_state is None:
             initial_state = self.fixed_state(tf.shape(inputs[0])[0])
-        features, states = [], []
+        features = []
+        states = []
         for direction, x, state in zip(
             self.bilm.bilstm.directions, inputs, initial_state, strict=True
         ):
@@ -123,7 +124,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
         if training and self.bilm.dropout:
             features = keras.random.dropout(features, self.bilm.dropout, seed=self.seed_generator)
         shape = tf.shape(features)
-        groups, dim = features.shape[0], features.shape[-1]
+        groups = features.shape[0]
+        dim = features.shape[-1]
         nll = self.softmax(
             tf.ensure_shape(tf.reshape(features, [groups, -1, dim]), [groups, None, dim]),
             tf.reshape(self._of_directions(batch, "next_token_id"), [groups, -1]),
@@ -134,7 +136,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
 
     def input_signatures(self):
         """See `WholeModel`: token ids or, in two ways, their characters; and what follows them."""
-        ids, mask = feature("token_ids"), feature("mask", dtype="bool")
+        ids = feature("token_ids")
+        mask = feature("mask", dtype="bool")
         if self.bilm.vocabulary_size is not None:
             kinds = [[ids], [ids, mask]]
         else:

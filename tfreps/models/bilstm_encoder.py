@@ -60,13 +60,15 @@ class BiLSTMEncoder(WholeModel, keras.Model):
             bilstm.build((None, None, width))
             self.bilstms.append(bilstm)
             width = 2 * units
-        self.output_dim = self.pooled_dim = width
+        self.output_dim = width
+        self.pooled_dim = width
         self.supports_jit = False
         self.built = True
 
     def call(self, features, training=False):
         embedded = self.embedder(features, training=training)
-        x, mask = embedded["sequence_output"], embedded["mask"]
+        x = embedded["sequence_output"]
+        mask = embedded["mask"]
         layers = []
         for number, bilstm in enumerate(self.bilstms):
             x = self.drop(x, training=training) if number else x

@@ -39,7 +39,7 @@ class Classifier(WholeModel, keras.Model):
             text's tokens and pairs, trained together with the encoder and added to it.
 
     Call arguments:
-        features: dict, what the encoder reads.
+        features: what the encoder reads, mostly a dict.
         training: bool. Whether dropout is active.
 
     Returns:
@@ -149,7 +149,8 @@ class Classifier(WholeModel, keras.Model):
             nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
         if self.class_weights is not None:
             nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
-        loss, penalty = tf.reduce_mean(nll), sum(tf.cast(term, "float32") for term in self.losses)
+        loss = tf.reduce_mean(nll)
+        penalty = sum(tf.cast(term, "float32") for term in self.losses)
         self.sentence_loss.update_state(loss, tf.size(y), sample_weight, penalty)
         return loss + penalty
 
@@ -230,7 +231,9 @@ def _checked(y, num_labels):
 
 
 def _check(model):
-    labels, weights, width = model.labels, model.class_weights, "output_dim"
+    labels = model.labels
+    weights = model.class_weights
+    width = "output_dim"
     are_names = all(isinstance(label, str) and label for label in labels)
     if not labels or not are_names or len(set(labels)) < len(labels):
         raise ValueError(f"`labels` must be names, one at least and no two alike; got {labels}.")

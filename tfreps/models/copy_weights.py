@@ -29,7 +29,8 @@ def copy_weights(target, source, parts=None) -> None:
         pairs = [(_part(target, path), _part(source, path)) for path in parts]
     assignments = []
     for ours, theirs in pairs:
-        new, old = weights_by_name(ours), weights_by_name(theirs)
+        new = weights_by_name(ours)
+        old = weights_by_name(theirs)
         different = sorted(new.keys() ^ old.keys())
         if different:
             name = different[0]
@@ -87,7 +88,8 @@ def weights_by_name(layer) -> dict:
         prefixes |= {id(weight): f"{path}/" for weight in inner.weights}
     named = {}
     for weight in layer.weights:
-        name = full_name = prefixes[id(weight)] + weight.name
+        name = prefixes[id(weight)] + weight.name
+        full_name = prefixes[id(weight)] + weight.name
         number = 0
         while full_name in named:
             number += 1

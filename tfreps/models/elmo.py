@@ -122,15 +122,18 @@ class Elmo(WholeModel, keras.Model):
     def call(self, ids, training=False):
         out = self.bilm(ids, training=training and self.fine_tune)
         if self._sees_boundaries:
-            layers, mask = out["layer_outputs_with_boundaries"], out["mask_with_boundaries"]
+            layers = out["layer_outputs_with_boundaries"]
+            mask = out["mask_with_boundaries"]
         else:
-            layers, mask = out["layer_outputs"], out["mask"]
+            layers = out["layer_outputs"]
+            mask = out["mask"]
         if not self.fine_tune:
             layers = tf.stop_gradient(layers)  # [B, L+1, T, 2P]
         mixed = [mix(layers, mask=mask) for mix in self.mixes]  # [B, T, 2P] each
         if self._sees_boundaries and not self.keep_sentence_boundaries:
             mixed = [x[:, 1:-1] for x in mixed]
-            layers, mask = out["layer_outputs"], out["mask"]
+            layers = out["layer_outputs"]
+            mask = out["mask"]
         mixed = [tf.where(mask[..., None], self.drop(x, training=training), 0.0) for x in mixed]
         return {
             "elmo_representations": mixed,

@@ -76,7 +76,8 @@ class HMMTagger(WholeModel, keras.Model):
         self.unknown = unknown
         self.use_end = use_end
         # Logarithms of probabilities.
-        num_tags, rows = len(self.tags), vocabulary_size + 1
+        num_tags = len(self.tags)
+        rows = vocabulary_size + 1
         nothing = HMMCounts(
             *map(np.zeros, ([num_tags], [num_tags] * 2, [rows, num_tags], num_tags))
         )
@@ -99,7 +100,8 @@ class HMMTagger(WholeModel, keras.Model):
 
     def input_signatures(self):
         """See `WholeModel`: token ids, alone or in a dict."""
-        ids, mask = feature("token_ids"), feature("mask", dtype="bool")
+        ids = feature("token_ids")
+        mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]
 
     def tag(self, features):
@@ -265,7 +267,8 @@ class HMMTagger(WholeModel, keras.Model):
         given = given if isinstance(given, dict) else {"token_ids": given}
         if "emissions" in given:
             return given["emissions"], given["mask"]
-        token_ids, mask = given["token_ids"], given.get("mask")
+        token_ids = given["token_ids"]
+        mask = given.get("mask")
         mask = token_ids != 0 if mask is None else mask  # [B, T]
         emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]
         return tf.where(mask[..., None], emissions, 0.0), mask

@@ -103,7 +103,8 @@ def expected_counts(batches, log_emissions, scores, has_end):
         The sum of log p(sentence), float, and HMMCounts.
     """
     function = in_a_graph(likelihood_and_gradients, log_emissions.shape[1])
-    likelihood, sums = 0.0, [0.0] * 4
+    likelihood = 0.0
+    sums = [0.0] * 4
     for ids in batches:
         one, gradients = function(ids, log_emissions, *scores)
         likelihood += float(one)
@@ -158,7 +159,8 @@ def batches(flat_ids, lengths, even=False):
         if even:
             width = even_widths[np.searchsorted(even_widths, width)]
         num_rows = max(most // width, 1)
-        rows, order = order[:num_rows], order[num_rows:]
+        rows = order[:num_rows]
+        order = order[num_rows:]
         real = np.arange(width) < lengths[rows][:, None]  # [B, T]
         places = starts[rows][:, None] + np.arange(width)  # [B, T]
         ids = np.zeros([num_rows if even else len(rows), width], np.int32)

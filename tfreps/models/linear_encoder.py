@@ -85,7 +85,8 @@ class LinearEncoder(WholeModel, keras.Model):
         self.num_buckets = num_buckets
         self.dropout = dropout
         # Layers. Zeros, as a linear model starts: there is no symmetry to break.
-        self.start_id, self.end_id = vocabulary_size + 1, vocabulary_size + 2
+        self.start_id = vocabulary_size + 1
+        self.end_id = vocabulary_size + 2
         self.num_ids = vocabulary_size + 3
         if unigram_offsets:
             self.unigrams = self._add("unigrams", len(unigram_offsets) * self.num_ids)
@@ -101,7 +102,8 @@ class LinearEncoder(WholeModel, keras.Model):
 
     def call(self, features, training=False):
         check_features(features, ["token_ids"], self.name)
-        ids, mask = tf.cast(features["token_ids"], "int32"), token_mask(features)
+        ids = tf.cast(features["token_ids"], "int32")
+        mask = token_mask(features)
         y = 0.0
         if self.unigram_offsets:
             rows = [
@@ -129,7 +131,8 @@ class LinearEncoder(WholeModel, keras.Model):
         check = tf.debugging.assert_equal(in_range, True, message)
         with tf.control_dependencies([] if check is None else [check]):
             ids = tf.where(mask, ids, self.start_id if offset < 0 else self.end_id)
-        steps, far = tf.shape(ids)[1], abs(offset)
+        steps = tf.shape(ids)[1]
+        far = abs(offset)
         before = tf.pad(ids, [[0, 0], [far, 0]], constant_values=self.start_id)
         around = tf.pad(before, [[0, 0], [0, far]], constant_values=self.end_id)
         return around[:, far + offset : far + offset + steps]

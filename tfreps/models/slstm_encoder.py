@@ -5,22 +5,6 @@ import keras
 from tfreps.layers.slstm import SLSTM
 from tfreps.models.whole_model import WholeModel
 
-# Options of SLSTM that the encoder has by the same names, in the order of its arguments.
-SLSTM_OPTIONS = (
-    "units",
-    "num_steps",
-    "window",
-    "num_sentence_nodes",
-    "neighbours",
-    "input_term",
-    "gate_normalization",
-    "sentence_normalization",
-    "sentence_term",
-    "initial_state",
-    "boundary",
-    "l2",
-)
-
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SLSTMEncoder(WholeModel, keras.Model):
@@ -105,9 +89,22 @@ class SLSTMEncoder(WholeModel, keras.Model):
         if embedder.output_dim != units:
             self.project = keras.layers.Dense(units, dtype=self.dtype_policy, name="project")
             self.project.build((None, None, embedder.output_dim))
-        options = {name: getattr(self, name) for name in SLSTM_OPTIONS}
         self.slstm = SLSTM(
-            **options, state_dropout=state_dropout, dtype=self.dtype_policy, name="slstm"
+            units=units,
+            num_steps=num_steps,
+            window=window,
+            num_sentence_nodes=num_sentence_nodes,
+            neighbours=neighbours,
+            input_term=input_term,
+            gate_normalization=gate_normalization,
+            sentence_normalization=sentence_normalization,
+            sentence_term=sentence_term,
+            initial_state=initial_state,
+            boundary=boundary,
+            state_dropout=state_dropout,
+            l2=l2,
+            dtype=self.dtype_policy,
+            name="slstm",
         )
         self.slstm.build((None, None, units))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
@@ -118,7 +115,8 @@ class SLSTMEncoder(WholeModel, keras.Model):
 
     def call(self, features, training=False):
         embedded = self.embedder(features, training=training)
-        x, mask = embedded["sequence_output"], embedded["mask"]
+        x = embedded["sequence_output"]
+        mask = embedded["mask"]
         x = x if self.project is None else self.project(x)  # [B, T, units]
         words, sentence = self.slstm(x, mask=mask, training=training)  # [B, S, units]
         output = {"sequence_output": self.drop(words, training=training), "mask": mask}

@@ -44,7 +44,7 @@ class Tagger(WholeModel, keras.Model):
             some 5 ms less, but each new shape of a batch seconds: for long runs of few shapes.
 
     Call arguments:
-        features: dict, what the encoder reads.
+        features: what the encoder reads, mostly a dict.
         training: bool. Whether dropout is active.
 
     Returns:
@@ -124,7 +124,8 @@ class Tagger(WholeModel, keras.Model):
 
     def call(self, features, training=False):
         encoded = self.encoder(features, training=training)
-        x, mask = encoded["sequence_output"], encoded["mask"]  # [B, T, D], [B, T]
+        x = encoded["sequence_output"]  # [B, T, D]
+        mask = encoded["mask"]  # [B, T]
         x = self.drop(tf.cast(x, "float32"), training=training)
         if self.use_projection:
             flat = tf.reshape(x, [-1, self.kernel.shape[0]])
@@ -187,7 +188,8 @@ class Tagger(WholeModel, keras.Model):
         return self.crf.log_normalizer(*self._scores(features), use_xla=False)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        emissions, mask = y_pred["emissions"], y_pred["mask"]
+        emissions = y_pred["emissions"]
+        mask = y_pred["mask"]
         y = _checked(y, mask, len(self.tags))
         if not training:
             tags, _ = self.decode(y_pred)
@@ -307,7 +309,8 @@ def _pad(array, columns):
 
 
 def _check(model):
-    tags, are_names = model.tags, all(isinstance(tag, str) and tag for tag in model.tags)
+    tags = model.tags
+    are_names = all(isinstance(tag, str) and tag for tag in model.tags)
     if not tags or not are_names or len(set(tags)) < len(tags):
         raise ValueError(f"`tags` must be names, one at least and no two alike; got {tags}.")
     if model.constrain not in CONSTRAIN:

@@ -60,18 +60,21 @@ class TextCNN(WholeModel, keras.Model):
         self.widths = widths
         self.dropout = dropout
         # Layers.
-        self.kernels, self.biases = [], []
+        self.kernels = []
+        self.biases = []
         for width in widths:
             shape = (width * embedder.output_dim, num_filters)
             self.kernels.append(self._add(f"width_{width}_kernel", shape, "glorot_uniform"))
             self.biases.append(self._add(f"width_{width}_bias", (num_filters,), "zeros"))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        self.output_dim = self.pooled_dim = num_filters * len(widths)
+        self.output_dim = num_filters * len(widths)
+        self.pooled_dim = num_filters * len(widths)
         self.built = True
 
     def call(self, features, training=False):
         embedded = self.embedder(features, training=training)
-        x, mask = embedded["sequence_output"], embedded["mask"]
+        x = embedded["sequence_output"]
+        mask = embedded["mask"]
         maps = []
         for width, kernel, bias in zip(self.widths, self.kernels, self.biases, strict=True):
             y = self._convolve(x, kernel, width) + tf.cast(bias, "float32")

@@ -84,10 +84,21 @@ class TokenEmbedder(WholeModel, keras.Model):
     ):
         super().__init__(autocast=False, **kwargs)
         # Options.
-        options = {**locals()}
-        for name in OPTIONS:
-            setattr(self, name, options[name])
+        self.vocabulary_size = vocabulary_size
+        self.embedding_dim = embedding_dim
+        self.trainable_embeddings = trainable_embeddings
+        self.characters = characters
+        self.character_filters = character_filters
+        self.character_projection_dim = character_projection_dim
+        self.character_dim = character_dim
+        self.num_highways = num_highways
+        self.character_activation = character_activation
+        self.character_units = character_units
+        self.max_characters = max_characters
         self.elmo = elmo
+        self.vector_layers = vector_layers
+        self.vector_dim = vector_dim
+        self.dropout = dropout
         _check(self)
         # Layers.
         widths = []
@@ -121,7 +132,8 @@ class TokenEmbedder(WholeModel, keras.Model):
 
     def call(self, features, training=False):
         self._check_features(features)
-        mask, parts = token_mask(features), []
+        mask = token_mask(features)
+        parts = []
         if self.vocabulary_size is not None:
             ids = tf.convert_to_tensor(features["token_ids"])
             words = tf.cast(table_rows(self.word_embeddings, ids), "float32")
@@ -141,7 +153,8 @@ class TokenEmbedder(WholeModel, keras.Model):
 
     def input_signatures(self):
         """See `WholeModel`: what the parts read."""
-        specs, mask = [], feature("mask", dtype="bool")
+        specs = []
+        mask = feature("mask", dtype="bool")
         names = {self.elmo.bilm.ids_name} if self.elmo is not None else set()
         if self.vocabulary_size is not None or "token_ids" in names:
             specs.append(feature("token_ids"))
@@ -186,17 +199,21 @@ class TokenEmbedder(WholeModel, keras.Model):
         return {"vector_mix": self.vector_mix.shares()} if self.vector_layers > 1 else {}
 
     def _character_encoder(self):
-        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
-        common |= {"character_dim": self.character_dim, "max_characters": self.max_characters}
+        common = {
+            "character_dim": self.character_dim,
+            "max_characters": self.max_characters,
+            "dtype": self.dtype_policy,
+            "trainable": self.trainable,
+            "name": "character_encoder",
+        }
         if self.characters == "bilstm":
-            return CharLSTMEncoder(self.character_units, name="character_encoder", **common)
+            return CharLSTMEncoder(self.character_units, **common)
         return CharCNNEncoder(
             filters=[list(pair) for pair in self.character_filters],
             projection_dim=self.character_projection_dim
             or sum(count for _, count in self.character_filters),
             num_highways=self.num_highways,
             activation=self.character_activation,
-            name="character_encoder",
             **common,
         )
 
@@ -209,14 +226,6 @@ class TokenEmbedder(WholeModel, keras.Model):
                     f"`{self.name}` reads `vectors` [B, {self.vector_layers}, T, "
                     f"{self.vector_dim}]; got shape {shape}."
                 )
-
-
-OPTIONS = (
-    *("vocabulary_size", "embedding_dim", "trainable_embeddings", "characters"),
-    *("character_filters", "character_projection_dim", "character_dim", "num_highways"),
-    *("character_activation", "character_units", "max_characters"),
-    *("vector_layers", "vector_dim", "dropout"),
-)
 
 
 def _padding_row_zero(table):

@@ -7,13 +7,6 @@ from tfreps.layers.position_embedding import KINDS, PositionEmbedding
 from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
 from tfreps.models.whole_model import WholeModel
 
-# Options of TransformerBlock that the encoder has by the same names.
-BLOCK_OPTIONS = (
-    *("num_heads", "intermediate_dim", "normalization", "activation", "causal"),
-    *("dropout", "attention_dropout", "layer_norm_epsilon", "initializer_range"),
-)
-POSITION_OPTIONS = "positions", "max_positions", "normalize_positions"
-
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TransformerEncoder(WholeModel, keras.Model):
@@ -89,17 +82,29 @@ class TransformerEncoder(WholeModel, keras.Model):
         super().__init__(autocast=False, **kwargs)
         # Options.
         self.embedder = embedder
-        options = {**locals()}
-        for name in ("hidden_dim", "num_layers", *BLOCK_OPTIONS, *POSITION_OPTIONS):
-            setattr(self, name, options[name])
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.normalization = normalization
+        self.activation = activation
+        self.positions = positions
+        self.max_positions = max_positions
+        self.normalize_positions = normalize_positions
+        self.causal = causal
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
         _check(self)
         # Layers.
         shape = (None, None, hidden_dim)
-        self.project = self.add_positions = self.final_norm = None
+        self.project = None
         if embedder.output_dim != hidden_dim:
             self.project = keras.layers.Dense(hidden_dim, dtype=self.dtype_policy, name="project")
             self.project.build((None, None, embedder.output_dim))
         self.embedding_norm = layer_norm(layer_norm_epsilon, hidden_dim, "embedding_norm")
+        self.add_positions = None
         if positions is not None:
             self.add_positions = PositionEmbedding(
                 positions, max_positions, normalize_positions, name="positions"
@@ -108,10 +113,22 @@ class TransformerEncoder(WholeModel, keras.Model):
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.blocks = []
         for number in range(num_layers):
-            options = {name: getattr(self, name) for name in BLOCK_OPTIONS}
-            block = TransformerBlock(**options, dtype=self.dtype_policy, name=f"block_{number}")
+            block = TransformerBlock(
+                num_heads=num_heads,
+                intermediate_dim=intermediate_dim,
+                normalization=normalization,
+                activation=activation,
+                causal=causal,
+                dropout=dropout,
+                attention_dropout=attention_dropout,
+                layer_norm_epsilon=layer_norm_epsilon,
+                initializer_range=initializer_range,
+                dtype=self.dtype_policy,
+                name=f"block_{number}",
+            )
             block.build(shape)
             self.blocks.append(block)
+        self.final_norm = None
         if normalization == "pre":
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
         self.output_dim = hidden_dim
@@ -140,7 +157,8 @@ class TransformerEncoder(WholeModel, keras.Model):
     def _read(self, features, training, kept=None):
         """What goes into each block and comes out of the last; attention is put into `kept`."""
         embedded = self.embedder(features, training=training)
-        x, mask = embedded["sequence_output"], embedded["mask"]
+        x = embedded["sequence_output"]
+        mask = embedded["mask"]
         x = x if self.project is None else self.project(x)  # [B, T, hidden_dim]
         x = self.embedding_norm(tf.cast(x, "float32"))
         x = x if self.add_positions is None else self.add_positions(x, mask=mask)

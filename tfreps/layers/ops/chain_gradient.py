@@ -60,7 +60,9 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
         chain = Chain.of(emissions, mask, transitions, start, end)
-        tokens, real, size = tf.shape(mask)[1], tf.cast(mask, "float32"), chain.num_states
+        tokens = tf.shape(mask)[1]
+        real = tf.cast(mask, "float32")
+        size = chain.num_states
         suffixes, scales, total = suffix_scores(chain, log_sum_exp)
         before, _ = previous_values(tags, mask, size - 1)
         steps = tf.gather_nd(chain.steps, tf.stack([before, tags], -1))  # [B, T]
@@ -156,7 +158,8 @@ def _forward_backward(chain):
     product was a normal number, and what is 0 is impossible.
     """
     highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [T, B, 1]
-    highest_step, highest_end = tf.reduce_max(chain.steps), tf.reduce_max(chain.ends)
+    highest_step = tf.reduce_max(chain.steps)
+    highest_end = tf.reduce_max(chain.ends)
     factors = tf.cast(tf.exp(chain.scores - highest), "float64")  # [T, B, S]
     steps = tf.cast(tf.exp(chain.steps - highest_step), "float64")  # [S, S]
     ends = tf.cast(tf.exp(chain.ends - highest_end), "float64")  # [S]
@@ -206,7 +209,8 @@ def _forward_backward(chain):
 
 def _fast_gradient(chain, fast, d_value):
     """Gradients with respect to scores, steps and ends."""
-    before, after = fast["prefixes"][:-1], fast["prefixes"][1:]
+    before = fast["prefixes"][:-1]
+    after = fast["prefixes"][1:]
     d_value = tf.cast(d_value, "float64")[None, :, None]  # [1, B, 1]
     weight = tf.cast(chain.mask, "float64") * d_value  # [T, B, 1]
     joint = after * fast["suffixes"][1:]  # [T, B, S]

@@ -222,7 +222,8 @@ def k_best_paths(chain, k):
         Tags int32 `[T, B, k]` (without meaning where masked) and scores float32 `[B, k]`,
         impossible where there are fewer paths.
     """
-    batch, states = tf.shape(chain.scores)[1], chain.num_states
+    batch = tf.shape(chain.scores)[1]
+    states = chain.num_states
 
     def back(state, scores, mask):
         (suffix,) = state  # [B, S, k]
@@ -241,7 +242,8 @@ def k_best_paths(chain, k):
     def ahead(state, choices, mask):
         tag, way = state  # [B, k]
         choice = tf.gather_nd(choices, tf.stack([tag, way], -1), batch_dims=1)
-        tag, way = tf.where(mask, choice // k, tag), tf.where(mask, choice % k, way)
+        tag = tf.where(mask, choice // k, tag)
+        way = tf.where(mask, choice % k, way)
         return (tag, way), (tag,)
 
     first = tf.fill([batch, k], states - 1), tf.broadcast_to(tf.range(k), [batch, k])

@@ -91,7 +91,8 @@ class Configurable:
 
     def _restore(self):
         """Quantises and freezes what the config named, once it is there."""
-        (quantized, frozen), self._pending = self._pending or ({}, []), None
+        quantized, frozen = self._pending or ({}, [])
+        self._pending = None
         layers = self.own_layers() if quantized or frozen else {}
         for path in (*quantized, *frozen):
             if path not in layers:

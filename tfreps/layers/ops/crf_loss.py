@@ -26,7 +26,8 @@ def checked_transitions(allowed, num_tags):
     >>> checked_transitions(np.ones([3, 3], bool), 1)[0]
     [True, True, True]
     """
-    allowed, size = np.asarray(allowed), num_tags + 2
+    allowed = np.asarray(allowed)
+    size = num_tags + 2
     if allowed.shape != (size, size) or allowed.dtype != bool:
         raise ValueError(
             f"`allowed_transitions` must be booleans of shape [K + 2, K + 2] = [{size}, {size}], "
@@ -130,7 +131,8 @@ def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
         # Without stop_gradient an outer tape would want the gradient of the gradient compiled.
         emissions, *flat = (tf.stop_gradient(x) for x in (emissions, *flat))
         run = compiled(_value_and_gradients, emissions.shape[-1], weights.shape.rank)
-        gold_scores, scores = tuple(flat[:3]), tuple(flat[3:])
+        gold_scores = tuple(flat[:3])
+        scores = tuple(flat[3:])
         value, gradients = run(emissions, tags, mask, weights, gold_scores, scores)
         return value, lambda d: [d * g for g in gradients]
 

@@ -93,7 +93,8 @@ def _block_size(num_sampled, range_max):
     """Tries that nearly always hold `num_sampled` distinct ids: their mean and 8 deviations."""
     ids = np.arange(range_max, dtype=np.float64)
     probability = np.log((ids + 2.0) / (ids + 1.0)) / np.log(range_max + 1.0)
-    low, high = float(num_sampled), 1e9
+    low = float(num_sampled)
+    high = 1e9
     for _ in range(60):
         tries = (low + high) / 2
         expected = -np.expm1(tries * np.log1p(-probability))

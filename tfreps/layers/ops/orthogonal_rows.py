@@ -3,8 +3,6 @@
 import keras
 import tensorflow as tf
 
-TABLE_INITIALIZERS = "truncated_normal", "orthogonal_rows"
-
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class OrthogonalRows(keras.initializers.Initializer):
@@ -37,13 +35,26 @@ class OrthogonalRows(keras.initializers.Initializer):
         return {"seed": self.seed}
 
 
-def table_initializer(name, initializer_range):
-    """The initialiser of an embedding table by name; `initializer_range` is that of the normal."""
-    if name not in TABLE_INITIALIZERS:
-        choices = ", ".join(TABLE_INITIALIZERS)
-        raise ValueError(f"`initializer` must be one of {choices}; got {name!r}.")
+def table_initializer(initializer, initializer_range):
+    """The initializer of an embedding table.
+
+    Args:
+        initializer: `"truncated_normal"`, `"orthogonal_rows"`, or any other that Keras takes.
+        initializer_range: float. Standard deviation of the truncated normal by that name.
+
+    Raises:
+        ValueError: for a name that Keras does not know, or a range that is not above 0.
+
+    Example:
+    >>> table_initializer("truncated_normal", 0.02).stddev, table_initializer("ones", 0.02)([1])
+    (0.02, <tf.Tensor: shape=(1,), dtype=float32, numpy=array([1.], dtype=float32)>)
+    """
     if not initializer_range > 0:
         raise ValueError(f"`initializer_range` must be above 0; got {initializer_range}.")
-    if name == "orthogonal_rows":
+    if initializer == "truncated_normal":
+        return keras.initializers.TruncatedNormal(stddev=initializer_range)
+    if initializer == "orthogonal_rows":
         return OrthogonalRows()
-    return keras.initializers.TruncatedNormal(stddev=initializer_range)
+    if isinstance(initializer, keras.Initializer):
+        return initializer.clone()  # of two tables of one shape each draws its own
+    return keras.initializers.get(initializer)

@@ -46,7 +46,9 @@ def dense_of_tokens(dense, x):
     >>> dense_of_tokens(keras.layers.Dense(4), tf.ones([2, 5, 3])).shape
     TensorShape([2, 5, 4])
     """
-    batch, length, dim = x.shape[0], x.shape[1], x.shape[2]
+    batch = x.shape[0]
+    length = x.shape[1]
+    dim = x.shape[2]
     y = dense(tf.reshape(x, [-1, dim]))  # [B*T, E]
     y = tf.reshape(y, [*tf.unstack(tf.shape(x)[:2]), dense.units])
     return tf.ensure_shape(y, [batch, length, dense.units])

@@ -103,7 +103,8 @@ def _forward(inputs, mask, hidden, cell, weights, options, keep):
 
 def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell):
     kernel, _, projection = _unpack(weights, options)
-    num_steps, dtype = tf.shape(inputs)[0], options["compute_dtype"]
+    num_steps = tf.shape(inputs)[0]
+    dtype = options["compute_dtype"]
     recurrent = kernel[inputs.shape[-1] :]  # [H, 4U]
 
     def step(t, d_hidden, d_cell, d_gates, d_projected):
@@ -125,7 +126,8 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
             ],
             axis=1,
         )  # [B, 4U]
-        new_d_hidden, new_d_cell = product(d_z, recurrent, dtype, True), d_c * f
+        new_d_hidden = product(d_z, recurrent, dtype, True)
+        new_d_cell = d_c * f
         if mask is not None:
             new_d_hidden += d_hidden * (1.0 - real)
             new_d_cell += d_cell * (1.0 - real)
@@ -163,7 +165,10 @@ def _unpack(weights, options):
 def _gates(z, cell, cell_clip):
     units = cell.shape[1]  # slices: tf.split hands each part to another thread and waits for it
     i, f, g, o = (z[:, n * units : (n + 1) * units] for n in range(4))  # [B, U] each
-    i, f, g, o = tf.sigmoid(i), tf.sigmoid(f + 1.0), tf.tanh(g), tf.sigmoid(o)
+    i = tf.sigmoid(i)
+    f = tf.sigmoid(f + 1.0)
+    g = tf.tanh(g)
+    o = tf.sigmoid(o)
     raw = f * cell + i * g
     new_cell = _clip(raw, cell_clip)
     return i, f, g, o, raw, new_cell, tf.tanh(new_cell)

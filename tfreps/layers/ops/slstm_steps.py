@@ -84,8 +84,10 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
     def run(*tensors):
         tensors = iter(tensors)
         tensors = [next(tensors) if given else None for given in there]
-        states, (inputs, embedding) = tensors[:4], tensors[4:6]
-        first, weights = First(*tensors[6:9]), Weights(*tensors[9:])
+        states = tensors[:4]
+        inputs, embedding = tensors[4:6]
+        first = First(*tensors[6:9])
+        weights = Weights(*tensors[9:])
         steps = _Steps(form, weights, first, inputs, embedding, masks, compute_dtype)
         results, tape = steps.forward(states, num_steps)
 
@@ -102,8 +104,12 @@ class _Steps:
     """The two loops of `exchange`."""
 
     def __init__(self, form, weights, first, inputs, embedding, masks, dtype):
-        self.form, self.masks, self.dtype, self.embedding = form, masks, dtype, embedding
-        self.bias, self.sentence_bias = weights.bias, weights.sentence_bias
+        self.form = form
+        self.masks = masks
+        self.dtype = dtype
+        self.embedding = embedding
+        self.bias = weights.bias
+        self.sentence_bias = weights.sentence_bias
         # Cast once for all steps.
         self.weights = Weights(*(None if w is None else tf.cast(w, dtype) for w in weights))
         self.first = First(*(None if t is None else tf.cast(t, dtype) for t in first))
@@ -112,15 +118,18 @@ class _Steps:
         self.number = tf.maximum(tf.reduce_sum(masks[1], axis=1), 1.0)  # [B, 1]
 
     def forward(self, states, num_steps):
-        form, tape = self.form, []
+        form = self.form
+        tape = []
         from_inputs = self._to_gates(self.inputs, self._gate_major(self.weights.kernel))
         from_inputs += tf.reshape(self.bias, [form.num_gates, 1, 1, form.units])
         recurrent = self._gate_major(self.weights.recurrent_kernel)
         for step in range(num_steps):
             if step == 0:
-                source, kernel = self.first.source, self._gate_major(self.first.recurrent_kernel)
+                source = self.first.source
+                kernel = self._gate_major(self.first.recurrent_kernel)
             else:
-                source, kernel = tf.cast(states[0], self.dtype), recurrent
+                source = tf.cast(states[0], self.dtype)
+                kernel = recurrent
             joined = tf.concat(neighbours(source, form.hidden_groups), axis=2)  # [B, T, N*H]
             word_kernel = self.weights.word_kernel if step else self.first.word_kernel
             node_gates, from_sentence, mean = self._from_nodes(states)
@@ -136,14 +145,20 @@ class _Steps:
 
     def backward(self, tape, d_states):
         """Gradients in the order of `exchange`'s tensors."""
-        form, nodes = self.form, self.form.num_sentence_nodes
+        form = self.form
+        nodes = self.form.num_sentence_nodes
         recurrent = tf.transpose(self.weights.recurrent_kernel)  # [G*H, N*H]
-        later, every, d_inputs, d_embedding = [], [], 0.0, 0.0
+        later = []
+        every = []
+        d_inputs = 0.0
+        d_embedding = 0.0
         for step in reversed(range(len(tape))):
             terms, gates, source, joined, mean = tape[step]
             d = update_gradient(form, terms, gates, *d_states)
-            d_hidden, d_node_hidden = d.hidden, d.node_hidden
-            d_inputs, d_embedding = d_inputs + d.gates, d_embedding + d.embedding
+            d_hidden = d.hidden
+            d_node_hidden = d.node_hidden
+            d_inputs = d_inputs + d.gates
+            d_embedding = d_embedding + d.embedding
             d_gates = tf.cast(d.gates, self.dtype)
             if nodes:
                 d_mean, d_from_node = self._node_gradient(d)
@@ -169,7 +184,8 @@ class _Steps:
 
     def _gate_major(self, kernel):
         """`[D, G*H]` to `[G, D, H]`."""
-        number, units = self.form.num_gates, self.form.units
+        number = self.form.num_gates
+        units = self.form.units
         return tf.transpose(tf.reshape(kernel, [-1, number, units]), [1, 0, 2])
 
     def _to_gates(self, x, kernel):
@@ -188,7 +204,8 @@ class _Steps:
     def _source_gradient(self, pairs, recurrent, word_kernel):
         """Of what hidden states come from, given the kernel `recurrent` transposed."""
         _, d_gates, source, d_forgets = pairs
-        groups, width = self.form.hidden_groups, source.shape[-1]
+        groups = self.form.hidden_groups
+        width = source.shape[-1]
         d_joined = self._rows(d_gates, recurrent)
         parts = [d_joined[..., n * width : (n + 1) * width] for n in range(len(groups))]
         d_source = from_neighbours(parts, groups)
@@ -199,7 +216,8 @@ class _Steps:
     def _from_nodes(self, states):
         """What the nodes give: to their gates `[S, B, 3H]`, to words `[G, B, 1, H]`; the mean."""
         hidden, _, node_hidden, _ = states
-        form, units = self.form, self.form.units
+        form = self.form
+        units = self.form.units
         batch = self.shape[0]
         if not form.num_sentence_nodes:
             none = tf.zeros([form.num_gates, batch, 1, units])
@@ -219,11 +237,13 @@ class _Steps:
 
     def _node_gradient(self, d):
         """Gradients of the words' mean, all hidden states alike, and of the nodes' products."""
-        form, units = self.form, self.form.units
+        form = self.form
+        units = self.form.units
         from_mean = d.node_gates[..., : 2 * units]  # [S, B, 2H]
         d_mean = self._low_product(from_mean, self.weights.mean_kernel, True)  # [S, B, H]
         d_mean = tf.reduce_sum(d_mean, axis=0) / self.number
-        before, number = (1 + len(form.cell_groups)) * units, form.num_sentence_nodes
+        before = (1 + len(form.cell_groups)) * units
+        number = form.num_sentence_nodes
         d_gates = tf.reduce_sum(d.gates, axis=1)  # [B, G*H]
         to_words = []
         for k in range(number):
@@ -253,7 +273,8 @@ class _Steps:
         if not every:
             return [None] * 3
         node_hidden, d_from_node, mean, d_gates = (list(part) for part in zip(*every, strict=True))
-        mean, d_gates = tf.concat(mean, axis=0), tf.concat(d_gates, axis=1)
+        mean = tf.concat(mean, axis=0)
+        d_gates = tf.concat(d_gates, axis=1)
         from_mean = tf.cast(d_gates[..., : 2 * self.form.units], self.dtype)
         node_hidden = tf.cast(tf.concat(node_hidden, axis=1), self.dtype)
         return [

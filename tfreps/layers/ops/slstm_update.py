@@ -141,7 +141,8 @@ def update(form, terms):
     """
     words = _word_gates(form, terms)
     nodes = [_node_gates(form, terms, k) for k in range(form.num_sentence_nodes)]
-    hidden, cell = words.output * words.squashed, words.cell  # [B, T, H]
+    hidden = words.output * words.squashed
+    cell = words.cell  # [B, T, H]
     if form.has_fixed:
         kept = 1.0 - terms.updated
         hidden = hidden * terms.updated + terms.hidden * kept
@@ -185,11 +186,13 @@ def _word_gates(form, terms):
     x = terms.products + terms.from_inputs + terms.from_sentence  # [G, B, T, H]
     number = form.num_weights
     if form.gate_normalization == "softmax":
-        sigmoids, output = None, tf.sigmoid(x[number])
+        sigmoids = None
+        output = tf.sigmoid(x[number])
         parts = tf.exp(x[:number] - tf.reduce_max(x[:number], axis=0))
     else:
         block = tf.sigmoid(x[: number + 1])  # the output gate is the last
-        sigmoids, output = block[:number], block[number]
+        sigmoids = block[:number]
+        output = block[number]
         normalized = form.gate_normalization == "softmax_of_sigmoids"
         parts = tf.exp(sigmoids) if normalized else sigmoids
     scale = None
@@ -210,7 +213,8 @@ def _word_gradient(form, terms, words, d_hidden, d_cell):
         d_hidden = d_hidden * terms.updated
     d_cell = (d_cell + _through_tanh(words.squashed, d_hidden * words.output)) * terms.updated
     weighed = d_cell if words.scale is None else d_cell * words.scale
-    gates, d_values = [], []
+    gates = []
+    d_values = []
     for n, value in enumerate(words.values):
         d_values.append(weighed * words.parts[n])
         if words.scale is None:
@@ -230,10 +234,13 @@ def _node_gates(form, terms, k):
     units = form.units
     own, output, words = (terms.node_gates[k][:, n * units : (n + 1) * units] for n in range(3))
     logits = terms.forgets[..., k * units : (k + 1) * units] + words[:, None]  # [B, T, H]
-    own_sigmoid, joint = tf.sigmoid(own), form.sentence_normalization == "joint"
+    own_sigmoid = tf.sigmoid(own)
+    joint = form.sentence_normalization == "joint"
     sigmoids = None if form.gate_normalization == "softmax" else tf.sigmoid(logits)
     if form.gate_normalization == "none":
-        parts, total, own = sigmoids * terms.counted, tf.ones_like(own), own_sigmoid
+        parts = sigmoids * terms.counted
+        total = tf.ones_like(own)
+        own = own_sigmoid
     else:
         if sigmoids is None:
             masked = tf.where(terms.counted > 0, logits, logits.dtype.min)
@@ -242,7 +249,8 @@ def _node_gates(form, terms, k):
             parts = tf.exp(tf.minimum(logits - largest[:, None], 0.0)) * terms.counted
             own = tf.exp(own - largest) if joint else own
         else:
-            parts, own = tf.exp(sigmoids) * terms.counted, tf.exp(own_sigmoid)
+            parts = tf.exp(sigmoids) * terms.counted
+            own = tf.exp(own_sigmoid)
         total = tf.reduce_sum(parts, axis=1)  # [B, H]
         total = total + own if joint else tf.where(total > 0, total, 1.0)
         own = own / total if joint else own_sigmoid
