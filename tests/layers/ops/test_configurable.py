@@ -6,11 +6,29 @@ import keras
 import numpy as np
 import pytest
 
-from tfreps.layers import TransformerBlock
-from tfreps.models import BertEncoder, Classifier
+from tfreps.layers import CRF, CharCNNEncoder, TransformerBlock
+from tfreps.layers.transformer import activation_function
+from tfreps.models import BertEncoder, Classifier, Tagger
 from tfreps.runs.bert_loading import freeze_blocks
 
 IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]])
+
+
+@keras.saving.register_keras_serializable(package="tests")
+def doubled(x):
+    return 2.0 * x
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Counting(keras.initializers.Initializer):
+    def __init__(self, first):
+        self.first = first
+
+    def __call__(self, shape, dtype=None):
+        return keras.ops.reshape(keras.ops.arange(np.prod(shape), dtype=dtype), shape) + self.first
+
+    def get_config(self):
+        return {"first": self.first}
 
 
 def make(**options):
@@ -67,6 +85,82 @@ def test_what_is_frozen_stays_so(tmp_path, whole):
     loaded.fit({"token_ids": IDS}, np.array([0, 1]), verbose=0)
     for weight, old in zip(loaded.encoder.weights, before, strict=True):
         assert (weight.numpy() != old).any() == any(weight is w for w in loaded.trainable_weights)
+
+
+@pytest.mark.parametrize("activation", ["selu", "gelu_tanh", keras.activations.tanh, doubled])
+def test_activations_are_those_of_keras(activation):
+    """Names and functions, in blocks and convolutions, here and after a config."""
+    x = np.random.default_rng(0).normal(size=[2, 3, 4]).astype("float32")
+    block = TransformerBlock(num_heads=2, activation=activation)
+    block(x)
+    inner = block.feed_forward_norm(block.attention_norm(x + block.attention(x)) * 0.0 + 1.0)
+    function = activation_function(activation)
+    expected = block.contract(function(block.expand(inner)))
+    np.testing.assert_allclose(block._feed_forward(inner), expected, atol=1e-6)
+    again = TransformerBlock.from_config(block.get_config())
+    assert again.activation == activation and again.get_config() == block.get_config()
+    assert again.activate is block.activate
+    assert make(activation=activation, pooler=False).blocks[1].activate is function
+    if activation != "gelu_tanh":  # a form of ours, which the originals of blocks have
+        cnn = CharCNNEncoder([[1, 2]], 2, activation=activation, character_dim=2, num_highways=0)
+        encoder = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(cnn))
+        assert encoder.activate is function and encoder.activation == activation
+
+
+def test_initializers_are_those_of_keras(tmp_path):
+    five = keras.initializers.Constant(5.0)
+    bert = make(initializer=five)
+    for table in (bert.token_embedding.embeddings, bert.segment_embedding.table):
+        np.testing.assert_array_equal(table, np.full(table.shape, 5.0))
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(bert))
+    assert isinstance(again.initializer, keras.initializers.Constant)
+    assert again.get_config() == bert.get_config()
+    assert (make(initializer="ones").add_positions.table.numpy() == 1.0).all()
+    crf = CRF(2, transition_initializer=Counting(first=3.0), start_initializer="ones")
+    assert CRF.from_config(crf.get_config()).transition_initializer.first == 3.0
+    crf(np.zeros([1, 2, 2], "float32"))
+    np.testing.assert_array_equal(crf.transitions, [[3.0, 4.0], [5.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    "make_layer",
+    [
+        lambda: TransformerBlock(num_heads=2, activation="swoosh"),
+        lambda: CharCNNEncoder([[1, 2]], 2, activation="swoosh"),
+        lambda: make(initializer="swoosh"),
+    ],
+)
+def test_what_keras_does_not_know(make_layer):
+    with pytest.raises(ValueError, match="swoosh"):
+        make_layer()
+
+
+def test_a_name_that_is_not_there():
+    config = make().get_config()
+    with pytest.raises(ValueError, match="its layer 'blocks/7' is quantized or frozen, and it has"):
+        BertEncoder.from_config({**config, "frozen": ["blocks/7"]})
+
+
+def test_what_options_freeze_is_not_in_the_config():
+    """So that the same config with other options trains it."""
+    tagger = Tagger(make(), ["a", "b"], use_crf=False)
+    config = tagger.get_config()
+    assert "frozen" not in config and tagger.crf.trainable_weights == []
+    assert len(Tagger.from_config({**config, "use_crf": True}).crf.trainable_weights) == 3
+    tagger.drop.trainable = False
+    assert tagger.get_config()["frozen"] == ["drop"]
+
+
+def test_an_argument_of_a_class_of_ones_own():
+    class Mine(Classifier):
+        def __init__(self, encoder, labels, margin=0.5, **kwargs):
+            super().__init__(encoder, labels, **kwargs)
+            self.margin = margin
+
+    config = Mine(make(), ["a", "b"], margin=0.2, pooling="max").get_config()
+    assert config["margin"] == 0.2 and config["pooling"] == "max"
+    again = Mine.from_config(config)
+    assert again.margin == 0.2 and again.pooling == "max" and again.encoder.hidden_dim == 8
 
 
 def test_what_is_not_quantised_has_an_ordinary_config():
