@@ -157,7 +157,7 @@ def test_ids_out_of_range(wrong):
         ({"filters": []}, "list of \\(width, count\\) pairs of positive"),
         ({"filters": [[0, 3]]}, "pairs of positive numbers"),
         ({"filters": [[51, 3]]}, "none wider than `max_characters` \\(50\\)"),
-        ({"activation": "gelu"}, '"relu" or "tanh"; got \'gelu\''),
+        ({"activation": "swoosh"}, "swoosh"),
         ({"projection_dim": 5}, "not above the number of filters, 4; got 5"),
         ({"projection_dim": 0}, "must be positive"),
         ({"character_dim": 0}, "`character_dim` must be positive"),

@@ -177,7 +177,7 @@ def test_keras_adds_lora_and_quantises():
         ({"num_heads": 4}, "must divide the width of the inputs; got 4 heads for 6"),
         ({"intermediate_dim": 0}, "`intermediate_dim` must be at least 1; got 0"),
         ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),
-        ({"activation": "swish"}, "`activation` must be one of gelu, gelu_tanh, relu; got 'swish'"),
+        ({"activation": "swoosh"}, "swoosh"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
         ({"attention_dropout": -0.1}, "`attention_dropout` must be at least 0 and below 1"),
         ({"layer_norm_epsilon": 0.0}, "`layer_norm_epsilon` must be above 0; got 0.0"),

@@ -35,5 +35,11 @@ def test_by_name():
     assert isinstance(table_initializer("orthogonal_rows", 0.02), OrthogonalRows)
     normal = table_initializer("truncated_normal", 0.5)([1000, 10]).numpy()
     assert np.abs(normal).max() <= 1.0 and normal.std() == pytest.approx(0.44, rel=0.05)
-    with pytest.raises(ValueError, match="must be one of truncated_normal, orthogonal_rows; got"):
-        table_initializer("zeros", 0.02)
+    assert not table_initializer("zeros", 0.02)([2, 3]).numpy().any()
+    uniform = keras.initializers.RandomUniform(2.0, 3.0)
+    one, other = (table_initializer(uniform, 0.02)([4, 3]).numpy() for _ in range(2))
+    assert one.min() >= 2.0 and (one != other).any()  # each table draws its own
+    with pytest.raises(ValueError, match="zeros and ones"):
+        table_initializer("zeros and ones", 0.02)
+    with pytest.raises(ValueError, match="`initializer_range` must be above 0; got 0"):
+        table_initializer("truncated_normal", 0)
