@@ -2,32 +2,33 @@
 
 import json
 import math
-import sys
+import pathlib
 
-import keras
 import tensorflow as tf
 
+from tfreps.callbacks.counted_steps import CountedSteps
 from tfreps.files.atomic_files import write_text
 from tfreps.files.disk_errors import naming
 
 SECONDS_BETWEEN_LINES = 0.5
 
 
-class FigureLog(keras.callbacks.Callback):
-    """Writes figures of the runs `train` and `validation`; how and when is the subclass's.
+class FigureLog(CountedSteps):
+    """Writes metrics of the runs `train` and `validation`; how and when is the subclass's.
 
     Args:
-        folder: pathlib.Path. Where the event files and `history.jsonl` go.
-        checkpoints: `Checkpoints`, for the number of the step.
+        folder: path. Where the event files and `history.jsonl` go.
+        say: function that shows a line of progress to whoever looks on, called with the text and
+            the keywords of `FigureLog.say`; None to show nothing.
     """
 
-    def __init__(self, folder, checkpoints):
+    def __init__(self, folder, say=None):
         super().__init__()
-        self.folder, self.checkpoints = folder, checkpoints
-        self.history_path = folder / "history.jsonl"
-        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.show = pathlib.Path(folder), say
+        self.history_path = self.folder / "history.jsonl"
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.writers = {
-            name: tf.summary.create_file_writer(str(folder / name))
+            name: tf.summary.create_file_writer(str(self.folder / name))
             for name in ("train", "validation")
         }
 
@@ -44,18 +45,15 @@ class FigureLog(keras.callbacks.Callback):
             file.write(json.dumps(figures) + "\n")
 
     def say(self, text, final=False, progress=False):
-        """A line on stderr, over the one before where that was not final.
+        """Hands a line of progress to whoever shows it.
 
         Args:
             text: str.
-            final: bool. Whether the line stays.
-            progress: bool. Whether the line is for people only who look on.
+            final: bool. Whether the line stays; else the next one may be written over it.
+            progress: bool. Whether the line is only for people who look on.
         """
-        if sys.stderr.isatty():
-            end = "\n" if final else ""
-            print(f"\r\033[K{text}", end=end, file=sys.stderr, flush=True)
-        elif not progress:
-            print(text, file=sys.stderr, flush=True)
+        if self.show is not None:
+            self.show(text, final=final, progress=progress)
 
     def flush(self):
         """Makes what was written so far visible to TensorBoard."""
@@ -68,17 +66,26 @@ class FigureLog(keras.callbacks.Callback):
             return
         lines = self.history_path.read_text(encoding="utf-8").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
-        kept = [line for line in whole if json.loads(line)["step"] <= self.checkpoints.step]
+        kept = [line for line in whole if json.loads(line)["step"] <= self.step]
         write_text(self.history_path, "".join(kept))
 
 
 def check_finite(logs, step, figures=("loss", "perplexity")):
-    """Ends a run that has diverged, before a checkpoint or a model of it is saved."""
+    """Ends a run that has diverged, before a checkpoint or a model of it is saved.
+
+    Args:
+        logs: dict from the name of a metric to its value, as in `fit`.
+        step: int. The number of the step, for the message.
+        figures: names, or ends of them, that have to be finite.
+
+    Raises:
+        ValueError: a metric of training is not finite.
+    """
     for name, value in logs.items():
         if name.endswith(figures) and not name.startswith("val_") and not math.isfinite(value):
             raise ValueError(
                 f"Training has diverged: at step {step} the {name.replace('_', ' ')} is {value}. "
-                "Begin a new run with a lower --learning-rate."
+                "Begin a new run with a lower learning rate."
             )
 
 
