@@ -28,13 +28,14 @@ class EpochLog(FigureLog):
         ValueError: the loss is not a number any more.
 
     Example:
-    >>> import json, keras, numpy as np, tempfile
+    >>> import json, keras, numpy as np, pathlib, tempfile
     >>> model = keras.Sequential([keras.layers.Dense(1)])
     >>> model.compile(keras.optimizers.SGD(0.1), "mse")
     >>> x, folder = np.zeros([8, 2]), tempfile.mkdtemp()
     >>> log = EpochLog(folder)
     >>> _ = model.fit(x, x[:, :1], batch_size=4, epochs=2, callbacks=[log], verbose=0)
-    >>> [json.loads(line)["step"] for line in open(f"{folder}/history.jsonl")]
+    >>> lines = pathlib.Path(folder, "history.jsonl").read_text().splitlines()
+    >>> [json.loads(line)["step"] for line in lines]
     [2, 4]
     """
 

@@ -33,14 +33,14 @@ class TrainingLog(FigureLog):
         ValueError: the loss or a perplexity is not a number any more.
 
     Example:
-    >>> import json, keras, numpy as np, tempfile
+    >>> import json, keras, numpy as np, pathlib, tempfile
     >>> model = keras.Sequential([keras.layers.Dense(1)])
     >>> model.compile(keras.optimizers.SGD(0.1), "mse")
     >>> x, folder = np.zeros([12, 2]), tempfile.mkdtemp()
     >>> log = TrainingLog(folder, tokens_per_step=4, total_steps=6, every=2)
     >>> _ = model.fit(x, x[:, :1], batch_size=4, epochs=2, callbacks=[log], verbose=0)
-    >>> lines = [json.loads(line) for line in open(f"{folder}/history.jsonl")]
-    >>> [line["step"] for line in lines if "training/loss" in line]
+    >>> lines = pathlib.Path(folder, "history.jsonl").read_text().splitlines()
+    >>> [json.loads(line)["step"] for line in lines if "training/loss" in line]
     [2, 4, 6]
     """
 
