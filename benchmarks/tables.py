@@ -34,7 +34,7 @@ HOTEL = (
 FDU_MTL = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 --best-by auc --average 0.99 "
+    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --average 0.99 "
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
@@ -69,7 +69,7 @@ NGRAMS = (
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
-    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --best-by auc "
+    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "
     "--average 0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "

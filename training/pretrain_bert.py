@@ -9,25 +9,19 @@ Killed? tfreps pretrain-bert --run runs/bert --resume goes on where the last che
 go on from a run or a published checkpoint: --init FOLDER.
 """
 
-import argparse
 import pathlib
 import zlib
 
 import keras
 
-from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
-from tfreps.cli import fit_options
-from tfreps.cli.options import (
-    Option,
-    add_flags,
-    check_options,
-    default_values,
-    first_line,
-    parse_options,
-)
+from tfreps.cli import fit_options, training_program
+from tfreps.cli.messages import say_progress, say_start
+from tfreps.cli.option_rules import brought_by
+from tfreps.cli.options import Option
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.data import MaskedLMBatches, read_documents, read_sentences
 from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
+from tfreps.distribute.epoch_loop import fit_epochs, keep_counts
 from tfreps.layers.position_embedding import KINDS as POSITIONS
 from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
 from tfreps.models import BertEncoder, BertPretrainer
@@ -47,7 +41,6 @@ PROGRAM = "pretrain-bert"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 PRESET = "bert_6x384"
 SCHEDULES = "linear", "constant"
-SHARED = "minutes", "precision", "checkpoint_every", "seed", "deterministic"
 OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
 TEXT = {
@@ -55,7 +48,8 @@ TEXT = {
     "validation": Option(str, None, "held-out text, for the best weights", many=True),
     "format": Option(str, "lines", "sentences and blank lines, or records (lines)", FORMATS),
     "fields": Option(
-        str, list(RECORD_FIELDS), "sentences of a record (text1 text2)", many=True
+        str, list(RECORD_FIELDS), "sentences of a record (text1 text2)", many=True,
+        needs="format=records",
     ),
     "max_length": Option(int, 128, "tokens of a text at most, special ones too (128)", at_least=5),
 }  # fmt: skip
@@ -63,11 +57,19 @@ TOKENS = {
     "tokens": Option(str, None, "what text is cut into (characters)", sorted(KINDS)),
     "vocabulary": Option(str, None, "one piece a line, or a dictionary of aespresso (.json)"),
     "cased": Option(bool, False, "keep capital letters"),
-    "min_count": Option(int, None, "of characters that are counted (1)", at_least=1),
+    "min_count": Option(
+        int, None, "of characters that are counted (1)", at_least=1, excludes="vocabulary"
+    ),
 }
 TASKS = {
     "no_next_sentence": Option(bool, False, "learn from hidden tokens alone"),
-    "next_label": Option(int, 0, "label of a pair that is next; 0 in Google's BERT (0)", [0, 1]),
+    "next_label": Option(
+        int,
+        0,
+        "label of a pair that is next; 0 in Google's BERT (0)",
+        [0, 1],
+        excludes="no_next_sentence",
+    ),
     "mask_rate": Option(float, 0.15, "share of hidden tokens (0.15)", above=0, below=1),
     "whole_words": Option(bool, False, "hide all pieces of a word together"),
 }
@@ -87,7 +89,9 @@ MODEL = {
 }
 TRAINING = {
     "epochs": Option(int, 40, "passes over the text (40)", at_least=1),
-    "patience": Option(int, None, "epochs without a better figure, then it ends", at_least=1),
+    "patience": Option(
+        int, None, "epochs without a better metric, then it ends", at_least=1, needs="validation"
+    ),
     "batch_tokens": Option(int, 4096, "tokens of a batch, padding included (4096)", at_least=1),
     "batch_rows": Option(int, None, "texts of a batch at most", at_least=1),
     "accumulate": Option(int, 1, "batches whose gradients make up an update (1)", at_least=1),
@@ -97,26 +101,26 @@ TRAINING = {
     "schedule": Option(str, "linear", "falls to nothing, or stays (linear)", SCHEDULES),
     "weight_decay": Option(float, 0.01, "of all but biases and layer norms (0.01)", at_least=0),
     "clip_norm": Option(float, 1.0, "of the gradient; 0: none (1)", at_least=0),
-    **{name: fit_options.OPTIONS[name] for name in SHARED},
-    "log_every": Option(int, 100, "steps between figures within an epoch (100)", at_least=1),
+    **fit_options.SHARED,
+    "log_every": Option(int, 100, "steps between points within an epoch (100)", at_least=1),
 }
-TABLES = {"text": TEXT, "tokens": TOKENS, "tasks": TASKS, "model": MODEL, "training": TRAINING}
-SIZES = sorted(set(MODEL) - {"init", "preset"})
 CHANGEABLE = "dropout", "attention_dropout"  # of a model that training goes on with
-MAY_CHANGE = {"minutes", "checkpoint_every"}
+TABLES = {
+    "text": TEXT,
+    "tokens": brought_by("init", TOKENS),
+    "tasks": TASKS,
+    "model": brought_by("init", MODEL, CHANGEABLE),
+    "training": TRAINING,
+}
+SIZES = sorted(set(MODEL) - {"init", "preset"})
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv, RECIPES)
-    check_options(options, *TABLES.values())
-    check(options)
-    may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
-    defaults = default_values(*TABLES.values())
-    with (
-        RunFolder.begin(options.run, PROGRAM, vars(options), may_change, defaults) as earlier,
-        stopped_by_signals(),
-    ):
-        return train(options, earlier)
+    return training_program.run_program(PROGRAM, make_parser(), TABLES, train, argv, RECIPES)
+
+
+def make_parser():
+    return training_program.make_parser(PROGRAM, __doc__, TABLES)
 
 
 def train(options, earlier):
@@ -133,50 +137,26 @@ def train(options, earlier):
     model.compile(make_optimizer(options, steps), jit_compile=False)
     build_optimizer(model)
 
-    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    go_on_with(run.resume_command())
+    run = training_program.begin_run(PROGRAM, options, earlier)
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
-    fit_options.keep_counts(run, counts(model, batches["train"]))
-    say_start(run, model, steps)
-    best = fit_options.fit_epochs(
+    keep_counts(run, counts(model, batches["train"]))
+    say_start(run, model, f": {steps:,} steps")
+    best = fit_epochs(
         model,
         batches["train"],
         batches.get("validation"),
         run,
         options.epochs,
-        "masked_perplexity",
+        "val_masked_perplexity",
         patience=options.patience,
         minutes=options.minutes,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
-        larger_is_better=False,
         log_every=options.log_every,
+        say=say_progress,
     )
     say_end(run, best)
     return 0
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument
-    add("--run", required=True, help="folder to make: model, tokeniser, checkpoints, logs")
-    add("--resume", action="store_true", help="go on with the killed run in that folder")
-    add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    for title, table in TABLES.items():
-        add_flags(parser.add_argument_group(title), table)
-    return parser
-
-
-def check(options):
-    """Refuses flags that would go unseen."""
-    if options.format != "records" and options.fields != list(RECORD_FIELDS):
-        raise ValueError("--fields is for --format records: lines have none.")
-    if options.patience and not options.validation:
-        raise ValueError("--patience waits for better figures on --validation: give it too.")
-    if options.min_count and options.vocabulary:
-        raise ValueError("--min-count goes unseen: nothing is counted beside --vocabulary.")
-    if options.no_next_sentence and options.next_label:
-        raise ValueError("--next-label goes unseen: with --no-next-sentence there are none.")
 
 
 def make_model(options, run):
@@ -185,10 +165,6 @@ def make_model(options, run):
     sizes = {name: value for name, value in sizes.items() if value is not None}
     next_sentence = not options.no_next_sentence
     if options.init:
-        fixed = [name for name in ("preset", *TOKENS) if getattr(options, name)]
-        fixed += sorted(set(sizes) - set(CHANGEABLE))
-        if fixed:
-            raise ValueError(f"--init brings its own {', '.join(fixed)}: leave the flags out.")
         check_labels(options)
         policy = keras.config.dtype_policy()
         return load_pretrainer(options.init, next_sentence, dtype=policy.name, **sizes)
@@ -302,13 +278,6 @@ def counts(model, batches):
         "parameters": model.count_params(),
         "checksum": zlib.crc32(batches.documents.ids.tobytes()),
     }
-
-
-def say_start(run, model, steps):
-    print(
-        f"Training {model.count_params():,} parameters in {run.path}: {steps:,} steps.\n"
-        f"Watch it with: tensorboard --logdir {run.logs_path}"
-    )
 
 
 def say_end(run, best):

@@ -88,7 +88,9 @@ def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, caplog):
 def test_a_model_that_has_diverged_is_not_saved(tmp_path):
     model = make_model()
     model.line.kernel.assign([[np.nan], [1.0]])
-    with pytest.raises(ValueError, match="has diverged: at step 2 .*new run with a lower learning rate"):
+    with pytest.raises(
+        ValueError, match="has diverged: at step 2 .*run with a lower learning rate"
+    ):
         fit(model, 5, [checkpoints_in(tmp_path, every=2)])
     assert load_latest_checkpoint(tmp_path) is None
 

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from tfreps.cli.option_rules import applies_to, as_flag, check_rules, listed
+from tfreps.cli.option_rules import applies_to, as_flag, brought_by, check_rules, listed
 from tfreps.cli.options import Option, check_options
 
 TABLE = {
@@ -91,6 +91,15 @@ def test_rules_across_tables_and_about_options_that_a_program_lacks():
         check_rules(options(encoder="bert", units=9), one, {"encoder": TABLE["encoder"]})
     only = {"decay": TABLE["decay"]}
     check_rules(argparse.Namespace(decay=0.9), only)
+
+
+def test_what_another_option_brings_along():
+    table = {"init": Option(str, None, "a run"), **brought_by("init", {"units": TABLE["decay"]})}
+    assert table["units"].excludes == ("init", "warmup", "schedule=linear")
+    with pytest.raises(ValueError, match="--units cannot be combined with --init."):
+        check_rules(argparse.Namespace(init="r", units=0.5), table)
+    kept = brought_by("init", {"init": table["init"], "seed": TABLE["steps"]}, ("seed",))
+    assert kept == {"init": table["init"], "seed": TABLE["steps"]}
 
 
 def test_words():

@@ -121,7 +121,7 @@ def test_labelled_texts(files, tmp_path, capsys, part, case):
 
 def test_an_area_under_the_curve_needs_both_labels(files, tmp_path, capsys):
     flags = ["--train", files("a", TEXTS), "--dev", files("b", "good\tfine\ngood\tx\n")]
-    err = refuse(capsys, tmp_path, "train-classifier", *flags, "--best-by", "auc")
+    err = refuse(capsys, tmp_path, "train-classifier", *flags, "--monitor", "val_auc")
     assert "needs texts of both labels to measure on; those held out are all 'good'" in err
 
 
@@ -346,7 +346,7 @@ def test_resuming_on_changed_data(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--best-by", "auc"], "--best-by auc is for two labels; the texts have 3"),
+        (["--monitor", "val_auc"], "--monitor val_auc is for two labels; the texts have 3"),
         (["--decay", "0.9", "--warmup-steps", "2"], "--decay goes alone"),
         (["--decay", "0.9", "--schedule", "linear"], "--decay goes alone"),
         (["--cut-share", "0.1", "--train-vectors", "x", "--test-vectors", "y"], "of whole ones"),

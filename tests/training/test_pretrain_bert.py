@@ -42,7 +42,7 @@ def test_the_run_folder(finished, folder):
     results = run.results()
     assert results["training"]["parameters"] == model.count_params()
     step, _, state = load_latest_checkpoint(run.checkpoints_path)
-    assert results["steps"] == step and state["extra"] == results["best_validation"]
+    assert results["steps"] == step and state["callbacks"]["best_model"]["best"] == results["best_validation"]
 
 
 def test_figures(finished):

@@ -103,8 +103,9 @@ class Checkpoints(CountedSteps):
             self.metrics_to_restore = [v.numpy() for v in model.metrics_variables]
         if set(state["callbacks"]) != set(self.callbacks):
             raise ValueError(
-                f"The checkpoint in {self.folder} holds the states of {_names(state['callbacks'])}; "
-                f"expected those of {_names(self.callbacks)}: use the callbacks of before."
+                f"The checkpoint in {self.folder} holds the states of "
+                f"{_names(state['callbacks'])}; expected those of {_names(self.callbacks)}: use "
+                "the callbacks of before."
             )
         for name, callback in self.callbacks.items():
             callback.restore_state(state["callbacks"][name])

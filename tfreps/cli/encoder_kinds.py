@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tfreps.cli import input_options
+from tfreps.cli import input_options, optimizer_options
 from tfreps.cli.options import Option
 from tfreps.models import (
     BiLSTMEncoder,
+    LinearEncoder,
     PieceEncoder,
     SLSTMEncoder,
     TextCNN,
     TokenEmbedder,
     TransformerEncoder,
-    WindowEncoder,
 )
 
 TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"
@@ -50,7 +50,7 @@ class EncoderInputs(NamedTuple):
     """What the program has read for an encoder.
 
     Args:
-        indexer: `tfreps.text.TokenFeatures`, or `PieceFeatures`, what the encoder is to read.
+        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer`, what the encoder is to read.
         num_classes: int. The number of tags or labels.
         vectors: `tfreps.text.WordVectors` to start from, in the order of the vocabulary; None
             for random ones.
@@ -112,7 +112,7 @@ def make_slstm(options, inputs):
 def make_transformer(options, inputs):
     return TransformerEncoder(
         make_embedder(options, inputs),
-        options.units,
+        options.hidden_dim,
         num_layers=options.num_layers or 1,
         num_heads=options.num_heads,
         name="encoder",
@@ -121,12 +121,12 @@ def make_transformer(options, inputs):
 
 def make_cnn(options, inputs):
     return TextCNN(
-        make_embedder(options, inputs), options.filters, options.widths, name="encoder"
+        make_embedder(options, inputs), options.num_filters, options.widths, name="encoder"
     )
 
 
-def make_window(options, inputs):
-    return WindowEncoder(
+def make_linear_encoder(options, inputs):
+    return LinearEncoder(
         inputs.indexer.vocabulary_size,
         inputs.num_classes,
         dropout=options.linear_dropout,
@@ -141,7 +141,8 @@ def make_bert(options, inputs):
     return encoder
 
 
-WORDS, VECTORS = input_options.WORDS, {
+WORDS = input_options.WORDS
+VECTORS = {
     "embedding_dim": Option(
         int, 100, "width of word vectors, if --vectors brings none (100)", at_least=1
     ),
@@ -156,10 +157,11 @@ WORDS, VECTORS = input_options.WORDS, {
         str, None, "character features of each word beside its vector", choices=["cnn", "bilstm"]
     ),
     **input_options.VECTORS,
+    **{name: optimizer_options.OPTIONS[name] for name in ("embedding_learning_rate",)},
 }  # fmt: skip
 UNITS = {
     "units": Option(
-        int, 200, "width of the encoder, of each direction of a bilstm (200)", at_least=1
+        int, 200, "width of an slstm's states, or of each direction of a bilstm (200)", at_least=1
     )
 }
 NUM_LAYERS = {
@@ -168,8 +170,11 @@ NUM_LAYERS = {
         "first blocks of a bert (all)", at_least=1,
     )
 }  # fmt: skip
-NUM_HEADS = {
-    "num_heads": Option(int, 4, "of the transformer; must divide --units (4)", at_least=1)
+TRANSFORMER = {
+    "hidden_dim": Option(
+        int, 200, "width of the transformer; must be a multiple of --num-heads (200)", at_least=1
+    ),
+    "num_heads": Option(int, 4, "of the transformer; must divide --hidden-dim (4)", at_least=1),
 }
 SLSTM = {
     "num_steps": Option(int, 9, "exchange steps of the slstm (9)", at_least=1),
@@ -183,7 +188,7 @@ SLSTM = {
     ),
 }  # fmt: skip
 CNN = {
-    "filters": Option(int, 100, "of each width of the cnn (100)", at_least=1),
+    "num_filters": Option(int, 100, "of each width of the cnn (100)", at_least=1),
     "widths": Option(
         int, [3, 4, 5], "of the cnn's filters, in tokens (3 4 5)", many=True, at_least=1
     ),
@@ -218,15 +223,14 @@ ENCODERS = {
         ),
         EncoderKind(
             "transformer", make_transformer,
-            {**WORDS, **VECTORS, **UNITS, **NUM_LAYERS, **NUM_HEADS}, HEADS,
-            "blocks with attention",
+            {**WORDS, **VECTORS, **NUM_LAYERS, **TRANSFORMER}, HEADS, "blocks with attention",
         ),
         EncoderKind(
             "cnn", make_cnn, {**WORDS, **VECTORS, **CNN}, (CLASSIFIER,),
             "convolutions of several widths", pooling="pooled",
         ),
         EncoderKind(
-            "window", make_window, WORDS, HEADS,
+            "linear", make_linear_encoder, WORDS, HEADS,
             "a linear CRF's features instead of vectors", gives_scores=True,
         ),
         EncoderKind(

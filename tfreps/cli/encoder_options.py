@@ -2,7 +2,7 @@
 
 from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS
 from tfreps.cli.options import Option
-from tfreps.models import WindowEncoder
+from tfreps.models import LinearEncoder
 
 DEFAULT = "bilstm"
 
@@ -12,17 +12,17 @@ BESIDE = {
     "dropout": Option(
         float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
     ),
-    "window_features": Option(
-        bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder window "
-        "is", excludes=("encoder=window", "ngrams"),
+    "linear_features": Option(
+        bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder linear "
+        "is", excludes=("encoder=linear", "ngrams"),
     ),
     "ngrams": Option(
         int, None, "a linear model of the text's sequences of up to N tokens, 3 at most, beside "
-        "the encoder (none)", at_least=1, below=4, excludes="encoder=window",
+        "the encoder (none)", at_least=1, below=4, excludes="encoder=linear",
     ),
     "linear_dropout": Option(
         float, 0.0, "share of a linear model's features that are left out in training (0)",
-        at_least=0, below=1, needs="encoder=window or window_features or ngrams",
+        at_least=0, below=1, needs="encoder=linear or linear_features or ngrams",
     ),
 }  # fmt: skip
 
@@ -48,7 +48,9 @@ def encoder_table(head, elsewhere=()):
     """
     kinds = kinds_for(head)
     about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
-    encoder = Option(str, DEFAULT, f"what reads the token vectors ({DEFAULT}). {about}", list(kinds))
+    encoder = Option(
+        str, DEFAULT, f"what reads the token vectors ({DEFAULT}). {about}", list(kinds)
+    )
     rows = {name: row for kind in kinds.values() for name, row in kind.options.items()}
     rows = {name: row for name, row in rows.items() if name not in elsewhere}
     beside = {n: row for n, row in BESIDE.items() if n != "ngrams" or head == CLASSIFIER}
@@ -95,10 +97,10 @@ def make_encoder(options, inputs):
     Example:
     >>> import argparse
     >>> from tfreps.cli.encoder_kinds import EncoderInputs
-    >>> from tfreps.text import TokenFeatures
+    >>> from tfreps.text import TokenIndexer
     >>> options = {name: option.default for name, option in encoder_table("tagger").items()}
     >>> options = argparse.Namespace(**{**options, "encoder": "slstm", "units": 8})
-    >>> make_encoder(options, EncoderInputs(TokenFeatures.from_sentences([["a"]]))).output_dim
+    >>> make_encoder(options, EncoderInputs(TokenIndexer.from_sentences([["a"]]))).output_dim
     8
     """
     if options.encoder not in ENCODERS:
@@ -108,23 +110,23 @@ def make_encoder(options, inputs):
     return ENCODERS[options.encoder].build(options, inputs)
 
 
-def make_window(options, inputs):
-    """The linear model beside an encoder, None unless `window_features` or `ngrams` ask for it.
+def make_linear(options, inputs):
+    """The linear model beside an encoder, None unless `linear_features` or `ngrams` ask for it.
 
     Args:
         options, inputs: as of `make_encoder`.
 
     Returns:
-        `WindowEncoder`, the `window` of a `Tagger` or `Classifier`; or None.
+        `LinearEncoder`, the `linear` of a `Tagger` or `Classifier`; or None.
     """
     ngrams = getattr(options, "ngrams", None)  # which taggers have not
     sizes = inputs.indexer.vocabulary_size, inputs.num_classes
-    more = {"dropout": options.linear_dropout, "name": "window"}
+    more = {"dropout": options.linear_dropout, "name": "linear"}
     if ngrams:
         names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
         # In a sum over the text a second offset would be the same n-grams again.
         offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
-        return WindowEncoder(*sizes, **offsets, **more)
-    if options.window_features:
-        return WindowEncoder(*sizes, **more)
+        return LinearEncoder(*sizes, **offsets, **more)
+    if options.linear_features:
+        return LinearEncoder(*sizes, **more)
     return None

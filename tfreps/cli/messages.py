@@ -26,8 +26,8 @@ def say_bert(source, bert):
     spare = encoder.vocabulary_size - size
     rows = f" (its table has {spare:,} rows that no token of the vocabulary reads)" if spare else ""
     print(
-        f"BERT: {encoder.num_layers} blocks of {encoder.units} units from {source}, {size:,} "
-        f"tokens{rows}."
+        f"BERT: {encoder.num_layers} blocks of {encoder.hidden_dim} dimensions from {source}, "
+        f"{size:,} tokens{rows}."
     )
 
 

@@ -85,6 +85,28 @@ def applies_to(option, name: str) -> list[str]:
     return [value for term in terms if term.name == name for value in term.values]
 
 
+def brought_by(name: str, table: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A table whose options cannot be given beside one that brings them along.
+
+    Args:
+        name: the option that does, such as "init".
+        table: name -> Option.
+        but: names of those that may be given.
+
+    Returns:
+        dict of the same names.
+
+    Example:
+    >>> from tfreps.cli.options import Option
+    >>> brought_by("init", {"units": Option(int, None, "width")})["units"].excludes
+    ('init',)
+    """
+    return {
+        own: row if own in (name, *but) else row._replace(excludes=(name, *_rules(row.excludes)))
+        for own, row in table.items()
+    }
+
+
 def as_flag(name: str) -> str:
     """How an option is written in a command."""
     return f"--{name.replace('_', '-')}"

@@ -112,7 +112,7 @@ def fit_epochs(
                 keeper.save(model)
             break
         stopped = model.stop_training
-        place.epoch, place.batch = place.epoch + 1, 0
+        place.go_to(place.epoch, checkpoints.step - place.first_step)
     waited = {"waited": keeper.waited} if patience and keeper.waited else {}
     cuts = getattr(stateful.get("rate_cuts"), "cuts", 0)
     return {**keeper.best, **waited, **({"cuts": cuts} if cuts else {}), "steps": checkpoints.step}
@@ -143,8 +143,13 @@ class Place:
         self.epoch, self.batch = position["epoch"], position["batch"]
         if "data" in position:
             self.batches.restore(position["data"])
-        if not is_unmeasured and self.batch >= self.batches.num_batches(self.epoch):
-            self.epoch, self.batch = self.epoch + 1, 0
+        if not is_unmeasured:
+            self.go_to(self.epoch, self.batch)
+
+    def go_to(self, epoch, batch):
+        """Goes to a batch of an epoch; after its last one, to the next epoch."""
+        is_over = batch >= self.batches.num_batches(epoch)
+        self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
 
 
 def make_metric_variables(model, batches):
