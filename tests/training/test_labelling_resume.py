@@ -37,7 +37,16 @@ MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learni
 MORE += ["--deterministic"]
 TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
 CLASSIFIER = ["--encoder", "cnn", "--num-filters", "8", "--embedding-dim", "8", *MORE]
-CLASSIFIER += ["--monitor", "val_auc", "--plateau-decay", "0.5", "--cut-share", "0.5", "--l2", "0.001"]
+CLASSIFIER += [
+    "--monitor",
+    "val_auc",
+    "--plateau-decay",
+    "0.5",
+    "--cut-share",
+    "0.5",
+    "--l2",
+    "0.001",
+]
 CLASSIFIER += ["--warmup-steps", "5"]
 
 
