@@ -128,7 +128,9 @@ def train(options, earlier):
     fit_options.prepare(options)
     model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
-        raise ValueError("--whole-words goes unseen: characters are no pieces of words.")
+        raise ValueError(
+            "--whole-words has no effect with --tokens characters, which are not pieces of words."
+        )
     check_length(options, model.encoder)
     batches = {"train": make_batches(options, model, tokenizer, "train")}
     if options.validation:

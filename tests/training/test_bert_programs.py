@@ -199,11 +199,11 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
         (["--encoder", "bert", "--bert", "nowhere"], "no BERT to load: nowhere does not exist"),
         (
             ["--encoder", "bert", "--bert", "x", "--tokens", "words"],
-            "--tokens cannot be combined with --encoder bert.",
+            "--tokens cannot be combined",
         ),
         (
             ["--encoder", "bert", "--bert", "x", "--lowercase"],
-            "--lowercase has no effect with --encoder bert; it",
+            "--lowercase has no effect",
         ),
         (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "3 cannot be frozen"),
         (
