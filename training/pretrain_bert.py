@@ -17,7 +17,7 @@ import keras
 from tfreps.cli import fit_options, training_program
 from tfreps.cli.messages import say_progress, say_start
 from tfreps.cli.option_rules import brought_by
-from tfreps.cli.options import Option
+from tfreps.cli.options import Option, first_line
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.data import MaskedLMBatches, read_documents, read_sentences
 from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
@@ -120,7 +120,7 @@ def main(argv=None):
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, __doc__, TABLES)
+    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES)
 
 
 def train(options, earlier):
@@ -128,9 +128,7 @@ def train(options, earlier):
     fit_options.prepare(options)
     model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
-        raise ValueError(
-            "--whole-words has no effect with --tokens characters, which are not pieces of words."
-        )
+        raise ValueError("--whole-words has no effect with --tokens characters.")
     check_length(options, model.encoder)
     batches = {"train": make_batches(options, model, tokenizer, "train")}
     if options.validation:

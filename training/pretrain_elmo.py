@@ -19,6 +19,7 @@ from tfreps.callbacks import TrainingLog
 from tfreps.cli import fit_options, training_program
 from tfreps.cli.elmo_options import PRECISIONS, SIZES, TABLES
 from tfreps.cli.messages import say_progress
+from tfreps.cli.options import first_line
 from tfreps.data import LMBatches, LMEpochs, count_corpus, sentence_batches
 from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BiLM, BiLMPretrainer
@@ -48,7 +49,7 @@ def main(argv=None):
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, __doc__, TABLES)
+    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES)
 
 
 def train(options, earlier):

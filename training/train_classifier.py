@@ -17,7 +17,7 @@ from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS
 from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.labelled_texts import check_labels, read_parts
 from tfreps.cli.messages import say_start
-from tfreps.cli.options import Option
+from tfreps.cli.options import Option, first_line
 from tfreps.data import (
     SequenceBatches,
     TextCuts,
@@ -94,7 +94,7 @@ def tables():
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, __doc__, tables())
+    return training_program.make_parser(PROGRAM, first_line(__doc__), tables())
 
 
 def train(options, earlier):

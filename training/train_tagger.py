@@ -16,7 +16,7 @@ from tfreps.cli import fit_options, input_options, labelling, training_program
 from tfreps.cli.encoder_kinds import ENCODERS, TAGGER
 from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.messages import say_start
-from tfreps.cli.options import Option
+from tfreps.cli.options import Option, first_line
 from tfreps.data import SequenceBatches, read_tagged
 from tfreps.inference.text_model import TextModel
 from tfreps.models import Tagger
@@ -68,7 +68,7 @@ def tables():
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, __doc__, tables())
+    return training_program.make_parser(PROGRAM, first_line(__doc__), tables())
 
 
 def train(options, earlier):

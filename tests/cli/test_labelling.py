@@ -121,7 +121,7 @@ def test_what_an_encoder_reads(tmp_path, capsys):
 def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     run, drawn = known_models.tagger_run(tmp_path / "run"), []
     run.write_results({"training": {"tokens": 9}})
-    draw = types.SimpleNamespace(draw_run=lambda *arguments: drawn.append(arguments))
+    draw = types.SimpleNamespace(draw_run=lambda *given: drawn.append(given) or ["No pictures."])
     monkeypatch.setattr(labelling, "plots", draw)
     measured = {"dev": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]]}}
     labelling.finish(run, "the model", {"f1": 0.25, "step": 3}, measured, asking="tag")
@@ -129,4 +129,7 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     assert run.results() == {"training": {"tokens": 9}, "best": best, **measured}
     assert drawn == [(run, "the model", [[1]])]
     out = capsys.readouterr().out
-    assert "dev: accuracy 0.5000" in out and f"Next: tfreps tag {run.path} FILE" in out
+    assert (
+        out.startswith("No pictures.\n\ndev: accuracy 0.5000")
+        and f"Next: tfreps tag {run.path} FILE" in out
+    )

@@ -27,7 +27,7 @@ def run(folder, *words, **more):
         begin_run(PROGRAM, options, earlier)
         return 0
 
-    parser = make_parser(PROGRAM, "Trains.\n\nAt length.", TABLES)
+    parser = make_parser(PROGRAM, "Trains.", TABLES)
     words = ["--run", str(folder), "--train", "a.txt", *words]
     assert run_program(PROGRAM, parser, TABLES, train, words, **more) == 0
     return seen[0]
@@ -64,7 +64,7 @@ def test_checks_come_before_the_run(tmp_path):
 
 def test_the_help(capsys):
     with pytest.raises(SystemExit):
-        make_parser(PROGRAM, "Trains.\n\nAt length.", TABLES).parse_args(["--help"])
+        make_parser(PROGRAM, "Trains.", TABLES).parse_args(["--help"])
     out = capsys.readouterr().out
-    assert "usage: tfreps train-tagger" in out and "Trains." in out and "At length" not in out
+    assert "usage: tfreps train-tagger" in out and "Trains." in out
     assert "--resume" in out and "passes (3)" in out

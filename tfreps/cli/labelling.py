@@ -4,7 +4,7 @@ from tfreps import plots
 from tfreps.cli import fit_options, input_options
 from tfreps.cli.encoder_kinds import EncoderInputs
 from tfreps.cli.encoder_options import encoder_table, with_readers
-from tfreps.cli.messages import say_results, say_written
+from tfreps.cli.messages import say_notes, say_results, say_written
 
 PARTS = "train", "dev", "test"
 MAY_CHANGE = "test", "test_vectors"  # when a run is resumed
@@ -63,6 +63,6 @@ def finish(run, model, best, measured, asking):
     """
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}
-    plots.draw_run(run, model, last.get("confusion"))
+    say_notes(plots.draw_run(run, model, last.get("confusion")))
     say_results(measured)
     say_written(run, asking)

@@ -61,6 +61,12 @@ def say_start(run, model, what):
     )
 
 
+def say_notes(notes):
+    """What else there is to say, a line each."""
+    for note in notes:
+        print(note)
+
+
 def say_results(measured):
     """The metrics of each part of the data that was measured.
 

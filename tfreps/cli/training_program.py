@@ -3,13 +3,7 @@
 import argparse
 
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
-from tfreps.cli.options import (
-    add_flags,
-    check_options,
-    default_values,
-    first_line,
-    parse_options,
-)
+from tfreps.cli.options import add_flags, check_options, default_values, parse_options
 from tfreps.runs.run_folder import RunFolder
 
 # Options that may differ when a run is resumed: in every program, and where the learning rate does
@@ -18,15 +12,15 @@ MAY_CHANGE = {"minutes", "checkpoint_every"}
 LENGTHS = {"epochs", "steps"}
 
 
-def make_parser(program, doc, tables):
+def make_parser(program, about, tables):
     """The parser of a program: `--run`, `--resume`, `--overwrite`, and tables of options.
 
     Args:
         program: str. Its name, as in `tfreps <program>`.
-        doc: its docstring; the first line is the description.
+        about: str. The description that `--help` shows.
         tables: dict from the title of a group to a table, name -> Option.
     """
-    parser = argparse.ArgumentParser(prog=f"tfreps {program}", description=first_line(doc))
+    parser = argparse.ArgumentParser(prog=f"tfreps {program}", description=about)
     add = parser.add_argument
     add("--run", required=True, help="folder to make: model, checkpoints, logs, results")
     add("--resume", action="store_true", help="go on with the killed run in that folder")
