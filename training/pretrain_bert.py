@@ -226,7 +226,7 @@ def make_batches(options, model, tokenizer, part):
         tokenizer,
         options.batch_tokens,
         max_length=options.max_length,
-        max_rows=options.batch_rows,
+        batch_rows=options.batch_rows,
         next_sentence=model.next_sentence,
         next_label=options.next_label,
         mask_rate=options.mask_rate,

@@ -137,7 +137,7 @@ def make_batches(options, data, part, indexer, label_set):
     """The batches of one part of the data."""
     labels, tokens, order = data[part].labels, data[part].tokens, {}
     if part == "train":
-        order = {"shuffle": True, "seed": options.seed, "max_rows": options.batch_rows}
+        order = {"shuffle": True, "seed": options.seed, "batch_rows": options.batch_rows}
         if options.balance:
             counts = class_counts(labels)
             each = len(labels) / len(counts)

@@ -141,7 +141,7 @@ def make_batches(options, data, part, indexer, tag_set):
     order = {"vectors": getattr(options, f"{part}_vectors")}
     if part == "train":
         order |= {"shuffle": True, "seed": options.seed}
-        order |= {"max_rows": options.batch_rows, "length_multiple": 8}
+        order |= {"batch_rows": options.batch_rows, "length_multiple": 8}
     tokens = [s.tokens for s in data[part]]
     ids = [tag_set.ids(s.tags, s.file, s.line) for s in data[part]]
     return SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)

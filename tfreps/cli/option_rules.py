@@ -4,7 +4,10 @@ from typing import Any, NamedTuple
 
 
 class Term(NamedTuple):
-    """What a rule says of one option: that it is given, or that it has one of some values."""
+    """What a rule says of one option: that it is given, or that it has one of some values.
+
+    A switch that is on by default, such as `use_crf`, is given as `no_use_crf`.
+    """
 
     name: str
     values: tuple[str, ...]
@@ -17,12 +20,13 @@ class Term(NamedTuple):
 
     def holds(self, options, known: dict[str, Any]) -> bool:
         """Whether the options fulfil it; of an option that a program lacks, they do not."""
-        if self.name not in known:
+        name = _option(self, known)
+        if name is None:
             return False
-        value = getattr(options, self.name)
+        value = getattr(options, name)
         if self.values:
             return value in self.values
-        return value is not None and value is not False and value != known[self.name].default
+        return value is not None and value != known[name].default
 
     def words(self) -> str:
         """The term as it is typed: `--elmo`, `--encoder bilstm`."""
@@ -70,7 +74,8 @@ def check_rules(options, *tables: dict[str, Any]) -> None:
         for rule in _rules(option.excludes):
             term = Term.read(rule)
             if term.holds(options, known):
-                raise ValueError(f"{as_flag(name)} cannot be combined with {term.words()}.")
+                told = as_given(name, option)
+                raise ValueError(f"{told} cannot be combined with {term.words()}.")
 
 
 def applies_to(option, name: str) -> list[str]:
@@ -112,6 +117,11 @@ def as_flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def as_given(name: str, option) -> str:
+    """How an option is written where it differs from its default; `--no-` before a switch."""
+    return as_flag(f"no_{name}" if option.default is True else name)
+
+
 def listed(words: list[str], last: str = "and") -> str:
     """Words as a sentence lists them.
 
@@ -134,14 +144,14 @@ def _check_required(name, option, options, known):
 
 def _check_need(name, rule, options, known):
     rule, _, condition = rule.partition(" if ")
-    told = as_flag(name)
+    told = as_given(name, known[name])
     if condition:
         condition = Term.read(condition)
         if not condition.holds(options, known):
             return
         if condition.name == name:  # one value of the option itself
             told = condition.words()
-    terms = [term for term in map(Term.read, rule.split(" or ")) if term.name in known]
+    terms = [t for t in map(Term.read, rule.split(" or ")) if _option(t, known)]
     if any(term.holds(options, known) for term in terms):
         return
     if len(terms) == 1 and terms[0].values:
@@ -151,3 +161,9 @@ def _check_need(name, rule, options, known):
             f"to {listed(list(terms[0].values))}."
         )
     raise ValueError(f"{told} needs {listed([t.words() for t in terms], 'or')} too.")
+
+
+def _option(term, known):
+    """The name of the option that a term is about; None where the program lacks it."""
+    names = term.name, term.name.removeprefix("no_")
+    return next((name for name in names if name in known), None)

@@ -1,5 +1,6 @@
 """Options of a program: flags beat a JSON file, which beats defaults; JSON in and out."""
 
+import argparse
 import difflib
 import json
 import math
@@ -21,7 +22,7 @@ OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run t
 class Option(NamedTuple):
     """What programs share of an option: its type, default and sentence, in a table by name.
 
-    `kind` bool makes a switch, `many` a list. `check_options` looks for what is `required`, and
+    `kind` bool makes a switch, which is on by default after `--no-` only; `many` makes a list. `check_options` looks for what is `required`, and
     whether numbers are finite, within `at_least`, `above`, `below` and `at_most`, and, if whole,
     fit into 32 bits. `must_be` is a function that says whether another value is right, and words
     for what it must be. `needs` and `excludes` say beside which other options it has an effect,
@@ -60,7 +61,8 @@ def add_flags(group, options: dict[str, Option]) -> None:
     for name, option in options.items():
         flag = as_flag(name)
         if option.kind is bool:
-            group.add_argument(flag, action="store_true", help=option.about)
+            action = argparse.BooleanOptionalAction if option.default else "store_true"
+            group.add_argument(flag, action=action, default=option.default, help=option.about)
             continue
         more = {"nargs": "+"} if option.many else {}
         if option.choices:
