@@ -55,7 +55,7 @@ POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
 SLOW = "--embedding-learning-rate 3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
-FINE_TUNED = "--elmo {inputs}/elmo --fine-tune-elmo --precision bfloat16 "
+FINE_TUNED = "--elmo {inputs}/elmo --elmo-fine-tune --precision bfloat16 "
 BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
 SLSTM = "--encoder slstm --units 150 --num-steps 3 --precision bfloat16 "
 CNN = "--encoder cnn "
@@ -79,14 +79,14 @@ TABLES = {
         "HMM, zero counts as 1e-10": (HMM + "--floor 1e-10 --unknown uniform", 1),
         "HMM, add-k tuned on dev": (HMM, 1),
         "CRF on character features": (NER + "--encoder linear --learning-rate 0.01", 3),
-        "BiLSTM": (NER + "--encoder bilstm --softmax", 3),
+        "BiLSTM": (NER + "--encoder bilstm --no-use-crf", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
         "BiLSTM+CRF, linear features": (
             NER + "--encoder bilstm --linear-features --min-count 2 --decay 0.93 --epochs 20 "
             "--average 0.99",
             3,
         ),
-        "S-LSTM": (NER + "--encoder slstm --units 300 --softmax", 3),
+        "S-LSTM": (NER + "--encoder slstm --units 300 --no-use-crf", 3),
         "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
         "BERT+CRF, from scratch": (NER + BERT + SCRATCH, 1),
         "BERT+CRF": (NER + BERT, 3),

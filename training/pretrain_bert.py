@@ -62,7 +62,9 @@ TOKENS = {
     ),
 }
 TASKS = {
-    "no_next_sentence": Option(bool, False, "learn from hidden tokens alone"),
+    "next_sentence": Option(
+        bool, True, "learn from pairs of sentences, too; or from hidden tokens alone"
+    ),
     "next_label": Option(
         int,
         0,
@@ -94,7 +96,9 @@ TRAINING = {
     ),
     "batch_tokens": Option(int, 4096, "tokens of a batch, padding included (4096)", at_least=1),
     "batch_rows": Option(int, None, "texts of a batch at most", at_least=1),
-    "accumulate": Option(int, 1, "batches whose gradients make up an update (1)", at_least=1),
+    "gradient_accumulation_steps": Option(
+        int, 1, "batches whose gradients make up an update (1)", at_least=1
+    ),
     "optimizer": Option(str, "adamw", "(adamw)", sorted(OPTIMIZERS)),
     "learning_rate": Option(float, 5e-4, "the highest (0.0005)", above=0),
     "warmup_steps": Option(int, None, "batches until then (a tenth of all)", at_least=0),
@@ -163,7 +167,7 @@ def make_model(options, run):
     """A fresh pretrainer, or one that goes on from --init, and its tokeniser."""
     sizes = {name: getattr(options, name) for name in SIZES}
     sizes = {name: value for name, value in sizes.items() if value is not None}
-    next_sentence = not options.no_next_sentence
+    next_sentence = options.next_sentence
     if options.init:
         check_labels(options)
         policy = keras.config.dtype_policy()
@@ -182,7 +186,7 @@ def make_model(options, run):
 def check_labels(options):
     """Refuses the other convention than that of the model which training goes on from."""
     init = pathlib.Path(options.init)
-    if options.no_next_sentence or not init.exists():
+    if not options.next_sentence or not init.exists():
         return
     if (init / "options.json").is_file():
         label = RunFolder.open(init, PROGRAM).options["next_label"]
@@ -252,9 +256,10 @@ def say_text(part, documents, batches):
 
 def make_optimizer(options, total_steps):
     """AdamW or Lamb as in BERT; steps are batches, also where some make up an update."""
-    if options.accumulate > total_steps:
+    accumulated = options.gradient_accumulation_steps
+    if accumulated > total_steps:
         raise ValueError(
-            f"--accumulate {options.accumulate} makes no update at all: there are "
+            f"--gradient-accumulation-steps {accumulated} makes no update at all: there are "
             f"{total_steps:,} batches."
         )
     warmup = total_steps // 10 if options.warmup_steps is None else options.warmup_steps
@@ -264,7 +269,7 @@ def make_optimizer(options, total_steps):
         epsilon=1e-6,
         weight_decay=options.weight_decay,
         global_clipnorm=options.clip_norm or None,
-        gradient_accumulation_steps=options.accumulate if options.accumulate > 1 else None,
+        gradient_accumulation_steps=accumulated if accumulated > 1 else None,
     )
     optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
     return optimizer

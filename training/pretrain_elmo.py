@@ -117,8 +117,8 @@ def make_model(options, vocabulary):
     if options.init:
         return continue_pretraining(options.init, vocabulary, options.init_options, changes, **head)
     sizes = {"dropout": 0.1, **ELMO[options.preset or "elmo_small"], **sizes, **changes}
-    sizes["use_skip_connections"] = not options.no_skip_connections
-    sizes["bidirectional"] = not options.forward_only
+    sizes["use_skip_connections"] = options.use_skip_connections
+    sizes["bidirectional"] = options.bidirectional
     if options.word_input:
         sizes |= word_options(vocabulary)
     model = BiLMPretrainer(BiLM(**sizes), len(vocabulary), tied=options.tied, **head)

@@ -74,7 +74,7 @@ COUNTS = {
         above=0,
         excludes="smoothing",
     ),
-    "end": Option(bool, False, "use the probability that a sentence ends after a tag"),
+    "use_end": Option(bool, False, "use the probability that a sentence ends after a tag"),
     "unknown": Option(
         str,
         "hapax",
@@ -128,7 +128,7 @@ def train(options):
         scheme,
         unknown_id=indexer.vocabulary.unknown_id + 1,
         unknown=options.unknown,
-        use_end=options.end,
+        use_end=options.use_end,
         name="hmm",
     )
     score = make_score(model, indexer, tag_set, data["dev"])
@@ -228,7 +228,7 @@ def smooth(model, counts, options, score):
     Returns:
         The smoothing of each table, or the floor.
     """
-    tables = ["emission", "transition", "initial"] + ["end"] * options.end
+    tables = ["emission", "transition", "initial"] + ["end"] * options.use_end
     if options.floor is not None:
         model.set_counts(counts, floor=options.floor)
         return {"floor": options.floor}

@@ -49,10 +49,10 @@ DATA = {
     ),
 }  # fmt: skip
 HEAD = {
-    "softmax": Option(bool, False, "no CRF: every token for itself"),
+    "use_crf": Option(bool, True, "tags of a sentence together; or every token for itself"),
     "constrain": Option(str, "both", "where the scheme rules (both)", ["both", "decode", "none"]),
     "transition_learning_rate": Option(
-        float, 1.0, "factor for the CRF's scores (1)", above=0, excludes="softmax"
+        float, 1.0, "factor for the CRF's scores (1)", above=0, excludes="no_use_crf"
     ),
 }
 
@@ -154,7 +154,7 @@ def make_model(options, inputs, tag_set):
         make_encoder(options, inputs),
         tag_set.names,
         tag_set.scheme,
-        use_crf=not options.softmax,
+        use_crf=options.use_crf,
         constrain=options.constrain,
         dropout=0.0 if gives_scores else options.dropout,
         transition_learning_rate=options.transition_learning_rate,

@@ -78,7 +78,7 @@ def test_word_vectors_are_the_first_weights_and_may_be_frozen():
     vectors = WordVectors(matrix, np.ones(7, bool))
     for frozen in (False, True):
         encoder = make_encoder(
-            options(frozen_embeddings=frozen), EncoderInputs(indexer(), vectors=vectors)
+            options(trainable_embeddings=not frozen), EncoderInputs(indexer(), vectors=vectors)
         )
         table = encoder.embedder.word_embeddings
         np.testing.assert_array_equal(table[1:], matrix)

@@ -55,9 +55,11 @@ def test_elmo_as_asked(tmp_path):
     assert weights == ["mix_0/gamma", "mix_0/scalar_weights"]
     for ours, theirs in zip(elmo.bilm.weights, model.bilm.weights, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
-    top = input_options.read_elmo(options(elmo=path, elmo_top=True))
+    top = input_options.read_elmo(options(elmo=path, elmo_top_only=True))
     assert [variable.path for variable in top.trainable_variables] == ["mix_0/gamma"]
-    tuned = input_options.read_elmo(options(elmo=path, fine_tune_elmo=True, elmo_state="warm"))
+    tuned = input_options.read_elmo(
+        options(elmo=path, elmo_fine_tune=True, elmo_initial_state="warm")
+    )
     assert len(tuned.trainable_variables) == 2 + len(model.bilm.trainable_variables)
     assert tuned.bilm.initial_state == "warm"
 

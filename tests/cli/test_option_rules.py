@@ -23,6 +23,8 @@ TABLE = {
     "dev": Option(str, None, "a file"),
     "train_vectors": Option(str, None, "a file", needs="dev_vectors if dev"),
     "dev_vectors": Option(str, None, "a file", needs=("dev", "train_vectors")),
+    "use_crf": Option(bool, True, "a CRF", excludes="encoder=cnn"),
+    "transition_rate": Option(float, 1.0, "(1)", excludes="no_use_crf"),
     "tokens": Option(str, "spaces", "(spaces)", needs="encoder=bert if tokens=pieces"),
 }
 
@@ -49,6 +51,14 @@ def options(**given):
         (
             {"decay": 0.9, "schedule": "linear"},
             "--decay cannot be combined with --schedule linear.",
+        ),
+        (
+            {"use_crf": False, "transition_rate": 2.0},
+            "--transition-rate cannot be combined with --no-use-crf.",
+        ),
+        (
+            {"use_crf": False, "encoder": "cnn"},
+            "--no-use-crf cannot be combined with --encoder cnn.",
         ),
         ({"dev": "d", "train_vectors": "v"}, "--train-vectors needs --dev-vectors too."),
         ({"dev_vectors": "v", "train_vectors": "v"}, "--dev-vectors needs --dev too."),
@@ -79,6 +89,8 @@ def test_each_rule_in_words(given, message):
         {"tokens": "pieces", "encoder": "bert", "bert": "b"},
         {"decay": 0.9},
         {"top": False},
+        {"use_crf": False},
+        {"use_crf": True, "transition_rate": 2.0, "encoder": "cnn"},
     ],
 )
 def test_options_that_agree(given):

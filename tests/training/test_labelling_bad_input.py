@@ -169,8 +169,8 @@ BOTH = [
     ("--max-vocabulary 3", "--max-vocabulary must be at least 4"),
     ("--max-characters 2", "--max-characters must be at least 3"),
     ("--no-words", "--no-words needs --characters, --elmo, --elmo-weights or --train-vectors"),
-    ("--frozen-embeddings", "--frozen-embeddings needs --vectors too."),
-    ("--fine-tune-elmo", "--fine-tune-elmo needs --elmo or --elmo-weights too."),
+    ("--no-trainable-embeddings", "--no-trainable-embeddings needs --vectors too."),
+    ("--elmo-fine-tune", "--elmo-fine-tune needs --elmo or --elmo-weights too."),
     ("--elmo absent", "absent is not a folder"),
     ("--elmo-weights a.hdf5", "--elmo-weights needs --elmo-options too"),
     ("--vectors absent.txt", "absent.txt"),
@@ -191,8 +191,8 @@ TAGGERS = [
     ("--token-column 1", "line 1: expected a token in column 1 and a tag in another"),
     ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),
     (
-        "--transition-learning-rate 5 --softmax",
-        "rate cannot be combined with --softmax.",
+        "--transition-learning-rate 5 --no-use-crf",
+        "rate cannot be combined with --no-use-crf.",
     ),
 ]
 CLASSIFIERS = [

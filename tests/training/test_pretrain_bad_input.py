@@ -8,7 +8,7 @@ from tests import tiny_run
 from tests.training.pretraining import flags
 from tfreps.__main__ import main
 
-LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
 
 def refused(capsys, line):

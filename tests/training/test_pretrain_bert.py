@@ -133,7 +133,10 @@ def refused(capsys, line, run, *more):
             ["--seed", str(2**31)],
             "--seed must be at least 0 and at most 2147483647; got 2147483648",
         ),
-        (["--accumulate", "100000"], "--accumulate 100000 makes no update at all: there are"),
+        (
+            ["--gradient-accumulation-steps", "100000"],
+            "--gradient-accumulation-steps 100000 makes no update at all: there are",
+        ),
         (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
         (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),
     ],
@@ -188,7 +191,9 @@ def test_resuming_with_other_options(finished, folder, capsys):
 
 
 def test_the_optimizer():
-    options = pretrain_bert.make_parser().parse_args(["--run", "r", "--accumulate", "3"])
+    options = pretrain_bert.make_parser().parse_args(
+        ["--run", "r", "--gradient-accumulation-steps", "3"]
+    )
     optimizer = pretrain_bert.make_optimizer(options, 40)
     weights = [keras.Variable(tf.ones([2, 2]), name=n) for n in ("kernel", "gamma", "token_bias")]
     gradients = [tf.zeros([2, 2])] * 3

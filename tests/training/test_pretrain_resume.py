@@ -17,7 +17,7 @@ from tfreps.callbacks import checkpoint_file
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.runs.run_folder import RunFolder
 
-LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
 # Runs `tfreps` with the arguments behind the first three, which say when and where it gets a
 # signal, and which.

@@ -55,7 +55,7 @@ def results(run):
 
 
 def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
-    run = train(corpus, tmp_path, "--end")
+    run = train(corpus, tmp_path, "--use-end")
     assert {"options.json", "vocabulary.txt", "tags.txt", "model.keras", "results.json"} <= {
         path.name for path in run.iterdir()
     }

@@ -73,7 +73,7 @@ def make_embedder(options, inputs):
     embedder = TokenEmbedder(
         vocabulary_size=None if options.no_words else inputs.indexer.vocabulary_size,
         embedding_dim=options.embedding_dim if vectors is None else vectors.matrix.shape[1],
-        trainable_embeddings=not options.frozen_embeddings,
+        trainable_embeddings=options.trainable_embeddings,
         characters=options.characters,
         max_characters=inputs.indexer.max_characters or 50,
         elmo=inputs.elmo,
@@ -150,8 +150,8 @@ VECTORS = {
         bool, False, "no word vectors: characters, ELMo or stored vectors alone",
         needs="characters or elmo or elmo_weights or train_vectors",
     ),
-    "frozen_embeddings": Option(
-        bool, False, "word vectors stay as --vectors has them", needs="vectors"
+    "trainable_embeddings": Option(
+        bool, True, "word vectors are trained; or stay as --vectors has them", needs="vectors"
     ),
     "characters": Option(
         str, None, "character features of each word beside its vector", choices=["cnn", "bilstm"]

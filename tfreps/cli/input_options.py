@@ -36,15 +36,15 @@ VECTORS = {
     "elmo_weights": Option(
         str, None, "and HDF5 weights, of bilm-tf or AllenNLP", needs="elmo_options"
     ),
-    "elmo_state": Option(
+    "elmo_initial_state": Option(
         str, "zero", "the state that the biLM starts from (zero)", ["zero", "warm"],
         needs="elmo or elmo_weights",
     ),
-    "elmo_top": Option(
+    "elmo_top_only": Option(
         bool, False, "the top layer of the biLM instead of a learned mix of all",
         needs="elmo or elmo_weights",
     ),
-    "fine_tune_elmo": Option(bool, False, "train the biLM too", needs="elmo or elmo_weights"),
+    "elmo_fine_tune": Option(bool, False, "train the biLM too", needs="elmo or elmo_weights"),
     "train_vectors": Option(
         str, None, "file of `tfreps embed` for --train, sentence by sentence",
         needs=("dev_vectors if dev", "test_vectors if test"),
@@ -65,16 +65,20 @@ def read_elmo(options):
     if not (options.elmo or options.elmo_options or options.elmo_weights):
         return None
     bilm = load_bilm(
-        options.elmo, options.elmo_options, options.elmo_weights, options.elmo_state
+        options.elmo, options.elmo_options, options.elmo_weights, options.elmo_initial_state
     ).bilm
     if bilm.vocabulary_size is not None:
         raise ValueError(
             f"{options.elmo or options.elmo_weights} reads token ids of a vocabulary of its own; "
             "expected a biLM that reads characters."
         )
-    bilm.trainable = options.fine_tune_elmo  # it is nobody else's: an `Elmo` need not copy it
+    bilm.trainable = options.elmo_fine_tune  # it is nobody else's: an `Elmo` need not copy it
     return Elmo(
-        bilm, dropout=0.0, fine_tune=options.fine_tune_elmo, top_only=options.elmo_top, name="elmo"
+        bilm,
+        dropout=0.0,
+        fine_tune=options.elmo_fine_tune,
+        top_only=options.elmo_top_only,
+        name="elmo",
     )
 
 

@@ -30,10 +30,10 @@ OPTIONS = {
     ),
     "embedding_learning_rate": Option(
         float, None, "of the word vectors (--learning-rate)", above=0,
-        excludes=("no_words", "frozen_embeddings"),
+        excludes=("no_words", "no_trainable_embeddings"),
     ),
     "elmo_learning_rate": Option(
-        float, 1e-4, "of a biLM under --fine-tune-elmo (0.0001)", above=0, needs="fine_tune_elmo"
+        float, 1e-4, "of a biLM under --elmo-fine-tune (0.0001)", above=0, needs="elmo_fine_tune"
     ),
     "linear_learning_rate": Option(
         float, None, "of the linear model beside an encoder (--learning-rate)", above=0,

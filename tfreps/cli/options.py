@@ -22,11 +22,12 @@ OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run t
 class Option(NamedTuple):
     """What programs share of an option: its type, default and sentence, in a table by name.
 
-    `kind` bool makes a switch, which is on by default after `--no-` only; `many` makes a list. `check_options` looks for what is `required`, and
-    whether numbers are finite, within `at_least`, `above`, `below` and `at_most`, and, if whole,
-    fit into 32 bits. `must_be` is a function that says whether another value is right, and words
-    for what it must be. `needs` and `excludes` say beside which other options it has an effect,
-    and `required` may be such a rule, too: see `tfreps.cli.option_rules.check_rules`.
+    `kind` bool makes a switch, `--no-x` of one that is on by default; `many` makes a list.
+    `check_options` looks for what is `required`, and whether numbers are finite, within `at_least`,
+    `above`, `below` and `at_most`, and, if whole, fit into 32 bits. `must_be` is a
+    function that says whether another value is right, and words for what it must be. `needs` and
+    `excludes` say beside which other options it has an effect, and `required` may be such a rule,
+    too: see `tfreps.cli.option_rules.check_rules`.
     """
 
     kind: type
