@@ -3,7 +3,7 @@
 import logging
 
 from tfreps.callbacks.counted_steps import CountedSteps
-from tfreps.callbacks.figure_log import check_finite
+from tfreps.callbacks.metric_log import check_finite
 from tfreps.callbacks.monitors import check_mode, is_better, short_name
 
 

@@ -6,7 +6,7 @@ import time
 
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps.callbacks.counted_steps import CountedSteps
-from tfreps.callbacks.figure_log import check_finite
+from tfreps.callbacks.metric_log import check_finite
 from tfreps.callbacks.stop_signals import Stopped, is_asked, raise_if_asked
 from tfreps.optimizers import build_optimizer
 
@@ -153,17 +153,17 @@ class Checkpoints(CountedSteps):
             self.metrics_to_restore = None
 
     def on_train_batch_end(self, batch, logs=None):
-        figures = {name: float(value) for name, value in (logs or {}).items()}
+        metrics = {name: float(value) for name, value in (logs or {}).items()}
         is_last = batch + 1 == self.params["steps"]
         is_over = self.minutes and time.monotonic() - self.begin > 60 * self.minutes
         if is_over and (is_last or self.measure_when_over):
             self.model.stop_training = True
         if is_last or self.model.stop_training:
-            self.unmeasured = figures  # the end of the epoch saves
+            self.unmeasured = metrics  # the end of the epoch saves
             return
         is_stop = is_asked()
         if self.step % self.every == 0 or is_over or is_stop:
-            check_finite(figures, self.step)
+            check_finite(metrics, self.step)
             self.save(in_epoch=True)
         if is_stop:
             raise_if_asked(f" at step {self.step:,}")

@@ -2,10 +2,10 @@
 
 import time
 
-from tfreps.callbacks.figure_log import SECONDS_BETWEEN_LINES, FigureLog, check_finite, clock
+from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
 
 
-class EpochLog(FigureLog):
+class EpochLog(MetricLog):
     """Writes metrics for TensorBoard and `history.jsonl`, and a progress line.
 
     After each epoch TensorBoard gains a point of every metric of the model under its own name,
@@ -19,7 +19,7 @@ class EpochLog(FigureLog):
         minutes: float or None. When the run ends at the latest, for the time left.
         every: int or None. Steps between points within an epoch, each of what the metrics say of
             the epoch so far.
-        say: function that shows a line of progress, as of `FigureLog`; None to show nothing.
+        say: function that shows a line of progress, as of `MetricLog`; None to show nothing.
 
     Attributes:
         first_batch: int. Batches of this epoch that were done before `fit` was called.

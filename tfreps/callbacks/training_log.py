@@ -4,10 +4,10 @@ import time
 
 import tensorflow as tf
 
-from tfreps.callbacks.figure_log import SECONDS_BETWEEN_LINES, FigureLog, check_finite, clock
+from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
 
 
-class TrainingLog(FigureLog):
+class TrainingLog(MetricLog):
     """Writes metrics for TensorBoard and `history.jsonl`, and a progress line, by steps.
 
     TensorBoard shows, for the runs `train` and `validation`, `perplexity/forward`,
@@ -27,7 +27,7 @@ class TrainingLog(FigureLog):
         train_sample: data set of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch; None for none.
         histograms: bool. Whether histograms of all weights are written after each epoch.
-        say: function that shows a line of progress, as of `FigureLog`; None to show nothing.
+        say: function that shows a line of progress, as of `MetricLog`; None to show nothing.
 
     Raises, from `fit`:
         ValueError: the loss or a perplexity is not a number any more.
@@ -87,15 +87,15 @@ class TrainingLog(FigureLog):
         if self.train_sample is not None:
             results = self.model.evaluate(self.train_sample, verbose=0, return_dict=True)
             measured["train"] = _as_shown(results)
-        for run, figures in measured.items():
-            if not figures:  # no validation text
+        for run, metrics in measured.items():
+            if not metrics:  # no validation text
                 continue
-            self.write(run, step, figures)
-            self.append({"step": step, "run": run, **figures})
+            self.write(run, step, metrics)
+            self.append({"step": step, "run": run, **metrics})
         shown = [
-            f"{run} {figures['perplexity/mean']:.1f}"
-            for run, figures in measured.items()
-            if "perplexity/mean" in figures
+            f"{run} {metrics['perplexity/mean']:.1f}"
+            for run, metrics in measured.items()
+            if "perplexity/mean" in metrics
         ]
         if shown:
             self.say(f"step {step:,}: perplexity {', '.join(shown)}", final=True)

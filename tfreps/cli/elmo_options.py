@@ -104,7 +104,7 @@ TRAINING = {
     "seed": Option(int, 0, "of weights, shuffling, dropout, negatives (0)", at_least=0),
     "deterministic": fit_options.SHARED["deterministic"],
 }
-FIGURES = {
+LOGS = {
     "log_every": Option(int, 100, "steps (100)", at_least=1),
     "checkpoint_every": Option(int, 1000, "steps (1000)", at_least=1),
     "evaluate_every": Option(int, None, "steps between measurements (one pass)", at_least=1),
@@ -114,5 +114,5 @@ TABLES = {
     "text": TEXT,
     "model": brought_by("init", MODEL, ("init_options", *CHANGEABLE)),
     "training": TRAINING,
-    "figures": FIGURES,
+    "logs": LOGS,
 }

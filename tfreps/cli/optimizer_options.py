@@ -13,7 +13,7 @@ OPTIONS = {
         excludes=("warmup_steps", "schedule=linear"),
     ),
     "plateau_decay": Option(
-        float, 1.0, "factor on it after each epoch without a better dev figure (1)", above=0
+        float, 1.0, "factor on it after each epoch without a better dev metric (1)", above=0
     ),
     "warmup_steps": Option(int, 0, "batches until the learning rate is reached (0)", at_least=0),
     "schedule": Option(

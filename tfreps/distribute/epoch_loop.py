@@ -172,7 +172,7 @@ def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
     )
 
 
-def measure_epoch(model, validation, callbacks, epoch, figures):
+def measure_epoch(model, validation, callbacks, epoch, metrics):
     """Measures an epoch whose steps are done, as `model.fit` does after the last of them.
 
     Args:
@@ -180,17 +180,17 @@ def measure_epoch(model, validation, callbacks, epoch, figures):
         validation: data set to measure on, or None to measure nothing.
         callbacks: list of Keras callbacks.
         epoch: int.
-        figures: dict of str to float. Those of training, as `Checkpoints.unmeasured` has them.
+        metrics: dict of str to float. Those of training, as `Checkpoints.unmeasured` has them.
     """
     called = keras.callbacks.CallbackList(callbacks, model=model, epochs=epoch + 1, steps=0)
-    model.stop_training, figures = False, dict(figures)
+    model.stop_training, metrics = False, dict(metrics)
     called.on_train_begin()
     called.on_epoch_begin(epoch)
     if validation is not None:
         measured = model.evaluate(validation, callbacks=called, return_dict=True, verbose=0)
-        figures |= {f"val_{name}": value for name, value in measured.items()}
-    called.on_epoch_end(epoch, figures)
-    called.on_train_end(figures)
+        metrics |= {f"val_{name}": value for name, value in measured.items()}
+    called.on_epoch_end(epoch, metrics)
+    called.on_train_end(metrics)
 
 
 def keep_counts(run, counts):

@@ -1,4 +1,4 @@
-"""FigureLog: event files, history.jsonl and a progress line, for all logs of training."""
+"""MetricLog: event files, history.jsonl and a progress line, for all logs of training."""
 
 import json
 import math
@@ -13,13 +13,13 @@ from tfreps.files.disk_errors import naming
 SECONDS_BETWEEN_LINES = 0.5
 
 
-class FigureLog(CountedSteps):
+class MetricLog(CountedSteps):
     """Writes metrics of the runs `train` and `validation`; how and when is the subclass's.
 
     Args:
         folder: path. Where the event files and `history.jsonl` go.
         say: function that shows a line of progress to whoever looks on, called with the text and
-            the keywords of `FigureLog.say`; None to show nothing.
+            the keywords of `MetricLog.say`; None to show nothing.
     """
 
     def __init__(self, folder, say=None):
@@ -32,17 +32,17 @@ class FigureLog(CountedSteps):
             for name in ("train", "validation")
         }
 
-    def write(self, run, step, figures):
+    def write(self, run, step, metrics):
         """Scalars for TensorBoard."""
         with self.writers[run].as_default():
-            for name, value in figures.items():
+            for name, value in metrics.items():
                 tf.summary.scalar(name, value, step)
 
-    def append(self, figures):
+    def append(self, metrics):
         """A line of the history."""
         path = self.history_path
         with naming(path), open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(figures) + "\n")
+            file.write(json.dumps(metrics) + "\n")
 
     def say(self, text, final=False, progress=False):
         """Hands a line of progress to whoever shows it.
@@ -70,19 +70,19 @@ class FigureLog(CountedSteps):
         write_text(self.history_path, "".join(kept))
 
 
-def check_finite(logs, step, figures=("loss", "perplexity")):
+def check_finite(logs, step, metrics=("loss", "perplexity")):
     """Ends a run that has diverged, before a checkpoint or a model of it is saved.
 
     Args:
         logs: dict from the name of a metric to its value, as in `fit`.
         step: int. The number of the step, for the message.
-        figures: names, or ends of them, that have to be finite.
+        metrics: names, or ends of them, that have to be finite.
 
     Raises:
         ValueError: a metric of training is not finite.
     """
     for name, value in logs.items():
-        if name.endswith(figures) and not name.startswith("val_") and not math.isfinite(value):
+        if name.endswith(metrics) and not name.startswith("val_") and not math.isfinite(value):
             raise ValueError(
                 f"Training has diverged: at step {step} the {name.replace('_', ' ')} is {value}. "
                 "Begin a new run with a lower learning rate."

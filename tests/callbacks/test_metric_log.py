@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from tfreps.callbacks.figure_log import FigureLog, check_finite, clock
+from tfreps.callbacks.metric_log import MetricLog, check_finite, clock
 
 
 def make_log(folder, step=4, **options):
-    log = FigureLog(folder, **options)
+    log = MetricLog(folder, **options)
     log.step = step
     return log
 
