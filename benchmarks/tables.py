@@ -34,7 +34,7 @@ HOTEL = (
 FDU_MTL = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 --best-by auc --average 0.99 "
+    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --average 0.99 "
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
@@ -55,7 +55,7 @@ POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
 SLOW = "--embedding-learning-rate 3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
-FINE_TUNED = "--elmo {inputs}/elmo --fine-tune-elmo --precision bfloat16 "
+FINE_TUNED = "--elmo {inputs}/elmo --elmo-fine-tune --precision bfloat16 "
 BILSTM = "--encoder bilstm --units 150 --precision bfloat16 "
 SLSTM = "--encoder slstm --units 150 --num-steps 3 --precision bfloat16 "
 CNN = "--encoder cnn "
@@ -69,7 +69,7 @@ NGRAMS = (
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
-    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --best-by auc "
+    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "
     "--average 0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
@@ -79,14 +79,14 @@ TABLES = {
         "HMM, zero counts as 1e-10": (HMM + "--floor 1e-10 --unknown uniform", 1),
         "HMM, add-k tuned on dev": (HMM, 1),
         "CRF on character features": (NER + "--encoder linear --learning-rate 0.01", 3),
-        "BiLSTM": (NER + "--encoder bilstm --softmax", 3),
+        "BiLSTM": (NER + "--encoder bilstm --no-use-crf", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
         "BiLSTM+CRF, linear features": (
             NER + "--encoder bilstm --linear-features --min-count 2 --decay 0.93 --epochs 20 "
             "--average 0.99",
             3,
         ),
-        "S-LSTM": (NER + "--encoder slstm --units 300 --softmax", 3),
+        "S-LSTM": (NER + "--encoder slstm --units 300 --no-use-crf", 3),
         "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
         "BERT+CRF, from scratch": (NER + BERT + SCRATCH, 1),
         "BERT+CRF": (NER + BERT, 3),

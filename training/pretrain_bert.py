@@ -9,25 +9,19 @@ Killed? tfreps pretrain-bert --run runs/bert --resume goes on where the last che
 go on from a run or a published checkpoint: --init FOLDER.
 """
 
-import argparse
 import pathlib
 import zlib
 
 import keras
 
-from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
-from tfreps.cli import fit_options
-from tfreps.cli.options import (
-    Option,
-    add_flags,
-    check_options,
-    default_values,
-    first_line,
-    parse_options,
-)
+from tfreps.cli import fit_options, training_program
+from tfreps.cli.messages import say_progress, say_start
+from tfreps.cli.option_rules import brought_by
+from tfreps.cli.options import Option, first_line
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.data import MaskedLMBatches, read_documents, read_sentences
 from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
+from tfreps.distribute.epoch_loop import fit_epochs, keep_counts
 from tfreps.layers.position_embedding import KINDS as POSITIONS
 from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
 from tfreps.models import BertEncoder, BertPretrainer
@@ -47,7 +41,6 @@ PROGRAM = "pretrain-bert"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 PRESET = "bert_6x384"
 SCHEDULES = "linear", "constant"
-SHARED = "minutes", "precision", "checkpoint_every", "seed", "deterministic"
 OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
 TEXT = {
@@ -55,7 +48,8 @@ TEXT = {
     "validation": Option(str, None, "held-out text, for the best weights", many=True),
     "format": Option(str, "lines", "sentences and blank lines, or records (lines)", FORMATS),
     "fields": Option(
-        str, list(RECORD_FIELDS), "sentences of a record (text1 text2)", many=True
+        str, list(RECORD_FIELDS), "sentences of a record (text1 text2)", many=True,
+        needs="format=records",
     ),
     "max_length": Option(int, 128, "tokens of a text at most, special ones too (128)", at_least=5),
 }  # fmt: skip
@@ -63,11 +57,21 @@ TOKENS = {
     "tokens": Option(str, None, "what text is cut into (characters)", sorted(KINDS)),
     "vocabulary": Option(str, None, "one piece a line, or a dictionary of aespresso (.json)"),
     "cased": Option(bool, False, "keep capital letters"),
-    "min_count": Option(int, None, "of characters that are counted (1)", at_least=1),
+    "min_count": Option(
+        int, None, "of characters that are counted (1)", at_least=1, excludes="vocabulary"
+    ),
 }
 TASKS = {
-    "no_next_sentence": Option(bool, False, "learn from hidden tokens alone"),
-    "next_label": Option(int, 0, "label of a pair that is next; 0 in Google's BERT (0)", [0, 1]),
+    "next_sentence": Option(
+        bool, True, "learn from pairs of sentences, too; or from hidden tokens alone"
+    ),
+    "next_label": Option(
+        int,
+        0,
+        "label of a pair that is next; 0 in Google's BERT (0)",
+        [0, 1],
+        excludes="no_next_sentence",
+    ),
     "mask_rate": Option(float, 0.15, "share of hidden tokens (0.15)", above=0, below=1),
     "whole_words": Option(bool, False, "hide all pieces of a word together"),
 }
@@ -87,36 +91,40 @@ MODEL = {
 }
 TRAINING = {
     "epochs": Option(int, 40, "passes over the text (40)", at_least=1),
-    "patience": Option(int, None, "epochs without a better figure, then it ends", at_least=1),
+    "patience": Option(
+        int, None, "epochs without a better metric, then it ends", at_least=1, needs="validation"
+    ),
     "batch_tokens": Option(int, 4096, "tokens of a batch, padding included (4096)", at_least=1),
     "batch_rows": Option(int, None, "texts of a batch at most", at_least=1),
-    "accumulate": Option(int, 1, "batches whose gradients make up an update (1)", at_least=1),
+    "gradient_accumulation_steps": Option(
+        int, 1, "batches whose gradients make up an update (1)", at_least=1
+    ),
     "optimizer": Option(str, "adamw", "(adamw)", sorted(OPTIMIZERS)),
     "learning_rate": Option(float, 5e-4, "the highest (0.0005)", above=0),
     "warmup_steps": Option(int, None, "batches until then (a tenth of all)", at_least=0),
     "schedule": Option(str, "linear", "falls to nothing, or stays (linear)", SCHEDULES),
     "weight_decay": Option(float, 0.01, "of all but biases and layer norms (0.01)", at_least=0),
     "clip_norm": Option(float, 1.0, "of the gradient; 0: none (1)", at_least=0),
-    **{name: fit_options.OPTIONS[name] for name in SHARED},
-    "log_every": Option(int, 100, "steps between figures within an epoch (100)", at_least=1),
+    **fit_options.SHARED,
+    "log_every": Option(int, 100, "steps between points within an epoch (100)", at_least=1),
 }
-TABLES = {"text": TEXT, "tokens": TOKENS, "tasks": TASKS, "model": MODEL, "training": TRAINING}
-SIZES = sorted(set(MODEL) - {"init", "preset"})
 CHANGEABLE = "dropout", "attention_dropout"  # of a model that training goes on with
-MAY_CHANGE = {"minutes", "checkpoint_every"}
+TABLES = {
+    "text": TEXT,
+    "tokens": brought_by("init", TOKENS),
+    "tasks": TASKS,
+    "model": brought_by("init", MODEL, CHANGEABLE),
+    "training": TRAINING,
+}
+SIZES = sorted(set(MODEL) - {"init", "preset"})
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv, RECIPES)
-    check_options(options, *TABLES.values())
-    check(options)
-    may_change = MAY_CHANGE | ({"epochs"} if options.schedule == "constant" else set())
-    defaults = default_values(*TABLES.values())
-    with (
-        RunFolder.begin(options.run, PROGRAM, vars(options), may_change, defaults) as earlier,
-        stopped_by_signals(),
-    ):
-        return train(options, earlier)
+    return training_program.run_program(PROGRAM, make_parser(), TABLES, train, argv, RECIPES)
+
+
+def make_parser():
+    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES)
 
 
 def train(options, earlier):
@@ -124,7 +132,7 @@ def train(options, earlier):
     fit_options.prepare(options)
     model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
-        raise ValueError("--whole-words goes unseen: characters are no pieces of words.")
+        raise ValueError("--whole-words has no effect with --tokens characters.")
     check_length(options, model.encoder)
     batches = {"train": make_batches(options, model, tokenizer, "train")}
     if options.validation:
@@ -133,62 +141,34 @@ def train(options, earlier):
     model.compile(make_optimizer(options, steps), jit_compile=False)
     build_optimizer(model)
 
-    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    go_on_with(run.resume_command())
+    run = training_program.begin_run(PROGRAM, options, earlier)
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
-    fit_options.keep_counts(run, counts(model, batches["train"]))
-    say_start(run, model, steps)
-    best = fit_options.fit_epochs(
+    keep_counts(run, counts(model, batches["train"]))
+    say_start(run, model, f": {steps:,} steps")
+    best = fit_epochs(
         model,
         batches["train"],
         batches.get("validation"),
         run,
         options.epochs,
-        "masked_perplexity",
+        "val_masked_perplexity",
         patience=options.patience,
         minutes=options.minutes,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
-        larger_is_better=False,
         log_every=options.log_every,
+        say=say_progress,
     )
     say_end(run, best)
     return 0
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument
-    add("--run", required=True, help="folder to make: model, tokeniser, checkpoints, logs")
-    add("--resume", action="store_true", help="go on with the killed run in that folder")
-    add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    for title, table in TABLES.items():
-        add_flags(parser.add_argument_group(title), table)
-    return parser
-
-
-def check(options):
-    """Refuses flags that would go unseen."""
-    if options.format != "records" and options.fields != list(RECORD_FIELDS):
-        raise ValueError("--fields is for --format records: lines have none.")
-    if options.patience and not options.validation:
-        raise ValueError("--patience waits for better figures on --validation: give it too.")
-    if options.min_count and options.vocabulary:
-        raise ValueError("--min-count goes unseen: nothing is counted beside --vocabulary.")
-    if options.no_next_sentence and options.next_label:
-        raise ValueError("--next-label goes unseen: with --no-next-sentence there are none.")
 
 
 def make_model(options, run):
     """A fresh pretrainer, or one that goes on from --init, and its tokeniser."""
     sizes = {name: getattr(options, name) for name in SIZES}
     sizes = {name: value for name, value in sizes.items() if value is not None}
-    next_sentence = not options.no_next_sentence
+    next_sentence = options.next_sentence
     if options.init:
-        fixed = [name for name in ("preset", *TOKENS) if getattr(options, name)]
-        fixed += sorted(set(sizes) - set(CHANGEABLE))
-        if fixed:
-            raise ValueError(f"--init brings its own {', '.join(fixed)}: leave the flags out.")
         check_labels(options)
         policy = keras.config.dtype_policy()
         return load_pretrainer(options.init, next_sentence, dtype=policy.name, **sizes)
@@ -206,7 +186,7 @@ def make_model(options, run):
 def check_labels(options):
     """Refuses the other convention than that of the model which training goes on from."""
     init = pathlib.Path(options.init)
-    if options.no_next_sentence or not init.exists():
+    if not options.next_sentence or not init.exists():
         return
     if (init / "options.json").is_file():
         label = RunFolder.open(init, PROGRAM).options["next_label"]
@@ -250,7 +230,7 @@ def make_batches(options, model, tokenizer, part):
         tokenizer,
         options.batch_tokens,
         max_length=options.max_length,
-        max_rows=options.batch_rows,
+        batch_rows=options.batch_rows,
         next_sentence=model.next_sentence,
         next_label=options.next_label,
         mask_rate=options.mask_rate,
@@ -276,9 +256,10 @@ def say_text(part, documents, batches):
 
 def make_optimizer(options, total_steps):
     """AdamW or Lamb as in BERT; steps are batches, also where some make up an update."""
-    if options.accumulate > total_steps:
+    accumulated = options.gradient_accumulation_steps
+    if accumulated > total_steps:
         raise ValueError(
-            f"--accumulate {options.accumulate} makes no update at all: there are "
+            f"--gradient-accumulation-steps {accumulated} makes no update at all: there are "
             f"{total_steps:,} batches."
         )
     warmup = total_steps // 10 if options.warmup_steps is None else options.warmup_steps
@@ -288,7 +269,7 @@ def make_optimizer(options, total_steps):
         epsilon=1e-6,
         weight_decay=options.weight_decay,
         global_clipnorm=options.clip_norm or None,
-        gradient_accumulation_steps=options.accumulate if options.accumulate > 1 else None,
+        gradient_accumulation_steps=accumulated if accumulated > 1 else None,
     )
     optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
     return optimizer
@@ -302,13 +283,6 @@ def counts(model, batches):
         "parameters": model.count_params(),
         "checksum": zlib.crc32(batches.documents.ids.tobytes()),
     }
-
-
-def say_start(run, model, steps):
-    print(
-        f"Training {model.count_params():,} parameters in {run.path}: {steps:,} steps.\n"
-        f"Watch it with: tensorboard --logdir {run.logs_path}"
-    )
 
 
 def say_end(run, best):

@@ -8,20 +8,20 @@ Killed? tfreps pretrain-elmo --run runs/elmo --resume goes on where the last che
 laptop: --preset elmo_tiny --minutes 3.
 """
 
-import argparse
 import pathlib
 import sys
+import types
 import warnings
 
 import keras
-import tensorflow as tf
 
-from tfreps.callbacks import BestModel, Checkpoints, TrainingLog
-from tfreps.callbacks.stop_signals import go_on_with, held_back, stopped_by_signals
-from tfreps.cli import elmo_options
-from tfreps.cli.options import add_flags, first_line, parse_options
-from tfreps.data import LMBatches, count_corpus, sentence_batches
-from tfreps.distribute.epoch_loop import measure_epoch
+from tfreps.callbacks import TrainingLog
+from tfreps.cli import fit_options, training_program
+from tfreps.cli.elmo_options import PRECISIONS, SIZES, TABLES
+from tfreps.cli.messages import say_progress
+from tfreps.cli.options import first_line
+from tfreps.data import LMBatches, LMEpochs, count_corpus, sentence_batches
+from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
@@ -31,28 +31,25 @@ from tfreps.runs.bilm_continuation import (
     set_vocabulary,
     word_options,
 )
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
-PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
-# Moved text is recognised by its contents.
-MAY_CHANGE = {"train", "minutes", "histograms", "checkpoint_every"}
+MAY_CHANGE = "train", "histograms"  # moved text is recognised by its contents
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # of training sentences of all lengths, whose full-softmax perplexity is logged
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv, either=("epochs", "steps"))
-    elmo_options.check(options)
     # Keras says so of every data set whose length it does not know.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
-    free = MAY_CHANGE | ({"epochs", "steps"} if options.schedule == "constant" else set())
-    with (
-        RunFolder.begin(options.run, PROGRAM, vars(options), free) as earlier,
-        stopped_by_signals(),
-    ):
-        return train(options, earlier)
+    either = "epochs", "steps"
+    return training_program.run_program(
+        PROGRAM, make_parser(), TABLES, train, argv, free=MAY_CHANGE, either=either
+    )
+
+
+def make_parser():
+    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES)
 
 
 def train(options, earlier):
@@ -60,77 +57,33 @@ def train(options, earlier):
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume: beginning one.", file=sys.stderr)
     vocabulary = read_vocabulary(options, earlier)
-    keras.utils.set_random_seed(options.seed)
-    if options.deterministic:
-        tf.config.experimental.enable_op_determinism()
+    fit_options.make_reproducible(options)
 
     model, accumulators = make_model(options, vocabulary)
     batches, validation, sample = make_data(options, model, vocabulary)
-    steps_per_epoch, total_steps = count_steps(options, batches)
-    model.compile(optimizer=make_optimizer(options, total_steps), jit_compile=False)
+    epochs = make_epochs(options, batches)
+    model.compile(optimizer=make_optimizer(options, epochs.total_steps), jit_compile=False)
     build_optimizer(model)
     restore_accumulators(model, accumulators)
 
-    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    go_on_with(run.resume_command())
+    run = training_program.begin_run(PROGRAM, options, earlier)
     run.keep(run.vocabulary_path, vocabulary.write)
-    callbacks = make_callbacks(options, run, batches, total_steps, sample)
-    checkpoints = callbacks[-1]
-    position = checkpoints.restore(model) if options.resume else None
-    say_start(run, model, batches, checkpoints.step, total_steps)
-    model.stop_training = False
-    with held_back(), checkpoints.kept_when_stopped():
-        if checkpoints.unmeasured is not None:
-            measure_epoch(model, validation, callbacks, 0, checkpoints.unmeasured)
-        while checkpoints.step < total_steps and not model.stop_training:
-            epoch, epochs, steps = next_epochs(checkpoints.step, steps_per_epoch, total_steps)
-            model.fit(
-                batches.dataset(position),
-                initial_epoch=epoch,
-                epochs=epochs,
-                steps_per_epoch=steps,
-                validation_data=validation,
-                callbacks=callbacks,
-                shuffle=False,
-                verbose=0,
-            )
-            position = batches.state(checkpoints.step)
-    say_end(run, checkpoints)
+    best = fit_epochs(
+        model,
+        epochs,
+        validation,
+        run,
+        epochs.num_epochs,
+        "val_perplexity",
+        minutes=options.minutes,
+        measure_when_over=True,
+        checkpoint_every=options.checkpoint_every,
+        resume=options.resume,
+        log=make_log(options, run, epochs.total_steps, sample),
+        begun=lambda step: say_start(run, model, batches, step, epochs.total_steps),
+    )
+    say_end(run, best)
     return 0
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument_group("text").add_argument
-    add("--train", nargs="+", required=True, help="files or globs, one tokenised sentence a line")
-    add("--validation", nargs="+", help="held-out text, for perplexity and the best weights")
-    add("--vocabulary", help="file of tfreps build-vocabulary; with --init RUN its own by default")
-    add("--run", required=True, help="folder to make: model, checkpoints, logs")
-    add("--resume", action="store_true", help="go on with the killed run in that folder")
-    add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    model = parser.add_argument_group("model")
-    add = model.add_argument
-    add("--init", help="go on from HDF5 weights, a bilm-tf checkpoint folder or a run folder")
-    add("--init-options", help="options.json of --init, if it does not lie beside it")
-    add("--preset", choices=sorted(ELMO), help="sizes (elmo_small), unless these flags say others:")
-    add_flags(model, elmo_options.SIZES)
-    add("--no-skip-connections", action="store_true")
-    add("--forward-only", action="store_true", help="one direction instead of two")
-    add("--word-input", action="store_true", help="read token ids instead of characters")
-    add("--tied", action="store_true", help="with --word-input: embedding and softmax are one")
-    add("--precision", choices=sorted(PRECISIONS), default="float32", help="of products (float32)")
-    training = parser.add_argument_group("training")
-    add_flags(training, elmo_options.TRAINING)
-    add = training.add_argument
-    add("--any-order", action="store_true", help="sample although the vocabulary is not sorted")
-    add("--optimizer", choices=["adagrad", "adam"], default="adagrad", help="(adagrad)")
-    add("--schedule", choices=["constant", "cosine"], default="constant", help="(constant)")
-    add("--deterministic", action="store_true", help="same numbers in every run; slower on GPUs")
-    figures = parser.add_argument_group("figures")
-    add_flags(figures, elmo_options.FIGURES)
-    add = figures.add_argument
-    add("--histograms", action="store_true", help="of all weights, in TensorBoard")
-    return parser
 
 
 def read_vocabulary(options, earlier):
@@ -145,9 +98,8 @@ def read_vocabulary(options, earlier):
 
 def make_model(options, vocabulary):
     """A fresh pretrainer, or one that goes on from --init; and Adagrad's accumulators by path."""
-    sizes = {name: getattr(options, name) for name in elmo_options.SIZES if name != "dropout"}
+    sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
-    switches = "preset", "no_skip_connections", "forward_only", "word_input", "tied"
     # Names that Keras does not count up: those of the optimiser hold them.
     changes = {"dtype": PRECISIONS[options.precision], "name": "bilm"}
     if options.dropout is not None:
@@ -163,13 +115,10 @@ def make_model(options, vocabulary):
         "name": "pretrainer",
     }
     if options.init:
-        fixed = [*sizes, *(name for name in switches if getattr(options, name))]
-        if fixed:
-            raise ValueError(f"--init brings its own {', '.join(fixed)}: leave the flags out.")
         return continue_pretraining(options.init, vocabulary, options.init_options, changes, **head)
     sizes = {"dropout": 0.1, **ELMO[options.preset or "elmo_small"], **sizes, **changes}
-    sizes["use_skip_connections"] = not options.no_skip_connections
-    sizes["bidirectional"] = not options.forward_only
+    sizes["use_skip_connections"] = options.use_skip_connections
+    sizes["bidirectional"] = options.bidirectional
     if options.word_input:
         sizes |= word_options(vocabulary)
     model = BiLMPretrainer(BiLM(**sizes), len(vocabulary), tied=options.tied, **head)
@@ -203,7 +152,8 @@ def make_data(options, model, vocabulary):
     if options.validation:
         count_corpus(options.validation, vocabulary, skip_blank=True)
         held_out, train = options.validation, options.train
-        validation = sentence_batches(held_out, vocabulary, options.batch_size, **reading)
+        held_out = sentence_batches(held_out, vocabulary, options.batch_size, **reading)
+        validation = types.SimpleNamespace(dataset=lambda: held_out)
         if model.num_sampled:
             sample = sentence_batches(train, vocabulary, options.batch_size, **reading)
             all_batches = counts.sentences // options.batch_size
@@ -224,31 +174,24 @@ def make_optimizer(options, total_steps):
     return TF1Adagrad(rate) if options.optimizer == "adagrad" else FusedAdam(rate)
 
 
-def count_steps(options, batches):
-    """Updates between two measurements, and of the whole run."""
-    positions, per_step = batches.count().positions, options.batch_size * options.unroll_steps
+def make_epochs(options, batches):
+    """The batches in epochs, which end where the model is measured: after one pass by default."""
+    positions, per_step = int(batches.count().positions), options.batch_size * options.unroll_steps
     total = options.steps or max(1, int((options.epochs or 10) * positions / per_step))
-    return options.evaluate_every or -(-positions // per_step), total
+    return LMEpochs(batches, options.evaluate_every or -(-positions // per_step), total)
 
 
-def next_epochs(step, steps_per_epoch, total_steps):
-    """First epoch, last, steps of one `fit`: a torn or short epoch alone, whole ones together."""
-    epoch, done = divmod(step, steps_per_epoch)
-    whole = total_steps // steps_per_epoch
-    if done or epoch == whole:
-        return epoch, epoch + 1, min(steps_per_epoch - done, total_steps - step)
-    return epoch, whole, steps_per_epoch
-
-
-def make_callbacks(options, run, batches, total_steps, sample):
-    best, tokens_per_step = {}, options.batch_size * options.unroll_steps
-    every = options.checkpoint_every
-    checkpoints = Checkpoints(run.checkpoints_path, batches.state, every, extra=best)
-    figures = {"every": options.log_every, "train_sample": sample, "histograms": options.histograms}
-    log = TrainingLog(
-        run.logs_path, tokens_per_step, total_steps, checkpoints, minutes=options.minutes, **figures
+def make_log(options, run, total_steps, sample):
+    return TrainingLog(
+        run.logs_path,
+        options.batch_size * options.unroll_steps,
+        total_steps,
+        every=options.log_every,
+        minutes=options.minutes,
+        train_sample=sample,
+        histograms=options.histograms,
+        say=say_progress,
     )
-    return [log, BestModel(run.save_model, best, checkpoints), checkpoints]
 
 
 def say_start(run, model, batches, step, total_steps):
@@ -259,14 +202,14 @@ def say_start(run, model, batches, step, total_steps):
     )
 
 
-def say_end(run, checkpoints):
-    best = checkpoints.extra
+def say_end(run, best):
     if not run.model_path.exists():
         raise ValueError(
             f"No model was saved in {run.path}: there was no disk space, or the validation "
             "perplexity was never a number. In the latter case lower --learning-rate."
         )
-    run.write_results({**run.results(), "steps": checkpoints.step, "best_validation": best})
+    steps = best.pop("steps")
+    run.write_results({**run.results(), "steps": steps, "best_validation": best})
     if best:
         print(f"Best validation perplexity {best['perplexity']:.2f} at step {best['step']:,}.")
     print(

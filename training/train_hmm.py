@@ -8,12 +8,13 @@ learning from sentences without tags (Baum-Welch). Then: tfreps evaluate, tfreps
 """
 
 import argparse
+import math
 import time
 
 import numpy as np
 
 from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
-from tfreps.cli.options import Option, add_flags, check_numbers, first_line, parse_options
+from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.data import find_files, read_tagged
 from tfreps.data.text_files import read_lines
 from tfreps.inference.text_model import TextModel
@@ -30,10 +31,19 @@ GRID = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 FIRST = 0.1  # where the search begins
 ROUNDS = 2
 
+
+def smoothing(text):
+    return text if text == "tuned" else float(text)
+
+
+def is_smoothing(value):
+    return value == "tuned" or math.isfinite(value) and value >= 0
+
+
 DATA = {
-    "train": Option(str, None, "files or globs of tagged sentences", many=True),
+    "train": Option(str, None, "files or globs of tagged sentences", many=True, required=True),
     "dev": Option(str, None, "held-out sentences, to choose the smoothing on", many=True),
-    "test": Option(str, None, "sentences for the final figures", many=True),
+    "test": Option(str, None, "sentences for the final metrics", many=True),
     "format": Option(
         str,
         "conll",
@@ -42,7 +52,7 @@ DATA = {
     ),
     "token_column": Option(int, 0, "counted from 0, from the end if negative (0)"),
     "tag_column": Option(int, -1, "(-1, the last)"),
-    "scheme": Option(str, None, "of the tags; none: they are no spans", SCHEMES),
+    "scheme": Option(str, None, "of the tags; none: they are no spans", SCHEMES, required=True),
     "tokens": Option(str, "spaces", "how raw text is cut into tokens (spaces)", TOKENIZERS),
     "lowercase": Option(bool, False, "look tokens up in lower case"),
     "digits_to_zero": Option(bool, False, "look tokens up with every digit as 0"),
@@ -51,10 +61,20 @@ DATA = {
     ),
 }
 COUNTS = {
-    "floor": Option(
-        float, None, "what counts of 0 are replaced with, in place of smoothing", above=0
+    "smoothing": Option(
+        smoothing,
+        "tuned",
+        "added to every count: a number, or tuned, the best on --dev for each table (tuned)",
+        must_be=(is_smoothing, "tuned or a finite number at least 0"),
     ),
-    "end": Option(bool, False, "use the probability that a sentence ends after a tag"),
+    "floor": Option(
+        float,
+        None,
+        "what counts of 0 are replaced with, in place of smoothing",
+        above=0,
+        excludes="smoothing",
+    ),
+    "use_end": Option(bool, False, "use the probability that a sentence ends after a tag"),
     "unknown": Option(
         str,
         "hapax",
@@ -65,15 +85,23 @@ COUNTS = {
 }
 UNLABELLED = {
     "unlabelled": Option(str, None, "text to learn from too, a sentence a line", many=True),
-    "baum_welch_steps": Option(int, 5, "passes over it at most (5)", at_least=1),
+    "baum_welch_steps": Option(
+        int, 5, "passes over it at most (5)", at_least=1, needs="unlabelled"
+    ),
     "tagged_weight": Option(
-        float, 1.0, "weight of a tagged sentence relative to an untagged one (1)", at_least=0
+        float,
+        1.0,
+        "weight of a tagged sentence relative to an untagged one (1)",
+        at_least=0,
+        needs="unlabelled",
     ),
 }
+TABLES = {"data": DATA, "counts": COUNTS, "sentences without tags": UNLABELLED}
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    check_options(options, *TABLES.values())
     check(options)
     new = {**vars(options), "resume": False}
     with RunFolder.begin(options.run, PROGRAM, new), stopped_by_signals():
@@ -100,7 +128,7 @@ def train(options):
         scheme,
         unknown_id=indexer.vocabulary.unknown_id + 1,
         unknown=options.unknown,
-        use_end=options.end,
+        use_end=options.use_end,
         name="hmm",
     )
     score = make_score(model, indexer, tag_set, data["dev"])
@@ -134,36 +162,19 @@ def make_parser():
     add = parser.add_argument
     add("--run", required=True, help="folder to make: model, vocabulary, tags, results")
     add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    add_flags(parser.add_argument_group("data"), DATA)
-    counts = parser.add_argument_group("counts")
-    counts.add_argument(
-        "--smoothing", type=smoothing, default="tuned", metavar="tuned|K",
-        help="added to every count: a number, or the best on --dev for each table (tuned)",
-    )  # fmt: skip
-    add_flags(counts, COUNTS)
-    add_flags(parser.add_argument_group("sentences without tags"), UNLABELLED)
+    for title, table in TABLES.items():
+        add_flags(parser.add_argument_group(title), table)
     return parser
 
 
-def smoothing(text):
-    return text if text == "tuned" else float(text)
-
-
 def check(options):
-    """Finds options that make no sense together, before anything is read."""
-    if not options.train:
-        raise ValueError("--train is missing: give files of tagged sentences.")
-    if options.scheme is None:
-        raise ValueError(f"--scheme is missing: give one of {', '.join(SCHEMES)}.")
+    """Looks for the data that a smoothing that is not given is tuned on."""
     tuned = options.smoothing == "tuned" and options.floor is None
     if tuned and not options.dev:
         raise ValueError(
             "The smoothing is tuned on held-out data: give --dev, or a number such as "
             "--smoothing 0.1."
         )
-    if options.floor is not None and options.smoothing != "tuned":
-        raise ValueError("Give --smoothing or --floor, not both.")
-    check_numbers("--smoothing", options.smoothing, Option(float, None, "", at_least=0))
 
 
 def read(options, part):
@@ -217,7 +228,7 @@ def smooth(model, counts, options, score):
     Returns:
         The smoothing of each table, or the floor.
     """
-    tables = ["emission", "transition", "initial"] + ["end"] * options.end
+    tables = ["emission", "transition", "initial"] + ["end"] * options.use_end
     if options.floor is not None:
         model.set_counts(counts, floor=options.floor)
         return {"floor": options.floor}

@@ -10,26 +10,17 @@ Named entities in any scheme, or with --scheme none parts of speech. Killed? tfr
 tfreps export.
 """
 
-import argparse
 import pathlib
 
-from tfreps import plots
-from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
-from tfreps.cli import encoder_options, fit_options, input_options, optimizer_options
-from tfreps.cli.options import (
-    Option,
-    add_flags,
-    check_options,
-    default_values,
-    first_line,
-    parse_options,
-)
+from tfreps.cli import fit_options, input_options, labelling, training_program
+from tfreps.cli.encoder_kinds import ENCODERS, TAGGER
+from tfreps.cli.encoder_options import make_encoder, make_linear
+from tfreps.cli.messages import say_start
+from tfreps.cli.options import Option, first_line
 from tfreps.data import SequenceBatches, read_tagged
 from tfreps.inference.text_model import TextModel
 from tfreps.models import Tagger
-from tfreps.reports import format_report
 from tfreps.reports.evaluation import check_names, evaluate_tagger
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text import TagSet, tags
 from tfreps.text.tokenizers import TOKENIZERS
 
@@ -40,7 +31,7 @@ SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"
 DATA = {
     "train": Option(str, None, "files or globs of tagged sentences", many=True, required=True),
     "dev": Option(str, None, "held-out data, for the best weights", many=True),
-    "test": Option(str, None, "data for the final figures", many=True),
+    "test": Option(str, None, "data for the final metrics", many=True),
     "format": Option(
         str, "conll", "columns, JSON lines, or lines of Python dict literals (conll)",
         ["conll", "json", "python"],
@@ -54,40 +45,30 @@ DATA = {
     "encoding": Option(str, "utf-8", "of the files (utf-8)"),
     "tokens": Option(
         str, "spaces", "how `tfreps tag` and exports cut text; bert: as the one given (spaces)",
-        [*TOKENIZERS, "bert"],
+        [*TOKENIZERS, "bert"], needs="encoder=bert if tokens=bert",
     ),
 }  # fmt: skip
 HEAD = {
-    "softmax": Option(bool, False, "no CRF: every token for itself"),
+    "use_crf": Option(bool, True, "tags of a sentence together; or every token for itself"),
     "constrain": Option(str, "both", "where the scheme rules (both)", ["both", "decode", "none"]),
-    "transition_learning_rate": Option(float, 1.0, "factor for the CRF's scores (1)", above=0),
-}
-TABLES = {
-    "data": DATA,
-    "words": input_options.OPTIONS,
-    "encoder": encoder_options.OPTIONS_OF_TAGGERS,
-    "tags": HEAD,
-    "training": fit_options.OPTIONS,
+    "transition_learning_rate": Option(
+        float, 1.0, "factor for the CRF's scores (1)", above=0, excludes="no_use_crf"
+    ),
 }
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv, RECIPES)
-    check_options(options, *TABLES.values())
-    input_options.check(options)
-    encoder_options.check(options)
-    optimizer_options.check(options)
-    if options.softmax and options.transition_learning_rate != 1.0:
-        raise ValueError("--transition-learning-rate is for a CRF: leave --softmax out.")
-    if options.tokens == "bert" and options.encoder != "bert":
-        raise ValueError("--tokens bert cuts text as a BERT does: give --encoder bert.")
-    defaults = default_values(*TABLES.values())
-    free = fit_options.may_change(options)
-    with (
-        RunFolder.begin(options.run, PROGRAM, vars(options), free, defaults) as earlier,
-        stopped_by_signals(),
-    ):
-        return train(options, earlier)
+    return training_program.run_program(
+        PROGRAM, make_parser(), tables(), train, argv, RECIPES, free=labelling.MAY_CHANGE
+    )
+
+
+def tables():
+    return labelling.option_tables(TAGGER, DATA, {"tags": HEAD})
+
+
+def make_parser():
+    return training_program.make_parser(PROGRAM, first_line(__doc__), tables())
 
 
 def train(options, earlier):
@@ -95,23 +76,25 @@ def train(options, earlier):
     fit_options.prepare(options)
 
     scheme = None if options.scheme == "none" else options.scheme
-    data = {part: read(options, part) for part in ("train", "dev", "test")}
+    data = {part: read(options, part) for part in labelling.PARTS}
     check_tags(data, scheme, options.constrain)
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
     check_names(tag_set.names, data["dev"] + data["test"])
-    elmo, bert = input_options.read_elmo(options), input_options.read_bert(options)
-    indexer = input_options.make_indexer(options, [s.tokens for s in data["train"]], elmo, bert)
-    input_options.check_sentences(data, bert)
-    batches = {part: make_batches(options, data, part, indexer, tag_set) for part in data}
-    model = make_model(options, indexer, tag_set, elmo, batches["train"].vector_shape, bert)
 
-    run = earlier or RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
-    go_on_with(run.resume_command())
-    input_options.keep(run, indexer)
+    bert = input_options.read_bert(options)
+    tokens = [sentence.tokens for sentence in data["train"]]
+    inputs = labelling.read_inputs(options, tokens, len(tag_set), bert)
+    input_options.check_sentences(data, bert)
+    batches = {part: make_batches(options, data, part, inputs.indexer, tag_set) for part in data}
+    inputs = inputs._replace(stored=batches["train"].vector_shape)
+    model = make_model(options, inputs, tag_set)
+
+    run = training_program.begin_run(PROGRAM, options, earlier)
+    input_options.keep(run, inputs.indexer)
     run.keep(run.tags_path, tag_set.write)
-    say_start(run, model, batches["train"], tag_set)
-    figure = "span_f1" if scheme else "accuracy"
-    best = fit_options.fit(model, batches["train"], batches["dev"], run, figure, options)
+    say_start(run, model, about(batches["train"], tag_set))
+    monitor = "val_span_f1" if scheme else "val_accuracy"
+    best = fit_options.fit(model, batches["train"], batches["dev"], run, monitor, options)
 
     trained = TextModel.open(run.path)
     measured = {
@@ -119,23 +102,8 @@ def train(options, earlier):
         for part in ("dev", "test")
         if data[part]
     }
-    run.write_results({**run.results(), "best": best, **measured})
-    last = measured.get("test") or measured.get("dev") or {}
-    for note in plots.draw_run(run, trained.model, last.get("confusion")):
-        print(note)
-    say_end(run, measured)
+    labelling.finish(run, trained.model, best, measured, asking="tag")
     return 0
-
-
-def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument
-    add("--run", required=True, help="folder to make: model, checkpoints, logs, results")
-    add("--resume", action="store_true", help="go on with the killed run in that folder")
-    add("--overwrite", action="store_true", help="replace an earlier run in that folder")
-    for title, table in TABLES.items():
-        add_flags(parser.add_argument_group(title), table)
-    return parser
 
 
 def read(options, part):
@@ -173,49 +141,33 @@ def make_batches(options, data, part, indexer, tag_set):
     order = {"vectors": getattr(options, f"{part}_vectors")}
     if part == "train":
         order |= {"shuffle": True, "seed": options.seed}
-        order |= {"max_rows": options.batch_rows, "length_multiple": 8}
+        order |= {"batch_rows": options.batch_rows, "length_multiple": 8}
     tokens = [s.tokens for s in data[part]]
     ids = [tag_set.ids(s.tags, s.file, s.line) for s in data[part]]
     return SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 
-def make_model(options, indexer, tag_set, elmo, stored, bert):
-    vectors = input_options.read_vectors(options, indexer)
-    is_linear = options.encoder == "linear"  # its output has a score for each tag already
-    linear = encoder_options.make_linear(options, indexer, len(tag_set))
-    units = len(tag_set)
+def make_model(options, inputs, tag_set):
+    """The tagger; a linear encoder's output has a score for each tag already."""
+    gives_scores = ENCODERS[options.encoder].gives_scores
     return Tagger(
-        encoder_options.make_encoder(options, indexer, vectors, elmo, stored, units, bert),
+        make_encoder(options, inputs),
         tag_set.names,
         tag_set.scheme,
-        use_crf=not options.softmax,
+        use_crf=options.use_crf,
         constrain=options.constrain,
-        dropout=0.0 if is_linear else options.dropout,
+        dropout=0.0 if gives_scores else options.dropout,
         transition_learning_rate=options.transition_learning_rate,
-        use_projection=not is_linear,
-        linear=linear,
+        use_projection=not gives_scores,
+        linear=make_linear(options, inputs),
         name="tagger",
     )
 
 
-def say_start(run, model, batches, tag_set):
-    print(
-        f"Training {model.count_params():,} parameters in {run.path} on "
-        f"{batches.num_sentences:,} sentences, {batches.num_tokens:,} tokens, {len(tag_set)} tags: "
-        f"{batches.num_batches():,} steps an epoch.\n"
-        f"Watch it with: tensorboard --logdir {run.logs_path}"
-    )
-
-
-def say_end(run, measured):
-    for part, results in measured.items():
-        print(f"\n{part}: accuracy {results['accuracy']:.4f}")
-        if "spans" in results:
-            print(format_report(results["spans"]))
-    print(
-        f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
-        f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, "
-        f"tfreps export {run.path} --to DIR."
+def about(batches, tag_set):
+    return (
+        f" on {batches.num_sentences:,} sentences, {batches.num_tokens:,} tokens, {len(tag_set)} "
+        f"tags: {batches.num_batches():,} steps an epoch"
     )
 
 

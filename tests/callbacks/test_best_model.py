@@ -2,18 +2,20 @@
 
 import types
 
+import pytest
+
+from tests.callbacks.line import fit, make_model
 from tfreps.callbacks import BestModel
 
 
 def best_of(perplexities, save=None):
     """What `BestModel` keeps over epochs with these validation perplexities (None: none)."""
-    saved, best = [], {}
-    checkpoints = types.SimpleNamespace(step=0)
-    callback = BestModel(save or (lambda model: saved.append(checkpoints.step)), best, checkpoints)
-    for epoch, perplexity in enumerate(perplexities):
-        checkpoints.step += 10
-        callback.on_epoch_end(epoch, {} if perplexity is None else {"val_perplexity": perplexity})
-    return saved, best
+    saved = []
+    callback = BestModel(save or (lambda model: saved.append(callback.step)), "val_perplexity")
+    for perplexity in perplexities:
+        callback.step += 10
+        callback.on_epoch_end(0, {} if perplexity is None else {"val_perplexity": perplexity})
+    return saved, callback.best
 
 
 def test_the_best_model():
@@ -24,7 +26,7 @@ def test_the_best_model():
     assert best_of([None, None]) == ([10, 20], {})
 
 
-def test_a_model_that_cannot_be_saved_is_not_the_best(capsys):
+def test_a_model_that_cannot_be_saved_is_not_the_best(caplog):
     calls = []
 
     def save(model):
@@ -33,18 +35,41 @@ def test_a_model_that_cannot_be_saved_is_not_the_best(capsys):
             raise OSError(28, "No space left on device")
 
     assert best_of([5.0, 3.0, 4.0], save)[1] == {"perplexity": 4.0, "step": 30}
-    assert "warning: the model was not saved: [Errno 28]" in capsys.readouterr().err
+    assert "the model was not saved: [Errno 28]" in caplog.text
 
 
-def test_a_figure_of_which_more_is_better_and_patience():
-    saved, best = [], {}
-    checkpoints = types.SimpleNamespace(step=0)
-    callback = BestModel(saved.append, best, checkpoints, "f1", larger_is_better=True, patience=2)
+def test_a_metric_of_which_more_is_better_and_patience():
+    saved = []
+    callback = BestModel(saved.append, "val_f1", patience=2)
     callback.set_model(types.SimpleNamespace(stop_training=False))
     stopped = []
     for f1 in (0.5, 0.4, 0.7, 0.7, 0.6):
-        checkpoints.step += 1
+        callback.step += 1
         callback.on_epoch_end(0, {"val_f1": f1})
         stopped.append(callback.model.stop_training)
-    assert len(saved) == 2 and best == {"f1": 0.7, "step": 3, "waited": 2}
-    assert stopped == [False, False, False, False, True]
+    assert len(saved) == 2 and callback.best == {"f1": 0.7, "step": 3} and callback.waited == 2
+    assert stopped == [False, False, False, False, True] and callback.has_waited_enough()
+
+
+def test_a_state_goes_on_where_it_was():
+    first = BestModel(lambda model: None, "val_f1", patience=3)
+    for f1 in (0.5, 0.4):
+        first.on_epoch_end(0, {"val_f1": f1})
+    second = BestModel(lambda model: pytest.fail("it is not better"), "val_f1", patience=3)
+    second.restore_state(first.state())
+    second.on_epoch_end(0, {"val_f1": 0.45})
+    assert second.best == {"f1": 0.5, "step": 0} and second.waited == 2
+    assert first.waited == 1
+
+
+def test_steps_of_several_calls_of_fit():
+    callback, model = BestModel(lambda model: None), make_model()
+    for _ in range(2):
+        fit(model, 3, [callback])
+    assert callback.step == 6
+
+
+def test_a_model_that_has_diverged_is_not_saved():
+    callback = BestModel(lambda model: pytest.fail("it is saved"))
+    with pytest.raises(ValueError, match="Training has diverged: at step 0 the loss is nan"):
+        callback.on_epoch_end(0, {"loss": float("nan")})

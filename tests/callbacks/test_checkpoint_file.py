@@ -67,29 +67,29 @@ def test_the_file_just_written_stays_beside_a_later_one_that_is_torn(tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, 5, 60, -1])
-def test_a_torn_file_is_skipped_by_name(tmp_path, capsys, length):
+def test_a_torn_file_is_skipped_by_name(tmp_path, caplog, length):
     save(tmp_path, 1)
     torn = save(tmp_path, 2)
     torn.write_bytes(torn.read_bytes()[:length])
     step, arrays, _ = load_latest_checkpoint(tmp_path)
     assert step == 1 and (arrays["w"] == 1).all()
-    assert str(torn) in capsys.readouterr().err
+    assert str(torn) in caplog.text
 
 
-def test_a_foreign_file_is_skipped_by_name(tmp_path, capsys):
+def test_a_foreign_file_is_skipped_by_name(tmp_path, caplog):
     save(tmp_path, 1)
     foreign = tmp_path / "step-00000002.safetensors"
     safetensors.numpy.save_file({"w": np.ones(3)}, foreign)
     (tmp_path / "notes.txt").write_text("not a checkpoint, and not named like one")
     assert load_latest_checkpoint(tmp_path)[0] == 1
-    message = capsys.readouterr().err
+    message = caplog.text
     assert str(foreign) in message and "notes" not in message
 
 
-def test_a_renamed_file_is_skipped(tmp_path, capsys):
+def test_a_renamed_file_is_skipped(tmp_path, caplog):
     save(tmp_path, 1).rename(tmp_path / "step-00000002.safetensors")
     assert load_latest_checkpoint(tmp_path) is None
-    assert "step 2" in capsys.readouterr().err
+    assert "step 2" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_arguments_out_of_range(tmp_path):
         save(tmp_path, -1)
 
 
-def test_a_header_without_a_state_is_passed_over(tmp_path, capsys):
+def test_a_header_without_a_state_is_passed_over(tmp_path, caplog):
     for step in 1, 2:
         path = save_checkpoint(tmp_path, step, {"w": np.ones(2)}, {"seed": step})
     path.write_bytes(path.read_bytes().replace(b'"state"', b'"stata"'))
     assert load_latest_checkpoint(tmp_path)[::2] == (1, {"seed": 1})
-    assert "its header has no 'state'" in capsys.readouterr().err
+    assert "its header has no 'state'" in caplog.text

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.callbacks.line import checkpoints_in, fit, make_model
+from tfreps.callbacks import BestModel, Checkpoints, OutOfTime
 from tfreps.callbacks import checkpoints as checkpoints_module
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.optimizers import build_optimizer
@@ -15,11 +16,14 @@ def kept(folder):
 
 
 def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
-    checkpoints = checkpoints_in(tmp_path, every=3, extra={"best": 2.5})
+    keeper = BestModel(lambda model: None, "val_f1")
+    keeper.best = {"f1": 2.5}
+    checkpoints = checkpoints_in(tmp_path, every=3, callbacks={"best": keeper})
     fit(make_model(), 7, [checkpoints])
     assert kept(tmp_path) == [6, 7] and checkpoints.step == 7
     _, arrays, state = load_latest_checkpoint(tmp_path)
-    expected = {"position": {"line": 7}, "extra": {"best": 2.5}, "in_epoch": False}
+    states = {"best": {"step": 0, "best": {"f1": 2.5}, "waited": 0}}
+    expected = {"position": {"line": 7}, "callbacks": states, "in_epoch": False}
     assert state == {**expected, "unmeasured": None}
     assert {name.split("/")[0] for name in arrays} == {"model", "metrics", "optimizer"}
     assert any(name.endswith("seed_generator_state") for name in arrays)
@@ -41,10 +45,10 @@ def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer
     )  # saves at 4, then 5
     (tmp_path / "step-00000005.safetensors").unlink()
 
-    model, extra = make_model(optimizer=optimizer()), {}
+    model = make_model(optimizer=optimizer())
     build_optimizer(model)  # as the programs do
     model.line.kernel.assign([[9.0], [9.0]])
-    checkpoints = checkpoints_in(tmp_path, extra=extra)
+    checkpoints = checkpoints_in(tmp_path)
     assert checkpoints.restore(model) == {"line": 4} and checkpoints.step == 4
     fit(model, 4, [checkpoints], start=4)
     for ours, theirs in zip(model.variables, whole.variables, strict=True):
@@ -63,11 +67,11 @@ def test_checkpoints_of_another_model(tmp_path):
     with pytest.raises(ValueError, match=r"another model: .*kernel has shape \(2, 1\).* \(2, 3\)"):
         checkpoints_in(tmp_path).restore(make_model(units=3))
     other = make_model(optimizer="sgd")
-    with pytest.raises(ValueError, match="belongs to another model or optimiser: .* arrays"):
+    with pytest.raises(ValueError, match="belongs to another model or optimizer: .* arrays"):
         checkpoints_in(tmp_path).restore(other)
 
 
-def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, capsys):
+def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, caplog):
     save = checkpoints_module.save_checkpoint
 
     def full(folder, step, *rest):
@@ -78,12 +82,51 @@ def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(checkpoints_module, "save_checkpoint", full)
     fit(make_model(), 5, [checkpoints_in(tmp_path, every=2)])
     assert kept(tmp_path) == [2, 5]
-    assert "warning: no checkpoint at step 4: [Errno 28] No space" in capsys.readouterr().err
+    assert "no checkpoint at step 4: [Errno 28] No space" in caplog.text
 
 
 def test_a_model_that_has_diverged_is_not_saved(tmp_path):
     model = make_model()
     model.line.kernel.assign([[np.nan], [1.0]])
-    with pytest.raises(ValueError, match="has diverged: at step 2 .*new run with a lower --learn"):
+    with pytest.raises(
+        ValueError, match="has diverged: at step 2 .*run with a lower learning rate"
+    ):
         fit(model, 5, [checkpoints_in(tmp_path, every=2)])
     assert load_latest_checkpoint(tmp_path) is None
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_callbacks_in_any_order(tmp_path, order):
+    """The checkpoint of an epoch's end holds what the others concluded of it."""
+
+    def made():
+        keeper = BestModel(lambda model: None, "sampled_perplexity")
+        return keeper, Checkpoints(tmp_path, every=2, callbacks={"best_model": keeper})
+
+    callbacks = made()
+    fit(make_model(), 3, callbacks[order], epochs=2)
+    keeper, checkpoints = made()
+    assert checkpoints.restore(make_model()) == checkpoints.step == keeper.step == 6
+    assert keeper.best == callbacks[0].best and set(keeper.best) == {"sampled_perplexity", "step"}
+
+
+def test_checkpoints_with_other_callbacks(tmp_path):
+    fit(make_model(), 2, [checkpoints_in(tmp_path)])
+    other = checkpoints_in(tmp_path, callbacks={"best": BestModel(lambda model: None)})
+    with pytest.raises(ValueError, match="the states of no callbacks; expected those of best"):
+        other.restore(make_model())
+
+
+def test_time_ends_fit_within_an_epoch(tmp_path):
+    with pytest.raises(OutOfTime):
+        fit(make_model(), 4, [checkpoints_in(tmp_path, minutes=1e-9)])
+    step, _, state = load_latest_checkpoint(tmp_path)
+    assert step == 1 and state["in_epoch"]
+
+
+@pytest.mark.parametrize("steps, more", [(4, {"measure_when_over": True}), (1, {})])
+def test_time_ends_an_epoch_as_any_other(tmp_path, steps, more):
+    checkpoints, model = checkpoints_in(tmp_path, minutes=1e-9, **more), make_model()
+    fit(model, steps, [checkpoints], epochs=2)
+    assert model.stop_training and checkpoints.step == 1
+    assert not load_latest_checkpoint(tmp_path)[2]["in_epoch"]

@@ -4,30 +4,42 @@ import argparse
 
 import pytest
 
-from tfreps.cli import elmo_options
-from tfreps.cli.options import default_values
+from tfreps.cli.elmo_options import TABLES, are_filters, json_or_text
+from tfreps.cli.options import check_options, default_values
 
 
-def make_options(**changes):
-    tables = elmo_options.SIZES, elmo_options.TRAINING, elmo_options.FIGURES
-    return argparse.Namespace(**{**default_values(*tables), **changes})
+def check(**changes):
+    options = {**default_values(*TABLES.values()), "train": ["t"], "run": "r", **changes}
+    check_options(argparse.Namespace(**options), *TABLES.values())
 
 
-def test_defaults_make_sense():
-    elmo_options.check(make_options())
-    elmo_options.check(make_options(filters=[[1, 8], [2, 16]]))
+def test_what_makes_sense():
+    check()
+    check(filters=[[1, 8], [2, 16]])
+    check(init="r", dropout=0.5, precision="float16", init_options="o")
 
 
 @pytest.mark.parametrize("filters", ["[[1", 8, [[1]], [["1", 8]], [[1, 8.5]], {"1": 8}])
 def test_filters(filters):
+    assert not are_filters(filters)
     with pytest.raises(ValueError, match="--filters must be a list of"):
-        elmo_options.check(make_options(filters=filters))
+        check(filters=filters)
 
 
-def test_epochs_or_steps():
-    with pytest.raises(ValueError, match="Give --epochs or --steps, not both"):
-        elmo_options.check(make_options(epochs=1.0, steps=3))
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"epochs": 1.0, "steps": 3}, "--epochs cannot be combined with --steps"),
+        ({"init": "r", "units": 3}, "--units cannot be combined with --init"),
+        ({"init": "r", "preset": "elmo_tiny"}, "--preset cannot be combined with --init"),
+        ({"init": "r", "tied": True}, "--tied cannot be combined with --init"),
+        ({"init_options": "o"}, "--init-options needs --init too"),
+    ],
+)
+def test_what_cannot_be(changes, message):
+    with pytest.raises(ValueError, match=message):
+        check(**changes)
 
 
 def test_text_that_is_deep():
-    assert elmo_options.json_or_text("[" * 100_000) == "[" * 100_000
+    assert json_or_text("[" * 100_000) == "[" * 100_000

@@ -1,4 +1,4 @@
-"""What a tagger or classifier reads, from options; and options that contradict each other."""
+"""What a tagger or classifier reads, from options."""
 
 import argparse
 
@@ -7,15 +7,16 @@ import pytest
 
 from tests import tiny_bert
 from tests.tiny_run import make_run
-from tfreps.cli import encoder_options, fit_options, input_options
-from tfreps.data import LabelledText, TaggedSentence
-from tfreps.models import BertEncoder
+from tfreps.cli import input_options
+from tfreps.cli.encoder_kinds import TAGGER
+from tfreps.cli.labelling import option_tables
+from tfreps.cli.options import default_values
+from tfreps.data import TaggedSentence
 from tfreps.runs.bert_loading import EncoderAndTokenizer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import read_tokenizer
 
-TABLES = input_options.OPTIONS, encoder_options.OPTIONS, fit_options.OPTIONS
-DEFAULTS = {name: option.default for table in TABLES for name, option in table.items()}
+DEFAULTS = default_values(*option_tables(TAGGER, {}, {}).values())
 SENTENCES = [["The", "dog", "7"], ["the", "cat", "8"], ["the", "dog", "9"]]
 
 
@@ -54,9 +55,11 @@ def test_elmo_as_asked(tmp_path):
     assert weights == ["mix_0/gamma", "mix_0/scalar_weights"]
     for ours, theirs in zip(elmo.bilm.weights, model.bilm.weights, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
-    top = input_options.read_elmo(options(elmo=path, elmo_top=True))
+    top = input_options.read_elmo(options(elmo=path, elmo_top_only=True))
     assert [variable.path for variable in top.trainable_variables] == ["mix_0/gamma"]
-    tuned = input_options.read_elmo(options(elmo=path, fine_tune_elmo=True, elmo_state="warm"))
+    tuned = input_options.read_elmo(
+        options(elmo=path, elmo_fine_tune=True, elmo_initial_state="warm")
+    )
     assert len(tuned.trainable_variables) == 2 + len(model.bilm.trainable_variables)
     assert tuned.bilm.initial_state == "warm"
 
@@ -79,9 +82,6 @@ def test_vectors_of_the_vocabulary(tmp_path, capsys):
     assert f"Word vectors: 3 of 10 words have one in {path}" in capsys.readouterr().out
 
 
-TEXTS = [LabelledText("dogs sat", "a", "f.tsv", 1), LabelledText("sat " * 9, "b", "f.tsv", 7)]
-
-
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
     """The path of a BERT with positions for 24."""
@@ -101,14 +101,6 @@ def test_a_bert_as_asked(bert):
     assert input_options.make_indexer(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
 
 
-def test_what_a_bert_is_is_told(capsys):
-    tokenizer = tiny_bert.pieces("dogs", "sat")  # 7 with the special ones
-    for more, told in ((0, "7 tokens."), (2, "7 tokens (its table has 2 rows that no token of")):
-        encoder = BertEncoder(7 + more, hidden_dim=8, num_layers=1, num_heads=2)
-        input_options.say_bert("a/b", EncoderAndTokenizer(encoder, tokenizer))
-        assert f"BERT: 1 blocks of 8 dimensions from a/b, {told}" in capsys.readouterr().out
-
-
 def test_a_bert_of_new_weights(bert):
     old = input_options.read_bert(options(encoder="bert", bert=bert))
     new = input_options.read_bert(options(encoder="bert", bert=bert, bert_from_scratch=True))
@@ -117,25 +109,6 @@ def test_a_bert_of_new_weights(bert):
         assert ours.shape == theirs.shape and ours.path.split("/")[-1] == theirs.path.split("/")[-1]
         is_constant = ours.path.endswith(("bias", "gamma", "beta"))
         assert is_constant or np.abs(np.array(ours) - np.array(theirs)).max() > 0.01
-
-
-def test_texts_are_cut_or_refused(bert):
-    def cut(bert=None, **given):
-        given = {"tokens": "words", "max_length": None, "too_long": None, **given}
-        return input_options.cut_texts(options(**given), TEXTS, bert)
-
-    assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
-    assert cut(max_length=5) == cut()  # batches cut them
-    with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens, .* be 5. Shorten"):
-        cut(max_length=5, too_long="refuse")
-    bert = input_options.read_bert(options(encoder="bert", bert=bert))
-    whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]
-    assert cut(bert) == (whole, 0)
-    assert cut(bert, max_length=5) == ([whole[0], ["[CLS]", *["sat"] * 3, "[SEP]"]], 1)
-    with pytest.raises(ValueError, match="the text has 11 tokens, and there may be 5"):
-        cut(bert, max_length=5, too_long="refuse")
-    with pytest.raises(ValueError, match="leave room beside 2 special tokens; got 2"):
-        cut(bert, max_length=2)
 
 
 def test_sentences_have_to_fit(bert):
@@ -157,67 +130,3 @@ def test_what_a_run_keeps(tmp_path, bert):
     input_options.keep(run, input_options.make_indexer(options(), SENTENCES, bert=bert))
     assert read_tokenizer(run.tokenizer_path).vocabulary == bert.tokenizer.vocabulary
     assert not run.vocabulary_path.exists()
-
-
-@pytest.mark.parametrize(
-    "given, message",
-    [
-        ({"no_words": True}, "--no-words leaves nothing: give --characters, --elmo or"),
-        ({"no_words": True, "characters": "cnn", "vectors": "v"}, "leave --no-words out"),
-        ({"frozen_embeddings": True}, "--frozen-embeddings freezes word vectors of a file"),
-        (
-            {"frozen_embeddings": True, "vectors": "v", "embedding_learning_rate": 0.1},
-            "--embedding-learning-rate is for word vectors, and none are trained",
-        ),
-        ({"linear_learning_rate": 0.1}, "beside the encoder, and none is"),
-        ({"linear_dropout": 0.1}, "is for a linear model, and there is none"),
-        ({"fine_tune_elmo": True}, "--fine-tune-elmo trains a biLM: give --elmo"),
-        ({"elmo_top": True}, "--elmo-top is about a biLM: give --elmo"),
-        ({"elmo": "r", "elmo_weights": "w"}, "--elmo names one biLM already"),
-        ({"elmo_weights": "w"}, "--elmo-weights needs --elmo-options too"),
-        ({"elmo_options": "o"}, "--elmo-options needs --elmo-weights too"),
-        ({"encoder": "linear", "characters": "cnn"}, "--characters goes unseen: --encoder linear"),
-        ({"encoder": "linear", "max_characters": 9}, "--max-characters goes unseen"),
-        ({"encoder": "bert", "bert": "x", "max_characters": 9}, "--max-characters goes unseen"),
-        ({"encoder": "bert", "bert": "x", "min_count": 2}, "--min-count goes unseen"),
-        ({"encoder": "linear", "vectors": "v"}, "--vectors goes unseen"),
-        ({"encoder": "linear", "no_words": True}, "--no-words goes unseen"),
-        ({"encoder": "linear", "elmo": "r"}, "--elmo goes unseen"),
-        ({"encoder": "linear", "embedding_learning_rate": 0.1}, "none are trained"),
-        ({"train_vectors": "v", "test": ["t"]}, "--train-vectors needs --test-vectors too"),
-        ({"train_vectors": "v", "dev": ["t"]}, "--train-vectors needs --dev-vectors too"),
-        ({"encoder": "bert"}, "--bert is missing: the run folder or checkpoint"),
-        ({"encoder": "bert", "bert": "b", "vectors": "v"}, "--vectors goes unseen: --encoder bert"),
-        ({"encoder": "bert", "bert": "b", "lowercase": True}, "--lowercase goes unseen"),
-        ({"encoder": "bert", "bert": "b", "embedding_learning_rate": 0.1}, "none are trained"),
-        ({"bert": "b"}, "--bert is about a BERT: give --encoder bert"),
-        ({"freeze_blocks": 1}, "--freeze-blocks is about a BERT"),
-        ({"layer_decay": 0.9}, "--layer-decay is about a BERT"),
-        ({"bert_learning_rate": 0.1}, "--bert-learning-rate is about a BERT"),
-        ({"test_vectors": "v", "test": ["t"]}, "--test-vectors needs --train-vectors too"),
-        ({"train_vectors": "v", "dev_vectors": "v"}, "--dev-vectors needs --dev too"),
-    ],
-)
-def test_options_that_contradict_each_other(given, message):
-    with pytest.raises(ValueError, match=message):
-        input_options.check(options(**given))
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"encoder": "linear"},
-        {"encoder": "bert", "bert": "b", "layer_decay": 0.9, "freeze_blocks": 1},
-        {"no_words": True, "train_vectors": "v"},
-        {"no_words": True, "elmo": "r", "fine_tune_elmo": True, "elmo_top": True},
-        {"vectors": "v", "frozen_embeddings": True, "characters": "bilstm"},
-        {"vectors": "v", "embedding_learning_rate": 0.1},
-        {"linear_features": True, "linear_learning_rate": 0.1},
-        {"ngrams": 2, "linear_learning_rate": 0.1, "linear_dropout": 0.5},
-        {"elmo_options": "o", "elmo_weights": "w"},
-        {"train_vectors": "v", "test_vectors": "v", "test": ["t"]},
-    ],
-)
-def test_options_that_agree(given):
-    input_options.check(options(**given))

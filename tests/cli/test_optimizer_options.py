@@ -1,17 +1,16 @@
 """The optimiser that options ask for: rates of parts, schedules, decay, L2, averages."""
 
-import types
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
 from tests.line_model import make_model, options
+from tests.tiny_run import make_pretrainer
 from tfreps.cli import optimizer_options
 from tfreps.cli.optimizer_options import make_optimizer
-from tfreps.layers import CharLSTMEncoder
-from tfreps.models import PieceEncoder, Tagger
+from tfreps.cli.option_rules import check_rules
+from tfreps.models import BiLSTMEncoder, Elmo, LinearEncoder, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
 from tfreps.runs.bert_loading import freeze_blocks
 
@@ -52,8 +51,10 @@ def test_a_learning_rate_may_rise_first_and_fall_by_the_last_epoch():
     factor = tf.Variable(0.5)
     optimizer = make_optimizer(options(**given), model, 8, factor)
     assert rates_of(optimizer, model, (1, 9)) == [0.25, 0.5]
-    with pytest.raises(ValueError, match="--decay goes alone"):
-        optimizer_options.check(options(decay=0.9, **given))
+    for clash, words in (({"warmup_steps": 4}, "--warmup-steps"), ({}, "--schedule linear")):
+        given = {"decay": 0.9, "schedule": "linear", **clash}
+        with pytest.raises(ValueError, match=f"--decay cannot be combined with {words}"):
+            check_rules(options(**given), optimizer_options.OPTIONS)
 
 
 def test_l2_is_a_part_of_the_loss_and_leaves_biases_alone():
@@ -71,7 +72,7 @@ def test_l2_is_a_part_of_the_loss_and_leaves_biases_alone():
 
 
 def test_averages_are_taken_by_every_part_of_the_optimizer():
-    model = named("embedder/word_embeddings", "rest")
+    model = Tagger(embedder(), ["A", "B"])
     optimizer = make_optimizer(options(embedding_learning_rate=0.5, average=0.9), model, 10)
     assert [(part.use_ema, part.ema_momentum) for part in optimizer.optimizers] == [(True, 0.9)] * 2
     assert not make_optimizer(options(), model, 10).use_ema
@@ -89,29 +90,35 @@ def test_weight_decay_leaves_biases_alone():
     np.testing.assert_array_equal(bias, [2.0])
 
 
-def named(*paths):
-    """What stands for a model with weights of these paths."""
-    weights = [types.SimpleNamespace(path=path) for path in paths]
-    return types.SimpleNamespace(trainable_variables=weights)
+def split(optimizer, model):
+    """Rate -> the paths of the variables that have it."""
+    weights, found = model.trainable_variables, {}
+    for part, members in zip(optimizer.optimizers, optimizer._split(weights), strict=True):
+        rate = round(float(part.learning_rate), 6)
+        found.setdefault(rate, []).extend(weights[i].path for i in members)
+    return found
+
+
+def embedder(**more):
+    return TokenEmbedder(vocabulary_size=9, embedding_dim=4, name="embedder", **more)
 
 
 def test_word_vectors_a_fine_tuned_bilm_and_a_linear_model_have_learning_rates_of_their_own():
-    bilm = "token_encoder/characters", "bilstm/forward/kernel_0", "bilstm/backward/bias_1"
-    linear, rest = ["linear/unigrams", "linear/trigrams"], ["mix_0/gamma", "bilstm_0/kernel"]
-    model = named("embedder/word_embeddings", *bilm, *rest, *linear)
+    elmo = Elmo(make_pretrainer().bilm, dropout=0.0, fine_tune=True, name="elmo")
+    encoder = BiLSTMEncoder(embedder(elmo=elmo), 3, name="encoder")
+    model = Tagger(encoder, ["A", "B"], linear=LinearEncoder(9, 2, name="linear"), name="tagger")
     rates = {"embedding_learning_rate": 0.5, "linear_learning_rate": 0.25}
-    optimizer = make_optimizer(options(**rates), model, 10)
-    split = [[model.trainable_variables[i].path for i in part] for part in optimizer._split(
-        model.trainable_variables
-    )]  # fmt: skip
-    rates = [round(float(part.learning_rate), 6) for part in optimizer.optimizers]
-    assert dict(zip(rates, split, strict=True)) == {
-        0.5: ["embedder/word_embeddings"],
-        0.0001: list(bilm),
-        0.25: linear,
-        0.001: rest,
-    }
-    assert type(make_optimizer(options(), named("embedder/word_embeddings"), 1)) is (FusedAdam)
+    found = split(make_optimizer(options(**rates), model, 10), model)
+    assert found.pop(0.5) == [encoder.embedder.word_embeddings.path]
+    assert found.pop(0.0001) == [v.path for v in elmo.bilm.trainable_variables]
+    assert found.pop(0.25) == [v.path for v in model.linear.trainable_variables]
+    assert any("bilstm" in path for path in found[0.001]) and list(found) == [0.001]
+    total = len(model.trainable_variables)
+    assert len(found[0.001]) == total - 1 - len(elmo.bilm.trainable_variables) - len(
+        model.linear.trainable_variables
+    )
+    plain = Tagger(embedder(elmo=Elmo(make_pretrainer().bilm, dropout=0.0)), ["A", "B"])
+    assert type(make_optimizer(options(), plain, 1)) is FusedAdam  # the biLM is frozen
 
 
 def test_the_lower_a_block_of_a_bert_the_smaller_its_steps():
@@ -119,13 +126,10 @@ def test_the_lower_a_block_of_a_bert_the_smaller_its_steps():
     model = Tagger(PieceEncoder(bert, 2, 3), ["A", "B"], name="tagger")
 
     def rates(**given):
-        optimizer = make_optimizer(options(bert="runs/bert", **given), model, 10)
-        found = {}
-        split = optimizer._split(model.trainable_variables)
-        for part, members in zip(optimizer.optimizers, split, strict=True):
-            for i in members:
-                name = model.trainable_variables[i].path.split("/")[0]
-                found.setdefault(name, set()).add(round(float(part.learning_rate), 6))
+        optimizer, found = make_optimizer(options(bert="runs/bert", **given), model, 10), {}
+        for rate, paths in split(optimizer, model).items():
+            for path in paths:
+                found.setdefault(path.split("/")[0], set()).add(rate)
         return found
 
     tables = "token_embedding", "positions", "segments", "embedding_norm"
@@ -149,8 +153,6 @@ def test_weight_decay_leaves_the_layer_norms_of_a_bert_alone():
 
 
 def test_a_bilstm_over_characters_is_no_bilm():
-    layer = CharLSTMEncoder(2, name="character_encoder")
-    layer.build((None, None, 9))
-    paths = [weight.path for weight in layer.trainable_weights]
-    assert any("bilstm/forward" in path for path in paths)
-    assert not isinstance(make_optimizer(options(), named(*paths), 1), GroupedOptimizer)
+    model = Tagger(embedder(characters="bilstm", character_dim=3), ["A", "B"])
+    assert any("bilstm/forward" in v.path for v in model.trainable_variables)
+    assert not isinstance(make_optimizer(options(), model, 1), GroupedOptimizer)

@@ -1,6 +1,7 @@
 """Standard streams: test_main.py has them as processes; here what one process can see."""
 
 import io
+import logging
 import sys
 
 from tfreps.cli import standard_streams
@@ -36,3 +37,11 @@ def test_closed_streams_are_opened(monkeypatch):
     assert sys.stdout.encoding == "utf-8"
     for name in standard_streams.NAMES:
         getattr(sys, name).close()
+
+
+def test_what_the_library_logs_is_a_line_on_stderr(capsys):
+    for _ in range(2):  # prepared twice, said once
+        standard_streams.prepare()
+    logging.getLogger("tfreps.callbacks").warning("no checkpoint at step %d: %s", 4, "full")
+    logging.getLogger("tfreps.callbacks").info("all is well")
+    assert capsys.readouterr().err == "warning: no checkpoint at step 4: full\n"

@@ -6,12 +6,12 @@ from hypothesis import strategies
 from tfreps.data.length_plan import LengthPlan
 
 
-def plan(lengths, max_tokens=100, max_rows=None, multiple=1, shuffle=True, seed=0):
-    return LengthPlan(np.array(lengths), max_tokens, max_rows, multiple, shuffle, seed)
+def plan(lengths, batch_tokens=100, batch_rows=None, multiple=1, shuffle=True, seed=0):
+    return LengthPlan(np.array(lengths), batch_tokens, batch_rows, multiple, shuffle, seed)
 
 
 def test_unshuffled():
-    batches = plan([5, 2, 9, 2, 1, 5], max_tokens=10, shuffle=False).batches(3)
+    batches = plan([5, 2, 9, 2, 1, 5], batch_tokens=10, shuffle=False).batches(3)
     # 1 2 2 | 5 5 | 9: the third 2 would make 4 rows of 5.
     assert [(b.sentences.tolist(), b.length) for b in batches] == [
         ([4, 1, 3], 2),
@@ -21,7 +21,7 @@ def test_unshuffled():
 
 
 def test_multiples():
-    batches = plan([5, 2, 9, 2, 1, 25], max_tokens=16, multiple=4, shuffle=False).batches(0)
+    batches = plan([5, 2, 9, 2, 1, 25], batch_tokens=16, multiple=4, shuffle=False).batches(0)
     assert [(b.sentences.tolist(), b.length) for b in batches] == [
         ([1, 3, 4], 4),
         ([0], 8),
@@ -31,12 +31,12 @@ def test_multiples():
 
 
 def test_most_rows():
-    batches = plan([1] * 10, max_rows=4).batches(0)
+    batches = plan([1] * 10, batch_rows=4).batches(0)
     assert sorted(len(batch.sentences) for batch in batches) == [2, 4, 4]
 
 
 def test_empty_sentences():
-    batches = plan([0, 0, 0], max_tokens=2).batches(0)
+    batches = plan([0, 0, 0], batch_tokens=2).batches(0)
     assert [(len(batch.sentences), batch.length) for batch in batches] in (
         [(2, 1), (1, 1)],
         [(1, 1), (2, 1)],
@@ -51,9 +51,9 @@ def test_empty_sentences():
     strategies.sampled_from([1, 8]),
     strategies.booleans(),
 )
-def test_properties(lengths, max_tokens, max_rows, multiple, shuffle):
+def test_properties(lengths, batch_tokens, batch_rows, multiple, shuffle):
     lengths = np.array(lengths)
-    made = LengthPlan(lengths, max_tokens, max_rows, multiple, shuffle, seed=5)
+    made = LengthPlan(lengths, batch_tokens, batch_rows, multiple, shuffle, seed=5)
     shapes = set()
     for epoch in (0, 1, 7):
         batches = made.batches(epoch)
@@ -63,8 +63,8 @@ def test_properties(lengths, max_tokens, max_rows, multiple, shuffle):
         for sentences, length in batches:
             longest = max(1, lengths[sentences].max())
             assert length % multiple == 0 and longest <= length < longest + multiple
-            assert len(sentences) == 1 or len(sentences) * length <= max_tokens
-            assert max_rows is None or len(sentences) <= max_rows
+            assert len(sentences) == 1 or len(sentences) * length <= batch_tokens
+            assert batch_rows is None or len(sentences) <= batch_rows
         sizes = [(len(b.sentences), b.length if multiple > 1 else 0) for b in batches]
         shapes.add(tuple(sorted(sizes)))
     assert len(shapes) == 1  # the same in every epoch
@@ -72,7 +72,7 @@ def test_properties(lengths, max_tokens, max_rows, multiple, shuffle):
 
 def test_like_lengths_together():
     lengths = np.random.default_rng(0).geometric(0.04, 5000)
-    batches = plan(lengths, max_tokens=2000).batches(0)
+    batches = plan(lengths, batch_tokens=2000).batches(0)
     padded = sum(len(sentences) * length for sentences, length in batches)
     assert lengths.sum() / padded > 0.93
     assert np.mean([lengths[s].max() - lengths[s].min() for s, _ in batches]) < 0.15 * lengths.max()
@@ -80,7 +80,7 @@ def test_like_lengths_together():
 
 def test_seeds_and_epochs():
     lengths = np.random.default_rng(0).integers(5, 60, 300)
-    same = [plan(lengths, max_tokens=500, seed=seed) for seed in (0, 0, 1)]
+    same = [plan(lengths, batch_tokens=500, seed=seed) for seed in (0, 0, 1)]
 
     def order(made, epoch):
         return [batch.sentences.tolist() for batch in made.batches(epoch)]
@@ -98,7 +98,7 @@ def test_seeds_and_epochs():
 
 def test_kept_for_good():
     """A seed means the same order on every machine and with every NumPy."""
-    batches = plan([3] * 6 + [4] * 4, max_tokens=12, seed=2).batches(1)
+    batches = plan([3] * 6 + [4] * 4, batch_tokens=12, seed=2).batches(1)
     assert [batch.sentences.tolist() for batch in batches] == [[6, 8, 7], [0, 3, 9], [4, 2, 5, 1]]
 
 
@@ -106,6 +106,6 @@ def test_kept_for_good():
 def test_long_texts_mix(shuffle):
     """Where hardly two lengths are equal, sentences of nearly equal length change places."""
     lengths = np.arange(100, 400)
-    made = plan(lengths, max_tokens=2000, shuffle=shuffle)
+    made = plan(lengths, batch_tokens=2000, shuffle=shuffle)
     teams = [{tuple(sorted(b.sentences.tolist())) for b in made.batches(e)} for e in (0, 1)]
     assert (len(teams[0] & teams[1]) < 10) == shuffle

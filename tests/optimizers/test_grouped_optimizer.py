@@ -106,6 +106,27 @@ def test_a_group_without_variables():
     model.compile(optimizer, loss="mse")
     with pytest.raises(ValueError, match="No variable's path has a part like 'bilm/'.*head/bias"):
         model.fit(x, y, verbose=0)
+    optimizer = GroupedOptimizer(
+        keras.optimizers.Adam(), {"biLM": keras.optimizers.Adam()}, {"biLM": ["bilm/bias"]}
+    )
+    model.compile(optimizer, loss="mse")
+    with pytest.raises(ValueError, match="group 'biLM' has no variable: its members are bilm/bias"):
+        model.fit(x, y, verbose=0)
+    with pytest.raises(ValueError, match="lists variables of 'b', which is none of `groups`: a"):
+        GroupedOptimizer(keras.optimizers.Adam(), {"a": keras.optimizers.SGD()}, {"b": []})
+
+
+def test_a_group_of_listed_variables():
+    """By path, whole: `one` is no part of `one_more`."""
+    sgd = keras.optimizers.SGD
+    one, more = keras.Variable(0.0, name="one"), keras.Variable(0.0, name="one_more")
+    optimizer = GroupedOptimizer(sgd(1.0), {"part": sgd(0.1)}, {"part": [one]})
+    config = keras.saving.serialize_keras_object(optimizer)
+    for each in (optimizer, keras.saving.deserialize_keras_object(config)):
+        one.assign(0.0)
+        more.assign(0.0)
+        each.apply([tf.constant(1.0), tf.constant(1.0)], [one, more])
+        np.testing.assert_allclose([float(one), float(more)], [-0.1, -1.0], rtol=1e-6)
 
 
 def test_grouped_under_float16_loss_scaling():

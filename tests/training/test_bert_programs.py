@@ -193,16 +193,22 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--encoder", "bert"], "--bert is missing: the run folder or checkpoint"),
-        (["--bert", "x"], "--bert is about a BERT: give --encoder bert"),
-        (["--layer-decay", "0.9"], "--layer-decay is about a BERT"),
+        (["--encoder", "bert"], "--bert is missing: run folder of pretrain-bert, or"),
+        (["--bert", "x"], "--bert has no effect with --encoder bilstm; it applies to bert."),
+        (["--layer-decay", "0.9"], "--layer-decay needs --bert too."),
         (["--encoder", "bert", "--bert", "nowhere"], "no BERT to load: nowhere does not exist"),
-        (["--encoder", "bert", "--bert", "x", "--tokens", "words"], "--tokens goes unseen"),
-        (["--encoder", "bert", "--bert", "x", "--lowercase"], "--lowercase goes unseen"),
+        (
+            ["--encoder", "bert", "--bert", "x", "--tokens", "words"],
+            "--tokens cannot be combined",
+        ),
+        (
+            ["--encoder", "bert", "--bert", "x", "--lowercase"],
+            "--lowercase has no effect",
+        ),
         (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "3 cannot be frozen"),
         (
             ["--encoder", "bert", "--bert", "x", "--bert-from-scratch", "--freeze-blocks", "1"],
-            "--freeze-blocks would keep weights that are random",
+            "--freeze-blocks cannot be combined with --bert-from-scratch.",
         ),
         (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "has 2 blocks; got 3"),
         (["--encoder", "bert", "--bert", "RUN", "--max-length", "2"], "leave room beside 2 sp"),
@@ -218,7 +224,7 @@ def test_bad_options(more, message, characters, files, tmp_path, capsys):
 def test_the_way_of_a_bert_without_one(files, tmp_path, capsys):
     line = ["--train", "x", "--scheme", "none", "--tokens", "bert", "--run", tmp_path / "run"]
     error = refused(capsys, "train-tagger", *line)
-    assert "--tokens bert cuts text as a BERT does: give --encoder bert" in error
+    assert "--tokens bert has no effect with --encoder bilstm; it applies to bert." in error
 
 
 @pytest.mark.slow

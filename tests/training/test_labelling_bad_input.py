@@ -121,7 +121,7 @@ def test_labelled_texts(files, tmp_path, capsys, part, case):
 
 def test_an_area_under_the_curve_needs_both_labels(files, tmp_path, capsys):
     flags = ["--train", files("a", TEXTS), "--dev", files("b", "good\tfine\ngood\tx\n")]
-    err = refuse(capsys, tmp_path, "train-classifier", *flags, "--best-by", "auc")
+    err = refuse(capsys, tmp_path, "train-classifier", *flags, "--monitor", "val_auc")
     assert "needs texts of both labels to measure on; those held out are all 'good'" in err
 
 
@@ -168,16 +168,19 @@ BOTH = [
     ("--min-count 0", "--min-count must be at least 1"),
     ("--max-vocabulary 3", "--max-vocabulary must be at least 4"),
     ("--max-characters 2", "--max-characters must be at least 3"),
-    ("--no-words", "--no-words leaves nothing"),
-    ("--frozen-embeddings", "--frozen-embeddings freezes word vectors of a file: give --vectors"),
-    ("--fine-tune-elmo", "--fine-tune-elmo trains a biLM: give --elmo"),
+    ("--no-words", "--no-words needs --characters, --elmo, --elmo-weights or --train-vectors"),
+    ("--no-trainable-embeddings", "--no-trainable-embeddings needs --vectors too."),
+    ("--elmo-fine-tune", "--elmo-fine-tune needs --elmo or --elmo-weights too."),
     ("--elmo absent", "absent is not a folder"),
     ("--elmo-weights a.hdf5", "--elmo-weights needs --elmo-options too"),
     ("--vectors absent.txt", "absent.txt"),
-    ("--encoder linear --characters cnn", "--characters goes unseen"),
+    (
+        "--encoder linear --characters cnn",
+        "--characters has no effect with --encoder linear",
+    ),
     (
         "--encoder linear --linear-features",
-        "--encoder linear and --linear-features are linear models",
+        "--linear-features cannot be combined with --encoder linear.",
     ),
     ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors needs --test-vectors too"),
     ("--train-vectors absent.hdf5", "absent.hdf5: expected an HDF5 file of vectors"),
@@ -187,14 +190,20 @@ TAGGERS = [
     ("--token-column 5", "line 1: expected a token in column 5"),
     ("--token-column 1", "line 1: expected a token in column 1 and a tag in another"),
     ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),
-    ("--transition-learning-rate 5 --softmax", "is for a CRF: leave --softmax out"),
+    (
+        "--transition-learning-rate 5 --no-use-crf",
+        "rate cannot be combined with --no-use-crf.",
+    ),
 ]
 CLASSIFIERS = [
     ("--dev-share 1", "--dev-share must be at least 0 and below 1"),
     ("--dev-share -0.1", "--dev-share must be at least 0"),
     ("--max-length 0", "--max-length must be at least 1"),
     ("--hidden-units 0", "--hidden-units must be at least 1"),
-    ("--encoder cnn --units 9", "--units goes unseen: --encoder cnn does not read it"),
+    (
+        "--encoder cnn --units 9",
+        "--units has no effect with --encoder cnn; it applies to",
+    ),
     ("--encoder cnn --num-filters 0", "--num-filters must be at least 1"),
     ("--encoder cnn --widths 2 0", "--widths must be at least 1"),
     ("--encoder embeddings --pooling pooled", "must tell its width in `pooled_dim`"),
@@ -346,10 +355,13 @@ def test_resuming_on_changed_data(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--best-by", "auc"], "--best-by auc is for two labels; the texts have 3"),
-        (["--decay", "0.9", "--warmup-steps", "2"], "--decay goes alone"),
-        (["--decay", "0.9", "--schedule", "linear"], "--decay goes alone"),
-        (["--cut-share", "0.1", "--train-vectors", "x", "--test-vectors", "y"], "of whole ones"),
+        (["--monitor", "val_auc"], "--monitor val_auc is for two labels; the texts have 3"),
+        (["--decay", "0.9", "--warmup-steps", "2"], "--decay cannot be combined with --"),
+        (["--decay", "0.9", "--schedule", "linear"], "--decay cannot be combined with --"),
+        (
+            ["--cut-share", "0.1", "--train-vectors", "x", "--test-vectors", "y"],
+            "--cut-share cannot be combined with --train-vectors.",
+        ),
         (["--cut-share", "1.5"], "--cut-share must be at least 0 and below 1"),
         (["--plateau-decay", "0"], "--plateau-decay must be above 0"),
     ],

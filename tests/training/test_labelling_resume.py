@@ -25,7 +25,7 @@ goes_on = callbacks.EpochLog.on_train_batch_end
 
 def dies(log, batch, logs=None):
     goes_on(log, batch, logs)
-    if log.checkpoints.step + 1 == when:  # the step is done, its checkpoint is not
+    if log.step == when:  # the step is done, its checkpoint is not
         os.kill(os.getpid(), number)
 
 callbacks.EpochLog.on_train_batch_end = dies
@@ -37,7 +37,16 @@ MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learni
 MORE += ["--deterministic"]
 TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
 CLASSIFIER = ["--encoder", "cnn", "--num-filters", "8", "--embedding-dim", "8", *MORE]
-CLASSIFIER += ["--best-by", "auc", "--plateau-decay", "0.5", "--cut-share", "0.5", "--l2", "0.001"]
+CLASSIFIER += [
+    "--monitor",
+    "val_auc",
+    "--plateau-decay",
+    "0.5",
+    "--cut-share",
+    "0.5",
+    "--l2",
+    "0.001",
+]
 CLASSIFIER += ["--warmup-steps", "5"]
 
 

@@ -8,7 +8,7 @@ from tests import tiny_run
 from tests.training.pretraining import flags
 from tfreps.__main__ import main
 
-LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
 
 def refused(capsys, line):
@@ -108,7 +108,7 @@ OPTIONS = [
     (["--unroll-steps", "-1"], "--unroll-steps must be at least 1"),
     (["--epochs", "nan"], "--epochs must be a finite number above 0 and at most"),
     (["--epochs", "inf"], "--epochs must be a finite number above 0 and at most"),
-    (["--epochs", "1", "--steps", "3"], "Give --epochs or --steps, not both"),
+    (["--epochs", "1", "--steps", "3"], "--epochs cannot be combined with --steps"),
     (["--steps", "0"], "--steps must be at least 1"),
     (["--minutes", "-1"], "--minutes must be above 0"),
     (["--learning-rate", "0"], "--learning-rate must be above 0"),

@@ -42,7 +42,10 @@ def test_the_run_folder(finished, folder):
     results = run.results()
     assert results["training"]["parameters"] == model.count_params()
     step, _, state = load_latest_checkpoint(run.checkpoints_path)
-    assert results["steps"] == step and state["extra"] == results["best_validation"]
+    assert (
+        results["steps"] == step
+        and state["callbacks"]["best_model"]["best"] == results["best_validation"]
+    )
 
 
 def test_figures(finished):
@@ -115,16 +118,25 @@ def refused(capsys, line, run, *more):
         (["--max-length", "4"], "--max-length must be at least 5"),
         (["--mask-rate", "1"], "--mask-rate must be above 0 and below 1"),
         (["--hidden-dim", "9"], "`num_heads` must divide `hidden_dim`; got 2 heads for 9"),
-        (["--fields", "text"], "--fields is for --format records: lines have none"),
-        (["--min-count", "2"], "--min-count goes unseen: nothing is counted beside --voc"),
-        (["--next-label", "1", "--no-next-sentence"], "--next-label goes unseen: with --no-n"),
+        (
+            ["--fields", "text"],
+            "--fields has no effect with --format lines; it applies to",
+        ),
+        (["--min-count", "2"], "--min-count cannot be combined with --vocabulary."),
+        (
+            ["--next-label", "1", "--no-next-sentence"],
+            "--next-label cannot be combined",
+        ),
         (["--format", "records"], "train.txt, line 1: expected one JSON object"),
-        (["--init", "/nowhere"], "--init brings its own preset, tokens, vocabulary"),
+        (["--init", "/nowhere"], "--tokens cannot be combined with --init."),
         (
             ["--seed", str(2**31)],
             "--seed must be at least 0 and at most 2147483647; got 2147483648",
         ),
-        (["--accumulate", "100000"], "--accumulate 100000 makes no update at all: there are"),
+        (
+            ["--gradient-accumulation-steps", "100000"],
+            "--gradient-accumulation-steps 100000 makes no update at all: there are",
+        ),
         (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
         (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),
     ],
@@ -143,9 +155,11 @@ def test_bad_text(tmp_path, capsys):
     assert "There is no text in" in refused(capsys, written(b"\n \n"), run, *SIZES)
     assert "text.txt, line 2" in refused(capsys, written(b"a\n\xff\n"), run, *SIZES)
     line = [*written(b"a\nb\n"), "--patience", "2"]
-    assert "--patience waits for better figures on --val" in refused(capsys, line, run, *SIZES)
+    assert "--patience needs --validation too." in refused(capsys, line, run, *SIZES)
     line = [*written(b"a\nb\n\nc\nd\n"), "--whole-words"]
-    assert "--whole-words goes unseen: characters" in refused(capsys, line, run, *SIZES)
+    assert "--whole-words has no effect with --tokens characters" in refused(
+        capsys, line, run, *SIZES
+    )
     line = [*written(b"a\nb\n"), "--tokens", "wordpiece"]
     assert "--vocabulary is missing" in refused(capsys, line, run, *SIZES)
 
@@ -154,7 +168,7 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     line, run = files(folder)[:4], tmp_path / "run"
     assert "/nowhere does not exist" in refused(capsys, line, run, "--init", "/nowhere")
     err = refused(capsys, line, run, "--init", finished, "--num-layers", "2", "--cased")
-    assert "--init brings its own cased, num_layers" in err
+    assert "--cased cannot be combined with --init." in err
     err = refused(capsys, line, run, "--init", finished, "--next-label", "1")
     assert "learned next sentences with --next-label 0" in err
     tiny_bert.write_checkpoint(tmp_path / "published", tiny_bert.pieces("the"))
@@ -177,7 +191,9 @@ def test_resuming_with_other_options(finished, folder, capsys):
 
 
 def test_the_optimizer():
-    options = pretrain_bert.make_parser().parse_args(["--run", "r", "--accumulate", "3"])
+    options = pretrain_bert.make_parser().parse_args(
+        ["--run", "r", "--gradient-accumulation-steps", "3"]
+    )
     optimizer = pretrain_bert.make_optimizer(options, 40)
     weights = [keras.Variable(tf.ones([2, 2]), name=n) for n in ("kernel", "gamma", "token_bias")]
     gradients = [tf.zeros([2, 2])] * 3

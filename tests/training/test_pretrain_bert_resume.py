@@ -11,7 +11,15 @@ from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.runs.run_folder import RunFolder
 
 FLAGS = [*SIZES, "--epochs", "3", "--batch-tokens", "200", "--checkpoint-every", "4"]
-FLAGS += ["--accumulate", "2", "--log-every", "3", "--learning-rate", "0.01", "--deterministic"]
+FLAGS += [
+    "--gradient-accumulation-steps",
+    "2",
+    "--log-every",
+    "3",
+    "--learning-rate",
+    "0.01",
+    "--deterministic",
+]
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from tfreps.text import Vocabulary
 from training import pretrain_elmo
 
 # Tracing takes seconds: what is not about the network runs with the least of one.
-LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
 
 def events(folder):
@@ -131,7 +131,7 @@ def test_words_tied(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_one_direction(corpus, tmp_path):
-    run = pretrain(corpus, tmp_path / "run", *LEAST, "--no-skip-connections", sizes=[], steps=2)
+    run = pretrain(corpus, tmp_path / "run", *LEAST, "--no-use-skip-connections", sizes=[], steps=2)
     tags = {tag for line in history(run) for tag in line if tag.startswith("perplexity/")}
     assert tags == {"perplexity/forward", "perplexity/mean"}
     bilm = RunFolder.open(run).load_model().bilm
@@ -190,7 +190,7 @@ def test_epochs_are_counted_in_tokens(corpus, tmp_path):
 @pytest.mark.slow
 def test_options_from_a_file(corpus, tmp_path):
     config = tmp_path / "config.json"
-    config.write_text(json.dumps({"units": 6, "projection_dim": 2, "forward_only": True}))
+    config.write_text(json.dumps({"units": 6, "projection_dim": 2, "bidirectional": False}))
     more = ["--config", config, "--projection-dim", "3", "--num-layers", "1", "--word-input"]
     run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], validation=False)
     bilm = RunFolder.open(run).load_model().bilm

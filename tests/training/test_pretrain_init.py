@@ -93,8 +93,8 @@ def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--units", "3", "--tied"], "--init brings its own units, tied: leave the flags out"),
-        (["--preset", "elmo_small"], "--init brings its own preset"),
+        (["--units", "3", "--tied"], "--units cannot be combined with --init"),
+        (["--preset", "elmo_small"], "--preset cannot be combined with --init"),
         (["--init", "no/such/place"], "no/such/place does not exist"),
     ],
 )

@@ -17,7 +17,7 @@ from tfreps.callbacks import checkpoint_file
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.runs.run_folder import RunFolder
 
-LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--forward-only"]
+LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
 # Runs `tfreps` with the arguments behind the first three, which say when and where it gets a
 # signal, and which.
@@ -43,7 +43,7 @@ def die_behind(holder, name, step_of):
     setattr(holder, name, wrapped)
 
 if where == "training":  # the step is done, its checkpoint is not
-    step_of = lambda log, *_: log.checkpoints.step + 1
+    step_of = lambda log, *_: log.step
     die_behind(callbacks.TrainingLog, "on_train_batch_end", step_of)
 elif where == "saved":
     die_behind(callbacks.checkpoints, "save_checkpoint", lambda folder, step, *_: step)
@@ -54,10 +54,10 @@ elif where == "saving":
     checkpoint_file.os.replace = wrapped
 elif where == "measuring":
     callbacks.TrainingLog.on_test_batch_end = (
-        lambda log, *_, **__: die() if log.checkpoints.step == when else None
+        lambda log, *_, **__: die() if log.step == when else None
     )
 elif where == "best":
-    die_behind(callbacks.BestModel, "on_epoch_end", lambda best, *_: best.checkpoints.step)
+    die_behind(callbacks.BestModel, "on_epoch_end", lambda best, *_: best.step)
 sys.exit(main(sys.argv[4:]))
 """
 # 17 steps are a pass; figures every 2 steps; checkpoints every 5, and at 17 and 26.
@@ -100,7 +100,7 @@ def assert_same_run(run, whole):
         assert (run / name).read_text() == (whole / name).read_text()
     step, arrays, state = load_latest_checkpoint(run / "checkpoints")
     whole_step, whole_arrays, whole_state = load_latest_checkpoint(whole / "checkpoints")
-    assert (step, state["extra"]) == (whole_step, whole_state["extra"]) and step == STEPS
+    assert (step, state["callbacks"]) == (whole_step, whole_state["callbacks"]) and step == STEPS
     assert list(arrays) == list(whole_arrays)
     for name, array in whole_arrays.items():
         assert array.tobytes() == arrays[name].tobytes(), name

@@ -115,7 +115,7 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
 @pytest.mark.slow
 def test_the_ingredients_of_a_recipe(labelled, tmp_path):
     """Best by AUC, rates that rise and are cut, sides that are cut off, L2: all are at work."""
-    more = ["--best-by", "auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
+    more = ["--monitor", "val_auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
     more += ["--cut-share", "0.3", "--epochs", "6", "--learning-rate", "0.04"]
     run = train_classifier(labelled, tmp_path / "run", *more, sizes=EMBEDDINGS)
     best, lines = results(run)["best"], labelling.history(run)

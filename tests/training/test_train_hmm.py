@@ -55,7 +55,7 @@ def results(run):
 
 
 def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
-    run = train(corpus, tmp_path, "--end")
+    run = train(corpus, tmp_path, "--use-end")
     assert {"options.json", "vocabulary.txt", "tags.txt", "model.keras", "results.json"} <= {
         path.name for path in run.iterdir()
     }
@@ -123,8 +123,8 @@ def test_goes_on_with_sentences_without_tags(corpus, tmp_path, capsys):
     "options, message",
     [
         (["--scheme", "bio"], "B|E|S"),
-        (["--smoothing", "-1"], "--smoothing must be at least 0; got -1"),
-        (["--smoothing", "0.1", "--floor", "1e-8"], "not both"),
+        (["--smoothing", "-1"], "--smoothing must be tuned or a finite number at least 0; got -1"),
+        (["--smoothing", "0.1", "--floor", "1e-8"], "--floor cannot be combined with --smoothing"),
         (["--baum-welch-steps", "0"], "at least 1"),
         (["--min-count", "1000"], "`min_count` 1000 leaves no token in the vocabulary: the most"),
         (["--train", "nowhere.conll"], "matches no file"),

@@ -75,7 +75,7 @@ def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
 @pytest.mark.slow
 def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
     """Words one by one find neither persons and places nor new numbers."""
-    run = train_tagger(tagged, tmp_path / "run", "--epochs", "4", "--softmax", sizes=EMBEDDINGS)
+    run = train_tagger(tagged, tmp_path / "run", "--epochs", "4", "--no-use-crf", sizes=EMBEDDINGS)
     assert f1(run) < 0.4
     assert results(run)["test"]["spans"]["types"]["NUM"]["recall"] < 0.2
     assert {p.stem for p in (run / "pictures").iterdir()} == {"learning_curves", "confusion"}
@@ -119,7 +119,7 @@ def test_characters_alone(tmp_path):
         ]
         path = labelling.write_columns(tmp_path / part, tokens, map(labelling.tag, tokens))
         flags += [f"--{part}", path]
-    more = ["--no-words", "--characters", "bilstm", "--epochs", "8", "--softmax"]
+    more = ["--no-words", "--characters", "bilstm", "--epochs", "8", "--no-use-crf"]
     assert f1(train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)) == 1.0
 
 
@@ -159,7 +159,7 @@ def largest_difference(bilm_weights):
 @pytest.mark.slow
 def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
     flags, vectors = few
-    more = ["--frozen-embeddings", "--epochs", "2"]
+    more = ["--no-trainable-embeddings", "--epochs", "2"]
     run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
     words, elmo, bilm = weights_of(run)
     assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) == 0
@@ -172,7 +172,7 @@ def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
 @pytest.mark.slow
 def test_learning_rates_of_their_own(few, tmp_path):
     flags, vectors = few
-    more = ["--embedding-learning-rate", "1e-9", "--fine-tune-elmo", "--elmo-learning-rate", "0.01"]
+    more = ["--embedding-learning-rate", "1e-9", "--elmo-fine-tune", "--elmo-learning-rate", "0.01"]
     run = train_tagger(flags, tmp_path / "a", *more, "--epochs", "2", sizes=EMBEDDINGS)
     words, _, bilm = weights_of(run)
     assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) > 1e-3
@@ -181,7 +181,9 @@ def test_learning_rates_of_their_own(few, tmp_path):
 @pytest.mark.slow
 def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
     flags, vectors = few
-    run = train_tagger(flags, tmp_path / "run", "--elmo-top", "--epochs", "2", sizes=EMBEDDINGS)
+    run = train_tagger(
+        flags, tmp_path / "run", "--elmo-top-only", "--epochs", "2", sizes=EMBEDDINGS
+    )
     words, elmo, bilm = weights_of(run)
     assert largest_change(vectors, words) > 1e-3 and largest_difference(bilm) == 0
     assert elmo.top_only and not (run / "pictures" / "elmo_mix.png").exists()
@@ -199,7 +201,7 @@ def test_vectors_that_were_stored_before(tmp_path):
             for number, row in enumerate(tags):
                 file[str(number)] = np.stack([np.zeros([4, 2]), np.eye(2)[row]])  # 2 layers
         flags += [f"--{part}", path, f"--{part}-vectors", str(tmp_path / f"{part}.hdf5")]
-    more = ["--no-words", "--epochs", "6", "--softmax", "--scheme", "none"]
+    more = ["--no-words", "--epochs", "6", "--no-use-crf", "--scheme", "none"]
     run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
     assert results(run)["test"]["accuracy"] == 1.0
     assert (run / "pictures" / "vector_mix.png").exists()
@@ -245,7 +247,7 @@ def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
 @pytest.mark.slow
 def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     files = labelling.write_tagged(tmp_path, sizes=(64, 4, 4))
-    more = ["--minutes", "1e-9", "--softmax"]
+    more = ["--minutes", "1e-9", "--no-use-crf"]
     run = train_tagger(files, tmp_path / "run", *more, sizes=EMBEDDINGS)
     out = capsys.readouterr().out
     assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
@@ -259,7 +261,7 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
     """Nothing is half-written, and what was trained is measured by --resume."""
     files = labelling.write_tagged(tmp_path, sizes=(16, 4, 4))
     program, run = import_program("training.train_tagger"), tmp_path / "run"
-    line = ["train-tagger", *files, "--scheme", "bio", "--softmax", *EMBEDDINGS, "--epochs", "1"]
+    line = ["train-tagger", *files, "--scheme", "bio", "--no-use-crf", *EMBEDDINGS, "--epochs", "1"]
     line += ["--run", str(run)]
 
     def interrupted(*arguments, **options):

@@ -1,4 +1,4 @@
-"""Callbacks of a training run: figures, a progress line, checkpoints, rates, averages."""
+"""Callbacks for any `model.fit`: metrics, a progress line, checkpoints, rates, averages."""
 
 from tfreps.callbacks.best_model import BestModel
 from tfreps.callbacks.checkpoints import Checkpoints, OutOfTime

@@ -1,10 +1,10 @@
 """Checkpoints to resume from: one safetensors file per step, the last good ones kept."""
 
 import json
+import logging
 import os
 import pathlib
 import re
-import sys
 
 import numpy as np
 import safetensors
@@ -68,7 +68,7 @@ def save_checkpoint(
 def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
     """The newest checkpoint that can be read, or None where there is none.
 
-    A file that cannot be read (torn, cut short, not ours) is named in a warning on stderr, and
+    A file that cannot be read (torn, cut short, not ours) is named in a logged warning, and
     the one before it is tried.
 
     Returns:
@@ -78,7 +78,7 @@ def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
         try:
             return read(path, step)
         except (ValueError, OSError, safetensors.SafetensorError) as error:
-            print(f"warning: skipped the checkpoint {path}: {error}", file=sys.stderr)
+            logging.getLogger(__name__).warning("skipped the checkpoint %s: %s", path, error)
     return None
 
 

@@ -1,30 +1,47 @@
-"""TrainingLog: figures and progress of a language model in training."""
+"""TrainingLog: metrics and progress of a language model, as means over windows of steps."""
 
 import time
 
 import tensorflow as tf
 
-from tfreps.callbacks.figure_log import SECONDS_BETWEEN_LINES, FigureLog, check_finite, clock
+from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
 
 
-class TrainingLog(FigureLog):
-    """Writes figures for TensorBoard, `history.jsonl`, and a progress line.
+class TrainingLog(MetricLog):
+    """Writes metrics for TensorBoard and `history.jsonl`, and a progress line, by steps.
 
     TensorBoard shows, for the runs `train` and `validation`, `perplexity/forward`,
     `perplexity/backward` and `perplexity/mean` (full softmax), and for `train`
     `training/sampled_perplexity`, `training/tokens_per_second`, `training/learning_rate` and
-    `training/gradient_norm` (before clipping), over the steps.
+    `training/gradient_norm` (before clipping), over the steps. Metrics of other names keep theirs.
+
+    In between two points of training the metrics of the model are reset: what `fit` reports after
+    an epoch is of the last steps alone. For a model that is trained by epochs see `EpochLog`.
 
     Args:
-        folder: pathlib.Path. Where the event files and `history.jsonl` go.
+        folder: path. Where the event files and `history.jsonl` go.
         tokens_per_step: int. Tokens of one batch and direction.
         total_steps: int. Where the run ends.
-        checkpoints: `Checkpoints`, for the number of the step; put it behind this one.
-        every: int. Steps between two figures, each the mean of the steps in between.
-        minutes: float or None. Training stops after this time.
+        every: int. Steps between two points, each the mean of the steps in between.
+        minutes: float or None. When the run ends at the latest, for the time left.
         train_sample: data set of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch; None for none.
         histograms: bool. Whether histograms of all weights are written after each epoch.
+        say: function that shows a line of progress, as of `MetricLog`; None to show nothing.
+
+    Raises, from `fit`:
+        ValueError: the loss or a perplexity is not a number any more.
+
+    Example:
+    >>> import json, keras, numpy as np, pathlib, tempfile
+    >>> model = keras.Sequential([keras.layers.Dense(1)])
+    >>> model.compile(keras.optimizers.SGD(0.1), "mse")
+    >>> x, folder = np.zeros([12, 2]), tempfile.mkdtemp()
+    >>> log = TrainingLog(folder, tokens_per_step=4, total_steps=6, every=2)
+    >>> _ = model.fit(x, x[:, :1], batch_size=4, epochs=2, callbacks=[log], verbose=0)
+    >>> lines = pathlib.Path(folder, "history.jsonl").read_text().splitlines()
+    >>> [json.loads(line)["step"] for line in lines if "training/loss" in line]
+    [2, 4, 6]
     """
 
     def __init__(
@@ -32,13 +49,13 @@ class TrainingLog(FigureLog):
         folder,
         tokens_per_step,
         total_steps,
-        checkpoints,
         every=100,
         minutes=None,
         train_sample=None,
         histograms=False,
+        say=None,
     ):
-        super().__init__(folder, checkpoints)
+        super().__init__(folder, say)
         self.tokens_per_step, self.total_steps = tokens_per_step, total_steps
         self.every, self.minutes = every, minutes
         self.train_sample, self.histograms = train_sample, histograms
@@ -53,35 +70,32 @@ class TrainingLog(FigureLog):
 
     def on_epoch_begin(self, epoch, logs=None):
         # Time spent on measuring and saving between two epochs is no training.
-        self.window_step, self.window_begin = self.checkpoints.step, time.monotonic()
+        self.window_step, self.window_begin = self.step, time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
-        step = self.checkpoints.step + 1
-        if step % self.every == 0:
-            self._close_window(step, logs)
+        if self.step % self.every == 0:
+            self._close_window(self.step, logs or {})
         elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
-            self._say_pace(step, self._rate(step), progress=True)
-        if self.minutes and time.monotonic() - self.begin > 60 * self.minutes:
-            self.model.stop_training = True
+            self._say_pace(self.step, self._rate(self.step), progress=True)
 
     def on_epoch_end(self, epoch, logs=None):
-        step = self.checkpoints.step
+        step = self.step
         logs = {name: float(value) for name, value in (logs or {}).items()}
         check_finite(logs, step)
         validation = {n.removeprefix("val_"): v for n, v in logs.items() if n.startswith("val_")}
-        measured = {"validation": _perplexities(validation)}
+        measured = {"validation": _as_shown(validation)}
         if self.train_sample is not None:
             results = self.model.evaluate(self.train_sample, verbose=0, return_dict=True)
-            measured["train"] = _perplexities(results)
-        for run, figures in measured.items():
-            if not figures:  # no validation text
+            measured["train"] = _as_shown(results)
+        for run, metrics in measured.items():
+            if not metrics:  # no validation text
                 continue
-            self.write(run, step, figures)
-            self.append({"step": step, "run": run, **figures})
+            self.write(run, step, metrics)
+            self.append({"step": step, "run": run, **metrics})
         shown = [
-            f"{run} {figures['perplexity/mean']:.1f}"
-            for run, figures in measured.items()
-            if "perplexity/mean" in figures
+            f"{run} {metrics['perplexity/mean']:.1f}"
+            for run, metrics in measured.items()
+            if "perplexity/mean" in metrics
         ]
         if shown:
             self.say(f"step {step:,}: perplexity {', '.join(shown)}", final=True)
@@ -101,10 +115,9 @@ class TrainingLog(FigureLog):
         self.write("train", step, {**exact, "training/tokens_per_second": rate})
         self.model.reset_metrics()
         self.window_step, self.window_begin = step, time.monotonic()
-        name, perplexity = next(
-            (n.replace("_", " "), v) for n, v in logs.items() if n.endswith("perplexity")
-        )
-        self.shown = f"{name} {perplexity:.1f} | "
+        perplexities = [(n, v) for n, v in logs.items() if n.endswith("perplexity")]
+        for name, value in perplexities[:1]:
+            self.shown = f"{name.replace('_', ' ')} {value:.1f} | "
         self._say_pace(step, rate)
 
     def _rate(self, step):
@@ -127,7 +140,11 @@ class TrainingLog(FigureLog):
         return max(left, 0)
 
 
-def _perplexities(logs):
-    names = {"forward_perplexity": "forward", "backward_perplexity": "backward"}
-    names["perplexity"] = "mean"
-    return {f"perplexity/{short}": float(logs[n]) for n, short in names.items() if n in logs}
+def _as_shown(logs):
+    """The metrics of a measurement under the names that TensorBoard shows."""
+    names = {
+        "forward_perplexity": "perplexity/forward",
+        "backward_perplexity": "perplexity/backward",
+        "perplexity": "perplexity/mean",
+    }
+    return {names.get(name, name): float(value) for name, value in logs.items()}

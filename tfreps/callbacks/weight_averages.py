@@ -10,15 +10,31 @@ class WeightAverages(keras.callbacks.Callback):
 
     What wobbles from one epoch to the next, the bias between two labels first of all, is evened
     out. The averages are those of `use_ema`, taken by the parts of a `GroupedOptimizer`, so that
-    checkpoints hold them. (Where a model's optimiser itself takes them, Keras's `fit` writes them
+    checkpoints hold them. (Where a model's optimizer itself takes them, Keras's `fit` writes them
     over the weights at its end, and trains on from there at the next call.)
 
     Args:
-        save: function that saves a model.
+        save: function that saves a model. Its twin `WeightAverages.save`, which saves the averages,
+            is what `BestModel` is given.
 
     Reference: Polyak and Juditsky, 1992, "Acceleration of stochastic approximation by averaging";
     as moving averages: Izmailov et al., 2018, and `keras.callbacks.SwapEMAWeights`, which knows
-    one optimiser alone.
+    one optimizer alone.
+
+    Example:
+    >>> import keras, numpy as np
+    >>> from tfreps.callbacks import BestModel
+    >>> from tfreps.optimizers import GroupedOptimizer
+    >>> sgd = keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9)
+    >>> model = keras.Sequential([keras.Input([2]), keras.layers.Dense(1)])
+    >>> model.compile(GroupedOptimizer(sgd, {}), "mse")
+    >>> x, saved = np.ones([8, 2]), []
+    >>> averages = WeightAverages(lambda model: saved.append(model.get_weights()[0]))
+    >>> callbacks = [averages, BestModel(averages.save)]
+    >>> given = {"validation_data": (x, x[:, :1]), "callbacks": callbacks, "verbose": 0}
+    >>> _ = model.fit(x, x[:, :1], epochs=2, **given)
+    >>> bool(np.any(saved[-1] != model.get_weights()[0]))
+    True
     """
 
     def __init__(self, save):

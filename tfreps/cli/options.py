@@ -1,13 +1,16 @@
 """Options of a program: flags beat a JSON file, which beats defaults; JSON in and out."""
 
+import argparse
 import difflib
 import json
 import math
 import operator
 import pathlib
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tfreps.cli.option_rules import as_flag, check_rules
 from tfreps.files.json_files import read_json
 
 LARGEST = 2**31 - 1  # of whole numbers: what the int32 of a tensor holds
@@ -19,9 +22,12 @@ OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run t
 class Option(NamedTuple):
     """What programs share of an option: its type, default and sentence, in a table by name.
 
-    `kind` bool makes a switch, `many` a list. `check_options` looks for what is `required`, and
-    whether numbers are finite, within `at_least`, `above`, `below` and `at_most`, and, if whole,
-    fit into 32 bits.
+    `kind` bool makes a switch, `--no-x` of one that is on by default; `many` makes a list.
+    `check_options` looks for what is `required`, and whether numbers are finite, within `at_least`,
+    `above`, `below` and `at_most`, and, if whole, fit into 32 bits. `must_be` is a
+    function that says whether another value is right, and words for what it must be. `needs` and
+    `excludes` say beside which other options it has an effect, and `required` may be such a rule,
+    too: see `tfreps.cli.option_rules.check_rules`.
     """
 
     kind: type
@@ -29,11 +35,14 @@ class Option(NamedTuple):
     about: str
     choices: Any = None
     many: bool = False
-    required: bool = False
+    required: bool | str = False
     at_least: float | None = None
     above: float | None = None
     below: float | None = None
     at_most: float | None = None
+    must_be: tuple[Callable[[Any], bool], str] | None = None
+    needs: str | tuple[str, ...] = ()
+    excludes: str | tuple[str, ...] = ()
 
 
 def add_flags(group, options: dict[str, Option]) -> None:
@@ -51,9 +60,10 @@ def add_flags(group, options: dict[str, Option]) -> None:
     Namespace(num_steps=3)
     """
     for name, option in options.items():
-        flag = _flag(name)
+        flag = as_flag(name)
         if option.kind is bool:
-            group.add_argument(flag, action="store_true", help=option.about)
+            action = argparse.BooleanOptionalAction if option.default else "store_true"
+            group.add_argument(flag, action=action, default=option.default, help=option.about)
             continue
         more = {"nargs": "+"} if option.many else {}
         if option.choices:
@@ -80,7 +90,7 @@ def default_values(*tables: dict[str, Option]) -> dict:
 
 
 def check_options(options, *tables: dict[str, Option]) -> None:
-    """Looks whether options are there if they are required, and within their bounds.
+    """Looks whether options are there, within their bounds, and have an effect.
 
     Args:
         options: the namespace that `parse_options` returned.
@@ -88,6 +98,7 @@ def check_options(options, *tables: dict[str, Option]) -> None:
 
     Raises:
         ValueError: for the first that is not; names the flag.
+            What `tfreps.cli.option_rules.check_rules` raises.
 
     Example:
     >>> import argparse
@@ -96,12 +107,15 @@ def check_options(options, *tables: dict[str, Option]) -> None:
     ValueError: --units must be at least 1; got 0.
     """
     for name, option in (item for table in tables for item in table.items()):
-        value, flag = getattr(options, name), _flag(name)
-        if option.required and not value:
+        value, flag = getattr(options, name), as_flag(name)
+        if option.required is True and not value:
             resumes = getattr(options, "resume", False)
             hint = f" There is no run in {options.run} to go on with." if resumes else ""
             raise ValueError(f"{flag} is missing: {option.about}.{hint}")
         check_numbers(flag, value, option)
+        if option.must_be and value is not None and not option.must_be[0](value):
+            raise ValueError(f"{flag} must be {option.must_be[1]}; got {value!r}.")
+    check_rules(options, *tables)
 
 
 def parse_options(
@@ -153,7 +167,7 @@ def parse_options(
     run, resume = (now.get(name) or given.get(name) for name in ("run", "resume"))
     if resume and run:
         earlier = earlier_options(pathlib.Path(run, "options.json"), flags)
-        if any(name in given or _flag(name) in _flags_of(argv) for name in either):
+        if any(name in given or as_flag(name) in _flags_of(argv) for name in either):
             earlier = {name: value for name, value in earlier.items() if name not in either}
         given = {**earlier, **given}
     for dest in given:
@@ -200,11 +214,6 @@ def first_line(doc: str | None) -> str:
 
 def _recipe_names(recipes: dict) -> str:
     return f", or a recipe: {', '.join(recipes)}" if recipes else ""
-
-
-def _flag(name: str) -> str:
-    """How an option is written in a command."""
-    return f"--{name.replace('_', '-')}"
 
 
 def _flags_of(argv: list[str]) -> set[str]:

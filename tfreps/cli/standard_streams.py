@@ -1,6 +1,7 @@
 """Standard input, output and error of a command: closed, without a reader, in UTF-8."""
 
 import contextlib
+import logging
 import os
 import select
 import sys
@@ -14,7 +15,7 @@ def prepare() -> None:
     A stream that the shell closed (`>&-`) leaves its number free: the next file that is opened
     takes it, and what libraries print ends up in that file. The encoding that the environment
     variable PYTHONIOENCODING asks for is kept. File names that are not UTF-8 are written byte by
-    byte.
+    byte. What the library logs as a warning becomes a line on standard error.
     """
     for number, name in enumerate(NAMES):
         if getattr(sys, name) is None:
@@ -24,6 +25,9 @@ def prepare() -> None:
             setattr(sys, name, stream)
     if "PYTHONIOENCODING" not in os.environ and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+    log = logging.getLogger("tfreps")
+    if not any(isinstance(handler, _Lines) for handler in log.handlers):
+        log.addHandler(_Lines(logging.WARNING))
 
 
 def flush() -> None:
@@ -61,6 +65,15 @@ def say(text: str) -> None:
     """Prints a line to standard error, if anything can be printed there."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr)
+
+
+class _Lines(logging.Handler):
+    """Shows what is logged as lines on what standard error is at the time."""
+
+    def emit(self, record):
+        with contextlib.suppress(OSError, ValueError):
+            after_progress = "\n" if sys.stderr.isatty() else ""
+            say(f"{after_progress}{record.levelname.lower()}: {record.getMessage()}")
 
 
 def _open_null(number: int) -> None:

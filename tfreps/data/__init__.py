@@ -5,6 +5,7 @@ import importlib
 _HOMES = {
     "CorpusCounts": "lm.corpus_counts",
     "LMBatches": "lm.lm_batches",
+    "LMEpochs": "lm.lm_epochs",
     "LabelledText": "labelled.labelled_texts",
     "MaskedLMBatches": "masked_lm.masked_lm_batches",
     "SequenceBatches": "labelled.sequence_batches",

@@ -13,10 +13,10 @@ class PlannedBatch(NamedTuple):
 
 
 class LengthPlan:
-    """Divides sentences of known lengths into batches of at most `max_tokens` padded tokens.
+    """Divides sentences of known lengths into batches of at most `batch_tokens` padded tokens.
 
     Sentences are sorted by length; from the shortest on, a batch takes sentences while
-    rows x longest length stays within `max_tokens` (a sentence that is longer makes a batch of
+    rows x longest length stays within `batch_tokens` (a sentence that is longer makes a batch of
     its own). To shuffle, lengths are first rounded up to steps, within which the order is drawn
     anew in every epoch: to multiples of `length_multiple`, or of about a tenth of the length
     where that is 1. Rounding happens before the batches are cut, so that their number and their
@@ -24,8 +24,8 @@ class LengthPlan:
 
     Args:
         lengths: int array, shape `[N]`.
-        max_tokens: int.
-        max_rows: int or None, most sentences of a batch.
+        batch_tokens: int.
+        batch_rows: int or None, most sentences of a batch.
         length_multiple: int. Above 1, batches are padded to multiples of it: few shapes, the same
             in every epoch.
         shuffle: bool. Otherwise batches come from short to long, and sentences of equal length
@@ -39,8 +39,8 @@ class LengthPlan:
     def __init__(
         self,
         lengths: np.ndarray,
-        max_tokens: int,
-        max_rows: int | None,
+        batch_tokens: int,
+        batch_rows: int | None,
         length_multiple: int,
         shuffle: bool,
         seed: int,
@@ -50,7 +50,7 @@ class LengthPlan:
         self.shuffle = shuffle
         self.seed = seed
         self._steps = self._round(np.maximum(lengths, 1))  # [N]
-        self._cuts = _cut(np.sort(self._steps), max_tokens, max_rows or len(lengths))
+        self._cuts = _cut(np.sort(self._steps), batch_tokens, batch_rows or len(lengths))
 
     @property
     def num_batches(self) -> int:
@@ -85,11 +85,11 @@ class LengthPlan:
         return ends[np.searchsorted(ends, lengths)]
 
 
-def _cut(lengths: np.ndarray, max_tokens: int, max_rows: int) -> list[int]:
+def _cut(lengths: np.ndarray, batch_tokens: int, batch_rows: int) -> list[int]:
     """Where batches begin and end among sorted lengths."""
     cuts = [0]
     for place, length in enumerate(lengths.tolist()):
         rows = place + 1 - cuts[-1]
-        if rows > 1 and (rows * length > max_tokens or rows > max_rows):
+        if rows > 1 and (rows * length > batch_tokens or rows > batch_rows):
             cuts.append(place)
     return [*cuts, len(lengths)]

@@ -19,87 +19,143 @@ def fit_epochs(
     validation,
     run,
     epochs,
-    figure,
+    monitor,
+    mode="auto",
     patience=None,
     minutes=None,
+    measure_when_over=False,
     checkpoint_every=500,
     resume=False,
-    larger_is_better=True,
+    log=None,
     log_every=None,
     rate_factor=None,
     plateau_decay=1.0,
     average=False,
+    say=None,
+    begun=None,
 ):
     """Trains with `model.fit`, one call an epoch, and keeps the best model in the run folder.
 
     A run that was killed anywhere goes on from its last checkpoint with `resume`, and ends as it
-    would have ended: weights, optimiser, dropout seeds, running metrics, the place in the data
-    and the wait for a better figure all come back. A signal that asks the program to stop
+    would have ended: weights, optimizer, dropout seeds, running metrics, the place in the data
+    and the wait for a better metric all come back. A signal that asks the program to stop
     (`tfreps.callbacks.stop_signals`) ends it after the next step, with a checkpoint.
 
     Args:
         model: compiled Keras model.
         batches: `tfreps.data.SequenceBatches` to train on, or anything with its
-            `dataset(epoch, first_batch)`, `num_batches(epoch)` and `num_tokens`.
+            `dataset(epoch, first_batch)` and `num_batches(epoch)`; `num_tokens`, unless `log` is
+            given. Where epoch and batch do not lead back to a place in the data, `state(epoch,
+            batch)` gives a position of JSON types, and `restore(state)` goes there.
         validation: the same, to measure on after each epoch; None for none, and then the newest
             model is kept.
         run: `tfreps.runs.run_folder.RunFolder`.
         epochs: int. Passes over the data at most.
-        figure: str. The metric by which a model is better, as `"f1"`, measured on `validation`.
-        patience: int or None. Training ends after so many epochs without a better figure.
+        monitor: str. The metric by which a model is better, as `"val_f1"`.
+        mode: str. `"min"`, `"max"` or `"auto"`, as in Keras.
+        patience: int or None. Training ends after so many epochs without a better value.
         minutes: float or None. Training ends after this time, within an epoch too. What it has
             learned in that epoch is kept for resuming; in the first one it is the model as well.
+        measure_when_over: bool. Whether an epoch that the time ends is measured, as any other.
         checkpoint_every: int. Steps between checkpoints; there is one after each epoch too.
         resume: bool. Whether to go on from the newest checkpoint in the folder.
-        larger_is_better: bool. Of `figure`.
-        log_every: int or None. Steps between figures within an epoch, beside those after it.
-        rate_factor: `tf.Variable`, the factor of a `tfreps.optimizers.CutRate`; needs `patience`.
-        plateau_decay: float. What it is multiplied by after an epoch without a better figure.
+        log: callback that writes the metrics, with `step` and its state, as `TrainingLog`; None
+            for an `EpochLog`.
+        log_every: int or None. Steps between points of that within an epoch.
+        rate_factor: `tf.Variable`, the factor of a `tfreps.optimizers.CutRate`.
+        plateau_decay: float. What it is multiplied by after an epoch without a better value.
         average: bool. Whether the model is measured and kept with the moving averages that the
-            parts of its optimiser, a `GroupedOptimizer`, take (see `WeightAverages`).
+            parts of its optimizer, a `GroupedOptimizer`, take (see `WeightAverages`).
+        say: function that shows a line of progress, as of `EpochLog`; None to show nothing.
+        begun: function that is called with the number of steps done before, once that is known.
 
     Returns:
-        dict with the best `figure`, its `step`, and `steps`, the number of all updates.
+        dict with the best value under the metric's name without `val_`, its `step`, and `steps`,
+        the number of all updates; `waited`, epochs without a better value, and `cuts` of the rate,
+        where there are any.
 
     Raises:
         Stopped: a signal came.
+        ValueError: training has diverged, or the checkpoint is another model's.
     """
-    best, place = {}, {"epoch": 0, "first_step": 0}
-
-    def position(step):
-        return {"epoch": place["epoch"], "batch": step - place["first_step"]}
-
-    checkpoints = Checkpoints(run.checkpoints_path, position, checkpoint_every, extra=best)
-    log = EpochLog(run.logs_path, checkpoints, epochs, batches.num_tokens, minutes, log_every)
+    if log is None:
+        every = {"minutes": minutes, "every": log_every}
+        log = EpochLog(run.logs_path, epochs, batches.num_tokens, **every, say=say)
     averages = WeightAverages(run.save_model) if average else None
-    save = averages.save if average else run.save_model
-    keeper = BestModel(save, best, checkpoints, figure, larger_is_better, patience)
-    more = [averages] if average else []
+    keeper = BestModel(averages.save if average else run.save_model, monitor, mode, patience)
+    stateful = {"log": log, "best_model": keeper}
     if rate_factor is not None:
-        more.append(RateCuts(rate_factor, plateau_decay, best))
-    if resume:  # Keras makes the variables of compiled metrics at the first batch
-        model.evaluate(batches.dataset(0).take(1), verbose=0)
-    callbacks = [log, keeper, *more, checkpoints]
-    found = checkpoints.restore(model) if resume else None
-    epoch, batch = _start(found, batches, checkpoints.unmeasured is not None)
+        stateful["rate_cuts"] = RateCuts(rate_factor, plateau_decay, monitor, mode)
+    place = Place(batches)
+    checkpoints = Checkpoints(
+        run.checkpoints_path, place.position, checkpoint_every, stateful, minutes, measure_when_over
+    )
+    callbacks = [*stateful.values(), *([averages] if average else []), checkpoints]
+    if resume:
+        make_metric_variables(model, batches)
+        place.restore(checkpoints.restore(model), checkpoints.unmeasured is not None)
+    if begun is not None:
+        begun(checkpoints.step)
     stopped = keeper.has_waited_enough()
-    while epoch < epochs and not stopped:
-        place.update(epoch=epoch, first_step=checkpoints.step - batch)
-        log.first_batch = batch
+    while place.epoch < epochs and not stopped:
+        place.first_step, log.first_batch = checkpoints.step - place.batch, place.batch
         try:
             with held_back(), checkpoints.kept_when_stopped(averages and averages.put_back):
                 if checkpoints.unmeasured is None:
-                    fit_epoch(model, batches, validation, callbacks, epoch, batch)
+                    fit_epoch(model, batches, validation, callbacks, place.epoch, place.batch)
                 else:
                     data = validation.dataset() if validation else None
-                    measure_epoch(model, data, callbacks, epoch, checkpoints.unmeasured)
+                    measure_epoch(model, data, callbacks, place.epoch, checkpoints.unmeasured)
         except OutOfTime:
-            log.say(f"Time is over in epoch {epoch + 1} of {epochs}: --resume goes on.", final=True)
-            if epoch == 0:  # there is no better one
-                save(model)
+            log.say(f"Time is over in epoch {place.epoch + 1} of {epochs}.", final=True)
+            if place.epoch == 0:  # there is no better one
+                keeper.save(model)
             break
-        stopped, epoch, batch = model.stop_training, epoch + 1, 0
-    return {**best, "steps": checkpoints.step}
+        stopped = model.stop_training
+        place.go_to(place.epoch, checkpoints.step - place.first_step)
+    waited = {"waited": keeper.waited} if patience and keeper.waited else {}
+    cuts = getattr(stateful.get("rate_cuts"), "cuts", 0)
+    return {**keeper.best, **waited, **({"cuts": cuts} if cuts else {}), "steps": checkpoints.step}
+
+
+class Place:
+    """Where training is in the data: an epoch, and the batches of it that are done.
+
+    Args:
+        batches: as of `fit_epochs`.
+    """
+
+    def __init__(self, batches):
+        self.batches = batches
+        self.epoch = self.batch = self.first_step = 0
+
+    def position(self, step):
+        """What a checkpoint holds of the place after a number of steps."""
+        found = {"epoch": self.epoch, "batch": step - self.first_step}
+        if hasattr(self.batches, "state"):
+            found["data"] = self.batches.state(**found)
+        return found
+
+    def restore(self, position, is_unmeasured):
+        """Goes to a position; an epoch that is done is over unless it is to be measured."""
+        if position is None:
+            return
+        self.epoch, self.batch = position["epoch"], position["batch"]
+        if "data" in position:
+            self.batches.restore(position["data"])
+        if not is_unmeasured:
+            self.go_to(self.epoch, self.batch)
+
+    def go_to(self, epoch, batch):
+        """Goes to a batch of an epoch; after its last one, to the next epoch."""
+        is_over = batch >= self.batches.num_batches(epoch)
+        self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
+
+
+def make_metric_variables(model, batches):
+    """Makes the variables of compiled metrics, which Keras does at the first batch only."""
+    if not all(getattr(metric, "built", True) for metric in model.metrics):
+        model.evaluate(batches.dataset(0).take(1), verbose=0)
 
 
 def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
@@ -116,7 +172,7 @@ def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
     )
 
 
-def measure_epoch(model, validation, callbacks, epoch, figures):
+def measure_epoch(model, validation, callbacks, epoch, metrics):
     """Measures an epoch whose steps are done, as `model.fit` does after the last of them.
 
     Args:
@@ -124,17 +180,17 @@ def measure_epoch(model, validation, callbacks, epoch, figures):
         validation: data set to measure on, or None to measure nothing.
         callbacks: list of Keras callbacks.
         epoch: int.
-        figures: dict of str to float. Those of training, as `Checkpoints.unmeasured` has them.
+        metrics: dict of str to float. Those of training, as `Checkpoints.unmeasured` has them.
     """
     called = keras.callbacks.CallbackList(callbacks, model=model, epochs=epoch + 1, steps=0)
-    model.stop_training, figures = False, dict(figures)
+    model.stop_training, metrics = False, dict(metrics)
     called.on_train_begin()
     called.on_epoch_begin(epoch)
     if validation is not None:
         measured = model.evaluate(validation, callbacks=called, return_dict=True, verbose=0)
-        figures |= {f"val_{name}": value for name, value in measured.items()}
-    called.on_epoch_end(epoch, figures)
-    called.on_train_end(figures)
+        metrics |= {f"val_{name}": value for name, value in measured.items()}
+    called.on_epoch_end(epoch, metrics)
+    called.on_train_end(metrics)
 
 
 def keep_counts(run, counts):
@@ -158,12 +214,3 @@ def keep_counts(run, counts):
 
 def _counts(counts):
     return ", ".join(f"{number:,} {name}" for name, number in counts.items())
-
-
-def _start(position, batches, is_unmeasured):
-    """Epoch and batch at which training begins."""
-    if position is None:
-        return 0, 0
-    if not is_unmeasured and position["batch"] >= batches.num_batches(position["epoch"]):
-        return position["epoch"] + 1, 0
-    return position["epoch"], position["batch"]

@@ -107,7 +107,7 @@ class TextModel:
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
         """The batches in which sentences or texts are looked at, shortest first."""
-        options = {"max_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
+        options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
     def tag(

@@ -14,17 +14,20 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     other. (Scaling the gradient instead does nothing under Adam or Adagrad.)
 
     Args:
-        default: Keras optimiser for every variable that no group names. Its learning rate
-            is the one that is logged. Keras's `LearningRateScheduler` changes it and the rates of
-            all groups; that of Keras 3.12, the last for Python 3.10, changes it alone.
-        groups: dict from a regular expression to the Keras optimiser of the variables in whose
-            paths it is found. The first that fits is taken. `"token_encoder/|bilstm/"` is the
-            whole of a biLM.
+        default: Keras optimizer for every variable of no group. Its learning rate is the one
+            that is logged. Keras's `LearningRateScheduler` changes it and the rates of all
+            groups; that of Keras 3.12, the last for Python 3.10, changes it alone.
+        groups: dict from the name of a group to its Keras optimizer. A group that `members` does
+            not list has the variables in whose paths its name is found as a regular expression.
+            The first group that fits is taken.
+        members: dict from the name of a group to a list of its variables, or of their paths; such
+            as `{"biLM": elmo.bilm.trainable_variables}`.
         global_clipnorm: float or None. All gradients together are made no longer than this; an
-            optimiser's own clip is of its variables alone.
+            optimizer's own clip is of its variables alone.
 
     Raises:
-        ValueError: when it is built, for a group in which there is no variable.
+        ValueError: for members of a group that is not there; and when it is built, for a group in
+            which there is no variable.
 
     Example:
     >>> sgd = keras.optimizers.SGD
@@ -35,11 +38,21 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     (0.9, 0.0)
     """
 
-    def __init__(self, default, groups, name="grouped", **kwargs):
+    def __init__(self, default, groups, members=None, name="grouped", **kwargs):
         kwargs.pop("learning_rate", None)
         super().__init__(learning_rate=0.0, name=name, **kwargs)
         self.default = default
         self.groups = dict(groups)
+        self.members = {
+            group: [getattr(variable, "path", variable) for variable in variables]
+            for group, variables in (members or {}).items()
+        }
+        unknown = sorted(set(self.members) - set(self.groups))
+        if unknown:
+            raise ValueError(
+                f"`members` lists variables of {unknown[0]!r}, which is none of `groups`: "
+                f"{', '.join(self.groups)}."
+            )
         self.optimizers = [*self.groups.values(), default]
 
     def build(self, variables):
@@ -48,10 +61,14 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         split = self._split(variables)
         for part, members in zip(self.groups, split, strict=False):  # the default comes last
             if not members:
-                raise ValueError(
-                    f"No variable's path has a part like {part!r}; the paths are "
-                    f"{', '.join(variable.path for variable in variables)}."
-                )
+                paths = ", ".join(variable.path for variable in variables)
+                if part in self.members:
+                    wanted = ", ".join(self.members[part]) or "none"
+                    raise ValueError(
+                        f"The group {part!r} has no variable: its members are {wanted}; the model "
+                        f"has {paths}."
+                    )
+                raise ValueError(f"No variable's path has a part like {part!r}; they are {paths}.")
         super().build(variables)
         for optimizer, members in zip(self.optimizers, split, strict=True):
             optimizer.build([variables[i] for i in members])
@@ -83,7 +100,7 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         serialize = keras.saving.serialize_keras_object
         groups = {name: serialize(optimizer) for name, optimizer in self.groups.items()}
         config = {"name": self.name, "default": serialize(self.default), "groups": groups}
-        return {**config, "global_clipnorm": self.global_clipnorm}
+        return {**config, "members": self.members, "global_clipnorm": self.global_clipnorm}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
@@ -95,6 +112,11 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         """Positions of the variables of each group, those of the rest last."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
-            fits = (n for n, part in enumerate(self.groups) if re.search(part, variable.path))
+            fits = (n for n, part in enumerate(self.groups) if self._is_in(part, variable))
             members[next(fits, -1)].append(i)
         return members
+
+    def _is_in(self, part, variable):
+        if part in self.members:
+            return variable.path in self.members[part]
+        return re.search(part, variable.path) is not None

@@ -19,7 +19,7 @@ FEATURES = TokenIndexer.from_sentences(SENTENCES, min_count=2, max_characters=5)
 
 
 def make(targets=TAGS, **options):
-    return SequenceBatches(SENTENCES, targets, FEATURES, **{"max_tokens": 60, **options})
+    return SequenceBatches(SENTENCES, targets, FEATURES, **{"batch_tokens": 60, **options})
 
 
 def arrays(dataset):
@@ -147,7 +147,7 @@ def test_cut():
 
 
 def test_few_shapes():
-    batches = make(shuffle=True, length_multiple=8, max_rows=5)
+    batches = make(shuffle=True, length_multiple=8, batch_rows=5)
     shapes = [{y.shape for _, y, _ in arrays(batches.dataset(epoch))} for epoch in range(4)]
     assert shapes[0] == shapes[1] == shapes[2] == shapes[3] and len(shapes[0]) <= 6
 
@@ -196,8 +196,8 @@ def test_one_sentence():
     [
         ({"targets": TAGS[1:]}, "there are 40 sentences and 39 in `targets`"),
         ({"targets": [TAGS[1], *TAGS[1:]]}, "Sentence 0 .*: 0 tokens, but 1 values in `targets`"),
-        ({"max_tokens": 0}, "`max_tokens` must be at least 1; got 0"),
-        ({"max_rows": 0}, "`max_rows` must be at least 1"),
+        ({"batch_tokens": 0}, "`batch_tokens` must be at least 1; got 0"),
+        ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
         ({"max_length": 0}, "`max_length` must be at least 1"),
         ({"length_multiple": 0}, "`length_multiple` must be at least 1"),
         ({"seed": -1}, "`seed` must not be negative; got -1"),

@@ -43,9 +43,9 @@ class SequenceBatches:
         targets: for each sentence the list of its tag ids, or one label id; or None.
         indexer: `tfreps.text.TokenIndexer`, or another function from tokens, a str tensor
             `[B, T]`, to a dict of tensors `[B, T, ...]` that looks at each token alone.
-        max_tokens: int. Most tokens of a batch, padding included. A longer sentence makes a
+        batch_tokens: int. Most tokens of a batch, padding included. A longer sentence makes a
             batch of its own.
-        max_rows: int or None. Most sentences of a batch.
+        batch_rows: int or None. Most sentences of a batch.
         shuffle: bool. Otherwise short sentences come first, always in the same order.
         seed: int, not negative.
         max_length: int or None. Longer sentences are cut to so many tokens.
@@ -79,7 +79,7 @@ class SequenceBatches:
         >>> sentences = [["a", "dog", "sat"], ["yes"], ["a", "cat"]]
         >>> indexer = TokenIndexer.from_sentences(sentences)
         >>> tags = [[0, 1, 2], [3], [0, 1]]
-        >>> batches = SequenceBatches(sentences, tags, indexer, max_tokens=6)
+        >>> batches = SequenceBatches(sentences, tags, indexer, batch_tokens=6)
         >>> for element, y, sample_weight in batches.dataset():
         ...     print(element["token_ids"].numpy().tolist(), y.numpy().tolist())
         [[8, 0], [4, 5]] [[3, 0], [0, 1]]
@@ -93,9 +93,9 @@ class SequenceBatches:
         tokens: Sequence[Sequence[str]],
         targets: Sequence | None,
         indexer: Callable,
-        max_tokens: int = 4096,
+        batch_tokens: int = 4096,
         *,
-        max_rows: int | None = None,
+        batch_rows: int | None = None,
         shuffle: bool = False,
         seed: int = 0,
         max_length: int | None = None,
@@ -106,7 +106,7 @@ class SequenceBatches:
         extra: dict[str, Sequence] | None = None,
         cuts: TextCuts | None = None,
     ):
-        sizes = {"max_tokens": max_tokens, "max_rows": max_rows, "max_length": max_length}
+        sizes = {"batch_tokens": batch_tokens, "batch_rows": batch_rows, "max_length": max_length}
         _check_sizes(length_multiple=length_multiple, **sizes)
         if seed < 0:
             raise ValueError(f"`seed` must not be negative; got {seed}.")
@@ -136,7 +136,7 @@ class SequenceBatches:
         self._cuts = cuts
         stored = self._vectors
         self.vector_shape = (0, 0) if stored is None else (stored.num_layers, stored.dim)
-        self._plan = LengthPlan(cut_lengths, max_tokens, max_rows, length_multiple, shuffle, seed)
+        self._plan = LengthPlan(cut_lengths, batch_tokens, batch_rows, length_multiple, shuffle, seed)
 
     def dataset(
         self, epoch: int = 0, first_batch: int = 0, epochs: int | None = 1

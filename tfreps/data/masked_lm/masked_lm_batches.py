@@ -35,10 +35,10 @@ class MaskedLMBatches:
         documents: TokenDocuments, as `read_documents` returns it.
         tokenizer: the one that made them, with `vocabulary`, `padding_id`, `start_id`,
             `separator_id`, `mask_id` and `special_ids`; see `tfreps.text.bert.tokenizer_files`.
-        max_tokens: int. Most tokens of a batch, padding and special tokens included. A longer
+        batch_tokens: int. Most tokens of a batch, padding and special tokens included. A longer
             text makes a batch of its own.
         max_length: int. Most tokens of a text, special ones included.
-        max_rows: int or None. Most texts of a batch.
+        batch_rows: int or None. Most texts of a batch.
         next_sentence: bool. Whether there are pairs.
         next_label: int, 0 or 1. Label of a pair whose second stretch is next: 0 in Google's BERT.
         mask_rate: float. Share of tokens, or words, that are hidden: 0.15 in BERT.
@@ -76,10 +76,10 @@ class MaskedLMBatches:
         self,
         documents: TokenDocuments,
         tokenizer: Callable,
-        max_tokens: int = 4096,
+        batch_tokens: int = 4096,
         *,
         max_length: int = 128,
-        max_rows: int | None = None,
+        batch_rows: int | None = None,
         next_sentence: bool = True,
         next_label: int = 0,
         mask_rate: float = 0.15,
@@ -90,8 +90,8 @@ class MaskedLMBatches:
         num_special = 3 if next_sentence else 2
         for name, value, least in (
             ("max_length", max_length, num_special + (2 if next_sentence else 1)),
-            ("max_tokens", max_tokens, 1),
-            ("max_rows", 1 if max_rows is None else max_rows, 1),
+            ("batch_tokens", batch_tokens, 1),
+            ("batch_rows", 1 if batch_rows is None else batch_rows, 1),
             ("seed", seed, 0),
         ):
             if value < least:
@@ -102,8 +102,8 @@ class MaskedLMBatches:
             raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
         self.documents = documents
         self.tokenizer = tokenizer
-        self.max_tokens = max_tokens
-        self.max_rows = max_rows
+        self.batch_tokens = batch_tokens
+        self.batch_rows = batch_rows
         self.next_sentence = next_sentence
         self.next_label = next_label
         self.shuffle = shuffle
@@ -152,7 +152,7 @@ class MaskedLMBatches:
         if key not in self._plans:
             texts = self._pairs.texts(epoch)
             lengths = texts.lengths() + self._num_special
-            options = self.max_tokens, self.max_rows, 1, self.shuffle, self.seed
+            options = self.batch_tokens, self.batch_rows, 1, self.shuffle, self.seed
             self._plans[key] = texts, LengthPlan(lengths, *options)
             for old in list(self._plans)[:-2]:
                 del self._plans[old]

@@ -1,15 +1,16 @@
 """What the logs of training share: the history, the progress line, the watch for divergence."""
 
 import json
-import types
 
 import pytest
 
-from tfreps.callbacks.figure_log import FigureLog, check_finite, clock
+from tfreps.callbacks.metric_log import MetricLog, check_finite, clock
 
 
-def make_log(folder, step=4):
-    return FigureLog(folder, types.SimpleNamespace(step=step))
+def make_log(folder, step=4, **options):
+    log = MetricLog(folder, **options)
+    log.step = step
+    return log
 
 
 def test_history_of_steps_that_come_again_is_dropped(tmp_path):
@@ -22,15 +23,17 @@ def test_history_of_steps_that_come_again_is_dropped(tmp_path):
     assert steps == [2, 4, 6] and not path.with_name("history.jsonl.tmp").exists()
 
 
-def test_a_terminal_sees_every_line_and_a_file_those_that_stay(tmp_path, capsys, monkeypatch):
-    log = make_log(tmp_path)
+def test_lines_of_progress_go_to_whoever_shows_them(tmp_path, capsys):
+    said = []
+    log = make_log(tmp_path, say=lambda text, **how: said.append((text, how)))
     log.say("half way", progress=True)
     log.say("done", final=True)
-    assert capsys.readouterr().err == "done\n"
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    log.say("half way", progress=True)
-    log.say("done", final=True)
-    assert capsys.readouterr().err == "\r\033[Khalf way\r\033[Kdone\n"
+    assert said == [
+        ("half way", {"final": False, "progress": True}),
+        ("done", {"final": True, "progress": False}),
+    ]
+    make_log(tmp_path).say("unheard", final=True)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_event_files_of_both_runs(tmp_path):

@@ -1,0 +1,86 @@
+"""Labelled texts: cut or refused, some held out, labels that can be told apart."""
+
+import argparse
+
+import pytest
+
+from tests import tiny_bert
+from tfreps.cli import labelled_texts
+from tfreps.cli.labelled_texts import TextPart, check_labels, read_parts
+from tfreps.data import LabelledText
+from tfreps.runs.bert_loading import load_encoder
+from tfreps.text import TagSet
+
+TEXTS = [LabelledText("dogs sat", "a", "f.tsv", 1), LabelledText("sat " * 9, "b", "f.tsv", 7)]
+
+
+def options(**given):
+    defaults = {"tokens": "words", "max_length": None, "too_long": None, "format": "tab"}
+    defaults |= {"text_field": "text", "label_field": "label", "encoding": "utf-8"}
+    defaults |= {"dev_share": 0.25, "seed": 0}
+    for part in ("train", "dev", "test"):
+        defaults |= {part: None, f"{part}_vectors": None}
+    return argparse.Namespace(**{**defaults, **given})
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    """A BERT with positions for 24."""
+    path = tmp_path_factory.mktemp("bert") / "run"
+    return load_encoder(tiny_bert.write_run(path, tiny_bert.pieces("dogs", "sat"))[0])
+
+
+def test_texts_are_cut_or_refused(bert):
+    def cut(bert=None, **given):
+        return labelled_texts.cut_texts(options(**given), TEXTS, bert)
+
+    assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
+    assert cut(max_length=5) == cut()  # batches cut them
+    with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens, .* be 5. Shorten"):
+        cut(max_length=5, too_long="refuse")
+    whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]
+    assert cut(bert) == (whole, 0)
+    assert cut(bert, max_length=5) == ([whole[0], ["[CLS]", *["sat"] * 3, "[SEP]"]], 1)
+    with pytest.raises(ValueError, match="the text has 11 tokens, and there may be 5"):
+        cut(bert, max_length=5, too_long="refuse")
+    with pytest.raises(ValueError, match="leave room beside 2 special tokens; got 2"):
+        cut(bert, max_length=2)
+
+
+def test_some_of_the_training_texts_are_held_out(tmp_path):
+    lines = [f"{'ab'[n % 2]}\ttext {n}" for n in range(8)]
+    (tmp_path / "train.tsv").write_text("\n".join(lines))
+    given = {"train": [str(tmp_path / "train.tsv")], "train_vectors": "v"}
+    data = read_parts(options(**given))
+    assert {part: len(texts.texts) for part, texts in data.items()} == {"train": 6, "dev": 2}
+    assert sorted(data["dev"].labels) == ["a", "b"]
+    for part in data.values():
+        numbers = part.stored["vector_numbers"]
+        assert [tokens[1] for tokens in part.tokens] == [str(n) for n in numbers]
+        assert part.stored["vectors"] == "v"
+    whole = read_parts(options(**given, dev_share=0.0))
+    assert list(whole) == ["train"] and len(whole["train"].texts) == 8
+
+
+def labelled(*labels):
+    return TextPart([LabelledText("x", label, "f", 1) for label in labels], [], 0, {})
+
+
+@pytest.mark.parametrize(
+    "train, dev, monitor, message",
+    [
+        ("aa", "a", "val_accuracy", "All texts of --train have the label 'a'"),
+        ("abc", "a", "val_auc", "--monitor val_auc is for two labels; the texts have 3"),
+        ("ab", "bb", "val_auc", "needs texts of both labels .* held out are all 'b'"),
+    ],
+)
+def test_labels_that_cannot_be_told_apart(train, dev, monitor, message):
+    label_set = TagSet.from_sequences([list(train)], word="label")
+    with pytest.raises(ValueError, match=message):
+        check_labels(label_set, {"train": labelled(*train), "dev": labelled(*dev)}, monitor)
+
+
+def test_labels_that_can():
+    label_set = TagSet.from_sequences([["a", "b"]], word="label")
+    check_labels(label_set, {"train": labelled("a", "b")}, "val_auc")
+    check_labels(label_set, {"train": labelled("a", "b"), "dev": labelled("a")}, "val_loss")

@@ -1,0 +1,122 @@
+"""Options beside others: what has no effect, what lacks another, what goes alone."""
+
+import argparse
+
+import pytest
+
+from tfreps.cli.option_rules import applies_to, as_flag, brought_by, check_rules, listed
+from tfreps.cli.options import Option, check_options
+
+TABLE = {
+    "encoder": Option(str, "lstm", "(lstm)", ["lstm", "gru", "cnn", "bert"]),
+    "units": Option(int, 200, "width", needs="encoder=lstm|gru|cnn"),
+    "steps": Option(int, 9, "steps", needs="encoder=gru"),
+    "bert": Option(str, None, "the folder", required="encoder=bert", needs="encoder=bert"),
+    "layer_decay": Option(float, None, "factor", needs="bert"),
+    "elmo": Option(str, None, "a run", excludes=("elmo_options", "elmo_weights")),
+    "elmo_options": Option(str, None, "a file", needs="elmo_weights"),
+    "elmo_weights": Option(str, None, "a file", needs="elmo_options"),
+    "top": Option(bool, False, "top layer", needs="elmo or elmo_weights or absent"),
+    "decay": Option(float, 1.0, "factor", excludes=("warmup", "schedule=linear")),
+    "warmup": Option(int, 0, "steps"),
+    "schedule": Option(str, "constant", "(constant)", ["constant", "linear"]),
+    "dev": Option(str, None, "a file"),
+    "train_vectors": Option(str, None, "a file", needs="dev_vectors if dev"),
+    "dev_vectors": Option(str, None, "a file", needs=("dev", "train_vectors")),
+    "use_crf": Option(bool, True, "a CRF", excludes="encoder=cnn"),
+    "transition_rate": Option(float, 1.0, "(1)", excludes="no_use_crf"),
+    "tokens": Option(str, "spaces", "(spaces)", needs="encoder=bert if tokens=pieces"),
+}
+
+
+def options(**given):
+    return argparse.Namespace(**{name: o.default for name, o in TABLE.items()} | given)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (
+            {"encoder": "bert", "bert": "b", "units": 9},
+            "--units has no effect with --encoder bert; it applies to lstm, gru and cnn.",
+        ),
+        ({"steps": 3}, "--steps has no effect with --encoder lstm; it applies to gru."),
+        ({"encoder": "bert"}, "--bert is missing: the folder. --encoder bert needs it."),
+        ({"bert": "b"}, "--bert has no effect with --encoder lstm; it applies to bert."),
+        ({"layer_decay": 0.9}, "--layer-decay needs --bert too."),
+        ({"elmo": "r", "elmo_weights": "w"}, "--elmo cannot be combined with --elmo-weights."),
+        ({"elmo_weights": "w"}, "--elmo-weights needs --elmo-options too."),
+        ({"top": True}, "--top needs --elmo or --elmo-weights too."),
+        ({"decay": 0.9, "warmup": 4}, "--decay cannot be combined with --warmup."),
+        (
+            {"decay": 0.9, "schedule": "linear"},
+            "--decay cannot be combined with --schedule linear.",
+        ),
+        (
+            {"use_crf": False, "transition_rate": 2.0},
+            "--transition-rate cannot be combined with --no-use-crf.",
+        ),
+        (
+            {"use_crf": False, "encoder": "cnn"},
+            "--no-use-crf cannot be combined with --encoder cnn.",
+        ),
+        ({"dev": "d", "train_vectors": "v"}, "--train-vectors needs --dev-vectors too."),
+        ({"dev_vectors": "v", "train_vectors": "v"}, "--dev-vectors needs --dev too."),
+        ({"dev_vectors": "v", "dev": "d"}, "--dev-vectors needs --train-vectors too."),
+        (
+            {"tokens": "pieces"},
+            "--tokens pieces has no effect with --encoder lstm; it applies to bert.",
+        ),
+    ],
+)
+def test_each_rule_in_words(given, message):
+    with pytest.raises(ValueError) as raised:
+        check_rules(options(**given), TABLE)
+    assert str(raised.value) == message
+    with pytest.raises(ValueError, match="--"):
+        check_options(options(**given), TABLE)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"units": 9, "encoder": "cnn"},
+        {"units": 200, "encoder": "bert", "bert": "b", "layer_decay": 0.9},  # as by default
+        {"elmo_options": "o", "elmo_weights": "w", "top": True},
+        {"train_vectors": "v"},
+        {"dev": "d", "train_vectors": "v", "dev_vectors": "v"},
+        {"tokens": "pieces", "encoder": "bert", "bert": "b"},
+        {"decay": 0.9},
+        {"top": False},
+        {"use_crf": False},
+        {"use_crf": True, "transition_rate": 2.0, "encoder": "cnn"},
+    ],
+)
+def test_options_that_agree(given):
+    check_rules(options(**given), TABLE)
+
+
+def test_rules_across_tables_and_about_options_that_a_program_lacks():
+    one = {"units": TABLE["units"]}
+    with pytest.raises(ValueError, match="--units has no effect with --encoder bert"):
+        check_rules(options(encoder="bert", units=9), one, {"encoder": TABLE["encoder"]})
+    only = {"decay": TABLE["decay"]}
+    check_rules(argparse.Namespace(decay=0.9), only)
+
+
+def test_what_another_option_brings_along():
+    table = {"init": Option(str, None, "a run"), **brought_by("init", {"units": TABLE["decay"]})}
+    assert table["units"].excludes == ("init", "warmup", "schedule=linear")
+    with pytest.raises(ValueError, match="--units cannot be combined with --init."):
+        check_rules(argparse.Namespace(init="r", units=0.5), table)
+    kept = brought_by("init", {"init": table["init"], "seed": TABLE["steps"]}, ("seed",))
+    assert kept == {"init": table["init"], "seed": TABLE["steps"]}
+
+
+def test_words():
+    assert as_flag("num_steps") == "--num-steps"
+    assert [listed(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert listed(["a", "b", "c"], "or") == "a, b or c"
+    assert applies_to(TABLE["units"], "encoder") == ["lstm", "gru", "cnn"]
+    assert applies_to(TABLE["decay"], "encoder") == []
