@@ -14,14 +14,14 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     other. (Scaling the gradient instead does nothing under Adam or Adagrad.)
 
     Args:
-        default: Keras optimiser for every variable that no group names. Its learning rate
+        default: Keras optimizer for every variable that no group names. Its learning rate
             is the one that is logged. Keras's `LearningRateScheduler` changes it and the rates of
             all groups; that of Keras 3.12, the last for Python 3.10, changes it alone.
-        groups: dict from a regular expression to the Keras optimiser of the variables in whose
+        groups: dict from a regular expression to the Keras optimizer of the variables in whose
             paths it is found. The first that fits is taken. `"token_encoder/|bilstm/"` is the
             whole of a biLM.
         global_clipnorm: float or None. All gradients together are made no longer than this; an
-            optimiser's own clip is of its variables alone.
+            optimizer's own clip is of its variables alone.
 
     Raises:
         ValueError: when it is built, for a group in which there is no variable.
