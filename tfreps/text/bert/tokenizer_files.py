@@ -38,9 +38,15 @@ _NAMES = {
 }
 # Tokenizers of transformers that are BERT's, and those whose files have to tell.
 _CLASSES = (
-    *("BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer", "DistilBertTokenizerFast"),
-    *("ElectraTokenizer", "ElectraTokenizerFast", "PreTrainedTokenizerFast"),
-    *("TokenizersBackend", None),
+    "BertTokenizer",
+    "BertTokenizerFast",
+    "DistilBertTokenizer",
+    "DistilBertTokenizerFast",
+    "ElectraTokenizer",
+    "ElectraTokenizerFast",
+    "PreTrainedTokenizerFast",
+    "TokenizersBackend",
+    None,
 )
 _NO_LIMIT = 10**9
 _SPECIALS = dict(
