@@ -106,7 +106,7 @@ def test_options(tmp_path):
 
 
 def test_the_old_format_and_no_accumulators(tmp_path):
-    """As with another optimiser."""
+    """As with another optimizer."""
     options = training_options()
     arrays = training_arrays(options, slots=False)
     folder = write_training_folder(tmp_path, options, arrays, v1.train.SaverDef.V1)

@@ -148,11 +148,11 @@ def encoder(**options):
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method:UserWarning")
 def test_what_hugging_face_has_no_place_for(tmp_path):
-    quantised = encoder()
-    quantised.quantize("int8")
+    quantized = encoder()
+    quantized.quantize("int8")
     for model, message in (
         (encoder(normalization="pre"), "made with normalization='pre'"),
-        (quantised, "token_embedding was quantised .int8."),
+        (quantized, "token_embedding was quantized .int8."),
         (Classifier(encoder(), ["a", "b"]), "`pooling` other than 'pooled'.* has 'mean'"),
         (
             Classifier(encoder(), ["a", "b"], pooling="pooled", hidden_units=3),

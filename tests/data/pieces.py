@@ -1,4 +1,4 @@
-"""A tokeniser of the smallest kind: pieces are what stands between blanks."""
+"""A tokenizer of the smallest kind: pieces are what stands between blanks."""
 
 import tensorflow as tf
 
@@ -6,7 +6,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 class Pieces:
-    """Has what `tfreps.data` needs of a tokeniser; special ids are 0 to 4, and `unused`."""
+    """Has what `tfreps.data` needs of a tokenizer; special ids are 0 to 4, and `unused`."""
 
     padding_id, unknown_id, start_id, separator_id, mask_id = range(5)
 

@@ -29,7 +29,7 @@ def network():
 
 
 def grouped():
-    """One optimiser with momentum and one with two moments, so that both have variables."""
+    """One optimizer with momentum and one with two moments, so that both have variables."""
     small = keras.optimizers.SGD(0.01, momentum=0.9)
     return GroupedOptimizer(FusedAdam(0.1), {"encoder/": small})
 
@@ -86,7 +86,7 @@ def test_all_groups_are_clipped_together():
 
 
 def test_rates_can_be_changed_by_callbacks():
-    """Keras's scheduler changes each optimiser's, Keras 3.12's the default's alone."""
+    """Keras's scheduler changes each optimizer's, Keras 3.12's the default's alone."""
     changes_all = hasattr(keras.callbacks.LearningRateScheduler, "_update_optimizer_lr")
     optimizer, (model, x, y) = grouped(), network()
     model.compile(optimizer, loss="mse")

@@ -1,4 +1,4 @@
-"""Learning rates at sight, inside an optimiser, and what they refuse."""
+"""Learning rates at sight, inside an optimizer, and what they refuse."""
 
 import keras
 import numpy as np

@@ -139,7 +139,7 @@ def test_bytes_that_are_no_utf8_are_kept():
         assert tokenize(text, how).numpy().tolist() == [expected]
 
 
-# Of BERT. What its tokenisers take for a word of the changed text is tested beside them.
+# Of BERT. What its tokenizers take for a word of the changed text is tested beside them.
 SPECIALS = WordPieceTokenizer.SPECIAL_TOKENS
 
 

@@ -26,8 +26,14 @@ from tfreps.models.tagger import Tagger
 
 # What the arrays decide; a caller may not ask for another.
 FIXED = (
-    *("vocabulary_size", "hidden_dim", "num_heads", "intermediate_dim", "normalization"),
-    *("positions", "normalize_positions", "num_segments"),
+    "vocabulary_size",
+    "hidden_dim",
+    "num_heads",
+    "intermediate_dim",
+    "normalization",
+    "positions",
+    "normalize_positions",
+    "num_segments",
 )
 
 

@@ -10,8 +10,12 @@ MASKED_LM = "cls.predictions"
 LABELS = "classifier"
 DECODER = (f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias")
 SLOTS = {  # what TF 1 puts behind the name of a weight for what an optimizer keeps
-    *("adam_m", "adam_v", "Adam", "Adam_1"),
-    *("AdamWeightDecayOptimizer", "AdamWeightDecayOptimizer_1"),
+    "adam_m",
+    "adam_v",
+    "Adam",
+    "Adam_1",
+    "AdamWeightDecayOptimizer",
+    "AdamWeightDecayOptimizer_1",
 }
 
 

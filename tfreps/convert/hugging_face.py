@@ -135,7 +135,7 @@ def _write(
             )
         if getattr(part, "quantization_mode", None):
             raise ValueError(
-                f"{part.path} was quantised ({part.quantization_mode}), which these files have no "
+                f"{part.path} was quantized ({part.quantization_mode}), which these files have no "
                 "place for. `model.save` keeps all."
             )
     options = encoder.get_config()

@@ -1,8 +1,8 @@
 """Optimizers and learning rate schedules that Keras lacks."""
 
-from tfreps.optimizers.building import build_optimizer
 from tfreps.optimizers.fused_adam import FusedAdam
 from tfreps.optimizers.grouped_optimizer import GroupedOptimizer
+from tfreps.optimizers.optimizer_variables import build_optimizer
 from tfreps.optimizers.schedules import CutRate, LinearWarmup
 from tfreps.optimizers.tf1_adagrad import TF1Adagrad
 

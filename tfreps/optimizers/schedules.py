@@ -13,7 +13,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
                                                                             afterwards
 
     The first update has a rate above zero, and so has the last; from `total_steps` on it is zero.
-    Steps are batches, also where an optimiser gathers the gradients of some.
+    Steps are batches, also where an optimizer gathers the gradients of some.
 
     Args:
         learning_rate: float. The highest.

@@ -10,10 +10,25 @@ from tfreps.plots.canvas import matplotlib_module
 PLAIN = "DejaVu Sans"  # comes with matplotlib
 # Fonts with Chinese, Japanese or Korean characters, the likelier and wider first.
 WIDE = (
-    *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN"),
-    *("WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei", "SimHei", "PingFang SC"),
-    *("Hiragino Sans GB", "Heiti SC", "Arial Unicode MS", "Noto Sans CJK JP", "Noto Sans CJK TC"),
-    *("Droid Sans Fallback", "Noto Serif CJK SC", "SimSun", "Yu Gothic", "Malgun Gothic"),
+    "Noto Sans CJK SC",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "Source Han Sans CN",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Microsoft YaHei",
+    "SimHei",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Heiti SC",
+    "Arial Unicode MS",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK TC",
+    "Droid Sans Fallback",
+    "Noto Serif CJK SC",
+    "SimSun",
+    "Yu Gothic",
+    "Malgun Gothic",
 )
 NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")  # have a box for everything
 SHOWN = 8  # characters that a hint names

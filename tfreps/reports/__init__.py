@@ -1,10 +1,11 @@
 """Reports on tags and labels, in plain Python: no TensorFlow is loaded."""
 
 from tfreps.reports.binary_scores import auc, best_threshold, scores_at
-from tfreps.reports.report_tables import format_confusion, format_report
 from tfreps.reports.tag_reports import (
     classification_report,
     confusion_counts,
+    format_confusion,
+    format_report,
     illegal_transition_report,
     span_report,
 )

@@ -62,7 +62,7 @@ def tokenize(texts, how="spaces"):
     - "characters": every Unicode character but white space is a token.
     - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
       character but white space: `don't!` is `don ' t !`.
-    - a tokeniser of BERT: the words that it cuts into pieces, see its `word_rules`.
+    - a tokenizer of BERT: the words that it cuts into pieces, see its `word_rules`.
 
     Made of core TensorFlow operations only, so that an exported model cuts raw texts as the
     training text was cut. Letters, digits and marks are those of Unicode 15. A byte that is not
@@ -155,4 +155,4 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 def check_tokenizer(how) -> None:
     """Raises a ValueError if `how` is not one of `TOKENIZERS`."""
     if how not in TOKENIZERS if isinstance(how, str) else not hasattr(how, "word_rules"):
-        raise ValueError(f"A tokeniser must be one of {', '.join(TOKENIZERS)}; got {how!r}.")
+        raise ValueError(f"A tokenizer must be one of {', '.join(TOKENIZERS)}; got {how!r}.")

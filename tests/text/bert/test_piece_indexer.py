@@ -1,4 +1,4 @@
-"""Pieces, words and whole texts to ids: the graph is as the tokeniser in Python."""
+"""Pieces, words and whole texts to ids: the graph is as the tokenizer in Python."""
 
 import pytest
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Tokenisers from a checkpoint's folder, and as run folders keep them."""
+"""Tokenizers from a checkpoint's folder, and as run folders keep them."""
 
 import json
 
@@ -48,14 +48,14 @@ def test_written_and_read(tmp_path, tokenizer):
 )
 def test_a_file_of_something_else(tmp_path, config):
     (tmp_path / "tokenizer.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="holds no tokeniser that tfreps wrote"):
+    with pytest.raises(ValueError, match="holds no tokenizer that tfreps wrote"):
         read_tokenizer(tmp_path / "tokenizer.json")
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"tokenizer": {}}, "holds no tokeniser that tfreps wrote"),
+        ({"tokenizer": {}}, "holds no tokenizer that tfreps wrote"),
         ({"lowercase": [1]}, r"'lowercase' must be a bool; got \[1\]"),
         ({"max_length": True}, "'max_length' must be a int or NoneType; got True"),
         ({"max_characters_per_word": 9.5}, "'max_characters_per_word' must be a int"),
@@ -122,7 +122,7 @@ def test_a_file_from_before_there_was_a_limit(tmp_path):
         ({"added_tokens_decoder": [1]}, r"'added_tokens_decoder' must be an object; got \[1\]"),
     ],
 )
-def test_the_tokeniser_of_another_model(tmp_path, said, message):
+def test_the_tokenizer_of_another_model(tmp_path, said, message):
     with pytest.raises(ValueError, match=message):
         checkpoint_tokenizer(folder(tmp_path / "a", **said))
 

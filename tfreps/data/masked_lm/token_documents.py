@@ -55,7 +55,7 @@ def read_documents(
     - "records": one record per line, JSON or a Python dict literal (no code is run); a record is
       a document and its `fields` are the sentences, as in `{'text1': ..., 'text2': ...}`.
 
-    Sentences of which the tokeniser leaves nothing are passed over, and so are blank lines in
+    Sentences of which the tokenizer leaves nothing are passed over, and so are blank lines in
     files of records. What is kept are 2 bytes a token up to a vocabulary of 65,536, else 4.
 
     Args:

@@ -22,7 +22,7 @@ def marks():
 # CJK characters, each of which is a word to BERT, and so is an underscore.
 _ALONE = "_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 ATTENDED = 1024  # tokens of a row up to which attention costs less than all the rest, about
-# What every token of a tokenisation has one of: the count is exact, or a little too high.
+# What every token of a tokenization has one of: the count is exact, or a little too high.
 PATTERNS = {
     "spaces": r"\S+",
     "words": r"[\w{marks}]+|\S",

@@ -77,7 +77,7 @@ def parsed(proto, dtype):
     return np.asarray(found, object) if dtype == tf.string else np.asarray(found)
 
 
-# What requests are made of. (Resources, variants and quantised numbers are not.)
+# What requests are made of. (Resources, variants and quantized numbers are not.)
 SUPPORTED = {
     *FIELDS,
     *PACKED,

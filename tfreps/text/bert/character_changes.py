@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfreps.text.bert.unicode_tables import Ranges, as_ranges, re2_class
+from tfreps.text.bert.character_classes import Ranges, as_ranges, re2_class
 
 _SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # no character, but RE2 takes their bytes for one
 _NONE = -1

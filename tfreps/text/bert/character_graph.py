@@ -3,8 +3,14 @@
 import tensorflow as tf
 
 from tfreps.text.bert.character_changes import CharacterChanges
-from tfreps.text.bert.character_rules import NUMBER, NUMBER_PATTERN, token_pattern
-from tfreps.text.bert.unicode_tables import re2_class, replacements, white_space
+from tfreps.text.bert.character_classes import (
+    NUMBER,
+    NUMBER_PATTERN,
+    re2_class,
+    replacements,
+    token_pattern,
+    white_space,
+)
 from tfreps.text.lookup_table import PieceTable
 
 _END = "\0"  # of a token; texts have lost theirs

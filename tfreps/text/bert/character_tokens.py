@@ -9,9 +9,17 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tfreps.files.atomic_files import write_text
 from tfreps.files.json_files import read_json
-from tfreps.text.bert.character_rules import NUMBER, NUMBER_PATTERN, WORD_PATTERN, token_pattern
+from tfreps.text.bert.character_classes import (
+    NUMBER,
+    NUMBER_PATTERN,
+    WORD_PATTERN,
+    python_class,
+    re2_class,
+    replacements,
+    token_pattern,
+    white_space,
+)
 from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
-from tfreps.text.bert.unicode_tables import python_class, re2_class, replacements, white_space
 from tfreps.text.vocabulary import check_left
 
 UNUSED = "#UNUSED[0-9]+#"

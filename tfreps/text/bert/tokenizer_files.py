@@ -27,7 +27,7 @@ ADDED = "added_tokens.json"
 OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
 DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # of aespresso
-# Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
+# Names of options in a checkpoint's tokenizer_config.json and in the normalizer of its
 # tokenizer.json, and here.
 _NAMES = {
     "do_lower_case": ("lowercase", bool),
@@ -36,11 +36,17 @@ _NAMES = {
     "tokenize_chinese_chars": ("split_chinese", bool),
     "handle_chinese_chars": ("split_chinese", bool),
 }
-# Tokenisers of transformers that are BERT's, and those whose files have to tell.
+# Tokenizers of transformers that are BERT's, and those whose files have to tell.
 _CLASSES = (
-    *("BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer", "DistilBertTokenizerFast"),
-    *("ElectraTokenizer", "ElectraTokenizerFast", "PreTrainedTokenizerFast"),
-    *("TokenizersBackend", None),
+    "BertTokenizer",
+    "BertTokenizerFast",
+    "DistilBertTokenizer",
+    "DistilBertTokenizerFast",
+    "ElectraTokenizer",
+    "ElectraTokenizerFast",
+    "PreTrainedTokenizerFast",
+    "TokenizersBackend",
+    None,
 )
 _NO_LIMIT = 10**9
 _SPECIALS = dict(
@@ -82,7 +88,7 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     known = isinstance(kind, str) and kind in KINDS
     if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
-            f"{path} holds no tokeniser that tfreps wrote. Expected a file that a run of "
+            f"{path} holds no tokenizer that tfreps wrote. Expected a file that a run of "
             "`tfreps pretrain-bert`, or a tagger or classifier with BERT, has made."
         )
     return KINDS[kind].from_config({**config, "source": str(path)})
@@ -106,10 +112,10 @@ def checkpoint_tokenizer(
         lowercase: bool, or None for what the files say. Where they say nothing, as those of
             Google: whether no piece of the vocabulary has a capital letter.
         vocabulary_size: int or None. Of a dictionary, as of `CharacterTokenizer.from_dictionary`.
-        **options: of the tokeniser, in place of what the files say.
+        **options: of the tokenizer, in place of what the files say.
 
     Raises:
-        ValueError: no vocabulary, what the tokeniser refuses, or options that are none.
+        ValueError: no vocabulary, what the tokenizer refuses, or options that are none.
 
     Example:
         >>> import pathlib, tempfile
@@ -167,7 +173,7 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
 
     That of `max_length` is `model_max_length` there.
 
-    Their configs have no place for `max_characters_per_word`; they have no tokeniser like
+    Their configs have no place for `max_characters_per_word`; they have no tokenizer like
     `CharacterTokenizer`, which is in tfreps_tokenizer.json, for `checkpoint_tokenizer`.
 
     Args:
@@ -191,13 +197,13 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
 
 
 def _options(config: dict, path: pathlib.Path) -> dict:
-    """Options of `WordPieceTokenizer` among others; refuses those of another tokeniser."""
+    """Options of `WordPieceTokenizer` among others; refuses those of another tokenizer."""
     found = {}
     kind = config.get("tokenizer_class")
     if kind not in _CLASSES:
         raise ValueError(
             f"{path}: 'tokenizer_class' is {kind!r}, which cuts text in another way than BERT's "
-            "WordPiece; tfreps has no such tokeniser."
+            "WordPiece; tfreps has no such tokenizer."
         )
     if config.get("truncation_side", "right") != "right":
         raise ValueError(
@@ -290,7 +296,7 @@ def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
     if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):
         raise ValueError(
             f"{path}: expected a WordPiece model behind a BertNormalizer; got {kinds[0]} behind "
-            f"{kinds[1]}. tfreps reads BERT's own tokenisers only."
+            f"{kinds[1]}. tfreps reads BERT's own tokenizers only."
         )
     _check_ends(_part(config, "post_processor", dict, path), path)
     _refuse_added(_part(config, "added_tokens", list, path), path)

@@ -4,8 +4,7 @@ import functools
 import os
 import re
 
-from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
-from tfreps.text.bert.unicode_tables import (
+from tfreps.text.bert.character_classes import (
     CHINESE,
     as_ranges,
     characters,
@@ -16,6 +15,7 @@ from tfreps.text.bert.unicode_tables import (
     replacements,
     spaces,
 )
+from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
 
 CONTINUATION = "##"
 

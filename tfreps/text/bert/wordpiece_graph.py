@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from tfreps.text.bert.character_changes import CharacterChanges
-from tfreps.text.bert.unicode_tables import (
+from tfreps.text.bert.character_classes import (
     CHINESE,
     characters,
     controls,
@@ -118,7 +118,7 @@ def _fast_tokenizer(tokenizer):
             f"This needs tensorflow-text, which cannot be imported here ({error}). Install it "
             "(pip install tensorflow-text), or ask for core operations: core_ops=True."
         ) from error
-    # The rest of FastBertTokenizer is another normalisation, which `changes` leaves no work.
+    # The rest of FastBertTokenizer is another normalization, which `changes` leaves no work.
     return tensorflow_text.FastWordpieceTokenizer(
         vocab=tokenizer.vocabulary,
         suffix_indicator=CONTINUATION,

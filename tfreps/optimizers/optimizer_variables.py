@@ -7,7 +7,7 @@ def build_optimizer(model: keras.Model) -> None:
     """Creates the variables of a compiled model's optimizer, unless it has them already.
 
     Keras's wrapper for float16, `LossScaleOptimizer`, would make some of its variables twice. An
-    optimiser without variables is built by the first step of `fit`, which then traces the step
+    optimizer without variables is built by the first step of `fit`, which then traces the step
     twice.
 
     Args:

@@ -1,4 +1,4 @@
-"""What BERT's tokeniser drops, sets apart or replaces, by Python's Unicode."""
+"""Classes of characters of BERT's tokenizers: what they drop, set apart, replace or join."""
 
 import functools
 import unicodedata
@@ -6,15 +6,25 @@ from collections.abc import Iterable
 
 Ranges = tuple[tuple[int, int], ...]
 
-# What Google's tokeniser takes for Chinese: ideographs, and no kana, hangul or punctuation.
+# What Google's tokenizer takes for Chinese: ideographs, and no kana, hangul or punctuation.
 CHINESE: Ranges = (
-    *((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F)),
-    *((0x2B740, 0x2B81F), (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)),
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
 # Beyond these no character has an accent, another case, or belongs to a small category.
 _LIVELY = (*range(0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200))
 _LINE_ENDS = "\t\n\r"
+# Tokens of several characters in a CharacterTokenizer.
+NUMBER = "#NUM#"
+NUMBER_PATTERN = r"[0-9]+(?:\.[0-9]+)?"
+WORD_PATTERN = "[A-Za-z]+"
 
 
 @functools.cache
@@ -61,6 +71,13 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
         if new != c:
             found[c] = new
     return found
+
+
+def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
+    """Returns the pattern of a token, for Python and RE2; `other` is any other character."""
+    patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
+    patterns += [word] if tokenizer.whole_words else []
+    return "|".join([*patterns, other])
 
 
 def characters(ranges: Ranges) -> list[str]:

@@ -1,13 +1,14 @@
 """Every character there is, against Python's own Unicode."""
 
 import re
+import types
 import unicodedata
 
 import pytest
 import tensorflow as tf
 
-from tfreps.text.bert import unicode_tables
-from tfreps.text.bert.unicode_tables import CHINESE, python_class, re2_class
+from tfreps.text.bert import character_classes
+from tfreps.text.bert.character_classes import CHINESE, python_class, re2_class, token_pattern
 
 CHARACTERS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
@@ -22,16 +23,16 @@ def of(*categories):
 
 def test_classes():
     kept = set("\t\n\r")
-    assert members(unicode_tables.controls()) == of("Cc", "Cf", "Co") - kept | {"\ufffd"}
-    assert members(unicode_tables.spaces()) == of("Z") | kept
-    assert members(unicode_tables.white_space()) == {c for c in CHARACTERS if c.isspace()}
-    assert members(unicode_tables.punctuation()) == of("P") | set("$+<=>^`|~")
+    assert members(character_classes.controls()) == of("Cc", "Cf", "Co") - kept | {"\ufffd"}
+    assert members(character_classes.spaces()) == of("Z") | kept
+    assert members(character_classes.white_space()) == {c for c in CHARACTERS if c.isspace()}
+    assert members(character_classes.punctuation()) == of("P") | set("$+<=>^`|~")
 
 
 @pytest.mark.slow
 def test_replacements_are_those_of_each_character():
     for lowercase, strip in ((True, True), (True, False), (False, True), (False, False)):
-        found = unicode_tables.replacements(lowercase, strip)
+        found = character_classes.replacements(lowercase, strip)
         for c in CHARACTERS:
             new = unicodedata.normalize("NFD", c) if strip else c
             if strip:
@@ -54,4 +55,17 @@ def test_one_class_in_two_kinds_of_regular_expressions():
 
 
 def test_characters():
-    assert unicode_tables.characters(((97, 99), (0x4E24, 0x4E24))) == ["a", "b", "c", "两"]
+    assert character_classes.characters(((97, 99), (0x4E24, 0x4E24))) == ["a", "b", "c", "两"]
+
+
+@pytest.mark.parametrize(
+    "numbers, whole_words, expected",
+    [
+        (True, True, ["ab", "1.5", ",", "2"]),
+        (False, True, ["ab", "1", ".", "5", ",", "2"]),
+        (True, False, ["a", "b", "1.5", ",", "2"]),
+    ],
+)
+def test_what_a_token_is(numbers, whole_words, expected):
+    tokenizer = types.SimpleNamespace(numbers=numbers, whole_words=whole_words)
+    assert re.findall(token_pattern(tokenizer, "."), "ab1.5,2") == expected
