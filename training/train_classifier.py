@@ -33,7 +33,7 @@ from tfreps.data import (
     read_labelled,
     stratified_split,
 )
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load
 from tfreps.models import Classifier
 from tfreps.models.classifier import POOLINGS
 from tfreps.reports import format_report
@@ -141,7 +141,7 @@ def train(options, earlier):
         model, batches["train"], batches.get("dev"), run, options.best_by, options
     )
 
-    trained = TextModel.open(run.path)
+    trained = load(run.path)
     measured = measure(trained, data)
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}

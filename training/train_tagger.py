@@ -25,7 +25,7 @@ from tfreps.cli.options import (
     parse_options,
 )
 from tfreps.data import SequenceBatches, read_tagged
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load
 from tfreps.models import Tagger
 from tfreps.reports import format_report
 from tfreps.reports.evaluation import check_names, evaluate_tagger
@@ -113,7 +113,7 @@ def train(options, earlier):
     figure = "span_f1" if scheme else "accuracy"
     best = fit_options.fit(model, batches["train"], batches["dev"], run, figure, options)
 
-    trained = TextModel.open(run.path)
+    trained = load(run.path)
     measured = {
         part: evaluate_tagger(trained, data[part], vectors=getattr(options, f"{part}_vectors"))
         for part in ("dev", "test")
