@@ -108,9 +108,9 @@ def test_a_published_bilm(tmp_path):
     options = tmp_path / "elmo" / "options.json"
     with pytest.raises(ValueError, match="give other places as `weights_file`"):
         load(options)
-    found = load(options, initial_state="warm", weights_file=moved)
+    elsewhere = load(options, initial_state="warm", weights_file=moved)
     moved.rename(tmp_path / "elmo" / "weights.hdf5")
-    for found in (found, load(tmp_path / "elmo", initial_state="warm")):
+    for found in (elsewhere, load(tmp_path / "elmo", initial_state="warm")):
         assert found.model is found.bilm and found.vocabulary is None
         np.testing.assert_allclose(found("the").vectors, expected["layer_outputs"][0], **EXACT)
 

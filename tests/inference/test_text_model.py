@@ -52,7 +52,5 @@ def test_attention_of_tokens():
 
 def test_models_without_attention():
     encoder = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4, widths=[2])
-    with pytest.raises(
-        ValueError, match="a Classifier with TextCNN with TokenEmbedder, which has no"
-    ):
+    with pytest.raises(ValueError, match="with TextCNN with TokenEmbedder, which has no"):
         make_classifier(encoder).attention("Ada")

@@ -32,7 +32,7 @@ SOURCES = (
     VOCABULARY,
     WHOLE,
     *DICTIONARIES,
-)  # where `checkpoint_tokenizer` looks, in this order
+)  # of a tokenizer
 # Names of options in a checkpoint's tokenizer_config.json and in the normaliser of its
 # tokenizer.json, and here.
 _NAMES = {
