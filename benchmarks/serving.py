@@ -57,9 +57,8 @@ def make_parser():
 
 def make_tagger(folder, units=64, num_tags=9):
     """The export of a small untrained tagger, version 1."""
-    from tfreps.export import write_export
-    from tfreps.export.labelling_signatures import TextSignatures
-    from tfreps.inference.text_model import TextModel
+    from tfreps.export import open_for_export, write_export
+    from tfreps.inference import TextTagger
     from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
     from tfreps.text import TokenIndexer
 
@@ -67,8 +66,7 @@ def make_tagger(folder, units=64, num_tags=9):
     embedder = TokenEmbedder(vocabulary_size=indexer.vocabulary_size, embedding_dim=100)
     tags = [f"TAG{number}" for number in range(num_tags)]
     model = Tagger(BiLSTMEncoder(embedder, units), tags)
-    with tempfile.TemporaryDirectory() as assets:
-        write_export(TextSignatures(TextModel(model, indexer, tokens="spaces"), assets), folder)
+    write_export(open_for_export(TextTagger(model, indexer)), folder)
 
 
 def in_process(export, text):

@@ -15,7 +15,7 @@ import time
 from benchmarks.domains import DOMAINS, encoding_of
 from benchmarks.trainings import run_folder, train_once
 from tfreps.data import read_labelled
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load
 
 COMMON = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "
@@ -94,7 +94,7 @@ def tokens_per_second(run):
 
 def by_length(options, name):
     """For each range of lengths: how many texts, the accuracy, and milliseconds for a text."""
-    model = TextModel.open(run_folder(options.runs, "slstm_study", name))
+    model = load(run_folder(options.runs, "slstm_study", name))
     path = f"{options.data}/fdu_mtl/{options.domain}.task.test"
     texts = read_labelled(path, "tab", encoding=encoding_of(options.domain), empty_texts="keep")
     tokens = model.tokenize([text.text for text in texts])

@@ -1,13 +1,10 @@
-"""A tiny model for every public class of tfreps.models, as `tfreps export` would open it."""
+"""A tiny model for every public class of tfreps.models, as `tfreps.load` would open it."""
 
 import keras
 import numpy as np
 
 from tests import tiny_bert, tiny_run
-from tfreps.export.bert_signatures import BertSignatures
-from tfreps.export.bilm_signatures import BiLMSignatures
-from tfreps.export.labelling_signatures import TextSignatures
-from tfreps.inference.text_model import TextModel
+from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
 from tfreps.models import (
     BiLSTMEncoder,
     Classifier,
@@ -29,12 +26,12 @@ TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 LABELS = ["bad", "good", "so-so"]
 
 
-def features():
+def indexer():
     return TokenIndexer.from_sentences([WORDS], max_characters=12)
 
 
 def embedder(width=6):
-    size = features().vocabulary_size
+    size = indexer().vocabulary_size
     return TokenEmbedder(size, width, characters="cnn", max_characters=12)
 
 
@@ -44,7 +41,7 @@ def transformer():
 
 def make_model(kind):
     """Taggers and classifiers that read tokens."""
-    size = features().vocabulary_size
+    size = indexer().vocabulary_size
     return {
         "crf": lambda: Tagger(BiLSTMEncoder(embedder(), 5), TAGS, "bio"),
         "softmax": lambda: Tagger(SLSTMEncoder(embedder(), 5, 2), TAGS, "bio", use_crf=False),
@@ -65,7 +62,8 @@ def make_trained(kind):
         weight.assign(
             2.0 * np.asarray(weight) + 0.1 * np.random.default_rng(1).normal(size=weight.shape)
         )
-    return TextModel(model, features(), tokens="words", max_length=4 if kind == "cnn" else None)
+    answering = TextClassifier if isinstance(model, Classifier) else TextTagger
+    return answering(model, indexer(), tokens="words", max_length=4 if kind == "cnn" else None)
 
 
 def make_bert(kind):
@@ -75,22 +73,17 @@ def make_bert(kind):
     bert = tiny_bert.make_encoder(cut, pooler=False)
     if kind != "words":
         model = Classifier(bert, ["bad", "good"], "mean_max")
-        return TextModel(model, PieceIndexer(cut), tokens="bert", max_length=24)
+        return TextClassifier(model, PieceIndexer(cut), tokens="bert", max_length=24)
     model = Tagger(PieceEncoder(bert, cut.start_id, cut.separator_id), TAGS, "bio")
-    return TextModel(model, PieceIndexer(cut, words=True), tokens="bert", max_length=24)
-
-
-def of_text(trained):
-    return lambda **rest: TextSignatures(trained, **rest)
+    return TextTagger(model, PieceIndexer(cut, words=True), tokens="bert", max_length=24)
 
 
 def of_bilm(model):
-    return lambda **rest: BiLMSignatures(model, tiny_run.VOCABULARY, None, **rest)
+    return TextBiLM(model, tiny_run.VOCABULARY)
 
 
 def of_bert(tokenizer, wrap=lambda encoder: encoder):
-    model = wrap(tiny_bert.make_encoder(tokenizer))
-    return lambda **rest: BertSignatures(model, tokenizer, **rest)
+    return TextBert(wrap(tiny_bert.make_encoder(tokenizer)), tokenizer)
 
 
 def pretrainer(encoder):
@@ -99,22 +92,22 @@ def pretrainer(encoder):
     return BertPretrainer(encoder)
 
 
-# Class -> a function without arguments to one from `assets` and `explain` to the signatures of a
-# model that is of this class, or stands on one.
+# Class -> a function that makes what `tfreps.load` would return, around a model that is of this
+# class, or stands on one.
 MAKERS = {
     "BertEncoder": lambda: of_bert(tiny_bert.pieces("the", "dog", "naïve")),
     "BertPretrainer": lambda: of_bert(tiny_bert.characters("the dog 你好"), pretrainer),
     "BiLM": lambda: of_bilm(tiny_run.make_pretrainer().bilm),
     "BiLMPretrainer": lambda: of_bilm(tiny_run.make_pretrainer()),
-    "BiLSTMEncoder": lambda: of_text(make_trained("crf")),
-    "Classifier": lambda: of_text(make_trained("attention")),
+    "BiLSTMEncoder": lambda: make_trained("crf"),
+    "Classifier": lambda: make_trained("attention"),
     "Elmo": lambda: of_bilm(Elmo(tiny_run.make_pretrainer().bilm)),
-    "HMMTagger": lambda: of_text(make_trained("hmm")),
-    "PieceEncoder": lambda: of_text(make_bert("words")),
-    "SLSTMEncoder": lambda: of_text(make_trained("softmax")),
-    "Tagger": lambda: of_text(make_trained("plain")),
-    "TextCNN": lambda: of_text(make_trained("cnn")),
-    "TokenEmbedder": lambda: of_text(make_trained("plain")),
-    "TransformerEncoder": lambda: of_text(make_trained("transformer")),
-    "LinearEncoder": lambda: of_text(make_trained("window")),
+    "HMMTagger": lambda: make_trained("hmm"),
+    "PieceEncoder": lambda: make_bert("words"),
+    "SLSTMEncoder": lambda: make_trained("softmax"),
+    "Tagger": lambda: make_trained("plain"),
+    "TextCNN": lambda: make_trained("cnn"),
+    "TokenEmbedder": lambda: make_trained("plain"),
+    "TransformerEncoder": lambda: make_trained("transformer"),
+    "LinearEncoder": lambda: make_trained("window"),
 }

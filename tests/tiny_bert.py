@@ -28,9 +28,9 @@ def make_encoder(tokenizer, **options):
     return BertEncoder(size, padding_id=tokenizer.padding_id, **options)
 
 
-def write_run(path, tokenizer, labels="google", **options):
+def write_run(path, tokenizer, next_label=0, **options):
     """A run folder, and the encoder in it."""
-    run = RunFolder.create(path, "pretrain-bert", {"labels": labels})
+    run = RunFolder.create(path, "pretrain-bert", {"next_label": next_label})
     encoder = make_encoder(tokenizer, **options)
     run.save_model(BertPretrainer(encoder, next_sentence=encoder.pooler))
     write_tokenizer(tokenizer, run.tokenizer_path)

@@ -16,7 +16,8 @@ from tfreps.cli.output_checks import check_output
 from tfreps.cli.progress import make_progress
 from tfreps.cli.text_streams import read_texts
 from tfreps.files.atomic_files import written_whole
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load_as
+from tfreps.inference.text_classifier import TextClassifier
 from tfreps.runs.run_folder import RunFolder, run_files
 
 PROGRAM = "classify"
@@ -32,9 +33,7 @@ LIMITS = {
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
-    trained = TextModel.open(options.run)
-    if trained.is_tagger:
-        raise ValueError(f"{options.run} holds a tagger: ask it with tfreps tag.")
+    trained = load_as(TextClassifier, options.run)
     threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("texts")

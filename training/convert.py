@@ -19,13 +19,16 @@ import argparse
 import pathlib
 import warnings
 
+from tfreps.cli.bilm_options import naming_flags
 from tfreps.cli.options import first_line, parse_options
 from tfreps.files.atomic_files import replacing
-from tfreps.models import BiLM, Classifier
-from tfreps.runs.bert_publishing import load_with_head, write_published
+from tfreps.files.json_files import read_json
+from tfreps.inference.load import load, load_as
+from tfreps.inference.text_bilm import TextBiLM
+from tfreps.inference.text_model import TextModel
+from tfreps.models import BiLMPretrainer
+from tfreps.runs.bert_publishing import write_published
 from tfreps.runs.bert_publishing import write_run as write_bert_run
-from tfreps.runs.bilm_continuation import boundary_options, continue_checkpoint
-from tfreps.runs.bilm_runs import load_bilm
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from tfreps.text.bert.tokenizer_files import OWN
@@ -96,7 +99,7 @@ def check(options):
 
 def published(options):
     """A run folder's biLM as the files that bilm-tf and AllenNLP read."""
-    found, target = load_bilm(options.model), options.to_bilm_tf
+    found, target = load_as(TextBiLM, options.model), options.to_bilm_tf
 
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
         warnings.simplefilter("always", UserWarning)
@@ -129,11 +132,15 @@ def published_bert(options):
 
 def run_from_bert(options):
     """A run folder of a published BERT with a head over labels or tags."""
-    model, tokenizer = load_with_head(options.model, options.scheme)
+    with naming_flags():
+        trained = load(options.model, scheme=options.scheme)
+    if not isinstance(trained, TextModel):
+        raise ValueError(f"{options.model} has no head over labels, and needs no conversion.")
+    model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
     with replacing(run, parents=True) as folder:
         write_bert_run(model, tokenizer, folder, given)
-    ask = "classify" if isinstance(model, Classifier) else "tag"
+    ask = "tag" if trained.is_tagger else "classify"
     encoder = getattr(model.encoder, "encoder", model.encoder)
     spare = encoder.vocabulary_size - len(tokenizer.vocabulary)
     if spare:
@@ -148,13 +155,13 @@ def run_from_bert(options):
 def run_from_weights(options):
     """A run folder of a `BiLM`, from HDF5 weights."""
     vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
-    boundaries = boundary_options(vocabulary) if vocabulary else {}
-    bilm = BiLM.from_pretrained(options.options, options.weights, **boundaries)
-    if bilm.vocabulary_size not in (None, len(vocabulary or ())):
+    reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
+    if reads_words and vocabulary is None:
         raise ValueError(
-            f"{options.weights} reads {bilm.vocabulary_size} token ids: give the file of these "
-            f"tokens as --vocabulary; got {vocabulary and f'one of {len(vocabulary)}'}."
+            f"{options.weights} reads token ids: give the file of these tokens as --vocabulary."
         )
+    how = {"vocabulary": vocabulary} if reads_words else {}
+    bilm = load(options.options, weights_file=options.weights, **how).bilm
     write_run(options, bilm, vocabulary)
     run = options.to_run
     print(
@@ -167,7 +174,10 @@ def run_from_weights(options):
 def run_from_checkpoint(options):
     """A run folder of a `BiLMPretrainer`, from a training folder of bilm-tf."""
     vocabulary = Vocabulary.read(options.vocabulary)
-    model, _ = continue_checkpoint(options.checkpoint, vocabulary)
+    with naming_flags():
+        model = load_as(TextBiLM, options.checkpoint, vocabulary=vocabulary).model
+    if not isinstance(model, BiLMPretrainer):
+        raise ValueError(f"{options.checkpoint} is no training folder of bilm-tf.")
     write_run(options, model, vocabulary)
     run = options.to_run
     print(

@@ -21,12 +21,12 @@ import time
 
 import numpy as np
 
+from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, open_bilm
 from tfreps.cli.options import Option, add_flags, parse_options
 from tfreps.cli.output_checks import check_overwrite
 from tfreps.data import read_blocks
 from tfreps.files.atomic_files import is_stream
 from tfreps.inference.embeddings_file import EmbeddingsFile
-from tfreps.runs.bilm_runs import load_bilm
 from tfreps.runs.run_folder import run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length together and kept or lost together
@@ -45,13 +45,13 @@ NUMBERS = {
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check(options)
+    path, how = chosen_model(options)
     if not options.resume:
         check_overwrite(options.output, options.overwrite, inputs(options))
     counts, sentences, digest = first_pass(options)
-    found = load_bilm(
-        options.model, options.options, options.weights, options.state, options.vocabulary
-    )
-    encoder = make_encoder(options, found)
+    found = open_bilm(path, how)
+    layers = chosen_layers(options, found.bilm.num_layers + 1)
+    encoder = found.sentence_encoder(options.batch_tokens, layers, options.dtype)
     again = {"resume": options.resume, "overwrite": options.overwrite}
     file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), **again)
     if not file.complete:
@@ -72,14 +72,9 @@ def make_parser():
     add("model", metavar="MODEL", nargs="?", help="run folder of a biLM")
     add("text", metavar="TEXT", help="UTF-8, one tokenised sentence per line; *.gz is unpacked")
     add("--output", metavar="FILE.hdf5", required=True, help="a new file")
-    add("--options", metavar="FILE.json", help="published model instead of MODEL")
-    add("--weights", metavar="FILE.hdf5", help="its weights")
-    add("--vocabulary", metavar="FILE", help="its vocabulary, if it reads words, not characters")
+    add_bilm_flags(parser)
     add("--layers", choices=LAYERS, default="all", help="which, or one mix of them (all)")
     add("--mix", metavar="W0,W1,...", help="of --layers mix: weights before the softmax, as Elmo's")
-    add(
-        "--state", choices=["zero", "warm"], default="zero", help="what sentences start from (zero)"
-    )
     add("--dtype", choices=["float32", "float16"], default="float32", help="in the file (float32)")
     add_flags(parser, NUMBERS)
     add("--forget-sentences", action="store_true", help="leave out sentence_to_index")
@@ -103,12 +98,10 @@ def inputs(options):
     return [path for path in given if path] + (run_files(options.model) if options.model else [])
 
 
-def layer_weights(options, num_layers):
-    """The factor of each layer, float32 `[L+1]`; None where layers are not mixed."""
-    if options.layers == "average":
-        return np.full([num_layers], 1 / num_layers, np.float32)
+def chosen_layers(options, num_layers):
+    """The `layers` of the encoder: a name, or the factor of each layer, float32 `[L+1]`."""
     if options.layers != "mix":
-        return None
+        return options.layers
     try:
         weights = np.array([float(w) for w in options.mix.split(",")])
     except ValueError:
@@ -181,25 +174,8 @@ def marker(options, bilm, text_digest):
         digest.update(np.ascontiguousarray(weight.numpy()))
     names = "layers", "mix", "gamma", "column", "state", "dtype", "forget_sentences"
     chosen = {name: getattr(options, name) for name in names}
+    chosen["state"] = options.state or "zero"
     return {**chosen, "model": digest.hexdigest()[:16], "text": text_digest[:16]}
-
-
-def make_encoder(options, found):
-    """What turns sentences into the vectors asked for."""
-    import tensorflow as tf
-
-    from tfreps.inference.sentence_encoder import SentenceEncoder
-
-    mix = layer_weights(options, found.bilm.num_layers + 1)
-
-    def combine(layers):  # [B, L+1, T, 2P]
-        if options.layers == "top":
-            layers = layers[:, -1]
-        elif mix is not None:
-            layers = tf.einsum("l,bltd->btd", mix, layers)
-        return tf.cast(layers, options.dtype)
-
-    return SentenceEncoder(found.bilm, found.vocabulary, options.batch_tokens, combine)
 
 
 def write(options, file, encoder, counts):

@@ -14,6 +14,7 @@ from tfreps.cli.output_checks import check_output
 from tfreps.data import read_labelled, read_tagged
 from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
+from tfreps.inference.load import load_as
 from tfreps.inference.text_model import TextModel
 from tfreps.reports import format_report
 from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
@@ -27,7 +28,7 @@ HOW_READ = "format", "encoding", *COLUMNS, *FIELDS
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_output(options.output, options.overwrite, inputs(options))
-    run, trained = RunFolder.open(options.run), TextModel.open(options.run)
+    run, trained = RunFolder.open(options.run), load_as(TextModel, options.run)
     reading = {name: run.options[name] for name in HOW_READ if name in run.options}
     given = {
         name: getattr(options, name) for name in HOW_READ if getattr(options, name) is not None
@@ -43,7 +44,7 @@ def main(argv=None):
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)
-    if trained.num_cut:
+    if trained.num_cut and not trained.is_tagger:
         print(trained.cut_notice())
     if options.output:
         with written_whole(options.output) as file:

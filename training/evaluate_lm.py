@@ -17,8 +17,9 @@ import tensorflow as tf
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.data import LMBatches, count_corpus, sentence_batches
+from tfreps.inference.load import load_as
+from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BiLMPretrainer
-from tfreps.runs.bilm_runs import check_vocabulary
 from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
@@ -30,15 +31,15 @@ ROWS = {
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    run = RunFolder.open(options.model, ("pretrain-elmo", "convert"))
-    model = run.load_model()
+    run, trained = RunFolder.open(options.model), load_as(TextBiLM, options.model)
+    model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(
             f"{run.path} holds a {type(model).__name__} without softmax, which predicts no tokens: "
             f"train one with tfreps pretrain-elmo --init {run.path}."
         )
-    vocabulary = run.vocabulary()
-    check_vocabulary(model, vocabulary, run.path)
+    if vocabulary is None:
+        raise ValueError(f"{run.path} has lost its vocabulary.txt: put it back.")
     run.results()  # raises before the work if they cannot be read
     counts = count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None

@@ -15,9 +15,9 @@ import itertools
 
 import numpy as np
 
+from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, open_bilm
 from tfreps.cli.options import Option, add_flags, parse_options
 from tfreps.data import read_blocks
-from tfreps.runs.bilm_runs import load_bilm
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
@@ -32,14 +32,13 @@ COMMON = 0.004  # and at most this share of all tokens: no articles, no commas
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
+    path, how = chosen_model(options)
     sentences = read_sentences(options.text, options.sentences)
     words = [word for sentence in sentences for word in sentence]
     places = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
     if options.word is not None and options.word not in words:
         raise ValueError(missing(options.word, words, options))
-    found = load_bilm(
-        options.model, options.options, options.weights, options.state, options.vocabulary
-    )
+    found = open_bilm(path, how)
     vectors = embed(found, sentences)  # [N, 2P], of length 1
 
     word = options.word or varied_word(words, vectors)
@@ -67,12 +66,7 @@ def make_parser():
     add("--text", metavar="FILE", required=True, help="UTF-8, one tokenised sentence per line")
     add("--word", help="a word of that text (one that stands in varied contexts)")
     add_flags(parser, NUMBERS)
-    add("--options", metavar="FILE.json", help="published model instead of MODEL")
-    add("--weights", metavar="FILE.hdf5", help="its weights")
-    add("--vocabulary", metavar="FILE", help="its vocabulary, if it reads words, not characters")
-    add(
-        "--state", choices=["zero", "warm"], default="zero", help="what sentences start from (zero)"
-    )
+    add_bilm_flags(parser)
     return parser
 
 
@@ -95,11 +89,7 @@ def missing(word, words, options):
 
 def embed(found, sentences):
     """Top-layer vectors of all tokens in order, mean taken away, of length 1."""
-    from tfreps.inference.sentence_encoder import SentenceEncoder
-
-    encoder = SentenceEncoder(found.bilm, found.vocabulary, combine=lambda layers: layers[:, -1])
-    parts = dict(encoder.encode(sentences))
-    vectors = np.concatenate([parts[number] for number in range(len(sentences))])
+    vectors = np.concatenate(found.encode(sentences, layers="top"))
     vectors -= vectors.mean(axis=0)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 

@@ -133,9 +133,9 @@ def check_picture(output, overwrite):
 
 
 def draw_attention(options):
-    from tfreps.inference.attention_reader import AttentionReader
+    from tfreps.inference.load import load
 
-    read = AttentionReader.open(options.model).read(options.text, options.second)
+    read = load(options.model).attention(options.text, options.second)
     fonts = plots.fonts_for(read.tokens, options.font)
     if fonts.hint:
         print(fonts.hint.replace("`font`", "--font"), file=sys.stderr)
@@ -154,7 +154,8 @@ def draw_positions(options):
 
 def table_and_title(options):
     """What to draw, float32 `[P, D]`, and its name."""
-    from tfreps.inference.attention_reader import POSITIONS, open_encoder, position_table
+    from tfreps.inference.attention import POSITIONS, position_table
+    from tfreps.inference.load import load
     from tfreps.layers.position_embedding import sinusoids
 
     if options.model is not None:
@@ -162,7 +163,7 @@ def table_and_title(options):
             if getattr(options, name) is not None:
                 flag = name.replace("_", "-")
                 raise ValueError(f"--{flag} is about waves: leave it out, or {options.model}.")
-        encoder = open_encoder(options.model)
+        encoder = load(options.model).transformer
         return position_table(encoder, options.length), f"{encoder.positions} positions"
     length, kind = options.length or POSITIONS, options.positions or KINDS[0]
     table = sinusoids(length, options.hidden_dim or WIDTH, kind, bool(options.normalize_positions))

@@ -17,7 +17,8 @@ from tfreps.cli.progress import make_progress
 from tfreps.cli.text_streams import read_texts
 from tfreps.data import read_tagged
 from tfreps.files.atomic_files import written_whole
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load_as
+from tfreps.inference.text_tagger import TextTagger
 from tfreps.runs.run_folder import RunFolder, run_files
 from tfreps.text import tags
 
@@ -36,9 +37,7 @@ def main(argv=None):
     if options.input != "conll" and (options.token_column, options.encoding) != (None, None):
         raise ValueError("--token-column and --encoding are for --input conll.")
     check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
-    trained = TextModel.open(options.run)
-    if not trained.is_tagger:
-        raise ValueError(f"{options.run} holds a classifier: ask it with tfreps classify.")
+    trained = load_as(TextTagger, options.run)
     write = {"conll": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:

@@ -24,7 +24,7 @@ from tfreps.data import (
     class_counts,
     describe_classes,
 )
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load
 from tfreps.models import Classifier
 from tfreps.models.classifier import POOLINGS
 from tfreps.reports.evaluation import check_names, evaluate_classifier
@@ -122,7 +122,7 @@ def train(options, earlier):
     held_out = batches.get("dev")
     best = fit_options.fit(model, batches["train"], held_out, run, options.monitor, options)
 
-    trained = TextModel.open(run.path)
+    trained = load(run.path)
     labelling.finish(run, trained.model, best, measure(trained, data), asking="classify")
     return 0
 

@@ -17,7 +17,7 @@ from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.data import find_files, read_tagged
 from tfreps.data.text_files import read_lines
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.text_tagger import TextTagger
 from tfreps.metrics import WeightedTokenF1
 from tfreps.models import HMMTagger
 from tfreps.reports.evaluation import check_names, evaluate_tagger
@@ -143,7 +143,7 @@ def train(options):
         results["baum_welch"] = learn_more(model, ids, counts, results["smoothing"], options, score)
     results["seconds"] = round(time.monotonic() - begin, 2)
 
-    trained = TextModel(model, indexer, options.tokens)
+    trained = TextTagger(model, indexer, options.tokens)
     for part in ("dev", "test"):
         if data[part]:
             results[part] = evaluate_tagger(trained, data[part])

@@ -18,7 +18,7 @@ from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.messages import say_start
 from tfreps.cli.options import Option, first_line
 from tfreps.data import SequenceBatches, read_tagged
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load
 from tfreps.models import Tagger
 from tfreps.reports.evaluation import check_names, evaluate_tagger
 from tfreps.text import TagSet, tags
@@ -96,7 +96,7 @@ def train(options, earlier):
     monitor = "val_span_f1" if scheme else "val_accuracy"
     best = fit_options.fit(model, batches["train"], batches["dev"], run, monitor, options)
 
-    trained = TextModel.open(run.path)
+    trained = load(run.path)
     measured = {
         part: evaluate_tagger(trained, data[part], vectors=getattr(options, f"{part}_vectors"))
         for part in ("dev", "test")

@@ -5,8 +5,9 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
-from tfreps.export.bert_signatures import BertSignatures, export_bert
-from tfreps.export.signature_base import write_signatures
+from tfreps.export import write_export
+from tfreps.export.bert_signatures import BertSignatures
+from tfreps.inference import TextBert
 from tfreps.models import BertPretrainer
 
 TEXTS = ["the dog 房间", "", "dog " * 40]
@@ -18,8 +19,14 @@ def test_every_signature(tmp_path, pooler):
     tokenizer = tiny_bert.pieces("the", "dog", "房")
     encoder = tiny_bert.make_encoder(tokenizer, pooler=pooler)
     model = BertPretrainer(encoder) if pooler else encoder
-    names = export_bert(model, tokenizer, tmp_path / "1", explain=pooler)
-    assert names == ["default", "serving_default", "tokens", *["explain"][:pooler]]
+    signatures = BertSignatures(TextBert(model, tokenizer), explain=pooler)
+    names = list(write_export(signatures, tmp_path).functions)
+    assert names == [
+        "default",
+        "serving_default",
+        "tokens",
+        *["explain"][:pooler],
+    ]
     signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
     found = signatures["default"](text=tf.constant(TEXTS))
     rows = [
@@ -58,11 +65,11 @@ def test_with_an_operation_of_tensorflow_text(tmp_path):
     encoder = tiny_bert.make_encoder(tokenizer)
     answers = []
     for core_ops in True, False:
-        signatures = BertSignatures(encoder, tokenizer, str(tmp_path), core_ops=core_ops)
-        write_signatures(lambda _, made=signatures: made, tmp_path / str(core_ops))
-        saved = (tmp_path / str(core_ops) / "saved_model.pb").read_bytes()
+        signatures = BertSignatures(TextBert(encoder, tokenizer), core_ops=core_ops)
+        folder = write_export(signatures, tmp_path).folder
+        saved = (folder / "saved_model.pb").read_bytes()
         assert (b"FastWordpiece" in saved) != core_ops
-        loaded = tf.saved_model.load(str(tmp_path / str(core_ops))).signatures["default"]
+        loaded = tf.saved_model.load(str(folder)).signatures["default"]
         answers.append(loaded(text=tf.constant(TEXTS)))
     for name, expected in answers[0].items():
         np.testing.assert_array_equal(answers[1][name], expected)

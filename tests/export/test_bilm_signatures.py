@@ -6,7 +6,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tfreps.export.bilm_signatures import BiLMSignatures, export_bilm
+from tfreps.export import write_export
+from tfreps.export.bilm_signatures import BiLMSignatures
+from tfreps.inference import TextBiLM
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.text import Vocabulary, batch_to_ids
 
@@ -33,14 +35,14 @@ def make_pretrainer(**options):
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
     """A pretrainer, and the folder it was exported to."""
-    folder = tmp_path_factory.mktemp("export") / "1"
     pretrainer = make_pretrainer()
-    names = export_bilm(pretrainer, folder, VOCABULARY, explain=True)
-    assert names == [
+    signatures = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY), explain=True)
+    written = write_export(signatures, tmp_path_factory.mktemp("export"))
+    assert list(written.functions) == [
         *("default", "serving_default", "tokens", "character_ids"),
         *("initial_states", "score", "explain"),
     ]
-    return pretrainer, folder
+    return pretrainer, written.folder
 
 
 @pytest.fixture(scope="module")
@@ -219,18 +221,18 @@ def test_nothing_is_compiled_by_xla_and_nothing_is_stateful(exported, signatures
 
 
 @pytest.mark.slow
-def test_bfloat16_answers_in_float32(tmp_path):
+def test_bfloat16_answers_in_float32():
     pretrainer = make_pretrainer(dtype="mixed_bfloat16")
-    functions = BiLMSignatures(pretrainer, VOCABULARY, None, str(tmp_path)).functions()
+    functions = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY)).functions()
     outputs = [function.structured_outputs for function in functions.values()]
     kinds = {tensor.dtype for answer in outputs for tensor in answer.values()}
     assert kinds == {tf.float32, tf.int32}
 
 
-def test_a_model_in_carry_gives_a_stateless_twin(tmp_path):
+def test_a_model_in_carry_gives_a_stateless_twin():
     bilm = make_pretrainer().bilm
     carrying = bilm.with_initial_state("carry")
-    twin = BiLMSignatures(carrying, None, None, str(tmp_path))
+    twin = BiLMSignatures(TextBiLM(carrying))
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     for _ in range(2):
         answer = twin.embed_text(tf.constant(SENTENCES))
@@ -239,9 +241,9 @@ def test_a_model_in_carry_gives_a_stateless_twin(tmp_path):
 
 
 @pytest.mark.slow
-def test_warm_states_are_where_a_warm_export_begins(tmp_path):
+def test_warm_states_are_where_a_warm_export_begins():
     pretrainer = make_pretrainer()
-    warm = BiLMSignatures(pretrainer, VOCABULARY, "warm", str(tmp_path))
+    warm = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY, "warm"))
     expected = pretrainer.bilm.with_initial_state("warm")(tf.constant(SENTENCES))
     answer = warm.embed_text(tf.constant(SENTENCES))
     np.testing.assert_allclose(answer["lstm_outputs2"], expected["sequence_output"], **EXACT)
@@ -258,10 +260,10 @@ def test_warm_states_are_where_a_warm_export_begins(tmp_path):
         {"top_only": True},
     ],
 )
-def test_the_mix_of_an_elmo(tmp_path, options):
+def test_the_mix_of_an_elmo(options):
     elmo = Elmo(make_pretrainer().bilm, dropout=0.5, **options)
     elmo.mixes[0].gamma.assign(1.7)
-    answer = BiLMSignatures(elmo, None, None, str(tmp_path)).embed_text(tf.constant(SENTENCES))
+    answer = BiLMSignatures(TextBiLM(elmo)).embed_text(tf.constant(SENTENCES))
     expected = elmo(tf.constant(SENTENCES))["sequence_output"].numpy()
     if options.get("keep_sentence_boundaries"):
         expected = expected[:, 1:-1]
@@ -271,10 +273,10 @@ def test_the_mix_of_an_elmo(tmp_path, options):
 
 
 @pytest.mark.slow
-def test_a_model_of_token_ids(tmp_path):
+def test_a_model_of_token_ids():
     options = {"units": 8, "projection_dim": 4, "vocabulary_size": len(VOCABULARY)}
     bilm = BiLM(**options, sentence_start_id=2, sentence_end_id=4)
-    functions = BiLMSignatures(bilm, VOCABULARY, None, str(tmp_path)).functions()
+    functions = BiLMSignatures(TextBiLM(bilm, VOCABULARY)).functions()
     assert list(functions) == ["default", "serving_default", "tokens", "token_ids"]
     ids = tf.constant([[1, 3, 5, 7, 1, 8], [0] * 6, [3] + [0] * 5, [6, 5] + [0] * 4])
     expected = bilm(ids)["sequence_output"]
@@ -285,21 +287,10 @@ def test_a_model_of_token_ids(tmp_path):
         token_ids=padded_as_a_server_does, sequence_len=tf.constant(LENGTHS)
     )
     np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
-    assert list(BiLMSignatures(bilm, None, None, "").functions()) == [
-        "token_ids",
-        "serving_default",
-    ]
+    assert list(BiLMSignatures(TextBiLM(bilm)).functions()) == ["token_ids", "serving_default"]
 
 
-def test_refusals(tmp_path):
-    pretrainer = make_pretrainer()
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "file").write_text("kept")
-    with pytest.raises(ValueError, match="not an empty folder"):
-        export_bilm(pretrainer, tmp_path / "full")
+def test_the_vocabulary_of_another_model():
+    other = Vocabulary(["<S>", "</S>", "<UNK>"])
     with pytest.raises(ValueError, match="8 tokens, but vocabulary has 3"):
-        export_bilm(pretrainer, tmp_path / "new", Vocabulary(["<S>", "</S>", "<UNK>"]))
-    with pytest.raises(ValueError, match='"zero" or "warm"'):
-        export_bilm(pretrainer, tmp_path / "new", initial_state="carry")
-    assert [path.name for path in tmp_path.iterdir()] == ["full"]
-    assert (tmp_path / "full" / "file").read_text() == "kept"
+        BiLMSignatures(TextBiLM(make_pretrainer(), other))

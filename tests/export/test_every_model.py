@@ -17,7 +17,7 @@ import tensorflow as tf
 from tests.catalogue import CATALOGUE
 from tests.exported_models import MAKERS
 from tfreps import models
-from tfreps.export import SENTENCES, check_export, write_export
+from tfreps.export import SENTENCES, check_export, open_for_export, write_export
 
 
 def test_none_is_without_an_export():
@@ -33,9 +33,9 @@ QUICK = "BertEncoder"
 @pytest.mark.parametrize(
     "name", [n if n == QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MAKERS]
 )
-def test_answers_are_float32_under_any_precision(tmp_path, name):
+def test_answers_are_float32_under_any_precision(name):
     keras.config.set_dtype_policy("mixed_bfloat16")
-    signatures = MAKERS[name]()(assets=str(tmp_path), explain=True)
+    signatures = open_for_export(MAKERS[name](), explain=True)
     assert signatures.weights.precision == "bfloat16"
     for function in signatures.functions().values():
         kinds = {output.dtype for output in function.structured_outputs.values()}
@@ -45,8 +45,7 @@ def test_answers_are_float32_under_any_precision(tmp_path, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_check(tmp_path, name):
-    (tmp_path / "assets").mkdir()
-    signatures = MAKERS[name]()(assets=str(tmp_path / "assets"), explain=True)
+    signatures = open_for_export(MAKERS[name](), explain=True)
     written = write_export(signatures, tmp_path / "model")
     assert written.num_warm_up == 4
     assert (written.folder / "assets" / "vocabulary.txt").is_file()

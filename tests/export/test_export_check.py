@@ -9,7 +9,13 @@ from tests import tiny_bert
 from tests.export.tiny_signatures import TinySignatures
 from tfreps.export import SENTENCES, check_export, export_check, write_export
 from tfreps.export.bert_signatures import BertSignatures
-from tfreps.export.export_check import compare, printed_strings
+from tfreps.export.export_check import (
+    CheckedExport,
+    check_signatures,
+    compare,
+    printed_strings,
+)
+from tfreps.inference import TextBert
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +40,7 @@ def test_an_export_with_operations_of_tensorflow_text(tmp_path):
     pytest.importorskip("tensorflow_text")
     tokenizer = tiny_bert.pieces("the", "dog", "wrote")
     encoder = tiny_bert.make_encoder(tokenizer)
-    made = BertSignatures(encoder, tokenizer, str(tmp_path), core_ops=False)
+    made = BertSignatures(TextBert(encoder, tokenizer), core_ops=False)
     folder = write_export(made, tmp_path / "bert").folder
     expected = {"default": made.expected(SENTENCES)}
     found = list(check_export(folder, expected, needs_text=True))
@@ -99,6 +105,24 @@ def test_strings_as_numpy_prints_them(array):
 def test_strings_that_numpy_leaves_out():
     assert printed_strings(str(np.full([2000], b"a", object))) is None
     assert printed_strings(str(np.full([40, 40], b"a", object))) is None
+
+
+def test_a_check_that_fails_is_an_error(monkeypatch, tmp_path):
+    ways = [CheckedExport("one way", 1e-6, None), CheckedExport("another", 0.0, "it fell")]
+    given, seen = [], []
+    monkeypatch.setattr(export_check, "check_export", lambda *a: given.append(a) or ways)
+    signatures = TinySignatures()
+    with pytest.raises(ValueError, match="^1 of the checks failed.*: another: it fell$"):
+        check_signatures(signatures, signatures.functions(), tmp_path, "python", seen.append)
+    assert seen == ways
+    folder, expected, python, precision, needs_text = given[0]
+    assert (folder, python, precision, needs_text) == (tmp_path, "python", "float32", False)
+    assert list(expected) == ["default", "explain"] and "attention" in expected["explain"]
+    ways.pop()
+    check_signatures(signatures, signatures.functions(), tmp_path)
+    ids = TinySignatures(reads_text=False)
+    with pytest.raises(ValueError, match="reads token ids alone"):
+        check_signatures(ids, ids.functions(), tmp_path)
 
 
 def test_this_interpreter_is_the_default():

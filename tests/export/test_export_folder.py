@@ -1,6 +1,7 @@
 """A model as the next version in its folder."""
 
 import os
+import sys
 
 import pytest
 import tensorflow as tf
@@ -32,6 +33,24 @@ def test_what_reads_no_text_is_not_warmed_up(tmp_path):
     written = write_export(TinySignatures(reads_text=False), tmp_path)
     assert written.num_warm_up == 0
     assert os.listdir(written.folder / "assets.extra") == ["tfreps_counts.json"]
+
+
+@pytest.mark.parametrize("check, python", [(True, sys.executable), ("other", "other")])
+def test_what_fails_its_check_does_not_appear(tmp_path, monkeypatch, check, python):
+    given = []
+
+    def fails(*arguments):
+        given.append(arguments)
+        raise ValueError("1 of the checks failed")
+
+    monkeypatch.setattr(export_folder, "check_signatures", fails)
+    signatures = TinySignatures()
+    with pytest.raises(ValueError, match="checks failed"):
+        write_export(signatures, tmp_path, check=check, on_checked=print)
+    assert not list(tmp_path.iterdir())
+    asked, functions, folder, interpreter, on_checked = given[0]
+    assert (asked, interpreter, on_checked) == (signatures, python, print)
+    assert folder.parent == tmp_path and folder.name.startswith(".1.")
 
 
 def test_nothing_is_left_where_writing_fails(tmp_path, monkeypatch):

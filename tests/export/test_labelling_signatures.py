@@ -5,10 +5,16 @@ import pytest
 import tensorflow as tf
 
 from tests.exported_models import make_bert, make_trained
-from tfreps.export.labelling_signatures import TextSignatures, export_text_model
+from tfreps.export import write_export
+from tfreps.export.labelling_signatures import TextSignatures
 from tfreps.text.tags.tag_sequences import spans
 
 TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
+
+
+def export(trained, base, **options):
+    """Writes version 1, and returns the names of its signatures."""
+    return list(write_export(TextSignatures(trained, **options), base).functions)
 
 
 def ask(folder, signature="default", **inputs):
@@ -24,7 +30,7 @@ SLOW = pytest.mark.slow
 )
 def test_taggers_answer_as_the_model_does(tmp_path, kind):
     trained = make_trained(kind)
-    names = export_text_model(trained, tmp_path / "1")
+    names = export(trained, tmp_path)
     assert names == ["default", "serving_default", "tokens"]
     answer = ask(tmp_path / "1", text=tf.constant(TEXTS))
     tokens = trained.tokenize(TEXTS)
@@ -47,7 +53,7 @@ def test_taggers_answer_as_the_model_does(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["cnn", pytest.param("attention", marks=SLOW)])
 def test_classifiers_answer_as_the_model_does(tmp_path, kind):
     trained = make_trained(kind)
-    export_text_model(trained, tmp_path / "1")
+    export(trained, tmp_path)
     answer = ask(tmp_path / "1", text=tf.constant(TEXTS))
     expected = trained.classify(trained.tokenize(TEXTS))
     assert [label.decode() for label in answer["label"]] == [e.label for e in expected]
@@ -61,7 +67,7 @@ def test_classifiers_answer_as_the_model_does(tmp_path, kind):
 @pytest.mark.slow
 def test_tokens_beyond_their_length_are_ignored(tmp_path):
     trained = make_trained("crf")
-    export_text_model(trained, tmp_path / "1")
+    export(trained, tmp_path)
     tokens = tf.constant([["Ada", "lives", "here"], ["in", "London", "."]])
     answer = ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([3, 1]))
     assert answer["tokens"].tolist() == [[b"Ada", b"lives", b"here"], [b"in", b"", b""]]
@@ -78,7 +84,7 @@ def asks_for_xla(folder):
 @pytest.mark.slow
 def test_nothing_in_an_export_asks_for_xla(tmp_path):
     """TensorFlow Serving keeps XLA off on CPUs."""
-    export_text_model(make_trained("crf"), tmp_path / "1")
+    export(make_trained("crf"), tmp_path)
     assert not asks_for_xla(tmp_path / "1")
     compiled = tf.function(lambda x: {"y": x + 1.0}, jit_compile=True)
     compiled = compiled.get_concrete_function(tf.TensorSpec([None], tf.float32, "x"))
@@ -89,8 +95,8 @@ def test_nothing_in_an_export_asks_for_xla(tmp_path):
 def test_stored_vectors_cannot_be_served(tmp_path):
     trained = make_trained("plain")
     trained.model.encoder.vector_layers = 3
-    with pytest.raises(ValueError, match="train it with --elmo instead"):
-        export_text_model(trained, tmp_path / "1")
+    with pytest.raises(ValueError, match="train it on the biLM itself"):
+        export(trained, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -101,7 +107,7 @@ BERT_TEXTS = ["房间 Hotels 3", "", "房" * 50, "x"]
 @pytest.mark.parametrize("kind", ["pieces", pytest.param("characters", marks=SLOW)])
 def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
     trained = make_bert(kind)
-    export_text_model(trained, tmp_path / "1")
+    export(trained, tmp_path)
     answer = ask(tmp_path / "1", text=tf.constant(BERT_TEXTS))
     rows = trained.tokenize(BERT_TEXTS)
     assert answer["sequence_len"].tolist() == [len(row) for row in rows]
@@ -118,7 +124,7 @@ def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
 @pytest.mark.slow
 def test_taggers_on_a_bert_tag_words(tmp_path):
     trained = make_bert("words")
-    export_text_model(trained, tmp_path / "1")
+    export(trained, tmp_path)
     texts = ["Hotels 房间!", ""]
     answer = ask(tmp_path / "1", text=tf.constant(texts))
     for row, expected in enumerate(trained.tag(trained.tokenize(texts))):
@@ -172,7 +178,7 @@ EXPLAINED = {
 )
 def test_what_is_behind_an_answer(tmp_path, kind):
     trained = make_bert(kind) if kind == "characters" else make_trained(kind)
-    names = export_text_model(trained, tmp_path / "1", explain=True)
+    names = export(trained, tmp_path, explain=True)
     assert names == ["default", "serving_default", "tokens", "explain"]
     signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
     plain, found = (signatures[n](text=tf.constant(TEXTS)) for n in ("default", "explain"))

@@ -1,15 +1,20 @@
 """What exports of text models share: signatures by name, a whole folder, cut tokens."""
 
+import gc
+import pathlib
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.export.tiny_signatures import TinySignatures
+from tfreps.export import write_export
 from tfreps.export.signature_base import (
     StringSignatures,
+    asset_folder,
     cut_tokens,
     with_vocabulary,
-    write_signatures,
 )
 from tfreps.export.stored_weights import StoredWeights
 from tfreps.text.token_indexer import TokenIndexer
@@ -25,10 +30,11 @@ class Lengths(StringSignatures):
         layer = keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")
         layer.build((None, 1))
         self.model = keras.Sequential([layer])
+        self.text_counts = TinySignatures.text_counts
         super().__init__(tf.Module(), StoredWeights([self.model]), "lengths", explains)
 
     def from_text(self, text):
-        return {"y": 3.0 * self.model(tf.cast(tf.strings.length(text), "float32")[:, None])}
+        return {"nll": 3.0 * self.model(tf.cast(tf.strings.length(text), "float32")[:, None])[:, 0]}
 
     def from_tokens(self, tokens, sequence_len):
         tokens, _ = cut_tokens(tokens, sequence_len, None)
@@ -39,20 +45,23 @@ class Lengths(StringSignatures):
 
 @pytest.mark.parametrize("explains, more", [(False, []), (True, ["explain"])])
 def test_the_signatures_by_name(tmp_path, explains, more):
-    names = write_signatures(lambda assets: Lengths(explains), tmp_path / "1")
-    assert names == ["default", "serving_default", "tokens", *more]
+    written = write_export(Lengths(explains), tmp_path)
+    assert list(written.functions) == ["default", "serving_default", "tokens", *more]
     loaded = tf.saved_model.load(str(tmp_path / "1")).signatures
     for name in ("default", "serving_default", *more):
-        answer = loaded[name](text=tf.constant(["ab", ""]))["y"]
-        np.testing.assert_array_equal(answer, [[6.0], [0.0]])
-    answer = loaded["tokens"](tokens=ROWS, sequence_len=tf.constant([3, 1]))["y"]
-    np.testing.assert_array_equal(answer, [[9.0], [3.0]])  # what is beyond is ignored
+        answer = loaded[name](text=tf.constant(["ab", ""]))["nll"]
+        np.testing.assert_array_equal(answer, [6.0, 0.0])
+    answer = loaded["tokens"](tokens=ROWS, sequence_len=tf.constant([3, 1]))["nll"]
+    np.testing.assert_array_equal(answer, [9.0, 3.0])  # what is beyond is ignored
 
 
-def test_a_folder_that_holds_something_is_refused_before_any_work(tmp_path):
-    (tmp_path / "mine").write_text("x")
-    with pytest.raises(ValueError, match="not an empty folder"):
-        write_signatures(lambda assets: pytest.fail("was made"), tmp_path)
+def test_the_folder_of_assets_goes_with_its_owner():
+    owner = Lengths()
+    folder = pathlib.Path(asset_folder(owner))
+    (folder / "vocabulary.txt").write_text("a")
+    del owner
+    gc.collect()
+    assert not folder.exists()
 
 
 def test_cut_tokens():

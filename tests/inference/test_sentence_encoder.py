@@ -51,12 +51,25 @@ def test_equal_to_the_model_sentence_by_sentence(state, budget, kept):
 
 
 @pytest.mark.slow
-def test_combine():
+def test_layers():
     bilm = make_pretrainer().bilm
-    encoder = SentenceEncoder(bilm, batch_tokens=20, combine=lambda layers: layers[:, -1])
     expected = one_by_one(bilm)
-    for number, vectors in encoder.encode(SENTENCES):
-        np.testing.assert_allclose(vectors, expected[number][-1], **EXACT)
+    for layers, factors in (
+        ("top", [0, 0, 1]),
+        ("average", [1 / 3, 1 / 3, 1 / 3]),
+        ([0.5, 0, -2], [0.5, 0, -2]),
+    ):
+        for number, vectors in SentenceEncoder(bilm, None, 20, layers).encode(SENTENCES):
+            mixed = np.tensordot(factors, expected[number], 1)
+            np.testing.assert_allclose(vectors, mixed, **EXACT)
+    for number, vectors in SentenceEncoder(bilm, dtype="float16").encode(SENTENCES[:1]):
+        assert vectors.dtype == np.float16 and vectors.shape == expected[number].shape
+
+
+@pytest.mark.parametrize("layers", ["bottom", [1.0, 2.0], 3])
+def test_layers_that_there_are_not(layers):
+    with pytest.raises(ValueError, match="`layers` must be one of all, top, average, or a factor"):
+        SentenceEncoder(make_pretrainer().bilm, layers=layers)
 
 
 @pytest.mark.slow

@@ -6,20 +6,21 @@ import pytest
 from tests import known_models
 from tests.known_models import TEXTS, softmax
 from tfreps.data import LabelledText, TaggedSentence
-from tfreps.inference.text_model import TextModel
+from tfreps.inference import TextTagger
+from tfreps.inference.load import load
 from tfreps.reports.evaluation import check_names, evaluate_classifier, evaluate_tagger
 
 
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory):
     run = known_models.tagger_run(tmp_path_factory.mktemp("tagger") / "run")
-    return TextModel.open(run.path)
+    return load(run.path)
 
 
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory):
     run = known_models.classifier_run(tmp_path_factory.mktemp("classifier") / "run")
-    return TextModel.open(run.path)
+    return load(run.path)
 
 
 def sentence(tokens, tags, line=1):
@@ -51,7 +52,7 @@ def test_tagger(tagger):
 
 
 def test_tags_without_a_scheme_are_reported_one_by_one(tagger):
-    plain = TextModel(tagger.model, tagger.indexer)
+    plain = TextTagger(tagger.model, tagger.indexer)
     plain.scheme = None
     results = evaluate_tagger(plain, SENTENCES)
     assert "spans" not in results and results["labels"]["B-LOC"]["precision"] == 0.5

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.convert import bilm_tf
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
-from tfreps.runs.bilm_runs import check_vocabulary, load_bilm
+from tfreps.runs.bilm_runs import check_vocabulary, load_bilm, load_published_bilm
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
@@ -53,7 +53,7 @@ def test_published_files(tmp_path):
     ],
 )
 def test_one_place_and_no_other(places):
-    with pytest.raises(ValueError, match="either a run folder, or both --options"):
+    with pytest.raises(ValueError, match="either a run folder, or both an options.json"):
         load_bilm(*places)
 
 
@@ -106,23 +106,16 @@ def test_published_files_of_words(tmp_path):
     bilm = make_pretrainer(**WORDS, sentence_start_id=2, sentence_end_id=1).bilm
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm_tf.write(bilm, *files)
-    SWAPPED.write(tmp_path / "words.txt")
-    found = load_bilm(None, *files, vocabulary_file=tmp_path / "words.txt")
-    assert found.vocabulary.tokens == SWAPPED.tokens
+    found = load_published_bilm(*files, SWAPPED)
     ids = tf.constant([[4, 3, 0]])
     expected = bilm(ids)["sequence_output"]
-    np.testing.assert_allclose(found.bilm(ids)["sequence_output"], expected, rtol=1e-6)
-    SHORTER.write(tmp_path / "shorter.txt")
-    with pytest.raises(ValueError, match="weights.hdf5 knows .*shorter.txt has"):
-        load_bilm(None, *files, vocabulary_file=tmp_path / "shorter.txt")
+    np.testing.assert_allclose(found(ids)["sequence_output"], expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="weights.hdf5 knows .*other.txt has"):
+        load_published_bilm(*files, SHORTER)
 
 
 def test_a_vocabulary_of_no_use(tmp_path):
-    path, model = make_run(tmp_path / "run")
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    bilm_tf.write(model.bilm, *files)
-    words = tmp_path / "run" / "vocabulary.txt"
-    with pytest.raises(ValueError, match="run folder has its own vocabulary"):
-        load_bilm(path, vocabulary_file=words)
-    with pytest.raises(ValueError, match="reads characters"):
-        load_bilm(None, *files, vocabulary_file=words)
+    bilm_tf.write(make_pretrainer().bilm, *files)
+    with pytest.raises(ValueError, match="reads characters .* leave other.txt out"):
+        load_published_bilm(*files, SHORTER)

@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 from tests import known_models, tiny_run
-from tfreps.inference.text_model import TextModel
-from tfreps.runs.bilm_runs import load_bilm
+from tfreps.inference.load import load
 from tfreps.runs.run_assets import ASSETS, check_assets, record_asset
 from tfreps.runs.run_folder import RunFolder
 
@@ -87,9 +86,9 @@ def test_counts_are_compared_without_hashes_too(runs, tmp_path, kind, file, mess
     path = tmp_path / "run" / file
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     with pytest.raises(ValueError, match=f"{file}.*({message}|missing among|empty)"):
-        load_bilm(tmp_path / "run") if kind == "elmo" else TextModel.open(tmp_path / "run")
+        load(tmp_path / "run")
 
 
 def test_a_run_without_hashes_opens(runs):
     assert not (runs / "tagger" / ASSETS).exists()
-    assert TextModel.open(runs / "tagger").names == known_models.TAGS
+    assert load(runs / "tagger").names == known_models.TAGS

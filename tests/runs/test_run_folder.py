@@ -21,7 +21,7 @@ def run(tmp_path):
 
 
 def head(**changes):
-    return {"program": "pretrain-elmo", "format_version": 1, "options": {}, **changes}
+    return {"program": "pretrain-elmo", "format_version": 2, "options": {}, **changes}
 
 
 def test_create_then_open(tmp_path):
@@ -90,7 +90,8 @@ def test_create_refuses_options_that_json_cannot_hold(tmp_path):
         ("[]", "expected a JSON object"),
         ('{"batch_size": 3}', "not written by a tfreps program"),
         (json.dumps(head(options=[])), "not written by a tfreps program"),
-        (json.dumps(head(format_version=2)), "format version 2"),
+        (json.dumps(head(format_version=1)), r"an earlier version of tfreps \(format 1; this one"),
+        (json.dumps(head(format_version=3)), r"another version of tfreps \(format 3; this one r"),
         (json.dumps(head(program="train-tagger")), "run of `tfreps train-tagger`"),
     ],
 )

@@ -8,8 +8,9 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tfreps.__main__ import import_program, main
+from tfreps.__main__ import main
 from tfreps.convert import bilm_tf
+from tfreps.export import export_check
 from tfreps.export.export_check import CheckedExport
 from tfreps.files.version_folders import versions_of
 
@@ -80,15 +81,14 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     """The check itself has tests of its own: here one way works, and one fails."""
     ways = [CheckedExport("one way", 1e-6, None), CheckedExport("another", 0.0, "it fell")]
     given = []
-    program = import_program("serving.export")
-    monkeypatch.setattr(program, "check_export", lambda *a: given.append(a) or ways)
+    monkeypatch.setattr(export_check, "check_export", lambda *a: given.append(a) or ways)
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog", "left"))
     command = ["export", str(run), "--to", str(tmp_path / "out"), "--weights-as", "int8"]
     asked = [*command, "--explain", "--check", "--check-python", "other"]
     assert main(asked) == 2
     said = capsys.readouterr()
     assert "  ok      one way: largest difference 1.0e-06\n  FAILED  another: it fell\n" in said.out
-    assert "1 of the checks failed" in said.err and "got no new version" in said.err
+    assert "1 of the checks failed, so that no version was written: another: it fell" in said.err
     assert not list((tmp_path / "out").iterdir())
     folder, expected, python, precision, needs_text = given[0]
     assert not needs_text and folder.parent == tmp_path / "out" and folder.name.startswith(".1.")
@@ -109,8 +109,8 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     "more, message",
     [
         (["--state", "warm"], "--state is about a biLM, and"),
-        (["--options", "o.json"], "--options is about a biLM"),
-        (["--weights", "w.hdf5"], "--weights is about a biLM"),
+        (["--options", "o.json"], "either a run folder, or both --options"),
+        (["--weights", "w.hdf5"], "either a run folder, or both --options"),
         (["--vocabulary", "v"], "--vocabulary is about a biLM"),
         (["--check-python", "python"], "--check-python goes unseen: give --check too"),
     ],
@@ -124,8 +124,8 @@ def test_flags_that_a_bert_would_not_see(tmp_path, capsys, more, message):
 @pytest.mark.slow
 def test_pieces_by_tensorflow_text(tmp_path, capsys, monkeypatch):
     pytest.importorskip("tensorflow_text")
-    program, given = import_program("serving.export"), []
-    monkeypatch.setattr(program, "check_export", lambda *a: given.append(a) or [])
+    given = []
+    monkeypatch.setattr(export_check, "check_export", lambda *a: given.append(a) or [])
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog"))
     command = ["export", str(run), "--to", str(tmp_path / "out"), "--check"]
     for more in [], ["--wordpiece"]:
@@ -154,8 +154,8 @@ def test_a_published_bert(tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["RUN", "--to", "OUT", "--wordpiece"], "is for models on a BERT; a biLM reads whole"),
-        (["no/such/run", "--to", "OUT"], "not a folder"),
+        (["RUN", "--to", "OUT", "--wordpiece"], "cuts texts of a BERT; a biLM reads whole"),
+        (["no/such/run", "--to", "OUT"], "no/such/run does not exist"),
         (["--to", "OUT"], "either a run folder, or both"),
         (["RUN", "--to", "OUT", "--options", "options.json"], "either a run folder, or both"),
         (["--options", "options.json", "--to", "OUT"], "either a run folder, or both"),

@@ -11,9 +11,8 @@ import pytest
 from tests import tiny_bert, tiny_run
 from tests.export.test_labelling_signatures import make_trained
 from tests.server.small_models import serving
-from tfreps.export.bilm_signatures import export_bilm
-from tfreps.export.labelling_signatures import export_text_model
-from tfreps.inference.text_model import TextModel
+from tfreps.export import open_for_export, write_export
+from tfreps.inference import TextBiLM, TextClassifier
 from tfreps.models import Classifier
 from tfreps.server.rest.page_routes import page_routes
 from tfreps.text.bert.piece_indexer import PieceIndexer
@@ -37,18 +36,21 @@ def make_bert():
     tokenizer = tiny_bert.characters("the dog put a in london", CHINESE)
     encoder = tiny_bert.make_encoder(tokenizer)
     model = Classifier(encoder, ["bad", "good"], "first")
-    return TextModel(model, PieceIndexer(tokenizer), tokens=None)
+    return TextClassifier(model, PieceIndexer(tokenizer), tokens=None)
 
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exports")
-    export_text_model(make_trained("crf"), folder / "tagger" / "1", explain=True)
-    export_text_model(make_trained("attention"), folder / "reviews" / "1", explain=True)
-    export_text_model(make_bert(), folder / "bert" / "1", explain=True)
     keras.utils.set_random_seed(1)
-    bilm = tiny_run.make_pretrainer()
-    export_bilm(bilm, folder / "elmo" / "1", tiny_run.VOCABULARY, explain=True)
+    models = {
+        "tagger": make_trained("crf"),
+        "reviews": make_trained("attention"),
+        "bert": make_bert(),
+        "elmo": TextBiLM(tiny_run.make_pretrainer(), tiny_run.VOCABULARY),
+    }
+    for name, model in models.items():
+        write_export(open_for_export(model, explain=True), folder / name)
     return folder
 
 

@@ -227,7 +227,7 @@ def test_the_target_is_taken(run, tmp_path, capsys):
 
 def test_bad_runs(tmp_path, capsys):
     out = tmp_path / "out"
-    assert "not a folder" in refused(capsys, tmp_path / "nowhere", "--to-bilm-tf", out)
+    assert "does not exist" in refused(capsys, tmp_path / "nowhere", "--to-bilm-tf", out)
     path, _ = make_run(tmp_path / "run", bidirectional=False, **WORDS)
     assert "one direction" in refused(capsys, path, "--to-bilm-tf", out)
     assert not out.exists()
@@ -238,17 +238,17 @@ def test_vocabularies(training_folder, tmp_path, capsys):
     path, model = make_run(tmp_path / "run", **WORDS)
     pair = spoiled(tmp_path, model.bilm, lambda *_: None)
     new = tmp_path / "new"
-    assert "19 token ids" in refused(capsys, *pair, "--to-run", new)
+    assert "file of these tokens as --vocab" in refused(capsys, *pair, "--to-run", new)
     vocabulary = training_folder / "vocabulary.txt"
     err = refused(capsys, *pair, "--vocabulary", vocabulary, "--to-run", new)
-    assert "19 token ids" in err and "got one of 20" in err
+    assert "weights.hdf5 knows 19 tokens, but" in err and "vocabulary.txt has 20" in err
     own = RunFolder.open(path).vocabulary_path
     err = refused(
         capsys, "--checkpoint", training_folder / "run", "--vocabulary", own, "--to-run", new
     )
     assert "with 20 tokens" in err
     err = refused(capsys, "--checkpoint", path, "--vocabulary", own, "--to-run", new)
-    assert "options.json" in err and not new.exists()
+    assert "--vocabulary is about" in err and "its own vocabulary" in err and not new.exists()
     convert(*pair, "--vocabulary", own, "--to-run", new)
     bilm = RunFolder.open(new).load_model()
     assert (bilm.sentence_start_id, bilm.sentence_end_id) == (1, 2)

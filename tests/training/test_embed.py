@@ -213,7 +213,11 @@ def test_very_long_lines_and_tokens(tmp_path):
             "--gamma must be a fin",
         ),
         (b"a b\n", ["--output", "."], "Cannot write to .: it is a folder"),
-        (b"a b\n", ["--vocabulary", "v.txt"], "run folder has its own vocabulary"),
+        (
+            b"a b\n",
+            ["--vocabulary", "v.txt"],
+            "--vocabulary is about a biLM of bilm-tf or AllenNLP, and",
+        ),
     ],
 )
 def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):

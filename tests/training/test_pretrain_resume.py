@@ -270,8 +270,8 @@ def test_resuming_where_nothing_is_begins(corpus, tmp_path):
 @pytest.mark.parametrize(
     "head, message",
     [
-        ({"program": "embed", "format_version": 1, "options": {}}, "a run of `tfreps embed`"),
-        ({"program": "pretrain-elmo", "format_version": 2, "options": {}}, "format version 2"),
+        ({"program": "embed", "format_version": 2, "options": {}}, "a run of `tfreps embed`"),
+        ({"program": "pretrain-elmo", "format_version": 1, "options": {}}, "an earlier version of"),
         ({"char_cnn": {}}, "not written by a tfreps program"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tfreps.__main__ import main
-from tfreps.inference.text_model import TextModel
+from tfreps.inference.load import load
 from tfreps.runs import run_folder
 from training import train_hmm
 
@@ -67,7 +67,7 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     assert f"Next: tfreps tag {run}" in printed
 
     assert set(json.loads((run / "assets.json").read_text())) == {"vocabulary.txt", "tags.txt"}
-    trained = TextModel.open(run)
+    trained = load(run)
     answers = trained.tag([["Ada", "left", "New", "York", "."], [], ["Oslo"]])
     assert answers[0].tags == ["S-PER", "O", "B-LOC", "E-LOC", "O"]
     assert [len(answer.tags) for answer in answers] == [5, 0, 1]

@@ -14,7 +14,7 @@ def read(
 ) -> BiLM:
     """Loads a `BiLM`; see `BiLM.from_pretrained`."""
     source = pathlib.Path(source)
-    if weights_file is None and _is_training_folder(source):
+    if weights_file is None and is_training_folder(source):
         model = bilm_tf_checkpoint.read(source, model_options).model.bilm
         if model.initial_state == "warm":
             model.warm_up()
@@ -93,8 +93,9 @@ def _only_options(folder, needs_weights):
     return found[0]
 
 
-def _is_training_folder(source):
-    """Whether a folder has checkpoints of TensorFlow 1, and no pair of published files."""
+def is_training_folder(source: str | os.PathLike) -> bool:
+    """Whether a path is a folder with checkpoints of TensorFlow 1, and no published files."""
+    source = pathlib.Path(source)
     if not source.is_dir() or any(_beside(p).exists() for p in source.glob(f"*{OPTIONS}")):
         return False
     return (source / "checkpoint").exists() or any(source.glob("model.ckpt*"))

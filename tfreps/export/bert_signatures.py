@@ -5,34 +5,12 @@ import tensorflow as tf
 from tfreps.export.explanations import explain_attention
 from tfreps.export.signature_base import (
     StringSignatures,
+    asset_folder,
     cut_tokens,
     with_vocabulary,
-    write_signatures,
 )
 from tfreps.export.stored_weights import StoredWeights
-from tfreps.models import BertPretrainer
-from tfreps.runs.bert_loading import max_length
 from tfreps.text.bert.piece_indexer import PieceIndexer
-
-
-def export_bert(model, tokenizer, folder, explain=False):
-    """Writes a BERT as a SavedModel with the signatures of `BertSignatures`.
-
-    The folder appears whole or not at all, and needs TensorFlow alone.
-
-    Args:
-        model: `BertEncoder`, or `BertPretrainer`, whose encoder is taken.
-        tokenizer: what cuts texts for it.
-        folder: path that does not exist yet, or an empty folder.
-        explain: bool. Whether there is a signature `explain`.
-
-    Returns:
-        The names of the signatures, a list of str.
-
-    Raises:
-        ValueError: the folder holds something.
-    """
-    return write_signatures(lambda to: BertSignatures(model, tokenizer, to, explain), folder)
 
 
 class BertSignatures(StringSignatures):
@@ -54,26 +32,26 @@ class BertSignatures(StringSignatures):
     `sequence_len`, `attention` and `attention_tokens`.
 
     Args:
-        model, tokenizer, explain: as in `export_bert`.
-        assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+        bert: `tfreps.inference.TextBert`.
+        explain: bool. Whether there is a signature `explain`.
         core_ops: bool. Whether the export is to need TensorFlow alone; else tensorflow-text's
             operation cuts words into pieces, which is faster.
 
     Raises:
-        ValueError: tensorflow-text is to be used, and is missing or cannot cut such texts.
+        ValueError: the BERT has no tokenizer; tensorflow-text is to be used, and is missing or
+            cannot cut such texts.
     """
 
-    def __init__(self, model, tokenizer, assets, explain=False, core_ops=True):
-        self.encoder = model.encoder if isinstance(model, BertPretrainer) else model
-        self.max_length = max_length(self.encoder, tokenizer)
+    def __init__(self, bert, explain=False, core_ops=True):
+        bert.check_tokenizer()
+        self.encoder, self.max_length = bert.encoder, bert.max_length
         self.text_counts = {
             **{"tokens": "characters", "most_per_text": self.max_length, "added_per_text": 2},
             "attends": False,  # as far as that counts, in texts that are cut
         }
-        indexer = PieceIndexer(tokenizer)
         size = self.encoder.count_params()
         super().__init__(
-            with_vocabulary(indexer, assets, core_ops),
+            with_vocabulary(PieceIndexer(bert.tokenizer), asset_folder(self), core_ops),
             StoredWeights([self.encoder]),
             f"a BERT of {size:,} parameters ({type(self.encoder).__name__})",
             explain,

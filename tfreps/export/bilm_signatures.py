@@ -1,53 +1,14 @@
-"""Signatures: a model becomes a SavedModel that takes strings and needs TensorFlow alone."""
+"""Signatures of a biLM: raw strings in, vectors of all layers out, and the language model."""
 
 import tensorflow as tf
 
 from tfreps.export.bilm_reader import TokenReader, real_tokens
 from tfreps.export.bilm_scoring import Scoring
-from tfreps.export.signature_base import LENGTHS, TEXT, TOKENS, write_signatures
+from tfreps.export.signature_base import LENGTHS, TEXT, TOKENS, asset_folder
 from tfreps.export.stored_weights import StoredWeights
-from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.models import BiLMPretrainer, Elmo
 from tfreps.runs.bilm_runs import check_vocabulary
 from tfreps.text.tokenizers import split_tokens
-
-
-def export_bilm(model, folder, vocabulary=None, initial_state=None, explain=False):
-    """Writes a biLM as a SavedModel with the signatures of `BiLMSignatures`.
-
-    The folder appears whole or not at all.
-
-    Args:
-        model: `BiLM`; `BiLMPretrainer`, whose softmax gives the signature `score`; or `Elmo`,
-            whose first mix becomes the output `elmo`.
-        folder: path that does not exist yet, or an empty folder. TensorFlow Serving expects its
-            name to be a number, the version: `elmo/1`.
-        vocabulary: `tfreps.text.Vocabulary`, for `score` and for models that read token ids.
-        initial_state: `"zero"` or `"warm"`; None for the model's own. The state of a model in
-            `"carry"` is never exported: it becomes `"zero"`.
-        explain: bool. Whether there is a signature `explain`.
-
-    Returns:
-        The names of the signatures, a list of str.
-
-    Raises:
-        ValueError: the folder holds something, or model and vocabulary do not fit.
-
-    Example:
-    >>> import tempfile
-    >>> from tfreps.models import BiLM
-    >>> bilm = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
-    >>> folder = tempfile.mkdtemp() + "/1"
-    >>> export_bilm(bilm, folder)
-    ['default', 'serving_default', 'tokens', 'character_ids']
-    >>> answer = tf.saved_model.load(folder).signatures["default"]
-    >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
-    TensorShape([1, 4, 8])
-    """
-
-    def make(assets):
-        return BiLMSignatures(model, vocabulary, initial_state, assets, explain)
-
-    return write_signatures(make, folder)
 
 
 class BiLMSignatures:
@@ -78,25 +39,26 @@ class BiLMSignatures:
     and, where the model has a softmax, what `Scoring.surprise` says.
 
     Args:
-        model, vocabulary, initial_state, explain: as in `export_bilm`.
-        assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+        loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and by models that
+            read token ids; of an `Elmo` the first mix becomes the output `elmo`. The state of a
+            model in `"carry"` is never exported: it becomes `"zero"`.
+        explain: bool. Whether there is a signature `explain`.
+
+    Raises:
+        ValueError: model and vocabulary do not fit.
 
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
 
-    def __init__(self, model, vocabulary, initial_state, assets, explain=False):
-        bilm = model if isinstance(model, BiLM) else model.bilm
-        if initial_state is None:
-            initial_state = "warm" if bilm.initial_state == "warm" else "zero"
-        if initial_state not in ("zero", "warm"):
-            raise ValueError(f'An export starts from "zero" or "warm"; got {initial_state!r}.')
-        if bilm.initial_state != initial_state:
-            bilm = bilm.with_initial_state(initial_state)
+    def __init__(self, loaded, explain=False):
+        model, vocabulary, bilm = loaded.model, loaded.vocabulary, loaded.bilm
+        if bilm.initial_state == "carry":
+            bilm = bilm.with_initial_state("zero")
         self.bilm = bilm
         self.elmo = model if isinstance(model, Elmo) else None
         self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
         check_vocabulary(model, vocabulary)
-        self.reader = TokenReader(bilm, vocabulary, assets)
+        self.reader = TokenReader(bilm, vocabulary, asset_folder(self))
         self.explains = explain
         self.text_counts = {
             **{"tokens": "spaces", "most_per_text": None, "attends": False},

@@ -12,7 +12,10 @@ import tempfile
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+
+from tfreps.export.notes import text_ops
 
 SENTENCES = [
     "The dog sat on the mat .",
@@ -37,7 +40,7 @@ class CheckedExport(NamedTuple):
     error: str | None
 
     def line(self) -> str:
-        """The sentence that `tfreps export --check` prints."""
+        """The sentence about it."""
         if self.error:
             return f"  FAILED  {self.way}: {self.error}"
         return f"  ok      {self.way}: largest difference {self.largest:.1e}"
@@ -73,6 +76,38 @@ def check_export(folder, expected, python=sys.executable, precision="float32", n
                 yield CheckedExport(f"{way} ({version})", largest, None)
             except (OSError, ValueError, RuntimeError, subprocess.SubprocessError) as error:
                 yield CheckedExport(way, float("nan"), " ".join(str(error).split())[-600:])
+
+
+def check_signatures(signatures, functions, folder, python=sys.executable, on_checked=None):
+    """Asks an export by `check_export`, and compares its answers with those of its model.
+
+    Args:
+        signatures: what `open_for_export` returns.
+        functions: dict from the name of a signature to its concrete function.
+        folder: of the version.
+        python: the interpreter.
+        on_checked: function that is given the `CheckedExport` of each way, as it comes; or None.
+
+    Raises:
+        ValueError: one of the ways failed, or the export reads no text.
+    """
+    if "default" not in functions:
+        raise ValueError("The check asks with text, and this export reads token ids alone.")
+    expected = {"default": signatures.expected(SENTENCES)}
+    if "explain" in functions:
+        expected["explain"] = functions["explain"](text=tf.constant(SENTENCES))
+    precision, needs_text = signatures.weights.precision, bool(text_ops(functions))
+    failed = []
+    for way in check_export(folder, expected, python, precision, needs_text):
+        if on_checked is not None:
+            on_checked(way)
+        if way.error is not None:
+            failed.append(way)
+    if failed:
+        raise ValueError(
+            f"{len(failed)} of the checks failed, so that no version was written: "
+            + "; ".join(f"{way.way}: {way.error}" for way in failed)
+        )
 
 
 def compare(answers, expected, allowed):

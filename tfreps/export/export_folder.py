@@ -1,8 +1,10 @@
 """write_export: a model as the next version in its folder, with all that stands beside it."""
 
 import pathlib
+import sys
 from typing import NamedTuple
 
+from tfreps.export.export_check import check_signatures
 from tfreps.export.notes import check_notes, model_name, write_notes
 from tfreps.export.saved_model import save_whole
 from tfreps.export.text_counts import write_counts
@@ -23,7 +25,7 @@ class WrittenExport(NamedTuple):
     num_warm_up: int | None
 
 
-def write_export(signatures, base, check=None, overwrite=False):
+def write_export(signatures, base, check=False, overwrite=False, on_checked=None):
     """Writes the next version of a model.
 
         base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests, and how its texts
@@ -34,19 +36,21 @@ def write_export(signatures, base, check=None, overwrite=False):
     All of it appears whole or not at all; the README tells of the newest version.
 
     Args:
-        signatures: `BiLMSignatures`, `TextSignatures` or `BertSignatures`.
+        signatures: what `open_for_export` returns.
         base: folder of the model, which may have versions already. Its name is the model's.
-        check: function of the folder under its temporary name and the dict of functions, which
-            raises what keeps the version from appearing; or None.
+        check: whether the version is asked before it appears, in processes without tfreps, and
+            its answers are compared with the model's; or the Python interpreter (a path) that asks,
+            which may have another TensorFlow.
         overwrite: bool. Whether a README.md or one of the two other files may be replaced that
             tfreps did not write.
+        on_checked: function that is given the `CheckedExport` of each way of asking, as it comes.
 
     Returns:
         `WrittenExport`.
 
     Raises:
-        ValueError: `base` is a file, it holds such files without `overwrite`, or what the
-            signatures refuse.
+        ValueError: `base` is a file, it holds such files without `overwrite`, what the signatures
+            refuse, or a check failed.
     """
     base = pathlib.Path(base)
     if base.is_file():
@@ -60,8 +64,9 @@ def write_export(signatures, base, check=None, overwrite=False):
     def finish(folder):
         write_counts(folder, signatures.text_counts)
         num_warm_up.append(write_warm_up(folder, model_name(base), asked) if asked else 0)
-        if check is not None:
-            check(folder, functions)
+        if check:
+            python = sys.executable if check is True else check
+            check_signatures(signatures, functions, folder, python, on_checked)
 
     save_whole(signatures.module(), base / str(version), functions, finish)
     counts = signatures.text_counts

@@ -6,9 +6,9 @@ import tensorflow as tf
 from tfreps.export.explanations import explain_attention, explain_label, explain_tags
 from tfreps.export.signature_base import (
     StringSignatures,
+    asset_folder,
     cut_tokens,
     with_vocabulary,
-    write_signatures,
 )
 from tfreps.export.stored_weights import StoredWeights
 from tfreps.models import TransformerEncoder
@@ -16,26 +16,6 @@ from tfreps.text.bert.character_tokens import CharacterTokenizer
 from tfreps.text.tags.graph_spans import padded_spans
 from tfreps.text.tags.tag_schemes import span_rules
 from tfreps.text.tokenizers import tokenize
-
-
-def export_text_model(trained, folder, explain=False):
-    """Writes a tagger or classifier as a SavedModel with the signatures of `TextSignatures`.
-
-    The folder appears whole or not at all, and needs TensorFlow alone.
-
-    Args:
-        trained: `tfreps.inference.text_model.TextModel`.
-        folder: path that does not exist yet, or an empty folder.
-        explain: bool. Whether there is a signature `explain`.
-
-    Returns:
-        The names of the signatures, a list of str.
-
-    Raises:
-        ValueError: the folder holds something, or the model reads stored vectors, which raw text
-            does not have.
-    """
-    return write_signatures(lambda assets: TextSignatures(trained, assets, explain), folder)
 
 
 class TextSignatures(StringSignatures):
@@ -75,8 +55,7 @@ class TextSignatures(StringSignatures):
     classifier read, and with what `tfreps.export.explanations` tells of such a model.
 
     Args:
-        trained: `tfreps.inference.text_model.TextModel`.
-        assets: folder to which the vocabulary is written, until the SavedModel has its own copy.
+        trained: `tfreps.inference.TextTagger` or `TextClassifier`.
         explain: bool. Whether there is `explain`.
         core_ops: bool. Whether the export is to need TensorFlow alone; else tensorflow-text's
             operation cuts a BERT's words into pieces, which is faster.
@@ -86,7 +65,7 @@ class TextSignatures(StringSignatures):
             is to be used, and is missing or cannot cut such texts.
     """
 
-    def __init__(self, trained, assets, explain=False, core_ops=True):
+    def __init__(self, trained, explain=False, core_ops=True):
         check_exportable(trained.model)
         self.trained, self.model = trained, trained.model
         kind = "a tagger" if trained.is_tagger else "a classifier"
@@ -94,7 +73,7 @@ class TextSignatures(StringSignatures):
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
         super().__init__(
-            with_vocabulary(trained.indexer, assets, core_ops),
+            with_vocabulary(trained.indexer, asset_folder(self), core_ops),
             StoredWeights([self.model]),
             f"{kind} of {size:,} parameters ({' on '.join(parts)})",
             explain,
@@ -181,7 +160,7 @@ def check_exportable(model):
     if model.reads_vectors:
         raise ValueError(
             "The model reads vectors that `tfreps embed` stored, which a server does not have: "
-            "train it with --elmo instead, which computes them."
+            "train it on the biLM itself, which computes them."
         )
 
 

@@ -136,7 +136,7 @@ def check_notes(base, overwrite=False):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(
                 f"{path} exists already, and `tfreps export` did not write it: choose another "
-                "folder for the export, or give --overwrite."
+                "folder for the export, or allow it to be overwritten."
             )
 
 

@@ -1,11 +1,12 @@
 """What exported models that read raw text have in common: their inputs, functions and module."""
 
 import os
+import shutil
 import tempfile
+import weakref
 
 import tensorflow as tf
 
-from tfreps.export.saved_model import check_free, save_whole
 from tfreps.text.bert.piece_indexer import PieceIndexer
 
 TEXT = tf.TensorSpec([None], tf.string, "text")
@@ -13,26 +14,11 @@ TOKENS = tf.TensorSpec([None, None], tf.string, "tokens")
 LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
 
 
-def write_signatures(make_signatures, folder):
-    """Writes a SavedModel, whole or not at all.
-
-    Args:
-        make_signatures: takes a folder for the vocabulary, and returns an object with
-            `functions()` and `module()`.
-        folder: path that does not exist yet, or an empty folder.
-
-    Returns:
-        The names of the signatures, a list of str.
-
-    Raises:
-        ValueError: the folder holds something.
-    """
-    check_free(folder)
-    with tempfile.TemporaryDirectory() as assets:
-        signatures = make_signatures(assets)
-        functions = signatures.functions()
-        save_whole(signatures.module(), folder, functions)
-    return list(functions)
+def asset_folder(owner) -> str:
+    """Makes a folder for the files that an export copies; it is removed together with its owner."""
+    folder = tempfile.mkdtemp(prefix="tfreps-export-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 class StringSignatures:
@@ -74,7 +60,7 @@ class StringSignatures:
 
 
 def with_vocabulary(indexer, assets, core_ops=True):
-    """Features whose vocabulary becomes an asset of the SavedModel.
+    """An indexer whose vocabulary becomes an asset of the SavedModel.
 
     Args:
         indexer: `TokenIndexer` or `PieceIndexer`.

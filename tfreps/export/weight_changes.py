@@ -9,8 +9,7 @@ def weight_changes(signatures, kind):
     """Has an export store its weights in fewer bits, and tells what that changes.
 
     Args:
-        signatures: `BiLMSignatures`, `TextSignatures` or `BertSignatures`. The weights of its
-            model are rounded.
+        signatures: what `open_for_export` returns. The weights of its model are rounded.
         kind: see `StoredWeights.store`.
 
     Returns:

@@ -1,12 +1,19 @@
-"""Objects that answer raw text: taggers, classifiers, sentence encoders, attention."""
+"""Objects that answer raw text: what `tfreps.load` returns, and what they answer."""
 
 import importlib
 
 _HOMES = {
-    "AttentionReader": "attention_reader",
+    "ClassifiedText": "answers",
     "EmbeddingsFile": "embeddings_file",
     "SentenceEncoder": "sentence_encoder",
-    "TextModel": "text_model",
+    "TaggedText": "answers",
+    "TextAttention": "answers",
+    "TextBert": "text_bert",
+    "TextBiLM": "text_bilm",
+    "TextClassifier": "text_classifier",
+    "TextSpan": "answers",
+    "TextTagger": "text_tagger",
+    "TextVectors": "answers",
 }
 __all__ = sorted(_HOMES)
 

@@ -7,6 +7,8 @@ from tfreps.layers.elmo_bilstm import reverse_tokens
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
 TOKENS_AT_ONCE = 512  # distinct tokens that the token encoder takes at a time
+BATCH_TOKENS = 4096
+LAYERS = "all", "top", "average"
 
 
 class SentenceEncoder:
@@ -23,11 +25,13 @@ class SentenceEncoder:
         bilm: `BiLM`, `"zero"` or `"warm"`.
         vocabulary: `tfreps.text.Vocabulary`; for a biLM that reads token ids.
         batch_tokens: int. The budget, at least 1.
-        combine: function of layers float32 `[B, L+1, T, 2P]` that is applied to every batch, on
-            the device; its results have `B` first and `T` second to last. None for all layers.
+        layers: `"all"` layers, the `"top"` one alone, the `"average"` of all, or a list with a
+            factor for each, by which they are summed up.
+        dtype: of the vectors.
 
     Raises:
-        ValueError: a biLM in `"carry"`, or one that reads token ids without a vocabulary.
+        ValueError: a biLM in `"carry"`, one that reads token ids without a vocabulary, or layers
+            that are none of these.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -38,7 +42,9 @@ class SentenceEncoder:
     0 (3, 4, 8)
     """
 
-    def __init__(self, bilm, vocabulary=None, batch_tokens=4096, combine=None):
+    def __init__(
+        self, bilm, vocabulary=None, batch_tokens=BATCH_TOKENS, layers="all", dtype="float32"
+    ):
         if bilm.initial_state == "carry":
             raise ValueError(
                 'A biLM in "carry" gives results that depend on the order of batches: '
@@ -51,10 +57,12 @@ class SentenceEncoder:
         self.bilm = bilm
         self.vocabulary = vocabulary
         self.batch_tokens = batch_tokens
+        self.layers, self.dtype = layers, dtype
+        self._factors = _factors(layers, bilm.num_layers + 1)
         ids = [None] if bilm.vocabulary_size is not None else [None, bilm.max_characters]
         vectors = tf.TensorSpec([None, bilm.projection_dim])
         batch = _int32(None, None), vectors, vectors, _int32(None)
-        self.combine = tf.function(combine or tf.identity, reduce_retracing=True)
+        self._chosen = tf.function(self._choose, reduce_retracing=True)
         self._token_vectors = tf.function(self._encode_ids, [_int32(*ids)], autograph=False)
         self._batch = tf.function(self._run_batch, batch, autograph=False)
         self._piece = [
@@ -82,8 +90,8 @@ class SentenceEncoder:
             sentences: list of lists of str; a sentence may be empty.
 
         Yields:
-            `(number, vectors)`: the sentence's place in `sentences` and float32 `[L+1, n, 2P]`
-            without boundaries (or what `combine` made of it), short sentences first.
+            `(number, vectors)`: the sentence's place in `sentences` and its vectors without
+            boundaries, `[L+1, n, 2P]` for all layers, else `[n, 2P]`; short sentences first.
         """
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         for batch in batches_by_length(lengths, self.batch_tokens):
@@ -99,7 +107,15 @@ class SentenceEncoder:
             layers = self._batch(rows, self._kept, new, lengths)
         else:
             layers = self._run_long(rows, new)
-        return self.combine(layers).numpy()
+        return self._chosen(layers).numpy()
+
+    def _choose(self, layers):
+        """All layers `[B, L+1, T, 2P]`, or the one `[B, T, 2P]` that was asked for."""
+        if self._factors is not None:
+            layers = tf.einsum("l,bltd->btd", self._factors, layers)
+        elif self.layers == "top":
+            layers = layers[:, -1]
+        return tf.cast(layers, self.dtype)
 
     def _number(self, sentences):
         """Rows of kept and then of new vectors, int32 `[B, T+2]`, and the new tokens."""
@@ -169,6 +185,18 @@ class SentenceEncoder:
             layers = layers if number == 0 else tf.reverse(layers, [2])
             outputs.append(tf.concat([tokens[:, None], layers], axis=1))
         return tf.concat(outputs, axis=-1)[:, :, 1:-1]
+
+
+def _factors(layers, num_layers):
+    """The factor of each layer, float32 `[L+1]`; None where layers are not summed up."""
+    if isinstance(layers, str) and layers in LAYERS:
+        return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
+    if isinstance(layers, str) or np.shape(layers) != (num_layers,):
+        raise ValueError(
+            f"`layers` must be one of {', '.join(LAYERS)}, or a factor for each of the "
+            f"{num_layers} layers; got {layers!r}."
+        )
+    return np.asarray(layers, np.float32)
 
 
 def _int32(*shape):

@@ -57,19 +57,14 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
     return tagger, tokenizer
 
 
-def check_headless(source: str | os.PathLike) -> None:
-    """Refuses a published BERT with a head over labels, which is more than an encoder.
+def has_head(source: str | os.PathLike) -> bool:
+    """Whether a published BERT has a head over labels or tags.
 
     Raises:
-        ValueError: for one, with the command that makes a run of it; and what
-            `tfreps.convert.bert_files.open_checkpoint` raises.
+        ValueError: what `tfreps.convert.bert_files.open_checkpoint` raises.
     """
     checkpoint = open_checkpoint(source)
-    if has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes):
-        raise ValueError(
-            f"{source} has a head over labels. A run folder of it does all that a trained one "
-            f"does: tfreps convert {source} --to-run RUN."
-        )
+    return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
 
 
 def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:

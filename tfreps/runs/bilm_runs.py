@@ -11,7 +11,7 @@ class PretrainedBiLM(NamedTuple):
 
     `model` is what the run folder holds (`BiLMPretrainer`, `Elmo` or `BiLM`), or the BiLM of
     published files; `bilm` is the `BiLM` in it, in the initial state asked for; `vocabulary` is
-    the run's `tfreps.text.Vocabulary`, or the one given for published files, or None.
+    the run's `tfreps.text.Vocabulary`, or None.
     """
 
     bilm: Any
@@ -24,38 +24,33 @@ def load_bilm(
     options_file: str | os.PathLike | None = None,
     weights_file: str | os.PathLike | None = None,
     initial_state: str = "zero",
-    vocabulary_file: str | os.PathLike | None = None,
 ) -> PretrainedBiLM:
-    """Loads a trained biLM from one of the two places where there can be one.
+    """Loads a trained biLM to train with it, from one of the two places where there can be one.
 
     Args:
         run: a run folder of tfreps; or None, and then
         options_file, weights_file: `options.json` and HDF5 weights of bilm-tf or AllenNLP.
         initial_state: what the biLM starts each batch from, as in `BiLM`.
-        vocabulary_file: the token of each id, for published files of a biLM that reads token ids.
 
     Returns:
         PretrainedBiLM.
 
     Raises:
         ValueError: neither or both places are given, a file is broken or foreign, the run folder
-            holds a model without a biLM, or the vocabulary is another model's or of no use.
+            holds a model without a biLM, or another model's vocabulary.
     """
     files = options_file, weights_file
     if (run is None) != (None not in files) or (run is not None and any(files)):
         raise ValueError(
-            "Expected either a run folder, or both --options FILE.json and --weights FILE.hdf5; "
-            f"got run folder {run}, --options {options_file}, --weights {weights_file}."
+            "Expected either a run folder, or both an options.json and its HDF5 weights; got "
+            f"run folder {run}, options {options_file}, weights {weights_file}."
         )
-    if run is None:
-        return _published(options_file, weights_file, initial_state, vocabulary_file)
-    if vocabulary_file is not None:
-        raise ValueError(
-            f"A run folder has its own vocabulary: leave --vocabulary {vocabulary_file} out."
-        )
-
     from tfreps.models import BiLM, BiLMPretrainer, Elmo
     from tfreps.runs.run_folder import RunFolder
+
+    if run is None:
+        bilm = load_published_bilm(options_file, weights_file, None, initial_state)
+        return PretrainedBiLM(bilm, bilm, None)
 
     folder = RunFolder.open(run)
     model = folder.load_model()
@@ -118,20 +113,33 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
         )
 
 
-def _published(options_file, weights_file, initial_state, vocabulary_file) -> PretrainedBiLM:
-    from tfreps.models import BiLM
-    from tfreps.text import Vocabulary
+def load_published_bilm(
+    source: str | os.PathLike,
+    weights_file: str | os.PathLike | None = None,
+    vocabulary=None,
+    initial_state: str = "zero",
+):
+    """Loads the BiLM of files of bilm-tf or AllenNLP.
 
-    vocabulary, ends = None, {}
-    if vocabulary_file is not None:
-        vocabulary = Vocabulary.read(vocabulary_file)
+    Args:
+        source, weights_file: as of `BiLM.from_pretrained`.
+        vocabulary: `tfreps.text.Vocabulary` of a biLM that reads token ids, else None.
+        initial_state: what the biLM starts each batch from, as in `BiLM`.
+
+    Raises:
+        ValueError: a file is broken or foreign, or the vocabulary is another model's or of no use.
+    """
+    from tfreps.models import BiLM
+
+    ends = {}
+    if vocabulary is not None:
         ends["sentence_start_id"] = vocabulary.start_id + 1
         ends["sentence_end_id"] = vocabulary.end_id + 1
-    bilm = BiLM.from_pretrained(options_file, weights_file, initial_state, **ends)
+    bilm = BiLM.from_pretrained(source, weights_file, initial_state, **ends)
     if vocabulary is not None and bilm.vocabulary_size is None:
         raise ValueError(
-            f"{weights_file} reads characters and has no use for a vocabulary: leave "
-            f"--vocabulary {vocabulary_file} out."
+            f"{source} reads characters and has no use for a vocabulary: leave "
+            f"{vocabulary.source} out."
         )
-    check_vocabulary(bilm, vocabulary, weights_file)
-    return PretrainedBiLM(bilm, bilm, vocabulary)
+    check_vocabulary(bilm, vocabulary, weights_file or source)
+    return bilm

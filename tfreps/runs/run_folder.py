@@ -14,7 +14,7 @@ from tfreps.runs.model_archive import check_archive, refusal
 from tfreps.runs.run_assets import ASSETS, check_assets, record_asset
 from tfreps.runs.run_lock import LOCK, RunInUse, locked
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
 OF_ONE_COMMAND = "resume", "overwrite"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
@@ -191,11 +191,7 @@ class RunFolder:
         if not path.is_dir():
             raise ValueError(f"Expected a run folder, but {path} is not a folder.")
         head = read_head(path / OPTIONS)
-        if head["format_version"] != FORMAT_VERSION:
-            raise ValueError(
-                f"{path} is a run of format version {head['format_version']!r}, and this tfreps "
-                f"reads version {FORMAT_VERSION}: use the tfreps that made it, or train again."
-            )
+        check_version(path, head["format_version"])
         wanted = (program,) if isinstance(program, str) else tuple(program or ())
         if wanted and head["program"] not in wanted:
             raise ValueError(
@@ -298,6 +294,17 @@ def read_head(path: pathlib.Path) -> dict:
     if set(head) != {"program", "format_version", "options"} or type(head["options"]) is not dict:
         raise ValueError(f"{path} was not written by a tfreps program; it holds {sorted(head)}.")
     return head
+
+
+def check_version(path: pathlib.Path, version) -> None:
+    """Raises a ValueError for a run folder of another version of tfreps."""
+    if version != FORMAT_VERSION:
+        is_older = type(version) is int and version < FORMAT_VERSION
+        raise ValueError(
+            f"{path} was written by {'an earlier' if is_older else 'another'} version of tfreps "
+            f"(format {version!r}; this one reads {FORMAT_VERSION}): train it again, or use the "
+            "version that wrote it."
+        )
 
 
 def run_files(path: str | os.PathLike) -> list[pathlib.Path]:

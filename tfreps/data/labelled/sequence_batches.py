@@ -136,7 +136,9 @@ class SequenceBatches:
         self._cuts = cuts
         stored = self._vectors
         self.vector_shape = (0, 0) if stored is None else (stored.num_layers, stored.dim)
-        self._plan = LengthPlan(cut_lengths, batch_tokens, batch_rows, length_multiple, shuffle, seed)
+        self._plan = LengthPlan(
+            cut_lengths, batch_tokens, batch_rows, length_multiple, shuffle, seed
+        )
 
     def dataset(
         self, epoch: int = 0, first_batch: int = 0, epochs: int | None = 1

@@ -1,0 +1,58 @@
+"""A SavedModel that commit 284db2c exported answers as it did then (fixtures/README.md)."""
+
+import json
+import pathlib
+import tarfile
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import known_models
+from tfreps.__main__ import main
+
+FIXTURE = pathlib.Path(__file__).with_name("fixtures") / "tagger.tar.gz"
+TEXTS = ["Ada saw Rome", "", "Max slept"]
+# What `tfreps predict` of that commit printed.
+RECORDED = [
+    {
+        "text": "Ada saw Rome",
+        "tokens": ["Ada", "saw", "Rome"],
+        "tags": ["B-PER", "O", "B-LOC"],
+        "confidences": [0.8438, 0.9647, 0.6652],
+        "spans": [{"type": "PER", "start": 0, "end": 1}, {"type": "LOC", "start": 2, "end": 3}],
+    },
+    {"text": "", "tokens": [], "tags": [], "confidences": [], "spans": []},
+    {
+        "text": "Max slept",
+        "tokens": ["Max", "slept"],
+        "tags": ["O", "O"],
+        "confidences": [0.3333, 0.9867],
+        "spans": [],
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("earlier")
+    with tarfile.open(FIXTURE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "tagger"
+
+
+def test_predict_prints_what_it_printed(base, capsys):
+    assert main(["predict", str(base), *TEXTS]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == RECORDED
+
+
+def test_tensorflow_alone_gets_the_same_numbers(base):
+    answer = tf.saved_model.load(str(base / "1")).signatures["default"](text=tf.constant(TEXTS))
+    expected = [
+        [known_models.softmax(known_models.WORDS.get(token, [0, 0, 0])).max() for token in tokens]
+        for tokens in (recorded["tokens"] for recorded in RECORDED)
+    ]
+    for row, shares in enumerate(expected):
+        found = answer["confidences"].numpy()[row, : len(shares)]
+        np.testing.assert_allclose(found, shares, atol=1e-6)
+    assert answer["num_spans"].numpy().tolist() == [2, 0, 0]

@@ -1,0 +1,48 @@
+"""What a path or a model becomes when it is to be exported."""
+
+import numpy as np
+import pytest
+
+from tests import known_models, tiny_bert
+from tests.exported_models import make_trained
+from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tfreps.export import open_for_export
+from tfreps.export.bert_signatures import BertSignatures
+from tfreps.export.bilm_signatures import BiLMSignatures
+from tfreps.export.labelling_signatures import TextSignatures
+from tfreps.inference import TextBert, TextBiLM
+
+
+def test_run_folders(tmp_path):
+    known_models.tagger_run(tmp_path / "tagger")
+    tiny_bert.write_run(tmp_path / "bert", tiny_bert.pieces("the"))
+    make_run(tmp_path / "elmo")
+    kinds = {"tagger": TextSignatures, "bert": BertSignatures, "elmo": BiLMSignatures}
+    for name, kind in kinds.items():
+        assert isinstance(open_for_export(tmp_path / name), kind)
+    warm = open_for_export(tmp_path / "elmo", initial_state="warm")
+    assert warm.bilm.initial_state == "warm" and not warm.explains
+
+
+def test_models_that_were_made_here():
+    trained = make_trained("hmm")
+    signatures = open_for_export(trained, explain=True)
+    assert signatures.trained is trained and signatures.explains
+    found = signatures.expected(["Ada lives"])
+    np.testing.assert_array_equal(found["tokens"], [["Ada", "lives"]])
+    twin = open_for_export(TextBiLM(make_pretrainer(), VOCABULARY, "carry"))
+    assert twin.bilm.initial_state == "zero"
+
+
+def test_what_cannot_be_exported(tmp_path):
+    with pytest.raises(ValueError, match="nowhere does not exist"):
+        open_for_export(tmp_path / "nowhere")
+    bilm = TextBiLM(make_pretrainer(), source="runs/elmo")
+    with pytest.raises(ValueError, match="runs/elmo holds a language model but no vocabulary"):
+        open_for_export(bilm)
+    with pytest.raises(ValueError, match="a biLM reads whole tokens"):
+        open_for_export(TextBiLM(make_pretrainer(), VOCABULARY), core_ops=False)
+    with pytest.raises(ValueError, match="reads whole tokens, which are in no need of WordPiece"):
+        open_for_export(make_trained("hmm"), core_ops=False)
+    with pytest.raises(ValueError, match="holds no vocabulary"):
+        open_for_export(TextBert(tiny_bert.make_encoder(tiny_bert.pieces("the"))))

@@ -1,0 +1,245 @@
+"""tfreps.load: every kind of place, and what cannot be loaded."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import tfreps
+from tests import known_models, tiny_bert
+from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tests.known_models import softmax
+from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tfreps.convert import bilm_tf_checkpoint
+from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
+from tfreps.inference.load import load, load_as
+from tfreps.models import (
+    BertPretrainer,
+    BiLMPretrainer,
+    Classifier,
+    Elmo,
+    HMMTagger,
+    PieceEncoder,
+    Tagger,
+    TokenEmbedder,
+)
+from tfreps.runs.run_folder import RunFolder
+from tfreps.text import Vocabulary
+from tfreps.text.bert import write_tokenizer
+
+EXACT = {"rtol": 1e-5, "atol": 1e-6}
+WORDS = {"vocabulary_size": len(VOCABULARY)}
+
+
+def test_a_tagger(tmp_path):
+    run = known_models.tagger_run(tmp_path / "run", tokens="words")
+    tagger = tfreps.load(run.path)
+    assert isinstance(tagger, TextTagger) and isinstance(tagger.model, Tagger)
+    assert (tagger.names, tagger.scheme, tagger.source) == (known_models.TAGS, "bio", run.path)
+    answer = tagger("Ada, saw")
+    assert answer.tags == ["B-PER", "O", "O"]
+    assert answer.confidences[0] == pytest.approx(float(softmax([0, 3, 1]).max()), abs=1e-6)
+
+
+def test_a_classifier(tmp_path):
+    run = known_models.classifier_run(tmp_path / "run", max_length=3)
+    classifier = load(str(run.path))
+    assert isinstance(classifier, TextClassifier) and classifier.max_length == 3
+    assert classifier("Rome").label == "good" and classifier("Ada").label == "bad"
+
+
+def test_an_hmm(tmp_path):
+    run = RunFolder.create(tmp_path / "run", "train-hmm", {"tokens": "spaces", "lowercase": True})
+    words = Vocabulary("<S> </S> <UNK> ada lives".split())
+    words.write(run.vocabulary_path)
+    run.save_model(HMMTagger(len(words), ["NOUN", "VERB"]))
+    tagger = load(run.path)
+    assert isinstance(tagger, TextTagger) and tagger.scheme is None
+    assert len(tagger("ADA lives here").tags) == 3 and tagger.indexer.lowercase
+    Vocabulary(words.tokens[:-1]).write(run.vocabulary_path)
+    with pytest.raises(ValueError, match="holds 4 tokens, the model's table 5"):
+        load(run.path)
+
+
+@pytest.mark.parametrize("kind", ["tagger", "classifier"])
+def test_a_run_with_bert(tmp_path, kind):
+    tokenizer = tiny_bert.pieces("房", "间", "hotels")
+    bert = tiny_bert.make_encoder(tokenizer, pooler=False)
+    run = RunFolder.create(tmp_path / "run", f"train-{kind}", {"tokens": "bert", "max_length": 9})
+    write_tokenizer(tokenizer, run.tokenizer_path)
+    if kind == "tagger":
+        words = PieceEncoder(bert, tokenizer.start_id, tokenizer.separator_id)
+        run.save_model(Tagger(words, ["A", "B"]))
+    else:
+        run.save_model(Classifier(bert, ["a", "b"]))
+    found = load(run.path)
+    assert found.max_length == 9 and found.tokenizer.vocabulary == tokenizer.vocabulary
+    expected = ["房", "hotels"] if kind == "tagger" else ["[CLS]", "房", "hote", "##ls", "[SEP]"]
+    assert found.tokenize(["房hotels"]) == [expected]
+    write_tokenizer(tiny_bert.pieces("房", "间", "hotels", "more"), run.tokenizer_path)
+    with pytest.raises(ValueError, match="that is another model's"):
+        load(run.path)
+
+
+def test_a_bilm(tmp_path):
+    path, model = make_run(tmp_path / "run")
+    found = load(path)
+    assert isinstance(found, TextBiLM) and isinstance(found.model, BiLMPretrainer)
+    assert found.vocabulary.tokens == VOCABULARY.tokens and found.bilm.initial_state == "zero"
+    expected = model.bilm.with_initial_state("warm")
+    vectors = load(path, initial_state="warm").encode(["the dog"], layers="top")[0]
+    ids = tfreps.text.batch_to_ids([["the", "dog"]])
+    np.testing.assert_allclose(vectors, expected(ids)["sequence_output"][0], **EXACT)
+
+
+def test_runs_of_other_bilms(tmp_path):
+    run = RunFolder.create(tmp_path / "run", "other", {})
+    run.save_model(Elmo(make_pretrainer().bilm))
+    found = load(run.path)
+    assert isinstance(found.model, Elmo) and found.vocabulary is None
+
+
+def test_a_published_bilm(tmp_path):
+    bilm = make_pretrainer().bilm
+    bilm.save_pretrained(tmp_path / "elmo")
+    expected = bilm.with_initial_state("warm")(tfreps.text.batch_to_ids([["the"]]))
+    moved = (tmp_path / "elmo" / "weights.hdf5").rename(tmp_path / "moved.hdf5")
+    options = tmp_path / "elmo" / "options.json"
+    with pytest.raises(ValueError, match="give other places as `weights_file`"):
+        load(options)
+    elsewhere = load(options, initial_state="warm", weights_file=moved)
+    moved.rename(tmp_path / "elmo" / "weights.hdf5")
+    for found in (elsewhere, load(tmp_path / "elmo", initial_state="warm")):
+        assert found.model is found.bilm and found.vocabulary is None
+        np.testing.assert_allclose(found("the").vectors, expected["layer_outputs"][0], **EXACT)
+
+
+def test_a_published_bilm_of_words(tmp_path):
+    bilm = make_pretrainer(**WORDS).bilm
+    bilm.save_pretrained(tmp_path)
+    VOCABULARY.write(tmp_path / "vocabulary.txt")
+    ids = np.array([VOCABULARY.ids(["the", "dog"])]) + 1
+    expected = bilm(ids)["layer_outputs"][0]
+    options = tmp_path / "options.json"
+    for found in (load(options, vocabulary=VOCABULARY), load(tmp_path)):
+        np.testing.assert_allclose(found("the dog").vectors, expected, **EXACT)
+    Vocabulary(VOCABULARY.tokens[:-1]).write(tmp_path / "shorter.txt")
+    with pytest.raises(ValueError, match="weights.hdf5 knows .*shorter.txt has"):
+        load(options, vocabulary=tmp_path / "shorter.txt")
+
+
+def test_a_training_folder_of_bilm_tf(tmp_path):
+    options = training_options({"n_layers": 1}, characters=None)
+    write_training_folder(tmp_path / "run", options, training_arrays(options))
+    tokens = [*VOCABULARY.tokens, "zebra"]
+    found = load(tmp_path / "run", vocabulary=Vocabulary(tokens))
+    theirs = bilm_tf_checkpoint.weights_of(bilm_tf_checkpoint.read(tmp_path / "run").model)
+    for name, weight in bilm_tf_checkpoint.weights_of(found.model).items():
+        np.testing.assert_array_equal(weight, theirs[name], err_msg=name)
+    assert found("the zebra").vectors.shape == (2, 2, 8)
+    with pytest.raises(ValueError, match="`vocabulary` is missing: the tokens that .*run was"):
+        load(tmp_path / "run")
+
+
+def test_a_run_of_pretraining(tmp_path):
+    tokenizer = tiny_bert.pieces("the", "river")
+    path, encoder = tiny_bert.write_run(tmp_path / "run", tokenizer)
+    found = load(path)
+    assert isinstance(found, TextBert) and isinstance(found.model, BertPretrainer)
+    ids = [[2, *tokenizer.ids("the river"), 3]]
+    out = encoder({"token_ids": np.array(ids)})
+    np.testing.assert_allclose(found("the river").vectors, out["sequence_output"][0], atol=1e-5)
+    first = load(path, num_layers=1)
+    assert first.model.num_layers == 1
+    np.testing.assert_allclose(first("the river").vectors, out["layer_outputs"][0, 1], atol=1e-5)
+
+
+def test_a_published_bert(tmp_path):
+    tokenizer = tiny_bert.pieces("the", "river")
+    path, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tokenizer)
+    found = load(path, num_layers=1)
+    out = encoder({"token_ids": np.array([[2, *tokenizer.ids("the river"), 3]])})
+    np.testing.assert_allclose(found("the river").vectors, out["layer_outputs"][0, 1], atol=1e-5)
+    (path / "vocab.txt").unlink()
+    silent = load(path)
+    assert silent.tokenizer is None and silent.transformer.num_layers == 2
+    with pytest.raises(ValueError, match="holds no vocabulary"):
+        silent("the")
+
+
+def test_a_published_tagger(tmp_path):
+    tokenizer = tiny_bert.pieces("the", "river")
+    model = Tagger(tiny_bert.make_encoder(tokenizer), ["O", "B-X", "I-X"], use_crf=False)
+    model.save_pretrained(tmp_path / "bert")
+    tokenizer.write_vocabulary(tmp_path / "bert" / "vocab.txt")
+    assert load(tmp_path / "bert", scheme="bio").scheme == "bio"
+    found = load(tmp_path / "bert")
+    assert isinstance(found, TextTagger) and found.scheme is None and found.max_length == 24
+    out = model({"token_ids": np.array([[2, *tokenizer.ids("the"), 3]])})
+    shares, answer = softmax(out["emissions"][0, 1]), found("the")
+    assert answer.tags == [model.tags[shares.argmax()]]
+    assert answer.confidences[0] == pytest.approx(shares.max(), abs=1e-5)
+
+
+def test_a_published_classifier(tmp_path):
+    tokenizer = tiny_bert.pieces("the", "river")
+    model = Classifier(tiny_bert.make_encoder(tokenizer), ["bad", "good", "so-so"], "pooled")
+    model.save_pretrained(tmp_path / "bert")
+    tokenizer.write_vocabulary(tmp_path / "bert" / "vocab.txt")
+    found = load(tmp_path / "bert")
+    out = model({"token_ids": np.array([[2, *tokenizer.ids("the river"), 3]])})
+    shares = list(found("the river").probabilities.values())
+    np.testing.assert_allclose(shares, out["probabilities"][0], atol=1e-5)
+    with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
+        load(tmp_path / "bert", scheme="bio")
+    with pytest.raises(ValueError, match="`num_layers` is about a BERT without a head"):
+        load(tmp_path / "bert", num_layers=1)
+
+
+def test_options_of_other_models(tmp_path):
+    run = known_models.tagger_run(tmp_path / "tagger")
+    for name, value in {"initial_state": "warm", "num_layers": 1, "scheme": "bio"}.items():
+        with pytest.raises(ValueError, match=f"`{name}` is about .* holds a tagger: leave it out"):
+            load(run.path, **{name: value})
+    path, _ = make_run(tmp_path / "bilm")
+    with pytest.raises(ValueError, match="holds a biLM and its own vocabulary: leave it out"):
+        load(path, vocabulary=VOCABULARY)
+
+
+def test_one_kind_alone(tmp_path):
+    run = known_models.tagger_run(tmp_path / "tagger")
+    assert isinstance(load_as(TextTagger, run.path), TextTagger)
+    with pytest.raises(ValueError, match=r"holds a tagger \(Tagger\); expected a biLM"):
+        load_as(TextBiLM, run.path)
+
+
+def test_nothing_to_load(tmp_path):
+    with pytest.raises(ValueError, match="nowhere does not exist. Expected one of: a training"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="holds no model that can be loaded"):
+        load(tmp_path)
+    (tmp_path / "options.json").write_text("{")
+    with pytest.raises(ValueError, match="is not a JSON file"):
+        load(tmp_path)
+    run = RunFolder.create(tmp_path / "new", "train-tagger", {})
+    with pytest.raises(ValueError, match="has not saved a model yet"):
+        load(run.path)
+    run.save_model(TokenEmbedder(vocabulary_size=9, embedding_dim=2))
+    with pytest.raises(ValueError, match="holds a TokenEmbedder; expected one of Tagger, HMM"):
+        load(run.path)
+    inputs = keras.Input([2])
+    run.save_model(keras.Model(inputs, keras.layers.Dense(1)(inputs)))
+    with pytest.raises(ValueError, match="holds a Functional"):
+        load(run.path)
+
+
+def test_a_run_of_an_earlier_version(tmp_path):
+    run = known_models.tagger_run(tmp_path / "run")
+    head = json.loads(run.options_path.read_text())
+    run.options_path.write_text(json.dumps({**head, "format_version": 1}))
+    with pytest.raises(ValueError, match="was written by an earlier version of tfreps") as raised:
+        load(run.path)
+    assert "(format 1; this one reads 2): train it again, or use the version that" in str(
+        raised.value
+    )

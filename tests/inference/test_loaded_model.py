@@ -1,0 +1,24 @@
+"""What `tfreps.load` returns says what it is."""
+
+import pytest
+
+from tests import tiny_bert
+from tests.tiny_run import make_pretrainer
+from tfreps.inference import TextBert, TextBiLM
+
+
+def test_what_it_is():
+    tokenizer = tiny_bert.pieces("the")
+    encoder = tiny_bert.make_encoder(tokenizer)
+    bert = TextBert(encoder, tokenizer, "published/bert")
+    assert repr(bert) == "<TextBert: BertEncoder of published/bert>"
+    assert bert.model is bert.transformer is encoder
+
+
+def test_no_transformer():
+    bilm = TextBiLM(make_pretrainer(), source="runs/elmo")
+    assert repr(bilm) == "<TextBiLM: BiLMPretrainer of runs/elmo>"
+    with pytest.raises(ValueError, match="runs/elmo holds a BiLMPretrainer with .* no positions"):
+        assert bilm.transformer
+    with pytest.raises(ValueError, match="runs/elmo holds a biLM, which has no attention"):
+        bilm.attention("the bank")

@@ -1,0 +1,61 @@
+"""A BERT that is asked texts gives the vectors and the attention of the model."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import tiny_bert
+from tfreps.inference import TextBert
+from tfreps.models import BertPretrainer
+
+TOKENIZER = tiny_bert.pieces("the", "river", "bank")
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return TextBert(tiny_bert.make_encoder(TOKENIZER), TOKENIZER)
+
+
+def test_vectors_of_raw_texts(bert):
+    long, short = bert(["The river " * 30, "bank"])
+    assert short.tokens == ["[CLS]", "bank", "[SEP]"]
+    assert len(long.tokens) == bert.max_length == 24 and long.tokens[-1] == "[SEP]"
+    for found in long, short:
+        ids = [TOKENIZER.vocabulary.index(token) for token in found.tokens]
+        out = bert.model({"token_ids": tf.constant([ids])})
+        np.testing.assert_allclose(found.vectors, out["sequence_output"][0], atol=1e-5)
+        np.testing.assert_allclose(found.pooled, out["pooled_output"][0], atol=1e-5)
+    alone = bert("bank")
+    np.testing.assert_allclose(alone.vectors, short.vectors, atol=1e-5)
+    assert bert([]) == []
+
+
+def test_a_pretrainer_is_asked_through_its_encoder():
+    encoder = tiny_bert.make_encoder(TOKENIZER, pooler=False)
+    bert = TextBert(BertPretrainer(encoder, next_sentence=False), TOKENIZER)
+    assert bert.encoder is encoder and bert("bank").pooled is None
+    assert bert.transformer is encoder
+
+
+def test_attention_of_two_texts(bert):
+    found = bert.attention("the bank", "river")
+    assert found.tokens == ["[CLS]", "the", "bank", "[SEP]", "rive", "##r", "[SEP]"]
+    ids = [TOKENIZER.vocabulary.index(token) for token in found.tokens]
+    features = {"token_ids": tf.constant([ids]), "segment_ids": tf.constant([[0] * 4 + [1] * 3])}
+    np.testing.assert_allclose(found.probabilities, bert.model.attention(features)[0], atol=1e-6)
+    for texts in ("",), ("the", " "):
+        with pytest.raises(ValueError, match="no token in the text"):
+            bert.attention(*texts)
+    with pytest.raises(ValueError, match="23 pieces, and there is room for 22"):
+        bert.attention("the " * 23)
+
+
+def test_without_a_tokenizer(bert):
+    silent = TextBert(bert.model, source="published/bert")
+    assert silent.max_length is None
+    for ask in silent, silent.attention:
+        with pytest.raises(ValueError, match="published/bert holds no vocabulary"):
+            ask("the")
+    with pytest.raises(ValueError, match="Expected a BertEncoder or BertPretrainer; got a Seq"):
+        TextBert(keras.Sequential())

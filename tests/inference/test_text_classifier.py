@@ -1,0 +1,73 @@
+"""Trained classifiers are asked texts, raw ones and lists of tokens."""
+
+import numpy as np
+import pytest
+
+from tests import known_models, tiny_bert
+from tests.known_models import TEXTS, softmax
+from tfreps.inference import ClassifiedText, TextClassifier
+from tfreps.models import Classifier, HMMTagger
+from tfreps.text import TokenIndexer
+from tfreps.text.bert.piece_indexer import PieceIndexer
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    """Labels by the mean over the first three words: softmax(mean(TEXTS[word]))."""
+    model = Classifier(known_models.embedder(TEXTS, 2), ["bad", "good"])
+    model.kernel.assign(np.eye(2, dtype="float32"))
+    return TextClassifier(model, TokenIndexer(known_models.VOCABULARY), "words", max_length=3)
+
+
+def test_one_raw_text(classifier):
+    answer = classifier("Ada")
+    share = float(softmax(TEXTS["Ada"])[0])
+    assert isinstance(answer, ClassifiedText) and answer.label == "bad"
+    assert answer.confidence == pytest.approx(share, abs=1e-6)
+    assert [found.label for found in classifier(["Rome", ["Ada"]])] == ["good", "bad"]
+    assert classifier.classify([]) == [] and classifier.names == ["bad", "good"]
+
+
+def test_labels_and_their_probabilities(classifier):
+    texts = [["Ada", "saw"], ["Rome"], [], ["Ada", "Ada", "Ada", "Rome", "Rome"]]
+    before = classifier.num_cut
+    answers = classifier.classify(texts)
+    assert classifier.num_cut == before + 1
+    assert [answer.label for answer in answers] == ["bad", "good", "bad", "bad"]
+    for tokens, answer in zip(texts, answers, strict=True):
+        cut = tokens[:3]  # max_length
+        mean = np.mean([TEXTS[token] for token in cut], axis=0) if cut else [0, 0]
+        expected = softmax(mean)
+        assert list(answer.probabilities) == ["bad", "good"]
+        np.testing.assert_allclose(list(answer.probabilities.values()), expected, atol=1e-6)
+
+
+def on_a_bert(max_length=24):
+    """An untrained classifier on a BERT with positions for 24."""
+    tokenizer = tiny_bert.pieces("房", "间", "hotels")
+    bert = tiny_bert.make_encoder(tokenizer, pooler=False)
+    indexer = PieceIndexer(tokenizer)
+    return TextClassifier(Classifier(bert, ["a", "b"]), indexer, "bert", max_length)
+
+
+@pytest.mark.slow
+def test_a_classifier_on_a_bert_reads_pieces():
+    texts = ["房间hotels", "", "房" * 50, "x"]
+    trained = on_a_bert()
+    rows = trained.tokenize(texts)
+    assert rows[0] == ["[CLS]", "房", "间", "hote", "##ls", "[SEP]"]
+    assert rows[1] == ["[CLS]", "[SEP]"] and rows[3] == ["[CLS]", "[UNK]", "[SEP]"]
+    assert rows[2] == ["[CLS]", *["房"] * 22, "[SEP]"] and trained.max_length == 24
+    together = [answer.probabilities["a"] for answer in trained.classify(rows)]
+    alone = [trained.classify([row])[0].probabilities["a"] for row in rows]
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert len(set(np.round(alone, 3))) == 4
+    shorter = on_a_bert(5)
+    assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]
+    assert trained.num_cut == 1 and shorter.num_cut == 2
+    assert shorter.cut_notice() == "2 texts were cut to 5 tokens, as in training."
+
+
+def test_a_tagger_is_no_classifier():
+    with pytest.raises(ValueError, match="Expected a Classifier; got a HMMTagger"):
+        TextClassifier(HMMTagger(9, ["A"]), None)

@@ -1,0 +1,27 @@
+"""What a run folder of a tagger or classifier holds belongs to its model."""
+
+import pytest
+
+from tfreps.models import HMMTagger, Tagger, TokenEmbedder
+from tfreps.runs.labelling_runs import check_names, check_table
+from tfreps.text import Vocabulary
+
+
+def test_names(tmp_path):
+    path = tmp_path / "tags.txt"
+    check_names(path, ["O", "B-X"], "tag")  # there is no such file
+    path.write_text("O\nB-X\n")
+    check_names(path, ["O", "B-X"], "tag")
+    with pytest.raises(ValueError, match="holds 2 tags, the model 2, and they differ from line 2"):
+        check_names(path, ["O", "B-Y"], "tag")
+    with pytest.raises(ValueError, match="holds 2 labels, the model 3, and they differ from line"):
+        check_names(path, ["O", "B-X", "I-X"], "label")
+
+
+def test_tables(tmp_path):
+    vocabulary = Vocabulary("<S> </S> <UNK> the".split())
+    words = TokenEmbedder(vocabulary_size=4, embedding_dim=2)
+    for model in Tagger(words, ["A"]), HMMTagger(4, ["A"]):
+        check_table(tmp_path / "vocabulary.txt", vocabulary, model)
+    with pytest.raises(ValueError, match="vocabulary.txt holds 4 tokens, the model's table 5: "):
+        check_table(tmp_path / "vocabulary.txt", vocabulary, HMMTagger(5, ["A"]))
