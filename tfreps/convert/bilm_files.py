@@ -6,7 +6,8 @@ import pathlib
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
 from tfreps.models.bilm import BiLM
 
-OPTIONS, WEIGHTS = "options.json", "weights.hdf5"
+OPTIONS = "options.json"
+WEIGHTS = "weights.hdf5"
 
 
 def read(

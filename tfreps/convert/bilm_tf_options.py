@@ -7,7 +7,7 @@ from tfreps.files.json_files import read_json
 
 # The largest size of anything that is believed: sizes are read before weights are.
 LARGEST = 1 << 24
-ACTIVATIONS = "relu", "tanh"  # of the characters' filters, in the originals
+ACTIVATIONS = ("relu", "tanh")  # of the characters' filters, in the originals
 
 
 def read(path: str | os.PathLike) -> dict:
