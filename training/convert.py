@@ -125,7 +125,7 @@ def published_bert(options):
     print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind}.from_pretrained("{folder}")')
     if OWN in files:
         print(
-            f"It has no tokeniser that cuts text as this model's does: {OWN} is for "
+            f"It has no tokenizer that cuts text as this model's does: {OWN} is for "
             "tfreps.text.checkpoint_tokenizer, whose ids it takes."
         )
 
@@ -146,7 +146,7 @@ def run_from_bert(options):
     if spare:
         print(f"Its table has {spare:,} rows that no token of the vocabulary reads.")
     print(
-        f"Wrote {run}: {model.count_params():,} parameters and their tokeniser.\n"
+        f"Wrote {run}: {model.count_params():,} parameters and their tokenizer.\n"
         f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, tfreps export {run} "
         "--to DIR."
     )

@@ -57,7 +57,7 @@ def test_a_window_that_failed_is_not_there(tmp_path):
 def test_refusals(tmp_path):
     path = tmp_path / "v.hdf5"
     file = EmbeddingsFile(path, OPTIONS)
-    with pytest.raises(ValueError, match="go on with --resume"):
+    with pytest.raises(ValueError, match="go on with `resume`"):
         EmbeddingsFile(path, OPTIONS)
     with pytest.raises(ValueError, match="layers 'top'; now it is layers 'all'"):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)

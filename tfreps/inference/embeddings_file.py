@@ -75,8 +75,8 @@ class EmbeddingsFile:
             _check_new(self.path)
             if self.part.exists():
                 raise ValueError(
-                    f"{self.part} holds an unfinished run: go on with --resume, or give "
-                    "--overwrite to begin anew."
+                    f"{self.part} holds an unfinished run: go on with `resume`, or begin "
+                    "anew with `overwrite`."
                 )
             self._begin()
         elif self.path.exists():

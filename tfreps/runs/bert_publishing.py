@@ -30,7 +30,7 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
             say that it is one, for tags without spans.
 
     Returns:
-        a `Classifier`, or a `Tagger` that reads words in pieces; and the tokeniser.
+        a `Classifier`, or a `Tagger` that reads words in pieces; and the tokenizer.
 
     Raises:
         ValueError: what `Classifier.from_pretrained`, `Tagger.from_pretrained`,

@@ -62,7 +62,7 @@ def continue_checkpoint(
 
 
 def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
-    """Hands accumulators by path to the optimiser of a compiled model, if it is `TF1Adagrad`."""
+    """Hands accumulators by path to the optimizer of a compiled model, if it is `TF1Adagrad`."""
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # float16 wraps it
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
@@ -103,7 +103,7 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
         if found.vocabulary is not None and not is_same:
             raise ValueError(
                 f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is "
-                "another: leave --vocabulary out, or begin a new run."
+                "another: leave the vocabulary out, or begin a new run."
             )
         changes = {**changes, **boundary_options(vocabulary)}
     bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})
