@@ -24,16 +24,16 @@ SUBMODULES = (
     "server",
     "text",
 )
-FUNCTIONS = {"load": "tfreps.inference.load"}
+_FUNCTIONS = {"load": "tfreps.inference.load"}
 
 
 def __getattr__(name):
     if name in SUBMODULES:
         return importlib.import_module(f"tfreps.{name}")
-    if name in FUNCTIONS:
-        return getattr(importlib.import_module(FUNCTIONS[name]), name)
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
     raise AttributeError(f"module 'tfreps' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted([*globals(), *SUBMODULES, *FUNCTIONS])
+    return sorted([*globals(), *SUBMODULES, *_FUNCTIONS])

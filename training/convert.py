@@ -26,7 +26,7 @@ from tfreps.files.json_files import read_json
 from tfreps.inference.load import load, load_as
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.inference.text_model import TextModel
-from tfreps.models import BiLMPretrainer
+from tfreps.models import BertEncoder, BiLMPretrainer
 from tfreps.runs.bert_publishing import write_published
 from tfreps.runs.bert_publishing import write_run as write_bert_run
 from tfreps.runs.run_folder import RunFolder
@@ -125,7 +125,7 @@ def published_bert(options):
     print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind}.from_pretrained("{folder}")')
     if OWN in files:
         print(
-            f"It has no tokeniser that cuts text as this model's does: {OWN} is for "
+            f"It has no tokenizer that cuts text as this model's does: {OWN} is for "
             "tfreps.text.checkpoint_tokenizer, whose ids it takes."
         )
 
@@ -141,12 +141,11 @@ def run_from_bert(options):
     with replacing(run, parents=True) as folder:
         write_bert_run(model, tokenizer, folder, given)
     ask = "tag" if trained.is_tagger else "classify"
-    encoder = getattr(model.encoder, "encoder", model.encoder)
-    spare = encoder.vocabulary_size - len(tokenizer.vocabulary)
+    spare = model.find(BertEncoder).vocabulary_size - len(tokenizer.vocabulary)
     if spare:
         print(f"Its table has {spare:,} rows that no token of the vocabulary reads.")
     print(
-        f"Wrote {run}: {model.count_params():,} parameters and their tokeniser.\n"
+        f"Wrote {run}: {model.count_params():,} parameters and their tokenizer.\n"
         f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, tfreps export {run} "
         "--to DIR."
     )

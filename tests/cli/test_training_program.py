@@ -4,7 +4,8 @@ import pytest
 
 from tfreps.callbacks import stop_signals
 from tfreps.cli.options import Option
-from tfreps.cli.training_program import begin_run, make_parser, run_program
+from tfreps.cli.training_program import begin_run, make_parser, resume_command, run_program
+from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "train-tagger"
 TABLES = {
@@ -68,3 +69,8 @@ def test_the_help(capsys):
     out = capsys.readouterr().out
     assert "usage: tfreps train-tagger" in out and "Trains." in out
     assert "--resume" in out and "passes (3)" in out
+
+
+def test_the_command_that_goes_on(tmp_path):
+    begun = RunFolder(tmp_path / "my run", "train-tagger", {})
+    assert resume_command(begun) == f"tfreps train-tagger --run '{tmp_path}/my run' --resume"

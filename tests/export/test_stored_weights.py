@@ -75,5 +75,5 @@ def test_refusals():
         StoredWeights([make()]).store("int4")
     model = make()
     model.layers[0].quantize("int8")
-    with pytest.raises(ValueError, match="quantised already"):
+    with pytest.raises(ValueError, match="quantized already"):
         StoredWeights([model]).store("bfloat16")

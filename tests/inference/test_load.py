@@ -215,7 +215,7 @@ def test_one_kind_alone(tmp_path):
 
 
 def test_nothing_to_load(tmp_path):
-    with pytest.raises(ValueError, match="nowhere does not exist. Expected one of: a training"):
+    with pytest.raises(ValueError, match="nowhere does not exist. Expected one of: a run folder"):
         load(tmp_path / "nowhere")
     with pytest.raises(ValueError, match="holds no model that can be loaded"):
         load(tmp_path)

@@ -61,7 +61,7 @@ def test_tags_and_their_probabilities(tagger):
 def test_many_sentences_keep_their_order(tagger):
     rng = np.random.default_rng(0)
     sentences = [list(rng.choice(list(WORDS), rng.integers(0, 40))) for _ in range(60)]
-    answers = tagger.tag(sentences, max_tokens=100)
+    answers = tagger.tag(sentences, batch_tokens=100)
     for tokens, answer in zip(sentences, answers, strict=True):
         names = [known_models.TAGS[int(np.argmax(WORDS[token]))] for token in tokens]
         assert answer.tags == names

@@ -102,7 +102,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_published_tagger_cuts_words_as_its_tokeniser(tmp_path):
+def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     """Chinese characters have a tag each, alone and exported; what BERT drops has none."""
     cut = tiny_bert.pieces("the", *"住在北京")
     model = randomised(Tagger(tiny_bert.make_encoder(cut), TAGS, use_crf=False))
@@ -133,7 +133,7 @@ def test_a_published_tagger_cuts_words_as_its_tokeniser(tmp_path):
 
 @pytest.mark.slow
 def test_the_longest_text_goes_along(classifier, tmp_path):
-    """`model_max_length` there, `max_length` of the tokeniser here."""
+    """`model_max_length` there, `max_length` of the tokenizer here."""
     folder, text = classifier[1], "the room was terrible " * 9
     run, out = tmp_path / "run", tmp_path / "hf"
     convert(folder, "--to-run", run)
@@ -167,10 +167,10 @@ def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
     assert "Its table has 1 rows that no token of the vocab" in capsys.readouterr().out
 
 
-def test_characters_are_told_to_be_of_no_tokeniser_there(tmp_path, capsys):
+def test_characters_are_told_to_be_of_no_tokenizer_there(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters("房间"))
     convert(path, "--to-hugging-face", tmp_path / "hf")
-    assert "no tokeniser that cuts text as this model's does" in capsys.readouterr().out
+    assert "no tokenizer that cuts text as this model's does" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])
@@ -186,7 +186,7 @@ def test_there_and_back(request, tmp_path, kind):
 
 
 @pytest.mark.parametrize("lowercase, strip", [(True, None), (False, False), (True, False)])
-def test_a_pretrained_run_with_its_tokeniser(tmp_path, capsys, lowercase, strip):
+def test_a_pretrained_run_with_its_tokenizer(tmp_path, capsys, lowercase, strip):
     path, encoder = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS))
     own = WordPieceTokenizer(
         tiny_bert.pieces(*WORDS).vocabulary, lowercase, strip, split_chinese=lowercase

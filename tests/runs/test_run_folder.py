@@ -65,7 +65,7 @@ def test_create_refuses_a_file(tmp_path):
 
 
 def test_create_refuses_an_earlier_run_unless_told(run):
-    with pytest.raises(ValueError, match="--resume"):
+    with pytest.raises(ValueError, match="resume it, remove it, or choose"):
         RunFolder.create(run.path, "pretrain-elmo", {})
     (run.checkpoints_path / "step-00000001.safetensors").write_text("")
     run.vocabulary_path.write_text("a\n")
@@ -274,11 +274,6 @@ def test_what_is_killed_in_mid_creation_is_still_a_run(begun, monkeypatch):
         RunFolder.create(begun.path, "train-tagger", asked(units=9), overwrite=True)
     monkeypatch.undo()
     RunFolder.check_free(begun.path, overwrite=True)
-
-
-def test_the_command_that_goes_on(tmp_path):
-    run = RunFolder(tmp_path / "my run", "train-tagger", {})
-    assert run.resume_command() == f"tfreps train-tagger --run '{tmp_path}/my run' --resume"
 
 
 def test_names_stay_those_of_before(run):

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests import oracles
+from tests import known_models, oracles
 from tests.conftest import CORPUS
 from tests.data.oracle import oracle_batches
 from tests.tiny_run import make_run
@@ -201,7 +201,5 @@ def test_bad_runs(heldout, tmp_path, capsys):
     assert "without softmax" in refused(capsys, run.path, "--text", heldout)
     run.model_path.write_bytes(b"PK torn")
     assert "model.keras is damaged" in refused(capsys, run.path, "--text", heldout)
-    RunFolder.create(tmp_path / "other", "train-tagger", {})
-    assert "a run of `tfreps train-tagger`" in refused(
-        capsys, tmp_path / "other", "--text", heldout
-    )
+    other = known_models.tagger_run(tmp_path / "other").path
+    assert "holds a tagger (Tagger); expected a biLM" in refused(capsys, other, "--text", heldout)

@@ -1,6 +1,7 @@
 """run_program: what all programs that train have in common, from the command line to the run."""
 
 import argparse
+import shlex
 
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps.cli.options import add_flags, check_options, default_values, parse_options
@@ -78,5 +79,15 @@ def begin_run(program, options, earlier):
         `tfreps.runs.run_folder.RunFolder`.
     """
     run = earlier or RunFolder.create(options.run, program, vars(options), options.overwrite)
-    go_on_with(run.resume_command())
+    go_on_with(resume_command(run))
     return run
+
+
+def resume_command(run) -> str:
+    """The command that resumes a run.
+
+    Example:
+    >>> resume_command(RunFolder("my run", "train-tagger", {}))
+    "tfreps train-tagger --run 'my run' --resume"
+    """
+    return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume"

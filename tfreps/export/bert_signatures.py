@@ -27,7 +27,7 @@ class BertSignatures(StringSignatures):
         pooled_output       float32 [N, D], where there is a pooler
         sequence_len        int32 [N], pieces
 
-    A text that is too long for the model's positions, or for `max_length` of the tokeniser, is
+    A text that is too long for the model's positions, or for `max_length` of the tokenizer, is
     cut. If asked for, `explain` takes `text` and answers `tokens`, `sequence_output`,
     `sequence_len`, `attention` and `attention_tokens`.
 

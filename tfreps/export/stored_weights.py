@@ -51,14 +51,14 @@ class StoredWeights:
             kind: `"float32"` (as they are), `"bfloat16"` or `"int8"`.
 
         Raises:
-            ValueError: for another kind, or a model that Keras has quantised already.
+            ValueError: for another kind, or a model that Keras has quantized already.
         """
         if kind not in KINDS:
             raise ValueError(f"Weights are stored as one of {', '.join(KINDS)}; got {kind!r}.")
         if kind == "float32":
             return
         if any(v.dtype == "int8" for v in self.variables):
-            raise ValueError("The model is quantised already: leave its weights as they are.")
+            raise ValueError("The model is quantized already: leave its weights as they are.")
         for variable in self.variables:
             if variable.dtype == "float32" and len(variable.shape) > 1:
                 if np.prod(variable.shape) >= LEAST:

@@ -131,6 +131,10 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
 # What kinds of places there are.
 
 
+def _is_run(path):
+    return (path / OPTIONS).is_file() and not _is_of_bilm_tf(path / OPTIONS)
+
+
 def _is_training_folder(path):
     return is_training_folder(path) and _is_of_bilm_tf(path / OPTIONS)
 
@@ -148,11 +152,17 @@ def _is_of_bilm_tf(options_file):
         return False
 
 
-def _is_run(path):
-    return (path / OPTIONS).is_file()
-
-
 # How each is opened: functions of the path and of the options that were given.
+
+
+def _open_run(path, given):
+    run = RunFolder.open(path)
+    model = run.load_model()
+    for kinds, open_model in MODELS.items():
+        if isinstance(model, kinds):
+            return open_model(run, model, given)
+    expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
+    raise ValueError(f"{path} holds a {type(model).__name__}; expected one of {expected}.")
 
 
 def _open_training_folder(path, given):
@@ -189,16 +199,6 @@ def _open_checkpoint(path, given):
     encoder = BertEncoder.from_pretrained(path, **given)
     tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
     return TextBert(encoder, tokenizer, path)
-
-
-def _open_run(path, given):
-    run = RunFolder.open(path)
-    model = run.load_model()
-    for kinds, open_model in MODELS.items():
-        if isinstance(model, kinds):
-            return open_model(run, model, given)
-    expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
-    raise ValueError(f"{path} holds a {type(model).__name__}; expected one of {expected}.")
 
 
 # What becomes of the model of a run folder: functions of the run, its model, and the options.
@@ -270,9 +270,9 @@ ABOUT = {
 }
 # In this order: the first whose test holds opens the path.
 PLACES = (
+    Place("a run folder of tfreps", _is_run, _open_run),
     Place("a training folder of bilm-tf", _is_training_folder, _open_training_folder),
     Place("the options.json of a published biLM", _is_published_bilm, _open_published_bilm),
-    Place("a run folder of tfreps", _is_run, _open_run),
     Place("a published BERT (Google, Hugging Face)", is_checkpoint, _open_checkpoint),
 )
 MODELS = {

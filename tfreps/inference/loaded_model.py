@@ -28,7 +28,7 @@ class LoadedModel:
         raise ValueError(f"{self.source} holds {self.kind}, which has no attention.")
 
     def __repr__(self):
-        inner = getattr(self.model, "encoder", None)
+        inner = self.model.parts().get("encoder")
         on = "" if inner is None else f" on {type(inner).__name__}"
         of = "" if self.source is None else f" of {self.source}"
         return f"<{type(self).__name__}: {type(self.model).__name__}{on}{of}>"

@@ -45,7 +45,7 @@ class TextBert(LoadedModel):
                 f"Expected a BertEncoder or BertPretrainer; got a {type(model).__name__}."
             )
         super().__init__(model, source)
-        self.encoder = model.encoder if isinstance(model, BertPretrainer) else model
+        self.encoder = model.find(BertEncoder)
         self.tokenizer = tokenizer
         self.max_length = None if tokenizer is None else max_length(self.encoder, tokenizer)
 

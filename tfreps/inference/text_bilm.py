@@ -44,7 +44,7 @@ class TextBiLM(LoadedModel):
             )
         super().__init__(model, source)
         self.vocabulary = vocabulary
-        bilm = model if isinstance(model, BiLM) else model.bilm
+        bilm = model.find(BiLM)
         if initial_state not in (None, bilm.initial_state):
             bilm = bilm.with_initial_state(initial_state)
         self.bilm = bilm

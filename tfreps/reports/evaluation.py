@@ -12,7 +12,7 @@ def evaluate_tagger(trained, sentences, **options):
     """Tags sentences and compares.
 
     Args:
-        trained: `tfreps.inference.text_model.TextModel` of a tagger.
+        trained: `tfreps.inference.TextTagger`.
         sentences: list of `tfreps.data.TaggedSentence`.
         **options: of `SequenceBatches`, such as `vectors`.
 
@@ -52,7 +52,7 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
     """Classifies texts and compares.
 
     Args:
-        trained: `tfreps.inference.text_model.TextModel` of a classifier.
+        trained: `tfreps.inference.TextClassifier`.
         tokens: lists of str, those of each text.
         texts: list of `tfreps.data.LabelledText`, with the labels.
         threshold: float. From which probability on the second of two labels is the answer, for

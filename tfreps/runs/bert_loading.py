@@ -8,14 +8,14 @@ MOST_SPARE = 1024  # rows of a table of pieces that stand for none
 
 
 class PretrainedBert(NamedTuple):
-    """What `load_pretrainer` found: a `BertPretrainer` and a `tfreps.text` tokeniser."""
+    """What `load_pretrainer` found: a `BertPretrainer` and a `tfreps.text` tokenizer."""
 
     model: Any
     tokenizer: Any
 
 
 class EncoderAndTokenizer(NamedTuple):
-    """What `load_encoder` found: a `BertEncoder` and a `tfreps.text` tokeniser."""
+    """What `load_encoder` found: a `BertEncoder` and a `tfreps.text` tokenizer."""
 
     encoder: Any
     tokenizer: Any
@@ -124,7 +124,7 @@ def published_tokenizer(path: pathlib.Path, encoder):
 
 
 def check_size(encoder, tokenizer, source):
-    """Refuses a tokeniser whose vocabulary does not belong to an encoder's table.
+    """Refuses a tokenizer whose vocabulary does not belong to an encoder's table.
 
     Some tables were rounded up, so a vocabulary may have up to `MOST_SPARE` tokens fewer.
 
@@ -159,7 +159,7 @@ def freeze_blocks(encoder, number: int) -> None:
 
 
 def max_length(encoder, tokenizer) -> int | None:
-    """The longest text that a BERT has positions for, and its tokeniser allows; None for any."""
+    """The longest text that a BERT has positions for, and its tokenizer allows; None for any."""
     positions = encoder.max_positions if encoder.positions == "learned" else None
     return least(positions, tokenizer.max_length)
 

@@ -30,7 +30,7 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
             say that it is one, for tags without spans.
 
     Returns:
-        a `Classifier`, or a `Tagger` that reads words in pieces; and the tokeniser.
+        a `Classifier`, or a `Tagger` that reads words in pieces; and the tokenizer.
 
     Raises:
         ValueError: what `Classifier.from_pretrained`, `Tagger.from_pretrained`,
@@ -101,11 +101,12 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
     model = run.load_model()
     if isinstance(model, Tagger) and isinstance(model.encoder, PieceEncoder):
         model = _tagger_of_pieces(model)
-    encoder = getattr(model, "encoder", None)
-    kinds = Classifier, Tagger, BertPretrainer
-    if not isinstance(model, kinds) or not isinstance(encoder, BertEncoder):
-        parts = type(model).__name__ + (f" on a {type(encoder).__name__}" if encoder else "")
-        raise ValueError(f"{run.path} holds a {parts}; expected one on a BERT.")
+    is_known = isinstance(model, Classifier | Tagger | BertPretrainer)
+    if not is_known or not isinstance(model.encoder, BertEncoder):
+        parts = f"{type(model).__name__} on a {type(model.encoder).__name__}" if is_known else ""
+        found = parts or type(model).__name__
+        raise ValueError(f"{run.path} holds a {found}; expected one on a BERT.")
+    encoder = model.encoder
     if isinstance(model, BertPretrainer):
         model.save_pretrained(folder, next_label=run.options.get("next_label", 0))
     else:

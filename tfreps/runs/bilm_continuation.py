@@ -6,6 +6,7 @@ from pathlib import Path
 from tfreps.convert import bilm_tf_checkpoint
 from tfreps.convert.bilm_tf_checkpoint import Restored
 from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.models.copy_weights import copy_weights
 from tfreps.optimizers import TF1Adagrad, build_optimizer
 from tfreps.runs.bilm_runs import load_bilm
 from tfreps.text import Vocabulary
@@ -62,7 +63,7 @@ def continue_checkpoint(
 
 
 def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
-    """Hands accumulators by path to the optimiser of a compiled model, if it is `TF1Adagrad`."""
+    """Hands accumulators by path to the optimizer of a compiled model, if it is `TF1Adagrad`."""
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # float16 wraps it
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
@@ -103,20 +104,18 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
         if found.vocabulary is not None and not is_same:
             raise ValueError(
                 f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is "
-                "another: leave --vocabulary out, or begin a new run."
+                "another: leave the vocabulary out, or begin a new run."
             )
         changes = {**changes, **boundary_options(vocabulary)}
     bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})
     keeps_softmax = is_same and isinstance(found.model, BiLMPretrainer)
     tied = keeps_softmax and found.model.tied
     model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)
-    pairs = [(bilm, found.bilm)]
-    if keeps_softmax:
-        pairs.append((model.softmax, found.model.softmax))
-    for ours, theirs in pairs:
-        theirs.trainable = True  # it may have been frozen
-        for weight, value in zip(ours.trainable_weights, theirs.trainable_weights, strict=True):
-            weight.assign(value)
+    copy_weights(bilm, found.bilm, ["token_encoder", "bilstm"])
+    if keeps_softmax:  # all but the number of draws, which begins anew
+        model.softmax.bias.assign(found.model.softmax.bias)
+        if not tied:
+            model.softmax.kernel.assign(found.model.softmax.kernel)
     return model
 
 

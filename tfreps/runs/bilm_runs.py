@@ -56,7 +56,7 @@ def load_bilm(
     model = folder.load_model()
     if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
         raise ValueError(f"{run} holds a {type(model).__name__}; expected a biLM.")
-    bilm = model if isinstance(model, BiLM) else model.bilm
+    bilm = model.find(BiLM)
     if bilm.initial_state != initial_state:
         bilm = bilm.with_initial_state(initial_state)
     vocabulary = folder.vocabulary() if folder.vocabulary_path.exists() else None
@@ -84,9 +84,12 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     """
     if vocabulary is None:
         return
-    bilm, theirs = getattr(model, "bilm", model), vocabulary.source
-    for size in {bilm.vocabulary_size, getattr(model, "vocabulary_size", None)} - {None}:
-        if size != len(vocabulary):
+    from tfreps.models import BiLM, BiLMPretrainer
+
+    bilm, pretrainer, theirs = model.find(BiLM), model.find(BiLMPretrainer), vocabulary.source
+    for part in (bilm, pretrainer):
+        size = None if part is None else part.vocabulary_size
+        if size not in (None, len(vocabulary)):
             raise ValueError(
                 f"{source} knows {size} tokens, but {theirs} has {len(vocabulary)}: that is "
                 "another model's vocabulary. Give the one that the model was trained with."
@@ -100,7 +103,7 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
                 f"vocabulary, but {theirs} on lines {places[0]} and {places[1]}: that is another "
                 "model's vocabulary. Give the one that the model was trained with."
             )
-    table = getattr(model, "character_table", None)
+    table = None if pretrainer is None else pretrainer.character_table
     if table is None or not np.any(table := table.numpy()):  # none, or not set yet
         return
     other = (table != vocabulary.character_table(table.shape[1])).any(axis=1)

@@ -4,7 +4,6 @@ import contextlib
 import importlib
 import os
 import pathlib
-import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 
@@ -34,7 +33,7 @@ class RunFolder:
 
         options.json     program, format version, and the options that were used
         vocabulary.txt   the vocabulary of the model
-        tokenizer.json   the tokeniser of a BERT, its vocabulary in it
+        tokenizer.json   the tokenizer of a BERT, its vocabulary in it
         tags.txt         the tags of a tagger
         labels.txt       the labels of a classifier
         assets.json      sizes and hashes of these four, which `open` compares
@@ -146,8 +145,8 @@ class RunFolder:
         changed = [name for name in fixed if before.get(name) != now[name]]
         if changed:
             raise ValueError(
-                f"{path} was begun with other options: {', '.join(changed)}. Leave them out, for "
-                "--resume knows those of before, or begin a new run in another folder."
+                f"{path} was begun with other options: {', '.join(changed)}. Leave them out: "
+                "a resumed run has those of before. Or begin a new run in another folder."
             )
         return run
 
@@ -168,8 +167,8 @@ class RunFolder:
             head = read_head(path / OPTIONS)
             if not overwrite:
                 raise ValueError(
-                    f"{path} already holds a run of `tfreps {head['program']}`: continue it with "
-                    "--resume, remove it, or choose another folder."
+                    f"{path} already holds a run of `tfreps {head['program']}`: resume it, remove "
+                    "it, or choose another folder."
                 )
 
     @classmethod
@@ -225,10 +224,6 @@ class RunFolder:
         self.logs_path.mkdir(exist_ok=True)
         self.checkpoints_path.mkdir(exist_ok=True)
 
-    def resume_command(self) -> str:
-        """Returns the command that resumes the run."""
-        return f"tfreps {self.program} --run {shlex.quote(str(self.path))} --resume"
-
     def write_results(self, results: dict) -> None:
         """Writes results.json anew."""
         write_json(self.results_path, as_json(results))
@@ -261,7 +256,7 @@ class RunFolder:
         """The saved model. Nothing in the file is run as code.
 
         Args:
-            compile: whether to restore optimiser, loss and metrics too.
+            compile: whether to restore optimizer, loss and metrics too.
 
         Raises:
             ValueError: no model was saved yet, or the file is torn or foreign, or holds code.
@@ -288,7 +283,7 @@ def read_head(path: pathlib.Path) -> dict:
     if not path.is_file():
         raise ValueError(
             f"{path.parent} is not a run folder: it holds no {OPTIONS}. "
-            "Expected a folder that a tfreps program made with --run."
+            "Expected the folder of a run of a tfreps program."
         )
     head = read_json(path)
     if set(head) != {"program", "format_version", "options"} or type(head["options"]) is not dict:
@@ -322,8 +317,8 @@ def check_inputs(path: str | os.PathLike, options: dict) -> None:
             found = pathlib.Path(each).resolve()
             if run.exists() and (found in parts or parts & set(found.parents) - {run}):
                 raise ValueError(
-                    f"--{name.replace('_', '-')} {each} is in the folder {path}, whose run "
-                    "--overwrite would remove: choose another folder for the new run."
+                    f"`{name}` {each} is in the folder {path}, whose run would be removed: choose "
+                    "another folder for the new run."
                 )
 
 

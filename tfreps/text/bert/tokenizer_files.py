@@ -27,12 +27,7 @@ ADDED = "added_tokens.json"
 OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
 DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # of aespresso
-SOURCES = (
-    OWN,
-    VOCABULARY,
-    WHOLE,
-    *DICTIONARIES,
-)  # of a tokenizer
+SOURCES = (OWN, VOCABULARY, WHOLE, *DICTIONARIES)  # of a tokenizer
 # Names of options in a checkpoint's tokenizer_config.json and in the normalizer of its
 # tokenizer.json, and here.
 _NAMES = {
