@@ -6,7 +6,6 @@ from pathlib import Path
 from tfreps.convert import bilm_tf_checkpoint
 from tfreps.convert.bilm_tf_checkpoint import Restored
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.models.copy_weights import copy_weights
 from tfreps.optimizers import TF1Adagrad, build_optimizer
 from tfreps.runs.bilm_runs import load_bilm
 from tfreps.text import Vocabulary
@@ -111,10 +110,13 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
     keeps_softmax = is_same and isinstance(found.model, BiLMPretrainer)
     tied = keeps_softmax and found.model.tied
     model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)
-    copy_weights(bilm, found.bilm, parts=["token_encoder", "bilstm"])
+    pairs = [(bilm, found.bilm)]
     if keeps_softmax:
-        trained = ["softmax/bias"] if tied else ["softmax/bias", "softmax/kernel"]
-        copy_weights(model, found.model, trained)
+        pairs.append((model.softmax, found.model.softmax))
+    for ours, theirs in pairs:
+        theirs.trainable = True  # it may have been frozen
+        for weight, value in zip(ours.trainable_weights, theirs.trainable_weights, strict=True):
+            weight.assign(value)
     return model
 
 
