@@ -54,6 +54,13 @@ def test_some_parts():
     assert_same(target.blocks[0], source.blocks[0], same=False)
 
 
+def test_single_weights_and_layers_without_any():
+    source, target = bert(positions="sinusoidal"), bert(positions="sinusoidal", pooler=False)
+    copy_weights(target, source, parts=["add_positions", "blocks/0/expand/kernel"])
+    assert_same(target.blocks[0].expand, source.blocks[0].expand)
+    assert_same(target.blocks[0].contract, source.blocks[0].contract, same=False)
+
+
 def test_a_copy_of_what_was_quantised():
     source = bert()
     source.blocks[0].expand.quantize("int8")

@@ -10,7 +10,8 @@ def copy_weights(target, source, parts=None) -> None:
         target, source: `keras.layers.Layer` or models, built. Weights that are named alike must
             have the same shape; that they are trainable, or of one precision, is not needed.
         parts: list of str. Paths of layers that both have, such as `"token_encoder"` or
-            `"blocks/0"` for `blocks[0]`; None for the whole.
+            `"blocks/0"` for `blocks[0]`, and of single weights, such as `"softmax/bias"`; None
+            for the whole.
 
     Raises:
         ValueError: a part that is missing, a weight that only one of them has, or one of another
@@ -24,32 +25,25 @@ def copy_weights(target, source, parts=None) -> None:
     >>> bool((short.blocks[0].expand.kernel.numpy() == long.blocks[0].expand.kernel.numpy()).all())
     True
     """
-    pairs = [(target, source)]
-    if parts is not None:
-        pairs = [(_part(target, path), _part(source, path)) for path in parts]
-    assignments = []
-    for ours, theirs in pairs:
-        new = weights_by_name(ours)
-        old = weights_by_name(theirs)
-        different = sorted(new.keys() ^ old.keys())
-        if different:
-            name = different[0]
-            has, lacks = (ours, theirs) if name in new else (theirs, ours)
+    ours = _selected(target, parts)
+    theirs = _selected(source, parts)
+    different = sorted(ours.keys() ^ theirs.keys())
+    if different:
+        has, lacks = (target, source) if different[0] in ours else (source, target)
+        raise ValueError(
+            f"{_described(has)} has the weight {different[0]!r}, and {_described(lacks)} has not: "
+            "weights are copied between models of the same layers. Make both with the same "
+            "options, or name the `parts` that are the same."
+        )
+    for name, weight in ours.items():
+        if tuple(weight.shape) != tuple(theirs[name].shape):
             raise ValueError(
-                f"{_described(has)} has the weight {name!r}, and {_described(lacks)} has not: "
-                "weights are copied between models of the same layers. Make both with the same "
-                "options, or name the `parts` that are the same."
+                f"The weight {name!r} has the shape {tuple(weight.shape)} in "
+                f"{_described(target)}, and {tuple(theirs[name].shape)} in {_described(source)}: "
+                "make both with the same sizes."
             )
-        for name, weight in new.items():
-            if tuple(weight.shape) != tuple(old[name].shape):
-                raise ValueError(
-                    f"The weight {name!r} has the shape {tuple(weight.shape)} in "
-                    f"{_described(ours)}, and {tuple(old[name].shape)} in {_described(theirs)}: "
-                    "make both with the same sizes."
-                )
-            assignments.append((weight, old[name]))
-    for weight, value in assignments:
-        weight.assign(value)
+    for name, weight in ours.items():
+        weight.assign(theirs[name])
 
 
 def changed_copy(model, **changes):
@@ -98,11 +92,19 @@ def weights_by_name(layer) -> dict:
     return named
 
 
-def _part(model, path):
-    layers = dict(inner_layers(model))
-    if path not in layers:
-        raise ValueError(f"{_described(model)} has no part {path!r}; it has {', '.join(layers)}.")
-    return layers[path]
+def _selected(model, parts):
+    """The weights of some parts by name, those of all for None."""
+    weights = weights_by_name(model)
+    if parts is None:
+        return weights
+    known = {path: None for path, _ in inner_layers(model)} | weights
+    for part in parts:
+        if part not in known:
+            raise ValueError(
+                f"{_described(model)} has no part {part!r}; it has {', '.join(known)}."
+            )
+    inside = tuple(f"{part}/" for part in parts)
+    return {n: w for n, w in weights.items() if n in parts or n.startswith(inside)}
 
 
 def _described(layer):

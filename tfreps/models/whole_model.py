@@ -73,7 +73,7 @@ class WholeModel(Configurable):
 
         Example:
         >>> from tfreps.models import BertEncoder, BertPretrainer, TokenEmbedder
-        >>> bert = BertEncoder(vocabulary_size=9, units=8, num_layers=1, num_heads=2)
+        >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
         >>> BertPretrainer(bert).find(BertEncoder) is bert, bert.find(TokenEmbedder)
         (True, None)
         """

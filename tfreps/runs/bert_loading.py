@@ -213,9 +213,10 @@ def _continued(old, path, next_sentence, changes):
     config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)
     model = BertPretrainer(BertEncoder.from_config(config), has_head)
-    head = ["next_sentence_dense"] if has_head else []
-    copy_weights(model, old, ["encoder", "transform", "transform_norm", *head])
-    model.token_bias.assign(old.token_bias)
+    parts = ["encoder", "transform", "transform_norm", "token_bias"]
+    if has_head:
+        parts.append("next_sentence_dense")
+    copy_weights(model, old, parts)
     return model
 
 

@@ -7,6 +7,7 @@ from tfreps.convert.bert_files import open_checkpoint
 from tfreps.convert.bert_table import has, label_rows
 from tfreps.files.atomic_files import write_text
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps.models.copy_weights import copy_weights
 from tfreps.runs.bert_loading import check_size, least, max_length
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import (
@@ -52,8 +53,7 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
     words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
     options = {"use_crf": False, "dropout": found.dropout}
     tagger = Tagger(words, found.tags, scheme, **options, name="tagger")
-    tagger.kernel.assign(found.kernel)
-    tagger.bias.assign(found.bias)
+    copy_weights(tagger, found, parts=["kernel", "bias"])
     return tagger, tokenizer
 
 
@@ -123,7 +123,5 @@ def _tagger_of_pieces(tagger):
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)
-    if tagger.use_projection:
-        found.kernel.assign(tagger.kernel)
-    found.bias.assign(tagger.bias)
+    copy_weights(found, tagger, parts=["kernel", "bias"] if tagger.use_projection else ["bias"])
     return found
