@@ -68,7 +68,7 @@ def with_pickles(path):
     "make, message",
     [
         (lambda path: None, "there is no such file or folder. Expected a folder of Hugging Face"),
-        (without("config.json"), "expected config.json beside the weights; there is none"),
+        (without("config.json"), "expected config.json next to the weights; there is none"),
         (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
         (only("readme.md"), "found readme.md. Expected a folder of Hugging Face"),
         (lambda path: path.mkdir(), "found nothing. Expected a folder of Hugging Face"),

@@ -83,7 +83,7 @@ def test_the_real_one_agrees_with_the_way_over_hugging_face(tfreps_data, tmp_pat
 @pytest.mark.parametrize(
     "damage, message",
     [
-        (lambda path: (path / "bert_config.json").unlink(), "expected bert_config.json beside"),
+        (lambda path: (path / "bert_config.json").unlink(), "expected bert_config.json next to"),
         (
             lambda path: os.truncate(path / "bert_model.ckpt.data-00000-of-00001", 900),
             "claims [\\d,]+ bytes of arrays, its data files have 900",

@@ -211,7 +211,10 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
             "--freeze-blocks cannot be combined with --bert-from-scratch.",
         ),
         (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "has 2 blocks; got 3"),
-        (["--encoder", "bert", "--bert", "RUN", "--max-length", "2"], "leave room beside 2 sp"),
+        (
+            ["--encoder", "bert", "--bert", "RUN", "--max-length", "2"],
+            "leave room for text next to 2 sp",
+        ),
     ],
 )
 def test_bad_options(more, message, characters, files, tmp_path, capsys):

@@ -106,7 +106,7 @@ def test_curves(run, tmp_path):
         ),
         ("positions RUN --length 25 --output a.png", "learned 24 positions"),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
-        ("curves RUN --figures f1 --output a.png", "no figure 'f1'; there are loss"),
+        ("curves RUN --figures f1 --output a.png", "no metric 'f1'; there are loss"),
         ("curves . --output a.png", "not a run folder"),
     ],
 )

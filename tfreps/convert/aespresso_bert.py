@@ -46,7 +46,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
             f"{path} has learned positions, which aespresso's models have not: it needs a "
-            "`config.json` beside it and the name `model.safetensors`. Then name the folder."
+            "`config.json` next to it and the name `model.safetensors`. Then name the folder."
         )
     words = names.table(WORDS, (0, 0), "").foreign
     segments = names.table("embeddings.token_type_embeddings", (0, 0), "").foreign

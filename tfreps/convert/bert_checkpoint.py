@@ -268,7 +268,7 @@ def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> li
 
 
 def _check_tied(checkpoint: Checkpoint) -> None:
-    """Refuses a masked language model with a table or a bias of its own beside the tied one."""
+    """Refuses a masked language model with a table or a bias of its own next to the tied one."""
     names = checkpoint.names
     arrays = checkpoint.arrays
     source = checkpoint.source

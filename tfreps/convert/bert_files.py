@@ -82,7 +82,7 @@ def _folder(path: Path) -> Checkpoint:
         return google_bert.open_checkpoint(path)
     if is_ours:
         raise ValueError(
-            f"{path}: expected config.json beside the weights; there is none. Nothing else tells "
+            f"{path}: expected config.json next to the weights; there is none. Nothing else tells "
             "the number of attention heads, or which gelu it is."
         )
     found = ", ".join(sorted(file.name for file in path.iterdir())) or "nothing"

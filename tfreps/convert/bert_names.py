@@ -9,7 +9,7 @@ from tfreps.convert.table import Row
 MASKED_LM = "cls.predictions"
 LABELS = "classifier"
 DECODER = (f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias")
-SLOTS = {  # what TF 1 puts behind the name of a weight for what an optimizer keeps
+SLOTS = {  # what TF 1 appends to the name of a weight for what an optimizer keeps
     "adam_m",
     "adam_v",
     "Adam",

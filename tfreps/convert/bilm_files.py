@@ -37,7 +37,7 @@ def find_files(
     """The options and the weights of a published biLM.
 
     Args:
-        source: `options.json`, or `X_options.json`, with its weights beside it; or a folder that
+        source: `options.json`, or `X_options.json`, with its weights next to it; or a folder that
             holds one such pair.
         weights_file: where the weights lie elsewhere.
 
@@ -45,7 +45,7 @@ def find_files(
         the paths of both.
 
     Raises:
-        ValueError: for a source that does not exist, without weights beside it, or a folder with
+        ValueError: for a source that does not exist, without weights next to it, or a folder with
             no pair or several.
 
     Example:
@@ -67,8 +67,8 @@ def find_files(
     found = _beside(source)
     if found is None or not found.exists():
         raise ValueError(
-            f"{source}: its weights are not beside it. Expected {WEIGHTS} beside {OPTIONS}, or "
-            f"X_{WEIGHTS} beside X_{OPTIONS}; give other places as `weights_file`."
+            f"{source}: its weights are not next to it. Expected {WEIGHTS} next to {OPTIONS}, or "
+            f"X_{WEIGHTS} next to X_{OPTIONS}; give other places as `weights_file`."
         )
     return source, found
 

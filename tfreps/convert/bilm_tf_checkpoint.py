@@ -16,9 +16,9 @@ from tfreps.models.bilm_pretrainer import BiLMPretrainer
 
 IGNORED = (
     Ignored("global_step", "a run is counted from its own beginning here"),
-    Ignored("train_perplexity", "a figure, no weight"),
+    Ignored("train_perplexity", "a metric, not a weight"),
 )
-ADAGRAD = "/Adagrad"  # what TF 1 puts behind the name of a weight for its accumulator
+ADAGRAD = "/Adagrad"  # what TF 1 appends to the name of a weight for its accumulator
 # What TensorFlow raises for files that are torn or none of its own.
 UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 

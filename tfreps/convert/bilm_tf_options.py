@@ -13,7 +13,7 @@ ACTIVATIONS = ("relu", "tanh")  # of the characters' filters, in the originals
 def read(path: str | os.PathLike) -> dict:
     """Reads `options.json` into keyword arguments of `BiLM`.
 
-    Training options and keys that nobody knows are passed over, as the originals do.
+    Training options and unknown keys are ignored, as the originals do.
     `n_characters` may be 261 (training) or 262: it means the same here.
 
     Raises:

@@ -37,7 +37,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     config_file = prefix.parent / CONFIG
     if not config_file.is_file():
         raise ValueError(
-            f"{prefix}: expected {CONFIG} beside the checkpoint; there is none. It is part of "
+            f"{prefix}: expected {CONFIG} next to the checkpoint; there is none. It is part of "
             "what Google publishes, and nothing else tells the number of attention heads."
         )
     config = read_json(config_file)

@@ -252,7 +252,7 @@ def as_json(options: Mapping) -> dict:
     """
     if options["normalization"] != "post":
         raise ValueError(
-            "Hugging Face's BERT has its layer norms behind attention and feed-forward network; "
+            "Hugging Face's BERT has its layer norms after attention and feed-forward network; "
             f"this encoder was made with normalization={options['normalization']!r}."
         )
     theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}

@@ -88,7 +88,7 @@ def open_files(paths: list[Path]) -> Arrays:
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
     """Writes `config.json` and `model.safetensors`, each whole or not at all.
 
-    An earlier `config.json` goes first: no kill leaves the config of other weights beside them.
+    An earlier `config.json` goes first: no kill leaves the config of other weights next to them.
 
     Args:
         folder: is made if it is not there. Other files in it are left alone.

@@ -35,7 +35,7 @@ def next_version(folder: str | os.PathLike) -> int:
     """
     number = max(versions_of(folder), default=0) + 1
     if number > LARGEST:
-        raise ValueError(f"{folder} has the version {LARGEST}, behind which there is none.")
+        raise ValueError(f"{folder} has the version {LARGEST}, after which there is none.")
     return number
 
 

@@ -18,7 +18,7 @@ class SentenceLoss(keras.metrics.Mean):
         loss: float scalar, of a batch, with its weights.
         rows: int scalar, its sentences.
         sample_weight: float `[B]`, its weights; None for 1. Others, `[B, T]`, are not undone.
-        penalty: float scalar, what is added to the loss beside the sentences.
+        penalty: float scalar, what is added to the loss of the sentences.
 
     Result: float32 scalar; 0 before the first batch.
 

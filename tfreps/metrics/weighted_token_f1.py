@@ -22,7 +22,7 @@ class WeightedTokenF1(keras.metrics.Metric):
     Args:
         num_tags: int, K.
         outside_id: int or None. The id of the tag `O`; tokens which have it in the data are left
-            out. None counts them all, as the published figures do.
+            out. None counts them all, as the published results do.
         statistic: "precision", "recall" or "f1".
 
     Update arguments:

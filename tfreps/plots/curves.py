@@ -1,4 +1,4 @@
-"""Learning curves: the figures of one run or several, over epochs or steps."""
+"""Draws learning curves: the metrics of one run or several, over epochs or steps."""
 
 import json
 import os
@@ -8,13 +8,13 @@ from tfreps.plots.canvas import new_figure, save_figure
 
 PLACES = ("epoch", "step")
 RUNS = {"train": "--", "validation": "-"}
-ASIDE = "training/"  # figures about the training, not about the model
+ASIDE = "training/"  # metrics of the training, not of the model
 PANELS = 4  # in a row
 LOGARITHMIC = 20  # a perplexity that falls by this factor is drawn so
 
 
 def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> pathlib.Path:
-    """Draws every figure of a run over its epochs, train and validation in one panel each.
+    """Draws every metric of a run over its epochs, train and validation in one panel each.
 
     Args:
         history: the run's `history.jsonl`, as `EpochLog` or `TrainingLog` writes it.
@@ -24,17 +24,17 @@ def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> path
         The path.
 
     Raises:
-        ValueError: matplotlib is not installed, or the history holds no figure.
+        ValueError: matplotlib is not installed, or the history holds no metric.
     """
     return save_figure(learning_curves_figure({"": history}), path)
 
 
 def learning_curves_figure(histories, names=None, over=None):
-    """Draws the figures of runs, train dashed and validation in full lines, a panel for each.
+    """Draws the metrics of runs, train dashed and validation in full lines, a panel for each.
 
     Args:
         histories: dict of name -> `history.jsonl` of a run.
-        names: the figures to draw, such as `"loss"`; None for all of them, but for those about
+        names: the metrics to draw, such as `"loss"`; None for all of them, but for those about
             the training (`"training/learning_rate"` ...), which are drawn if there are no others.
         over: `"epoch"`: what was measured at the end of each; `"step"`: also what was measured
             in between; None for epochs if all the runs are counted in them, else steps.
@@ -43,7 +43,7 @@ def learning_curves_figure(histories, names=None, over=None):
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: matplotlib is not installed, a file is no history, there is no figure to
+        ValueError: matplotlib is not installed, a file is no history, there is no metric to
             draw, or none of such a name.
 
     Example:
@@ -78,7 +78,7 @@ def read_history(path: str | os.PathLike) -> list[dict]:
     """The lines of a `history.jsonl`, each a dict; a last line that is torn is left out.
 
     Raises:
-        ValueError: another line is no JSON object with `step` and `run`; file and line are told.
+        ValueError: another line is no JSON object with `step` and `run`; names file and line.
     """
     lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
     found = []
@@ -93,7 +93,7 @@ def read_history(path: str | os.PathLike) -> list[dict]:
             if number == len(lines):  # written to at this very moment
                 break
             raise ValueError(
-                f"{path}, line {number}: expected figures of a run as a JSON object, as tfreps "
+                f"{path}, line {number}: expected metrics of a run as a JSON object, as tfreps "
                 f"writes them to history.jsonl; got {line[:60]!r} ({error})."
             ) from error
         found.append(values)
@@ -101,14 +101,14 @@ def read_history(path: str | os.PathLike) -> list[dict]:
 
 
 def _names(runs, wanted, paths):
-    """The figures to draw, in the order in which they come."""
+    """The metrics to draw, in the order in which they come."""
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
     if not names:
-        raise ValueError(f"{', '.join(map(str, paths))} holds no figures that could be drawn.")
+        raise ValueError(f"{', '.join(map(str, paths))} holds no metrics that could be drawn.")
     for name in wanted or ():
         if name not in names:
-            raise ValueError(f"There is no figure {name!r}; there are {', '.join(names)}.")
+            raise ValueError(f"There is no metric {name!r}; there are {', '.join(names)}.")
     return wanted or [n for n in names if not n.startswith(ASIDE)] or names
 
 

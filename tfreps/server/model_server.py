@@ -104,7 +104,7 @@ class ModelServer:
         self._rest = self._grpc = None
         dispatcher = Dispatcher(options.max_queue, options.timeout_seconds)
         self.core = ServingCore(ModelPool(configs, load), dispatcher, options.max_elements)
-        # The ports first, so that one in use is told before minutes of loading.
+        # The ports first, so that a port in use is an error before minutes of loading.
         if options.grpc_port is not None:
             self._grpc = GrpcFront(
                 self.core,

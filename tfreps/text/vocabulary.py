@@ -86,8 +86,8 @@ class Vocabulary:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
             raise ValueError(
-                f"`max_size` must leave room beside the {len(SPECIAL_TOKENS)} special tokens; "
-                f"got {max_size}."
+                f"`max_size` must leave room for tokens next to the {len(SPECIAL_TOKENS)} special "
+                f"tokens; got {max_size}."
             )
         kept = [t for t, n in counts.items() if n >= min_count and t not in SPECIAL_TOKENS]
         check_left(kept, counts, min_count, SPECIAL_TOKENS)

@@ -115,9 +115,9 @@ def test_what_is_too_long_is_refused_or_cut():
     assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="cut")[0] == [3, 0, 6, 4]
     with pytest.raises(ValueError, match="one of refuse, cut; got 'split'"):
         TOKENIZER.pack([0], too_long="split")
-    with pytest.raises(ValueError, match="leave room beside 2 special tokens; got 2"):
+    with pytest.raises(ValueError, match="leave room for text next to 2 special tokens; got 2"):
         WordPieceTokenizer(WordPieceTokenizer.SPECIAL_TOKENS, max_length=2)
-    with pytest.raises(ValueError, match="leave room beside 3 special tokens; got 3"):
+    with pytest.raises(ValueError, match="leave room for text next to 3 special tokens; got 3"):
         TOKENIZER.pack([0], [0], max_length=3)
 
 

@@ -225,7 +225,7 @@ def test_a_folder_with_one_file_for_all(tmp_path):
     assert found.vocabulary == LOWER and found.max_characters_per_word == 50
     assert not found.lowercase and not found.strips_accents and not found.split_chinese
     path.write_text(json.dumps({**config, "model": {"type": "BPE"}}))
-    with pytest.raises(ValueError, match="expected a WordPiece model .*; got BPE behind"):
+    with pytest.raises(ValueError, match="expected a WordPiece model .*; got BPE after"):
         checkpoint_tokenizer(tmp_path)
     for name, value, message in (
         ("model", 7, "'model' must be an object; got 7"),

@@ -41,7 +41,7 @@ def read_labelled(
     - "json": a JSON object `{"text": "...", "label": 1}` per line.
     - "python": the same as a Python dict literal, `{'text': '...', 'label': 1}`.
     - "folders": `FOLDER/CLASS/FILE`, every file one text, the name of its folder the label.
-      Names that begin with a dot are passed over, and so are files beside the class folders.
+      Names that begin with a dot are skipped, and so are files next to the class folders.
 
     Lines end with a line feed or with carriage return and line feed; a byte order mark at the
     start of a file is left out. Blank lines are passed over. Texts are taken as they stand. Whole

@@ -12,7 +12,7 @@ class TextCuts:
     """Leaves out one side of some texts, so that a classifier sees more beginnings and ends.
 
     In every epoch each text is drawn with the probability `share`; of a text that is drawn, one
-    of its marks is drawn, and then one of its sides: all behind the mark is left out, or the mark
+    of its marks is drawn, and then one of its sides: all after the mark is left out, or the mark
     and all before it. Marks among the first or last two tokens do not count, and a text without
     any other stays whole. All depends on the seed and the number of the epoch alone.
 
@@ -20,7 +20,7 @@ class TextCuts:
         tokens: texts, each a list of tokens.
         share: float in [0, 1]. Probability that a text is drawn.
         seed: int, not negative.
-        max_length: int or None. Tokens of a text that count; those behind them are cut anyway.
+        max_length: int or None. Tokens of a text that count; those after them are cut anyway.
         ends: int. Tokens at each end that always stay, as the start and separator of BERT.
 
     Raises:

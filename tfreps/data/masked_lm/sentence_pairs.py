@@ -124,7 +124,7 @@ def _draw(bits, ends: np.ndarray) -> np.ndarray:
 
 
 def _texts(documents: TokenDocuments, max_tokens: int, least: int):
-    """First sentence, the one behind the last, and the document, of each text: int64 `[N]`."""
+    """First sentence, the one after the last, and the document, of each text: int64 `[N]`."""
     texts = []
     starts = documents.starts.tolist()
     bounds = documents.documents.tolist()

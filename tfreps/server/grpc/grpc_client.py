@@ -55,7 +55,7 @@ class GrpcClient:
             list of dicts from outputs to numbers, strings and nested lists, one for each text.
 
         Raises:
-            ValueError: nobody answers, or what the server says is wrong.
+            ValueError: the server does not answer, or answers with an error.
         """
         which = model, version, label
         key = (*which, signature)
@@ -75,7 +75,7 @@ class GrpcClient:
         """Returns `(version, state, error message)` for each version of a model.
 
         Raises:
-            ValueError: nobody answers, or what the server says is wrong.
+            ValueError: the server does not answer, or answers with an error.
         """
         request = asking(get_model_status_pb2.GetModelStatusRequest(), model, version, label)
         found = self._call(self._models.GetModelStatus, request).model_version_status

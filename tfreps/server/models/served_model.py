@@ -30,7 +30,7 @@ class ServedModel:
     """One model with its loaded versions: the newest, or others by its policy.
 
     A new version is loaded and warmed up before requests go to it, the old one stays until it has
-    answered what it accepted. A version that cannot be loaded is told in the status, and tried
+    answered what it accepted. A version that cannot be loaded is reported in the status, and tried
     again once its files have changed; meanwhile the next best one serves.
 
     Args:

@@ -49,7 +49,7 @@ class RestClient:
             list of dicts from outputs to numbers, strings and nested lists, one for each text.
 
         Raises:
-            ValueError: nobody answers, or what the server says is wrong.
+            ValueError: the server does not answer, or answers with an error.
         """
         url = self.url(model, version, label)
         body = {"instances": texts, **({"signature_name": signature} if signature else {})}
@@ -63,7 +63,7 @@ class RestClient:
         """Returns `(version, state, error message)` for each version of a model.
 
         Raises:
-            ValueError: nobody answers, or what the server says is wrong.
+            ValueError: the server does not answer, or answers with an error.
         """
         found = self._request("GET", self.url(model, version, label))["model_version_status"]
         return [

@@ -105,7 +105,7 @@ class CharacterTokenizer(PieceTokenizer):
             texts: strings: those of the training text alone.
             min_count: int. Rarer tokens are left out.
             max_size: int or None. Largest size, the 20 special and reserved ids included.
-            progress: function that is told of tokens and distinct tokens so far, or None.
+            progress: function of the numbers of tokens and distinct tokens so far, or None.
             **options: of the constructor.
 
         Raises:
@@ -128,8 +128,8 @@ class CharacterTokenizer(PieceTokenizer):
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
         if max_size is not None and max_size <= FIRST_ID:
             raise ValueError(
-                f"`max_size` must leave room beside {FIRST_ID} special and reserved ids; "
-                f"got {max_size}."
+                f"`max_size` must leave room for tokens next to {FIRST_ID} special and reserved "
+                f"ids; got {max_size}."
             )
         head = _placed({}, FIRST_ID)
         kept = [t for t, n in counts.items() if n >= min_count and t not in cls.SPECIAL_TOKENS]
@@ -208,7 +208,7 @@ def count_tokens(texts: Iterable[str], progress: Callable | None = None, **optio
 
     Args:
         texts: strings.
-        progress: function that is told of tokens and distinct tokens so far, or None.
+        progress: function of the numbers of tokens and distinct tokens so far, or None.
         **options: of `CharacterTokenizer`.
     """
     tokenize = CharacterTokenizer(CharacterTokenizer.SPECIAL_TOKENS, **options).tokenize

@@ -144,7 +144,7 @@ def piece_texts(
         the lists of pieces, and how many texts were cut.
 
     Raises:
-        ValueError: a text is too long, and that is to be refused; its number is told.
+        ValueError: a text is too long, and that is to be refused; names its number.
     """
     check_too_long(too_long)
     room = tokenizer.room(max_length)
@@ -158,7 +158,7 @@ def piece_texts(
             if too_long == "refuse":
                 raise ValueError(
                     f"Text {number} (counted from 0) has {len(pieces)} pieces, and there is room "
-                    f"for {room} beside the special ones: {text[:60]!r}. Shorten it, or have "
+                    f"for {room} and the special ones: {text[:60]!r}. Shorten it, or have "
                     "long texts cut."
                 )
             pieces = pieces[:room]
@@ -195,6 +195,6 @@ def check_room(
             place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(
                 f"{place}: expected at most {room} pieces, for which the model has positions "
-                f"beside the special ones; got {size}: {' '.join(sentence)[:60]!r}. Cut the "
+                f"next to the special ones; got {size}: {' '.join(sentence)[:60]!r}. Cut the "
                 "sentence into shorter ones."
             )

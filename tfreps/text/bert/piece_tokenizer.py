@@ -24,7 +24,8 @@ class PieceTokenizer(abc.ABC):
     Args:
         vocabulary: pieces in the order of their ids.
         max_length: int or None. The most ids of a text, special ones included, that models get
-            to see: those who use them heed it (see `tfreps.runs.bert_loading.max_length`).
+            to see. The tokenizer itself does not apply it; see
+            `tfreps.runs.bert_loading.max_length`.
         source: str. How errors call the vocabulary.
 
     Attributes:
@@ -134,7 +135,7 @@ class PieceTokenizer(abc.ABC):
 
         Returns:
             `(token_ids, segment_ids)`, lists of int: segments are 0 up to the first separator
-            and 1 behind it.
+            and 1 after it.
 
         Raises:
             ValueError: more than `max_length` ids; a `max_length` without room for a text.
@@ -174,7 +175,7 @@ class PieceTokenizer(abc.ABC):
 
         Returns:
             dict of `token_ids` int32, `segment_ids` int32 and `mask` bool, `[B, T]`: the rows of
-            `pack`, padded behind with the padding id, 0 and False.
+            `pack`, padded at the end with the padding id, 0 and False.
 
         Raises:
             ValueError: a single string, texts of different number, or what `pack` raises.
@@ -203,7 +204,7 @@ class PieceTokenizer(abc.ABC):
             return None
         if max_length < num_texts + 2:
             raise ValueError(
-                f"`max_length` must leave room beside {num_texts + 1} special tokens; "
+                f"`max_length` must leave room for text next to {num_texts + 1} special tokens; "
                 f"got {max_length}."
             )
         return max_length - num_texts - 1

@@ -106,7 +106,7 @@ def checkpoint_tokenizer(
     Of WordPiece the vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no
     other; its options are in tokenizer_config.json and tokenizer.json. A `CharacterTokenizer` is
     in tfreps_tokenizer.json, as `write_checkpoint_tokenizer` leaves it, or aespresso's
-    dictionary (bert_word2idx_extend.json, bert_word2idx.json) beside their model.
+    dictionary (bert_word2idx_extend.json, bert_word2idx.json) next to their model.
 
     Args:
         folder: of Google's, Hugging Face's or aespresso's BERT.
@@ -235,7 +235,7 @@ def _longest(config: dict, path: pathlib.Path) -> int | None:
     if type(longest) is not int or longest < 3:
         raise ValueError(
             f"{path}: 'model_max_length' must be an integer of 3 or more, with room for a piece "
-            f"beside two special ones; got {longest!r}."
+            f"and two special ones; got {longest!r}."
         )
     return longest
 
@@ -296,7 +296,7 @@ def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
     kinds = model.get("type"), normalizer.get("type")
     if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):
         raise ValueError(
-            f"{path}: expected a WordPiece model behind a BertNormalizer; got {kinds[0]} behind "
+            f"{path}: expected a WordPiece model after a BertNormalizer; got {kinds[0]} after "
             f"{kinds[1]}. tfreps reads BERT's own tokenizers only."
         )
     _check_ends(_part(config, "post_processor", dict, path), path)

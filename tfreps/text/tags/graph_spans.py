@@ -10,7 +10,7 @@ def ended_spans(tags, rules):
     before the last place that continues nothing.
 
     Args:
-        tags: int32, shape `[N]`. Tag ids of sentences one behind the other, each followed by the
+        tags: int32, shape `[N]`. Tag ids of sentences one after the other, each followed by the
             boundary, whose id is K, the number of tags.
         rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
 
@@ -49,7 +49,7 @@ def padded_spans(tags, lengths, rules):
 
     Returns:
         types int32 `[B, S]`, places in `rules.type_names`, -1 beyond a sentence's last span;
-        starts int32 `[B, S]`; ends int32 `[B, S]`, one behind the last token.
+        starts int32 `[B, S]`; ends int32 `[B, S]`, one after the last token.
 
     Example:
         >>> from tfreps.text.tags.graph_spans import padded_spans
