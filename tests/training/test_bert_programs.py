@@ -213,7 +213,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
         (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "has 2 blocks; got 3"),
         (
             ["--encoder", "bert", "--bert", "RUN", "--max-length", "2"],
-            "leave room for text next to 2 sp",
+            "room for text next to 2 sp",
         ),
     ],
 )
