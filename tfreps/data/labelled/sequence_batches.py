@@ -121,12 +121,7 @@ class SequenceBatches:
         self.num_cut = int((cut_lengths < lengths).sum())
         self._targets = None if targets is None else make_targets(targets, lengths, cut_lengths)
         self._weights = _weights(sentence_weights, len(tokens))
-        self._extra = {
-            name: TokenValues(values, lengths, cut_lengths, f"`extra`, {name!r}")
-            for name, values in (extra or {}).items()
-        }
-        for name in {*self._rows.specs(), "vectors"}.intersection(self._extra):
-            raise ValueError(f"`extra` must not be called {name!r}, as another feature is.")
+        self._extra = _extra(extra or {}, self._rows, lengths, cut_lengths)
         self._vectors = None
         if cuts is not None and vectors is not None:
             raise ValueError("`cuts` leaves tokens out, and `vectors` are of whole sentences.")
@@ -229,6 +224,16 @@ class SequenceBatches:
         if self._targets is None:
             return signature
         return signature, self._targets.spec, tf.TensorSpec([None], tf.float32)
+
+
+def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValues]:
+    """The values of `extra` by name, none of which is that of another feature."""
+    for name in {*rows.specs(), "vectors"}.intersection(extra):
+        raise ValueError(f"`extra` must not be called {name!r}, as another feature is.")
+    return {
+        name: TokenValues(values, lengths, cut_lengths, f"`extra`, {name!r}")
+        for name, values in extra.items()
+    }
 
 
 def _weights(given: Sequence[float] | None, size: int) -> np.ndarray:
