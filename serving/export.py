@@ -4,6 +4,7 @@
     tfreps export runs/ner --to exports/ner --explain --check
     tfreps export --options options.json --weights weights.hdf5 --to exports/elmo
     tfreps export published/bert --to exports/bert
+    tfreps export published/bert-ner --scheme bio --to exports/bert-ner
 
 The folder gets the next version, exports/elmo/1 or 2 or ..., with warm-up requests for TensorFlow
 Serving (where the package tensorflow-serving-api is installed), and a README.md that tells every
@@ -22,6 +23,7 @@ from tfreps.cli.options import parse_options
 from tfreps.export import SENTENCES, open_for_export, weight_changes, write_export
 from tfreps.export.notes import check_notes
 from tfreps.export.stored_weights import KINDS
+from tfreps.text.tags import SCHEMES
 
 
 def main(argv=None):
@@ -29,6 +31,8 @@ def main(argv=None):
     if options.check_python is not None and not options.check:
         raise ValueError("--check-python goes unseen: give --check too.")
     path, how = chosen_model(options)
+    if options.scheme is not None:
+        how["scheme"] = options.scheme
     check_notes(options.to, options.overwrite)
     with naming_flags():
         signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
@@ -84,6 +88,11 @@ def make_parser():
         "write",
     )
     add_bilm_flags(parser)
+    parser.add_argument(
+        "--scheme",
+        choices=[*SCHEMES[:-1], "none"],
+        help="how the tags of a published tagger write spans (no spans)",
+    )
     parser.add_argument(
         "--explain", action="store_true", help="a signature more, with what is behind the answers"
     )

@@ -52,7 +52,7 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
-    add("run", help="run folder of train-classifier")
+    add("run", help="run folder of a classifier, or published BERT with a head over labels")
     add("text", nargs="?", default="-", help="file, .gz too; without it, what comes on stdin")
     add("--output", help="file to write, whole or not at all (stdout)")
     add("--overwrite", action="store_true", help="replace the output file if it exists")

@@ -52,7 +52,10 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
     add = parser.add_argument
-    add("run", help="run folder of train-tagger or train-hmm")
+    add(
+        "run",
+        help="run folder of a tagger, or published BERT with a head over tags",
+    )
     add("text", nargs="?", default="-", help="file, .gz too; without it, lines from stdin")
     add("--output", help="file to write, whole or not at all (stdout)")
     add("--overwrite", action="store_true", help="replace the output file if it exists")

@@ -11,6 +11,7 @@ from tfreps.export.bert_signatures import BertSignatures
 from tfreps.export.bilm_signatures import BiLMSignatures
 from tfreps.export.labelling_signatures import TextSignatures
 from tfreps.inference import TextBert, TextBiLM
+from tfreps.models import Tagger
 
 
 def test_run_folders(tmp_path):
@@ -22,6 +23,15 @@ def test_run_folders(tmp_path):
         assert isinstance(open_for_export(tmp_path / name), kind)
     warm = open_for_export(tmp_path / "elmo", initial_state="warm")
     assert warm.bilm.initial_state == "warm" and not warm.explains
+
+
+def test_a_published_bert_with_a_head(tmp_path):
+    tokenizer = tiny_bert.pieces("the")
+    model = Tagger(tiny_bert.make_encoder(tokenizer), ["O", "B-X", "I-X"], use_crf=False)
+    model.save_pretrained(tmp_path)
+    tokenizer.write_vocabulary(tmp_path / "vocab.txt")
+    signatures = open_for_export(tmp_path, scheme="bio")
+    assert isinstance(signatures, TextSignatures) and signatures.trained.scheme == "bio"
 
 
 def test_models_that_were_made_here():

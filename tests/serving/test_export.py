@@ -112,6 +112,7 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
         (["--options", "o.json"], "either a run folder, or both --options"),
         (["--weights", "w.hdf5"], "either a run folder, or both --options"),
         (["--vocabulary", "v"], "--vocabulary is about a biLM"),
+        (["--scheme", "bio"], "--scheme is about a published BERT with a head over tags"),
         (["--check-python", "python"], "--check-python goes unseen: give --check too"),
     ],
 )

@@ -6,9 +6,10 @@ import keras
 
 from tfreps.cli.messages import say_bert, say_vectors
 from tfreps.cli.options import Option
+from tfreps.inference.load import load_as
+from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BertEncoder, Elmo
 from tfreps.runs.bert_loading import freeze_blocks, load_encoder, max_length
-from tfreps.runs.bilm_runs import load_bilm
 from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert import write_tokenizer
 from tfreps.text.bert.piece_indexer import PieceIndexer, check_room
@@ -59,13 +60,16 @@ def read_elmo(options):
     """The `Elmo` that the options name, or None.
 
     Raises:
-        ValueError: what `load_bilm` raises; a biLM that reads token ids, whose
+        ValueError: what `tfreps.load` raises, or it is no biLM; a biLM that reads token ids, whose
             vocabulary is not the tagger's.
     """
     if not (options.elmo or options.elmo_options or options.elmo_weights):
         return None
-    bilm = load_bilm(
-        options.elmo, options.elmo_options, options.elmo_weights, options.elmo_initial_state
+    bilm = load_as(
+        TextBiLM,
+        options.elmo or options.elmo_options,
+        weights_file=options.elmo_weights,
+        initial_state=options.elmo_initial_state,
     ).bilm
     if bilm.vocabulary_size is not None:
         raise ValueError(
