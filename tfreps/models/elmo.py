@@ -146,7 +146,7 @@ class Elmo(WholeModel, keras.Model):
         """See `WholeModel`: what the biLM reads."""
         return self.bilm.input_signatures()
 
-    def frozen_by_options(self):
+    def _frozen_by_options(self):
         """See `WholeModel`: a fixed mix, and a biLM that is not fine-tuned."""
         fixed = [] if self.mix_weights is None else [*self.mixes]
         return fixed if self.fine_tune else [self.bilm, *fixed]

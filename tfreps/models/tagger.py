@@ -231,7 +231,7 @@ class Tagger(WholeModel, keras.Model):
         longest = max(batch["mask"].shape[1] for batch in batches)
         return {name: np.concatenate([_pad(b[name], longest) for b in batches]) for name in OUTPUTS}
 
-    def frozen_by_options(self):
+    def _frozen_by_options(self):
         """See `WholeModel`: without a CRF the transitions stay zeros, for plain decoding."""
         return [] if self.use_crf else [self.crf]
 

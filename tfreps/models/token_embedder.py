@@ -190,7 +190,7 @@ class TokenEmbedder(WholeModel, keras.Model):
             raise ValueError(f"The vector of the vocabulary's token {row} is not finite.")
         self.word_embeddings.assign(np.pad(matrix, [(1, 0), (0, 0)]))
 
-    def frozen_by_options(self):
+    def _frozen_by_options(self):
         """See `WholeModel`: word vectors that are not to be trained."""
         has_words = self.vocabulary_size is not None
         return [self.word_embeddings] if has_words and not self.trainable_embeddings else []

@@ -36,7 +36,7 @@ class WholeModel(Configurable):
     def trainable(self, value):
         keras.Model.trainable.fset(self, value)
         if value and self.built:
-            for part in self.frozen_by_options():
+            for part in self._frozen_by_options():
                 part.trainable = False
 
     def parts(self):

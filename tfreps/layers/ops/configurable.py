@@ -60,11 +60,11 @@ class Configurable:
     # What a config says of layers that are not built yet.
     _pending = None
 
-    def frozen_by_options(self):
+    def _frozen_by_options(self):
         """The layers and weights that options keep from being trained, whatever else is."""
         return []
 
-    def own_layers(self):
+    def _own_layers(self):
         """The layers inside, by path, but for those inside of arguments, which have configs.
 
         Returns:
@@ -76,7 +76,7 @@ class Configurable:
 
     def _changed(self):
         """The modes of quantised layers, and the paths of frozen ones that are in none of them."""
-        layers = self.own_layers()
+        layers = self._own_layers()
         quantized = {
             path: layer.quantization_mode
             for path, layer in layers.items()
@@ -84,7 +84,7 @@ class Configurable:
         }
         if not self.trainable:
             return quantized, []  # that is in the config already
-        known = {id(part) for part in self.frozen_by_options()}
+        known = {id(part) for part in self._frozen_by_options()}
         paths = [p for p, layer in layers.items() if not layer.trainable and id(layer) not in known]
         inside = tuple(f"{path}/" for path in paths)
         return quantized, [path for path in paths if not path.startswith(inside)]
@@ -93,7 +93,7 @@ class Configurable:
         """Quantises and freezes what the config named, once it is there."""
         quantized, frozen = self._pending or ({}, [])
         self._pending = None
-        layers = self.own_layers() if quantized or frozen else {}
+        layers = self._own_layers() if quantized or frozen else {}
         for path in (*quantized, *frozen):
             if path not in layers:
                 raise ValueError(
