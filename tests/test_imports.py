@@ -27,8 +27,8 @@ MAY_IMPORT = {
     "export": {"files", "inference", "layers", "models", "runs", "text"},
     "server": {"files"},
     "cli": {
-        *("callbacks", "data", "distribute", "files", "inference", "models", "optimizers", "plots"),
-        *("reports", "runs", "text"),
+        *("callbacks", "data", "distribute", "files", "inference", "layers", "models"),
+        *("optimizers", "plots", "reports", "runs", "text"),
     },
     "backend": set(),
     "__init__": set(),

@@ -88,6 +88,7 @@ def make_embedder(options, inputs):
 
 
 def make_bilstm(options, inputs):
+    """A `BiLSTMEncoder` over the token vectors."""
     return BiLSTMEncoder(
         make_embedder(options, inputs),
         options.units,
@@ -98,6 +99,7 @@ def make_bilstm(options, inputs):
 
 
 def make_slstm(options, inputs):
+    """An `SLSTMEncoder` over the token vectors."""
     return SLSTMEncoder(
         make_embedder(options, inputs),
         options.units,
@@ -110,6 +112,7 @@ def make_slstm(options, inputs):
 
 
 def make_transformer(options, inputs):
+    """A `TransformerEncoder` over the token vectors."""
     return TransformerEncoder(
         make_embedder(options, inputs),
         options.hidden_dim,
@@ -120,12 +123,14 @@ def make_transformer(options, inputs):
 
 
 def make_cnn(options, inputs):
+    """A `TextCNN` over the token vectors."""
     return TextCNN(
         make_embedder(options, inputs), options.num_filters, options.widths, name="encoder"
     )
 
 
 def make_linear_encoder(options, inputs):
+    """A `LinearEncoder` of the tokens' ids."""
     return LinearEncoder(
         inputs.indexer.vocabulary_size,
         inputs.num_classes,
@@ -135,8 +140,9 @@ def make_linear_encoder(options, inputs):
 
 
 def make_bert(options, inputs):
+    """The BERT: a vector of each piece, or of each word that of its first piece."""
     encoder, tokenizer = inputs.bert
-    if inputs.indexer.words:  # their vectors are those of their first pieces
+    if inputs.indexer.words:
         return PieceEncoder(encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
     return encoder
 

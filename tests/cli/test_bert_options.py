@@ -1,0 +1,41 @@
+"""Options of pre-training a BERT: what goes together, and what --init brings along."""
+
+import argparse
+
+import pytest
+
+from tfreps.cli.bert_options import OPTIMIZERS, PRESET, SIZES, TABLES
+from tfreps.cli.options import check_options, default_values
+from tfreps.models.presets import BERT
+
+
+def check(**changes):
+    options = {**default_values(*TABLES.values()), "train": ["t"], "run": "r", **changes}
+    check_options(argparse.Namespace(**options), *TABLES.values())
+
+
+def test_what_makes_sense():
+    check()
+    check(init="r", dropout=0.5, attention_dropout=0.25, next_sentence=False)
+    check(format="records", fields=["a", "b"], validation=["v"], patience=2, min_count=2)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"init": "r", "num_layers": 3}, "--num-layers cannot be combined with --init"),
+        ({"init": "r", "cased": True}, "--cased cannot be combined with --init"),
+        ({"fields": ["a"]}, "--fields has no effect with --format lines; it applies to records"),
+        ({"patience": 2}, "--patience needs --validation too"),
+        ({"min_count": 2, "vocabulary": "v"}, "--min-count cannot be combined with --vocab"),
+        ({"next_label": 1, "next_sentence": False}, "combined with --no-next-sentence"),
+    ],
+)
+def test_what_cannot_be(changes, message):
+    with pytest.raises(ValueError, match=message):
+        check(**changes)
+
+
+def test_sizes_are_options_of_a_preset():
+    assert PRESET in BERT and {"num_layers", "hidden_dim"} <= set(BERT[PRESET]) & set(SIZES)
+    assert list(OPTIMIZERS) == ["adamw", "lamb"] and "init" not in SIZES
