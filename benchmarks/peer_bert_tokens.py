@@ -9,7 +9,7 @@ this fills in the ids.
 import json
 import pathlib
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "text" / "bert_pieces.json"
+FILE = pathlib.Path(__file__).resolve().parents[1].joinpath("tests/text/bert/bert_pieces.json")
 
 
 def main(argv=None):

@@ -31,7 +31,7 @@ ROWS = {
     "TextCNN": "--encoder cnn",
     "BiLSTM": "--encoder bilstm --units 150",
     "BiLSTM, 2 layers": "--encoder bilstm --units 150 --num-layers 2",
-    "Transformer, 2 layers": "--encoder transformer --units 160 --num-heads 4 --num-layers 2",
+    "Transformer, 2 layers": "--encoder transformer --hidden-dim 160 --num-heads 4 --num-layers 2",
     **{
         f"S-LSTM, {steps} steps, window {window}": (f"{SLSTM}--num-steps {steps} --window {window}")
         for steps, window in OUTLINE

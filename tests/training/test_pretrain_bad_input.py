@@ -95,7 +95,7 @@ OPTIONS = [
     (["--filters", "[[0,8]]"], "pairs of positive numbers"),
     (["--filters", "[[60,8]]"], "none wider than `max_characters`"),
     (["--filters", "[]"], "pairs of positive numbers"),
-    (["--activation", "gelu"], "`activation` must be"),
+    (["--activation", "nothing"], "nothing"),
     (["--units", "-4"], "--units must be at least 1"),
     (["--num-layers", "0"], "--num-layers must be at least 1"),
     (["--max-characters", "2"], "must be"),
