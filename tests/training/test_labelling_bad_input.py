@@ -171,7 +171,7 @@ BOTH = [
     ("--no-words", "--no-words needs --characters, --elmo, --elmo-weights or --train-vectors"),
     ("--no-trainable-embeddings", "--no-trainable-embeddings needs --vectors too."),
     ("--elmo-fine-tune", "--elmo-fine-tune needs --elmo or --elmo-weights too."),
-    ("--elmo absent", "absent is not a folder"),
+    ("--elmo absent", "absent does not exist"),
     ("--elmo-weights a.hdf5", "--elmo-weights needs --elmo-options too"),
     ("--vectors absent.txt", "absent.txt"),
     (

@@ -65,12 +65,10 @@ def read_elmo(options):
     """
     if not (options.elmo or options.elmo_options or options.elmo_weights):
         return None
-    bilm = load_as(
-        TextBiLM,
-        options.elmo or options.elmo_options,
-        weights_file=options.elmo_weights,
-        initial_state=options.elmo_initial_state,
-    ).bilm
+    how = {"weights_file": options.elmo_weights}
+    if options.elmo_initial_state != "zero":  # which `load` takes, too
+        how["initial_state"] = options.elmo_initial_state
+    bilm = load_as(TextBiLM, options.elmo or options.elmo_options, **how).bilm
     if bilm.vocabulary_size is not None:
         raise ValueError(
             f"{options.elmo or options.elmo_weights} reads token ids of a vocabulary of its own; "
