@@ -178,7 +178,7 @@ def test_adapters_and_frozen_parts_on_the_way_to_transformers(tmp_path):
     np.testing.assert_allclose(again(IDS)["sequence_output"], adapted, atol=1e-6)
     assert all(weight.trainable for weight in again.weights)
     again.blocks[0].expand.quantize("int8")
-    with pytest.raises(ValueError, match=r"expand was quantised \(int8\)"):
+    with pytest.raises(ValueError, match=r"expand was quantized \(int8\)"):
         again.save_pretrained(tmp_path / "more")
 
 
