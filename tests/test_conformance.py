@@ -117,6 +117,7 @@ def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
     exact = entry.call(layer, entry.arrays())
     for part in parts:
         part.quantize("int8")
+    parts[0].trainable = False
     model, arguments = layer, [*entry.arrays().values()]
     if not isinstance(layer, keras.Model):
         model, arguments = as_functional(entry, layer), [arguments]
@@ -124,6 +125,7 @@ def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert_equal_outputs(loaded(*arguments), model(*arguments), atol=0, rtol=0)
     assert any((a != b).any() for a, b in zip(flat(exact), flat(model(*arguments)), strict=True))
+    assert len(loaded.trainable_weights) == len(model.trainable_weights)
 
 
 @every

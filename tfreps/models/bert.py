@@ -256,7 +256,7 @@ class BertEncoder(WholeModel, keras.Model):
         features = features if isinstance(features, dict) else {"token_ids": features}
         for theirs, ours in FOREIGN.items():
             if theirs in features:
-                raise ValueError(f"`{theirs}` would go unseen: here it is called `{ours}`.")
+                raise ValueError(f"`{theirs}` is not read: here it is called `{ours}`.")
         if "token_ids" not in features:
             raise ValueError(f"`features` must have `token_ids`; got {sorted(features)}.")
         ids = tf.convert_to_tensor(features["token_ids"])
