@@ -82,7 +82,7 @@ def test_a_lock_that_is_removed_while_it_is_opened_is_taken_anew(tmp_path, monke
 
 
 @pytest.mark.parametrize("kind", ["file system", "Windows"])
-def test_without_locks_it_is_told_and_nothing_is_locked(tmp_path, monkeypatch, capsys, kind):
+def test_without_locks_it_is_told_and_nothing_is_locked(tmp_path, monkeypatch, caplog, kind):
     def none(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -92,7 +92,7 @@ def test_without_locks_it_is_told_and_nothing_is_locked(tmp_path, monkeypatch, c
         monkeypatch.setattr(run_lock.fcntl, "flock", none)
     with locked(tmp_path, "train-tagger"), locked(tmp_path, "train-tagger"):
         assert names(tmp_path) == []
-    assert capsys.readouterr().err.count(f"warning: {tmp_path} has no locks") == 2
+    assert caplog.text.count(f"{tmp_path} has no locks") == 2
 
 
 def test_other_failures_are_told(tmp_path, monkeypatch):

@@ -3,10 +3,10 @@
 import contextlib
 import errno
 import json
+import logging
 import os
 import pathlib
 import socket
-import sys
 
 try:
     import fcntl
@@ -27,7 +27,7 @@ def locked(folder: str | os.PathLike, program: str):
 
     The lock is the kernel's (`flock`) on the file `run.lock` in the folder: it ends with its
     process, however that dies, so that a file left behind by a killed process locks nothing. Where
-    a file system has no locks, a line on stderr says so, and nothing is locked.
+    a file system has no locks, a logged warning says so, and nothing is locked.
 
     Args:
         folder: the run folder; made if it does not exist, and removed in the end if it is still
@@ -78,10 +78,10 @@ def _take(path, program):
             file.flush()
             return file
         file.close()  # the process that had it has just removed it
-    print(
-        f"warning: {path.parent} has no locks (its file system, or Windows): take care that no "
-        "second process writes there.",
-        file=sys.stderr,
+    logging.getLogger(__name__).warning(
+        "%s has no locks (its file system, or Windows): take care that no second process writes "
+        "there.",
+        path.parent,
     )
     return None
 
