@@ -1,13 +1,16 @@
-"""The Python blocks of README.md run."""
+"""The Python blocks of README.md run, and the commands that are marked with `<!-- run -->`."""
 
 import re
+import shlex
 import textwrap
 
 import pytest
 
 from tests.conftest import CHECKOUT
+from tfreps.__main__ import main
 
 BLOCK = re.compile(r"^([ \t]*)```python\n(.*?)^[ \t]*```", re.M | re.S)
+COMMANDS = re.compile(r"<!-- run -->\n```bash\n(.*?)^```", re.M | re.S)
 NOT_RUN = re.compile(r"<!-- not run: \w(?:(?!-->).)*-->\s*\Z", re.S)
 
 
@@ -24,13 +27,31 @@ def readme_sections(text):
     return list(sections.items())
 
 
-README = readme_sections((CHECKOUT / "README.md").read_text(encoding="utf-8"))
+def readme_commands(text, heading):
+    """The commands of a section that are to be run before its Python blocks, as lists of words."""
+    section = re.split(rf"^##? {re.escape(heading)}$", text, flags=re.M)[-1]
+    section = re.split(r"^##? ", re.sub(r"(?m)^##? ", "## ", section), flags=re.M)[0]
+    lines = "".join(COMMANDS.findall(section)).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
-@pytest.mark.parametrize("blocks", [pytest.param(b, id=heading) for heading, b in README])
-def test_readme_blocks(blocks, tmp_path, monkeypatch):
+TEXT = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+README = readme_sections(TEXT)
+SLOW = ("Train, load, ask",)  # it trains for some seconds
+
+
+@pytest.mark.parametrize(
+    "heading, blocks",
+    [
+        pytest.param(heading, b, id=heading, marks=pytest.mark.slow if heading in SLOW else ())
+        for heading, b in README
+    ],
+)
+def test_readme_blocks(heading, blocks, tmp_path, monkeypatch):
     """In order, in one namespace for a section, and in a folder of their own."""
     monkeypatch.chdir(tmp_path)
+    for command in readme_commands(TEXT, heading):
+        assert main(command) == 0
     namespace = {"__name__": "__main__"}
     for line, code in blocks:
         # Empty lines in front make a traceback show the line of README.md.
@@ -49,3 +70,13 @@ def test_which_blocks_are_run():
         ("One", [(11, "b = 1\n"), (20, "if d:\n    d = 1\n")]),
         ("Two", [(26, "e = 1\n")]),  # no reason given, so it is run
     ]
+
+
+def test_which_commands_are_run():
+    text = (
+        "# T\n<!-- run -->\n```bash\ntfreps a --b \\\n   c  # why\ntfreps d\n```\n"
+        "```bash\ntfreps e\n```\n"
+        "## One\n<!-- run -->\n```bash\ntfreps f\n```\n"
+    )
+    assert readme_commands(text, "T") == [["a", "--b", "c"], ["d"]]
+    assert readme_commands(text, "One") == [["f"]]
