@@ -93,7 +93,7 @@ def names_only(tmp_path_factory):
     [
         (0.9, ["--encoder", "slstm", "--units", "32", "--num-steps", "4", "--embedding-dim", "16"]),
         (0.9, ["--encoder", "linear", "--learning-rate", "0.1"]),
-        (0.9, ["--encoder", "embeddings", "--window-features", "--learning-rate", "0.1"]),
+        (0.9, ["--encoder", "embeddings", "--linear-features", "--learning-rate", "0.1"]),
     ],
     ids=["slstm", "window", "window features"],
 )
