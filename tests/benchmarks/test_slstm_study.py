@@ -8,7 +8,7 @@ from tfreps.__main__ import main
 
 SMALL = "--units 4 --embedding-dim 4 --epochs 2"
 ROWS = {
-    "TextCNN": "--encoder cnn --filters 2 --widths 2 --epochs 2",
+    "TextCNN": "--encoder cnn --num-filters 2 --widths 2 --epochs 2",
     "BiLSTM": f"--encoder bilstm {SMALL}",
     "S-LSTM, 1 steps, window 1": f"--encoder slstm --num-steps 1 {SMALL}",
 }

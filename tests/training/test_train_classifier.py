@@ -151,7 +151,7 @@ def test_balanced_weights(tmp_path, capsys):
 def test_elmo_beside_words_in_bfloat16(labelled, tmp_path):
     path, _ = tiny_run.make_run(tmp_path / "bilm")
     more = ["--elmo", path, "--precision", "bfloat16", "--epochs", "1", "--max-length", "5"]
-    sizes = ["--encoder", "cnn", "--filters", "4", "--embedding-dim", "4"]
+    sizes = ["--encoder", "cnn", "--num-filters", "4", "--embedding-dim", "4"]
     run = train_classifier(labelled, tmp_path / "run", *more, sizes=sizes)
     assert 0.3 < accuracy(run) <= 1 and (run / "pictures" / "elmo_mix.png").exists()
     assert results(run)["training"]["tokens"] <= 5 * 320
