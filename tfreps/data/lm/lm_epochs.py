@@ -50,15 +50,19 @@ class LMEpochs:
             ValueError: the position that was restored belongs to other text or other options.
         """
         number = epoch * self.steps_per_epoch + first_batch
-        if self._restored is not None and self._restored[0] == number:
-            return self.batches.dataset(self._restored[1])
-        return self.batches.dataset(self.batches.state(number))
+        return self.batches.dataset(self._position(number))
 
     def state(self, epoch: int, batch: int) -> dict:
         """The position after some batches of an epoch: a dict of JSON types."""
         number = epoch * self.steps_per_epoch + batch
-        return {"number": number, "batches": self.batches.state(number)}
+        return {"number": number, "batches": self._position(number)}
 
     def restore(self, state: dict) -> None:
         """Goes on from a position that `state` returned, here or in another process."""
         self._restored = state["number"], state["batches"]
+
+    def _position(self, number: int) -> dict:
+        """That of `LMBatches`; where it was restored, for it knows more than has been read here."""
+        if self._restored is not None and self._restored[0] == number:
+            return self._restored[1]
+        return self.batches.state(number)
