@@ -249,7 +249,7 @@ class LMBatches:
     def _keep_snapshot(self, number: int, streams: list[Callable[[], dict]]) -> None:
         self._snapshots[number] = streams
         for old in sorted(self._snapshots, reverse=True)[_SNAPSHOTS_KEPT:-1]:
-            del self._snapshots[old]  # but never 0, the beginning
+            self._snapshots.pop(old, None)  # but never 0, the beginning; two threads may be here
 
     def _options(self) -> dict:
         """What a saved position depends on."""
