@@ -151,13 +151,14 @@ def make_batches(options, data, part, indexer, label_set):
 
 
 def make_model(options, inputs, label_set):
+    linear = make_linear(options, inputs)  # before the encoder: the order decides their seeds
     return Classifier(
         make_encoder(options, inputs),
         label_set.names,
         pooling=options.pooling or ENCODERS[options.encoder].pooling,
         hidden_units=options.hidden_units,
         dropout=options.dropout,
-        linear=make_linear(options, inputs),
+        linear=linear,
         name="classifier",
     )
 

@@ -150,6 +150,7 @@ def make_batches(options, data, part, indexer, tag_set):
 def make_model(options, inputs, tag_set):
     """The tagger; a linear encoder's output has a score for each tag already."""
     gives_scores = ENCODERS[options.encoder].gives_scores
+    linear = make_linear(options, inputs)  # before the encoder: the order decides their seeds
     return Tagger(
         make_encoder(options, inputs),
         tag_set.names,
@@ -159,7 +160,7 @@ def make_model(options, inputs, tag_set):
         dropout=0.0 if gives_scores else options.dropout,
         transition_learning_rate=options.transition_learning_rate,
         use_projection=not gives_scores,
-        linear=make_linear(options, inputs),
+        linear=linear,
         name="tagger",
     )
 
