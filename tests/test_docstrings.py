@@ -8,13 +8,21 @@ import pytest
 from tests.conftest import CHECKOUT
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-MODULES = [
-    ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted((CHECKOUT / "tfreps").rglob("*.py"))
-]
 # Their examples export models, as quicker tests of the same code do.
 SLOW = "tfreps.export.bilm_signatures", "tfreps.models.whole_model"
-MODULES = [pytest.param(m, marks=pytest.mark.slow if m in SLOW else ()) for m in MODULES]
+
+
+def parameter(path):
+    """The name of a module, marked by what its examples take."""
+    name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
+    examples = [line for line in path.read_text("utf-8").splitlines() if ">>>" in line]
+    marks = [pytest.mark.slow] if name in SLOW else []
+    if any("bfloat16" in line for line in examples):
+        marks.append(pytest.mark.bfloat16)
+    return pytest.param(name, marks=marks)
+
+
+MODULES = [parameter(path) for path in sorted((CHECKOUT / "tfreps").rglob("*.py"))]
 
 
 @pytest.mark.parametrize("name", MODULES)
