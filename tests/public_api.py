@@ -12,8 +12,10 @@ import tfreps
 TREE = pathlib.Path(tfreps.__file__).parent
 FILE = pathlib.Path(__file__).with_name("public_api.txt")
 HEADER = """\
-# The public API: every name that `__all__` of a package lists, and the methods and properties that
-# tfreps itself defines. A change to this file is a change for users. `make api` writes it anew.
+# The public API: every name that can be reached without an underscore, with its signature. First
+# what `__all__` of the packages lists, with the methods and properties that tfreps itself defines; then
+# the functions and classes that only their module has. A change here is a change for users.
+# `make api` writes it anew.
 """
 PLAIN = (bool, int, float, str, bytes, type(None))
 
@@ -22,6 +24,23 @@ def packages():
     """The names of all packages of tfreps."""
     folders = [path.parent.relative_to(TREE.parent) for path in TREE.rglob("__init__.py")]
     return sorted(".".join(folder.parts) for folder in folders)
+
+
+def modules():
+    """The names of all files of tfreps that are no packages, without those with an underscore."""
+    files = [path.relative_to(TREE.parent).with_suffix("") for path in TREE.rglob("*.py")]
+    return sorted(".".join(file.parts) for file in files if not file.name.startswith("_"))
+
+
+def own_names(module):
+    """The functions and classes without an underscore that a module defines."""
+    found = {n: value for n, value in vars(module).items() if not n.startswith("_")}
+    kinds = inspect.isclass, inspect.isfunction
+    return sorted(
+        name
+        for name, value in found.items()
+        if any(is_kind(value) for is_kind in kinds) and value.__module__ == module.__name__
+    )
 
 
 def public_names(module):
@@ -46,6 +65,11 @@ def lines():
                     yield f"{name} = {first}"
                     continue
             yield from lines_of(name, value)
+    for name in modules():
+        module = importlib.import_module(name)
+        for own in own_names(module):
+            if getattr(module, own) not in first_names:
+                yield from lines_of(f"{name}.{own}", getattr(module, own))
 
 
 def lines_of(name, value):

@@ -107,7 +107,10 @@ def fit_epochs(
                     data = validation.dataset() if validation else None
                     measure_epoch(model, data, callbacks, place.epoch, checkpoints.unmeasured)
         except OutOfTime:
-            log.say(f"Time is over in epoch {place.epoch + 1} of {epochs}.", final=True)
+            log.say(
+                f"Time is over in epoch {place.epoch + 1} of {epochs}: resume the run to continue.",
+                final=True,
+            )
             if place.epoch == 0:  # there is no better one
                 keeper.save(model)
             break

@@ -140,7 +140,7 @@ def _is_training_folder(path):
 
 
 def _is_published_bilm(path):
-    is_file = path.is_file() and path.suffix == ".json"
+    is_file = path.is_file() and (path.suffix == ".json" or _is_of_bilm_tf(path))
     return is_file or any(_is_of_bilm_tf(file) for file in path.glob(f"*{OPTIONS}"))
 
 
