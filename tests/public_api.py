@@ -12,10 +12,10 @@ import tfreps
 TREE = pathlib.Path(tfreps.__file__).parent
 FILE = pathlib.Path(__file__).with_name("public_api.txt")
 HEADER = """\
-# The public API: every name that can be reached without an underscore, with its signature. First
-# what `__all__` of the packages lists, with the methods and properties that tfreps itself defines; then
-# the functions and classes that only their module has. A change here is a change for users.
-# `make api` writes it anew.
+# The public API: every name that can be reached without an underscore, with its signature.
+# First what `__all__` of the packages lists, with the methods and properties that tfreps itself
+# defines; then the functions and classes that only their module has. A change here is a change
+# for users. `make api` writes it anew.
 """
 PLAIN = (bool, int, float, str, bytes, type(None))
 
