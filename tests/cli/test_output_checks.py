@@ -59,3 +59,15 @@ def test_a_folder_that_is_made_later(tmp_path):
     with pytest.raises(ValueError, match="a.txt exists already: .* give --overwrite"):
         check_overwrite(tmp_path / "a.txt")
     check_overwrite(tmp_path / "a.txt", overwrite=True)
+
+
+def test_a_path_through_a_folder_that_is_not_there(tmp_path):
+    """It is written where it leads once `..` is taken away, so that is what is looked at."""
+    path = tmp_path / "mine.txt"
+    path.write_text("a corpus")
+    odd = tmp_path / "missing" / ".." / "mine.txt"
+    for check in (check_output, check_overwrite):
+        with pytest.raises(ValueError, match="mine.txt is an input of this command"):
+            check(odd, overwrite=True, inputs=[path])
+        with pytest.raises(ValueError, match="mine.txt exists already"):
+            check(odd)

@@ -40,19 +40,20 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
     """The same for a file in a folder that need not exist yet."""
-    path = pathlib.Path(path)
+    given = path
+    path = pathlib.Path(path).resolve()  # as it is written: "missing/../a.txt" is "a.txt"
     if not path.exists():
         return
     if path.is_dir():
-        raise ValueError(f"Cannot write to {path}: it is a folder.")
+        raise ValueError(f"Cannot write to {given}: it is a folder.")
     for each in inputs:
         if any(_holds(found, path) for found in _found(each)):
             raise ValueError(
-                f"{path} is an input of this command ({each}), which is never written over: "
+                f"{given} is an input of this command ({each}), which is never written over: "
                 "choose another file for the output."
             )
     if path.stat().st_size and not overwrite:
-        raise ValueError(f"{path} exists already: choose another file, or give --overwrite.")
+        raise ValueError(f"{given} exists already: choose another file, or give --overwrite.")
 
 
 def _found(given: Path) -> list[Path | int]:
