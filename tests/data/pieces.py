@@ -1,4 +1,4 @@
-"""A tokenizer of the smallest kind: pieces are what stands between blanks."""
+"""A minimal tokenizer: pieces are separated by blanks."""
 
 import tensorflow as tf
 

@@ -105,7 +105,7 @@ class Checkpoints(CountedSteps):
             raise ValueError(
                 f"The checkpoint in {self.folder} holds the states of "
                 f"{_names(state['callbacks'])}; expected those of {_names(self.callbacks)}: use "
-                "the callbacks of before."
+                "the callbacks of the earlier run."
             )
         for name, callback in self.callbacks.items():
             callback.restore_state(state["callbacks"][name])

@@ -54,7 +54,7 @@ class EncoderInputs(NamedTuple):
         num_classes: int. The number of tags or labels.
         vectors: `tfreps.text.WordVectors` to start from, in the order of the vocabulary; None
             for random ones.
-        elmo: `Elmo` whose vectors each token gains; None for none.
+        elmo: `Elmo` whose vectors are added to each token's, or None.
         bert: what `tfreps.cli.input_options.read_bert` returned.
         stored: `(layers, width)` of vectors that `tfreps embed` computed; `(0, 0)` for none.
     """

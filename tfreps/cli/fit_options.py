@@ -59,7 +59,7 @@ def fit(model, batches, validation, run, monitor, options):
         dict, as of `fit_epochs`.
 
     Raises:
-        ValueError: the data or the model are not those of before.
+        ValueError: the data or the model differ from those of the earlier run.
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()

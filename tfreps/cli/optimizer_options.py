@@ -60,7 +60,7 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
         options: namespace with what `OPTIONS` names.
         model: a model of tfreps with all its weights.
         steps_per_epoch: int.
-        factor: `tf.Variable` by which all learning rates are multiplied; None for none.
+        factor: `tf.Variable` by which all learning rates are multiplied, or None.
 
     Example:
     >>> import argparse

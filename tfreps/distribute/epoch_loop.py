@@ -47,8 +47,8 @@ def fit_epochs(
             `dataset(epoch, first_batch)` and `num_batches(epoch)`; `num_tokens`, unless `log` is
             given. Where epoch and batch do not lead back to a place in the data, `state(epoch,
             batch)` gives a position of JSON types, and `restore(state)` goes there.
-        validation: the same, to measure on after each epoch; None for none, and then the newest
-            model is kept.
+        validation: the same, to measure on after each epoch. If None, nothing is measured and the
+            newest model is kept.
         run: `tfreps.runs.run_folder.RunFolder`.
         epochs: int. Passes over the data at most.
         monitor: str. The metric by which a model is better, as `"val_f1"`.
@@ -204,13 +204,13 @@ def keep_counts(run, counts):
         counts: dict from the name of what is counted to an int.
 
     Raises:
-        ValueError: the data or the model are not those of before.
+        ValueError: the data or the model differ from those of the earlier run.
     """
     before = run.results().get("training", counts)
     if before != counts:
         raise ValueError(
             f"{run.path} was begun with other data: it trained {_counts(before)}, and now there "
-            f"are {_counts(counts)}. Resume with the data of before, or begin a new run."
+            f"are {_counts(counts)}. Resume with the original data, or begin a new run."
         )
     run.write_results({**run.results(), "training": counts})
 

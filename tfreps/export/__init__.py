@@ -1,4 +1,4 @@
-"""Exports: a model as a version in its folder, what stands beside it, and its check."""
+"""Exports: writes a model as a version in its folder, with notes, and checks it."""
 
 from tfreps.export.export_check import SENTENCES, check_export
 from tfreps.export.export_folder import write_export

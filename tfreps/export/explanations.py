@@ -1,4 +1,4 @@
-"""explain: what stands behind the answer of a tagger or classifier, as dense tensors."""
+"""explain: scores and attention that explain an answer, as dense tensors."""
 
 import tensorflow as tf
 

@@ -146,7 +146,7 @@ class RunFolder:
         if changed:
             raise ValueError(
                 f"{path} was begun with other options: {', '.join(changed)}. Leave them out: "
-                "a resumed run has those of before. Or begin a new run in another folder."
+                "a resumed run uses the original ones. Or begin a new run in another folder."
             )
         return run
 
@@ -216,7 +216,7 @@ class RunFolder:
             if path.exists() and path.read_bytes() != temporary.read_bytes():
                 raise ValueError(
                     f"{path} would be another one now: the training data have changed since the "
-                    "run was begun. Resume with those of before, or begin a new run."
+                    "run was begun. Resume with the original ones, or begin a new run."
                 )
         record_asset(path)
 
@@ -248,7 +248,7 @@ class RunFolder:
         return read_json(self.results_path) if self.results_path.exists() else {}
 
     def save_model(self, model) -> None:
-        """Saves the model whole or not at all: the file of before stays until the end."""
+        """Saves the model whole or not at all: the previous file stays until the end."""
         with replacing(self.model_path, durable=True) as temporary:
             model.save(temporary)
 
