@@ -8,8 +8,17 @@ import pytest
 from tests.conftest import CHECKOUT
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# Their examples export models, as quicker tests of the same code do.
-SLOW = "tfreps.export.bilm_signatures", "tfreps.models.whole_model"
+# Their examples export or train models, as quicker tests of the same code do.
+SLOW = {
+    f"tfreps.{name}"
+    for name in (
+        "export.bilm_signatures",
+        "export.open_for_export",
+        "inference.text_bilm",
+        "inference.text_tagger",
+        "models.whole_model",
+    )
+}
 
 
 def parameter(path):

@@ -37,7 +37,7 @@ def readme_commands(text, heading):
 
 TEXT = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 README = readme_sections(TEXT)
-SLOW = ("Train, load, ask",)  # it trains for some seconds
+SLOW = "Train, load, ask", "Tour 2: ELMo inside Keras"  # they train or export for seconds
 
 
 @pytest.mark.parametrize(

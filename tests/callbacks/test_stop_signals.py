@@ -94,6 +94,7 @@ def test_in_another_thread_nothing_is_done():
     assert done == [before]
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once():
     code = (
         "import os, signal\n"

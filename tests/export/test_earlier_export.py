@@ -41,6 +41,7 @@ def base(tmp_path_factory):
     return folder / "tagger"
 
 
+@pytest.mark.slow
 def test_predict_prints_what_it_printed(base, capsys):
     assert main(["predict", str(base), *TEXTS]) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == RECORDED

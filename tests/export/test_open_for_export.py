@@ -34,6 +34,7 @@ def test_a_published_bert_with_a_head(tmp_path):
     assert isinstance(signatures, TextSignatures) and signatures.trained.scheme == "bio"
 
 
+@pytest.mark.slow
 def test_models_that_were_made_here():
     trained = make_trained("hmm")
     signatures = open_for_export(trained, explain=True)

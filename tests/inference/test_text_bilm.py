@@ -19,6 +19,13 @@ def test_vectors_of_raw_texts():
     expected = model.bilm(batch_to_ids([["the", "left", "bank"]]))["layer_outputs"][0]
     assert found.tokens == ["the", "left", "bank"] and found.pooled is None
     np.testing.assert_allclose(found.vectors, expected, **EXACT)
+
+
+@pytest.mark.slow
+def test_some_layers_alone_and_mixed():
+    model = make_pretrainer()
+    trained = TextBiLM(model, VOCABULARY)
+    expected = model.bilm(batch_to_ids([["the", "left", "bank"]]))["layer_outputs"][0]
     first, second = trained.encode([["the", "left", "bank"], ""], layers="top")
     np.testing.assert_allclose(first, expected[-1], **EXACT)
     assert second.shape == (0, 12) and trained([]) == []
@@ -26,6 +33,7 @@ def test_vectors_of_raw_texts():
     np.testing.assert_allclose(mixed, 0.5 * expected[0] + 2.0 * expected[2], **EXACT)
 
 
+@pytest.mark.slow
 def test_the_initial_state():
     model = Elmo(make_pretrainer().bilm)
     assert TextBiLM(model).bilm is model.bilm

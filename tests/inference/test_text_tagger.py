@@ -33,6 +33,7 @@ def test_one_raw_text(tagger):
     assert "TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.8438)" in repr(answer)
 
 
+@pytest.mark.slow
 def test_raw_texts_and_lists_of_tokens_together(tagger):
     answers = tagger.tag(["Ada saw", ["Rome"], "", []])
     assert [answer.tokens for answer in answers] == [["Ada", "saw"], ["Rome"], [], []]

@@ -154,17 +154,16 @@ def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
     texts = tf.constant([" ".join(row) for row in SENTENCES])
     for given in ids, tokens, texts, {"character_ids": ids}:
         emissions = tagger(given)["emissions"]
-        logits = classifier(given)["logits"]
         for row, vector in enumerate(vectors):
-            expected = vector @ kernel
-            np.testing.assert_allclose(emissions[row, : len(vector)], expected, atol=2e-5)
+            np.testing.assert_allclose(emissions[row, : len(vector)], vector @ kernel, atol=2e-5)
             np.testing.assert_array_equal(emissions[row, len(vector) :], 0.0)
-            mean = expected.mean(axis=0) if len(vector) else np.zeros(3)
-            np.testing.assert_allclose(logits[row], mean, atol=2e-5)
-            tags = tagger.tag(texts[row : row + 1])["tags"]
-            np.testing.assert_array_equal(tags, expected.argmax(axis=-1)[None])
+    logits = classifier(texts)["logits"]
+    for row, vector in enumerate(vectors):
+        mean = (vector @ kernel).mean(axis=0) if len(vector) else np.zeros(3)
+        np.testing.assert_allclose(logits[row], mean, atol=2e-5)
+    tags = tagger.tag(texts[1:2])["tags"]  # alone, as in a batch
+    np.testing.assert_array_equal(tags, (vectors[1] @ kernel).argmax(axis=-1)[None])
     assert tagger.num_characters == classifier.num_characters == 50
-    assert tagger.predict(texts, verbose=0)["tags"].shape == (len(SENTENCES), longest)
 
 
 def test_a_mask_among_the_features(tmp_path):

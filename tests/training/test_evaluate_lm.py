@@ -80,7 +80,9 @@ def expected(forward, backward):
     }
 
 
-def test_each_sentence_from_the_fixed_state(run, heldout, nlls):
+@pytest.mark.few(1)
+@pytest.mark.parametrize("batch_size", [7, 1])
+def test_each_sentence_from_the_fixed_state(run, heldout, nlls, batch_size):
     """For every batch size the same: what loops over single sentences say."""
     of, vocabulary = nlls
     both = [
@@ -91,10 +93,9 @@ def test_each_sentence_from_the_fixed_state(run, heldout, nlls):
         ]
         for direction, reverse in enumerate((False, True))
     ]
-    for batch_size in (1, 7):
-        results = evaluate(run, "--text", heldout, "--batch-size", batch_size)
-        for name, value in expected(*both).items():
-            assert results[name] == pytest.approx(value, rel=1e-6), (name, batch_size)
+    results = evaluate(run, "--text", heldout, "--batch-size", batch_size)
+    for name, value in expected(*both).items():
+        assert results[name] == pytest.approx(value, rel=1e-6), name
 
 
 @pytest.mark.slow

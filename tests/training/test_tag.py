@@ -83,6 +83,7 @@ def test_json_lines_out(run):
     assert "Zürich" in line and "北京" in line
 
 
+@pytest.mark.slow
 def test_raw_text_is_cut_as_the_run_says(tmp_path):
     run = known_models.tagger_run(tmp_path / "run", tokens="words").path
     lines = ask("tag", run, stdin=b"Ada, slept\n").splitlines()
