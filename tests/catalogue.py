@@ -325,6 +325,7 @@ CATALOGUE = {
             "encoder": models.Elmo(models.BiLM(**bilm_options(initial_state="warm"))),
             "tags": ["O", "B-X", "I-X"],
             "scheme": "bio",
+            "use_crf": False,  # of a call, emissions alone: they do not depend on transitions
         },
         {"features": (CHARACTERS, "BTC")},
         ["BTD", "BT"],
