@@ -7,16 +7,16 @@ STAMP  := .venv/.installed
 TFREPS := $(BIN)/tfreps
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check tree api bench wheel clean
+.PHONY: help install demo test test-slow check tree api bench docs wheel clean
 
 help:
 	@echo "make install     a virtual environment .venv with tfreps and its tools (the others call it)"
 	@echo "make demo        language model and tagger, trained, measured, exported, served; TEXT=path for your own text"
 	@echo "make test        the tests, in some minutes"
-	@echo "make check       lint, format, import rules, README tree"
+	@echo "make check       lint, format, import rules, words"
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make bench       tokens per second on this machine"
-	@echo "make tree        writes the annotated tree in README.md anew"
+	@echo "make tree        prints the tree of the files, with a comment on each"
 	@echo "make api         writes the public API in tests/public_api.txt anew"
 	@echo "make wheel       builds dist/tfreps-*.whl"
 	@echo "make clean       removes what the other targets made, .venv excepted"
@@ -80,10 +80,10 @@ test-slow: install
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -q tests/test_imports.py tests/test_readme_tree.py
+	$(BIN)/python -m pytest -q tests/test_imports.py tests/test_annotated_tree.py tests/test_words.py
 
 tree: install
-	$(BIN)/python -m tests.readme_tree
+	$(BIN)/python -m tests.annotated_tree
 
 api: install
 	$(BIN)/python -m tests.public_api

@@ -287,7 +287,7 @@ def test_files_are_short(path):
 
 @pytest.mark.parametrize("path", LIBRARY + PROGRAM_FILES, ids=str)
 def test_files_say_what_they_are(path):
-    """In one line, which the tree in README.md repeats."""
+    """In one line, which the annotated tree repeats."""
     text = ast.get_docstring(ast.parse((CHECKOUT / path).read_text(encoding="utf-8"))) or ""
     assert text.splitlines()[:1], f"{path} has no docstring"
 

@@ -1,82 +1,83 @@
-"""The Python blocks of README.md run, and the commands that are marked with `<!-- run -->`."""
+"""The Python blocks of README.md run and print the output that README.md shows.
+
+The commands of a bash block run if `<!-- run -->` precedes it. The output of a block that follows
+`<!-- output varies -->` is not compared: it depends on the machine.
+"""
 
 import re
 import shlex
-import textwrap
 
 import pytest
 
 from tests.conftest import CHECKOUT
 from tfreps.__main__ import main
 
-BLOCK = re.compile(r"^([ \t]*)```python\n(.*?)^[ \t]*```", re.M | re.S)
-COMMANDS = re.compile(r"<!-- run -->\n```bash\n(.*?)^```", re.M | re.S)
-NOT_RUN = re.compile(r"<!-- not run: \w(?:(?!-->).)*-->\s*\Z", re.S)
+PYTHON = re.compile(
+    r"^(<!-- output varies -->\n)?```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.M | re.S
+)
+COMMANDS = re.compile(r"^<!-- run -->\n```bash\n(.*?)^```", re.M | re.S)
 
 
 def readme_sections(text):
-    """`(heading, [(line number, code)])` of every section that has Python blocks to run."""
+    """Splits the text at its `##` headings and returns `{heading: (commands, blocks)}`.
+
+    Commands are lists of words. A block is `(line number, code, output)`, with `None` as the output
+    of a block whose output is not shown or varies. Sections without blocks are left out.
+    """
+    starts = [*re.finditer(r"^## (.+)\n", text, re.M)]
     sections = {}
-    for match in BLOCK.finditer(text):
-        before = text[: match.start()]
-        headings = re.findall(r"^##? (.+)$", re.sub(r"```.*?```", "", before, flags=re.S), re.M)
-        if not NOT_RUN.search(before):
-            line = text[: match.start(2)].count("\n") + 1
-            block = (line, textwrap.dedent(match[2]))
-            sections.setdefault(headings[-1] if headings else "", []).append(block)
-    return list(sections.items())
-
-
-def readme_commands(text, heading):
-    """The commands of a section that are to be run before its Python blocks, as lists of words."""
-    section = re.split(rf"^##? {re.escape(heading)}$", text, flags=re.M)[-1]
-    section = re.split(r"^##? ", re.sub(r"(?m)^##? ", "## ", section), flags=re.M)[0]
-    lines = "".join(COMMANDS.findall(section)).replace("\\\n", " ").splitlines()
-    return [shlex.split(line, comments=True)[1:] for line in lines]
+    for start, end in zip(starts, [*(m.start() for m in starts[1:]), len(text)], strict=True):
+        part = text[start.end() : end]
+        lines = "".join(COMMANDS.findall(part)).replace("\\\n", " ").splitlines()
+        commands = [shlex.split(line, comments=True)[1:] for line in lines]
+        blocks = [
+            (text[: start.end() + m.start(2)].count("\n") + 1, m[2], None if m[1] else m[3])
+            for m in PYTHON.finditer(part)
+        ]
+        if blocks:
+            sections[start[1]] = commands, blocks
+    return sections
 
 
 TEXT = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-README = readme_sections(TEXT)
-SLOW = "Train, load, ask", "Tour 2: ELMo inside Keras"  # they train or export for seconds
+SLOW = "Train, load, ask, serve", "ELMo from published files, inside `model.fit`"  # they train
 
 
 @pytest.mark.parametrize(
-    "heading, blocks",
+    "commands, blocks",
     [
-        pytest.param(heading, b, id=heading, marks=pytest.mark.slow if heading in SLOW else ())
-        for heading, b in README
+        pytest.param(*parts, id=heading, marks=pytest.mark.slow if heading in SLOW else ())
+        for heading, parts in readme_sections(TEXT).items()
     ],
 )
-def test_readme_blocks(heading, blocks, tmp_path, monkeypatch):
-    """In order, in one namespace for a section, and in a folder of their own."""
+def test_readme_blocks(commands, blocks, tmp_path, monkeypatch, capsys):
+    """Runs them in order, in one namespace per section, in a folder of their own."""
     monkeypatch.chdir(tmp_path)
-    for command in readme_commands(TEXT, heading):
+    for command in commands:
         assert main(command) == 0
     namespace = {"__name__": "__main__"}
-    for line, code in blocks:
-        # Empty lines in front make a traceback show the line of README.md.
+    for line, code, output in blocks:
+        capsys.readouterr()
+        # The empty lines make a traceback show the line of README.md.
         exec(compile("\n" * (line - 1) + code, str(CHECKOUT / "README.md"), "exec"), namespace)
+        if output is not None:
+            assert capsys.readouterr().out == output
+
+
+def test_the_length():
+    """README.md is also the page on the package index: it is short and has no relative link."""
+    assert len(TEXT.splitlines()) <= 160
+    assert not re.search(r"\]\((?!https?://)", TEXT)
 
 
 def test_which_blocks_are_run():
     text = (
-        "# T\n```python\na = 1\n```\n## One\n```bash\n# not a heading\n```\ntext\n"
-        "```python\nb = 1\n```\n<!-- not run: needs weights -->\n```python\nc = 1\n```\n"
-        "<!-- a remark -->\n- item\n  ```python\n  if d:\n      d = 1\n  ```\n"
-        "## Two\n<!-- not run: -->\n```python\ne = 1\n```\n"
+        "# T\n## One\n```bash\ntfreps no\n```\n```python\nb = 1\n```\n```text\n1\n```\n"
+        "## Two\ntext\n"
+        "## Three\n<!-- run -->\n```bash\ntfreps a --b \\\n   c  # why\ntfreps d\n```\n"
+        "<!-- output varies -->\n```python\ne = 1\n```\n```text\n2\n```\n```python\nf = 1\n```\n"
     )
-    assert readme_sections(text) == [
-        ("T", [(3, "a = 1\n")]),
-        ("One", [(11, "b = 1\n"), (20, "if d:\n    d = 1\n")]),
-        ("Two", [(26, "e = 1\n")]),  # no reason given, so it is run
-    ]
-
-
-def test_which_commands_are_run():
-    text = (
-        "# T\n<!-- run -->\n```bash\ntfreps a --b \\\n   c  # why\ntfreps d\n```\n"
-        "```bash\ntfreps e\n```\n"
-        "## One\n<!-- run -->\n```bash\ntfreps f\n```\n"
-    )
-    assert readme_commands(text, "T") == [["a", "--b", "c"], ["d"]]
-    assert readme_commands(text, "One") == [["f"]]
+    assert readme_sections(text) == {
+        "One": ([], [(7, "b = 1\n", "1\n")]),
+        "Three": ([["a", "--b", "c"], ["d"]], [(23, "e = 1\n", None), (29, "f = 1\n", None)]),
+    }

@@ -1,38 +1,36 @@
-"""Writes the annotated tree in README.md anew from the first lines of the docstrings: make tree."""
+"""Prints the tree of the files, each with the first line of its docstring: `make tree`."""
 
 import ast
 import pathlib
 import subprocess
-import sys
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
-README = CHECKOUT / "README.md"
-START, END = "<!-- tree: written by `make tree`", "<!-- end of tree -->"
-WIDTH = 28  # of a name, so that the comments line up
+WIDTH = 28  # of the column of names
 
-# What has no docstring. Folders are described by their __init__.py.
+# Descriptions of what has no docstring. Other folders are described by their __init__.py.
 COMMENTS = {
-    "Makefile": "install · demo · test · check · test-slow · bench · tree · wheel · clean",
+    "Makefile": "Targets: install, demo, test, check, test-slow, docs, bench, tree, api, wheel, clean",
     "pyproject.toml": "The build system and the settings of ruff and pytest",
     "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
     "serving/page/": "The page of `tfreps serve --page`: what every model says of a sentence",
+    "docs/": "The documentation site: guides that run, explanations, and the reference",
     "tests/": "A twin for every source file, and checks that walk over the whole tree",
     "benchmarks/": "Programs that measure: tokens per second, beside the speed of the machine",
 }
-LEFT_OUT = ("tests/", "training/recipes/", ".")  # described as a whole, or not at all
+LEFT_OUT = ("tests/", "docs/", "training/recipes/", ".")  # described as a whole, or not at all
 
 
 def tracked_files(root=CHECKOUT):
-    """Files that git knows; new ones are to be added first. Any owner of the checkout will do."""
+    """Returns the files that git knows, whoever owns the checkout. `git add` new ones first."""
     command = ["git", "-c", "safe.directory=*", "ls-files"]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     return sorted({name for name in found.splitlines() if (root / name).is_file()})
 
 
 def comment(name, root=CHECKOUT):
-    """The comment on a file or, with a slash at the end, on a folder."""
+    """Returns the comment on a file or, for a name that ends in a slash, on a folder."""
     if name in COMMENTS:
         return COMMENTS[name]
     path = root / name / "__init__.py" if name.endswith("/") else root / name
@@ -43,7 +41,7 @@ def comment(name, root=CHECKOUT):
 
 
 def lines(files, root=CHECKOUT):
-    """One line for each file and folder: files before folders, folders opened in place."""
+    """Yields one line for each file and folder, the files of a folder before its subfolders."""
     shown = [f for f in files if f.endswith(".py") and not f.startswith(LEFT_OUT)]
     shown = [f for f in shown if not f.endswith("/__init__.py")] + ["Makefile", "pyproject.toml"]
     folders = {f"{parent}/" for f in files for parent in pathlib.PurePath(f).parents}
@@ -58,26 +56,12 @@ def lines(files, root=CHECKOUT):
 
 
 def place(name):
-    """Sorts files of a folder before its subfolders, and what is in a folder below it."""
+    """Returns a key that sorts the files of a folder before its subfolders."""
     *folders, last = name.rstrip("/").split("/")
     if name.endswith("/"):
         folders, last = [*folders, last], ""
     return [*((1, folder) for folder in folders), (0, last)]
 
 
-def with_tree(readme, tree):
-    """The text of README.md with another tree in it."""
-    before, rest = readme.split(START, 1)
-    marker, after = rest.split("-->", 1)[0], rest.split(END, 1)[1]
-    block = "\n".join(["```text", *tree, "```"])
-    return f"{before}{START}{marker}-->\n{block}\n{END}{after}"
-
-
-def main():
-    text = README.read_text(encoding="utf-8")
-    README.write_text(with_tree(text, lines(tracked_files())), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    print("\n".join(lines(tracked_files())))
