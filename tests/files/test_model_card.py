@@ -1,0 +1,63 @@
+"""Model cards have metadata that YAML reads, and name what is not known."""
+
+import yaml
+
+from tfreps.files.model_card import ModelCard, measured
+
+RESULTS = {
+    "training": {"tokens": 9},
+    "dev": {
+        "accuracy": 0.875,
+        "confusion": [[1]],
+        "spans": {"micro": {"precision": 0.5, "recall": 0.25, "f1": 1 / 3, "support": 4}},
+    },
+    "test": {"perplexity": 12.5, "accuracy": None},
+}
+
+
+def test_a_full_card():
+    card = ModelCard(
+        "ner: a tagger",
+        "A tagger.",
+        "import tfreps\n",
+        {"Parameters": 1234567, "Tags": "O, B-X"},
+        task="token-classification",
+        tags=["tfreps", "crf"],
+        license="apache-2.0",
+        training={"units": 12, "scheme": "bio"},
+        data={"train": ["a.conll", "b.conll"]},
+        metrics=measured(RESULTS),
+    )
+    _, front, text = card.text().split("---\n", 2)
+    assert yaml.safe_load(front) == {
+        "license": "apache-2.0",
+        "library_name": "tfreps",
+        "pipeline_tag": "token-classification",
+        "tags": ["tfreps", "crf"],
+    }
+    assert "# ner: a tagger\n\nA tagger.\n" in text
+    assert "| Parameters | 1,234,567 |\n| Tags | O, B-X |" in text
+    assert "| train | `a.conll`, `b.conll` |" in text
+    assert '| `units` | `12` |\n| `scheme` | `"bio"` |' in text
+    assert "| dev | accuracy | 0.8750 |\n| dev | span precision (micro) | 0.5000 |" in text
+    assert "| dev | span f1 (micro) | 0.3333 |\n| test | perplexity | 12.5000 |" in text
+    assert "## License\n\napache-2.0" in text
+
+
+def test_what_is_not_known_is_said():
+    text = ModelCard("x", "A model.", "load()").text()
+    assert yaml.safe_load(text.split("---")[1])["license"] == "unknown"
+    assert "Not recorded" in text and "Not measured." in text and "Not stated." in text
+
+
+def test_metrics_of_results():
+    assert measured(RESULTS) == {
+        "dev": {
+            "accuracy": 0.875,
+            "span precision (micro)": 0.5,
+            "span recall (micro)": 0.25,
+            "span f1 (micro)": 1 / 3,
+        },
+        "test": {"perplexity": 12.5},
+    }
+    assert measured({}) == {} and measured({"dev": "none"}) == {}

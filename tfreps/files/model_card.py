@@ -1,0 +1,144 @@
+"""ModelCard: the README.md of a model that is written for others, with metadata for hubs."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+
+NO_LICENSE = "unknown"
+_KEYS = ("accuracy", "precision", "recall", "f1", "auc", "perplexity", "masked_accuracy")
+
+
+@dataclasses.dataclass
+class ModelCard:
+    """A model card: what a model is, how it was trained and measured, and how to load it.
+
+    The text begins with YAML front matter as the Hugging Face hub reads it. Values that are not
+    known are left out or named as unknown, so that the author can add them.
+
+    Args:
+        title: str. Name of the model, which is the heading.
+        description: str. Sentences about what the model is.
+        load: str. Lines of code that load it.
+        sizes: dict from a name to a number or a text, such as `{"Parameters": 13_600_000}`.
+        library: str. Library that loads it, such as "transformers". Defaults to "tfreps".
+        task: str. Task as the hub names it, such as "token-classification". If `None`, it is
+            left out.
+        tags: list of str. Keywords for the hub.
+        license: str. Identifier of the license. Defaults to "unknown".
+        training: dict from an option of the training program to its value. If empty, the card
+            says that the training is not known.
+        data: dict from a part, such as "train", to the names of its files.
+        metrics: dict from a part to a dict from the name of a metric to its value.
+
+    Example:
+        >>> card = ModelCard("ner", "A tagger.", 'tfreps.load("ner")', {"Parameters": 1200},
+        ...                  metrics={"test": {"f1": 0.75}})
+        >>> print(card.text())
+        ---
+        license: "unknown"
+        library_name: "tfreps"
+        tags: ["tfreps"]
+        ---
+        <BLANKLINE>
+        # ner
+        <BLANKLINE>
+        A tagger.
+        ...
+    """
+
+    title: str
+    description: str
+    load: str
+    sizes: Mapping[str, int | str] = dataclasses.field(default_factory=dict)
+    library: str = "tfreps"
+    task: str | None = None
+    tags: Sequence[str] = ("tfreps",)
+    license: str = NO_LICENSE
+    training: Mapping = dataclasses.field(default_factory=dict)
+    data: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+
+    def text(self) -> str:
+        """Returns the Markdown text of the card."""
+        parts = [
+            self.front_matter(),
+            f"# {self.title}",
+            self.description,
+            f"## Load it\n\n```python\n{self.load}\n```",
+            "## Size\n\n" + _table(("", ""), [(k, _number(v)) for k, v in self.sizes.items()]),
+            "## Training\n\n" + self._training(),
+            "## Evaluation\n\n" + self._evaluation(),
+            f"## License\n\n{self._license()}",
+        ]
+        return "\n\n".join(parts) + "\n"
+
+    def front_matter(self) -> str:
+        """Returns the YAML metadata. JSON strings and lists are YAML, too."""
+        lines = {
+            "license": self.license,
+            "library_name": self.library,
+            "pipeline_tag": self.task,
+            "tags": [*self.tags],
+        }
+        shown = [f"{key}: {json.dumps(value)}" for key, value in lines.items() if value is not None]
+        return "\n".join(["---", *shown, "---"])
+
+    def _training(self) -> str:
+        if not self.training and not self.data:
+            return "Not recorded in the files that this card was written from."
+        data = [
+            (part, ", ".join(f"`{name}`" for name in names)) for part, names in self.data.items()
+        ]
+        options = [(f"`{name}`", f"`{json.dumps(value)}`") for name, value in self.training.items()]
+        tables = [_table(("data", "files"), data)] * bool(data)
+        tables += [_table(("option", "value"), options)] * bool(options)
+        return "\n\n".join(tables)
+
+    def _evaluation(self) -> str:
+        if not self.metrics:
+            return "Not measured."
+        rows = [
+            (part, name, f"{value:.4f}")
+            for part, values in self.metrics.items()
+            for name, value in values.items()
+        ]
+        return _table(("data", "metric", "value"), rows)
+
+    def _license(self) -> str:
+        if self.license == NO_LICENSE:
+            return "Not stated. Name the license here and in the metadata before you publish the model."
+        return self.license
+
+
+def measured(results: Mapping, parts: Sequence[str] = ("validation", "dev", "test")) -> dict:
+    """Selects from a run's `results.json` the metrics that a model card shows.
+
+    Args:
+        results: the content of `results.json`.
+        parts: names of the data that were measured.
+
+    Returns:
+        dict from a part to a dict from the name of a metric to its value, for `ModelCard`.
+    """
+    found = {}
+    for part in parts:
+        values = results.get(part)
+        if not isinstance(values, Mapping):
+            continue
+        chosen = {key: values[key] for key in _KEYS if isinstance(values.get(key), int | float)}
+        spans = values.get("spans") or {}
+        for key in ("precision", "recall", "f1"):
+            if key in spans.get("micro", {}):
+                chosen[f"span {key} (micro)"] = spans["micro"][key]
+        if chosen:
+            found[part] = chosen
+    return found
+
+
+def _number(value: int | str) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
