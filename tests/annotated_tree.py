@@ -9,7 +9,7 @@ WIDTH = 28  # of the column of names
 
 # Descriptions of what has no docstring. Other folders are described by their __init__.py.
 COMMENTS = {
-    "Makefile": "Targets: install, demo, test, check, test-slow, docs, bench, tree, api, wheel, clean",
+    "Makefile": "Targets: install, demo, test, check, test-slow, docs, bench, tree, api, wheel",
     "pyproject.toml": "The build system and the settings of ruff and pytest",
     "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",

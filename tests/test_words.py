@@ -1,7 +1,7 @@
-"""Docstrings, comments, messages and pages are free of words that give away a literal translation.
+"""Docstrings, comments, messages and pages are free of words that reveal a literal translation.
 
-The rules are in "Writing style" of CONTRIBUTING.md. Of tests, only docstrings and comments are read.
-Code in Markdown and ~~struck out~~ text is skipped.
+The rules are in "Writing style" of CONTRIBUTING.md. In tests, only docstrings and
+comments are checked. Code in Markdown and ~~struck out~~ text is skipped.
 """
 
 import ast

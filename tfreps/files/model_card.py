@@ -106,7 +106,7 @@ class ModelCard:
 
     def _license(self) -> str:
         if self.license == NO_LICENSE:
-            return "Not stated. Name the license here and in the metadata before you publish the model."
+            return "Not stated. Name it here and in the metadata before you publish the model."
         return self.license
 
 
