@@ -1,4 +1,4 @@
-"""tfreps.load: every kind of place, and what cannot be loaded."""
+"""tfreps.load opens every kind of path, and rejects paths without a model."""
 
 import json
 
@@ -141,7 +141,7 @@ def test_a_training_folder_of_bilm_tf(tmp_path):
     for name, weight in bilm_tf_checkpoint.weights_of(found.model).items():
         np.testing.assert_array_equal(weight, theirs[name], err_msg=name)
     assert found("the zebra").vectors.shape == (2, 2, 8)
-    with pytest.raises(ValueError, match="`vocabulary` is missing: the tokens that .*run was"):
+    with pytest.raises(ValueError, match="`vocabulary` is missing. Pass .* that .*run was trained"):
         load(tmp_path / "run")
 
 
@@ -197,17 +197,17 @@ def test_a_published_classifier(tmp_path):
     np.testing.assert_allclose(shares, out["probabilities"][0], atol=1e-5)
     with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
         load(tmp_path / "bert", scheme="bio")
-    with pytest.raises(ValueError, match="`num_layers` is about a BERT without a head"):
+    with pytest.raises(ValueError, match="`num_layers` applies to a BERT without a label"):
         load(tmp_path / "bert", num_layers=1)
 
 
 def test_options_of_other_models(tmp_path):
     run = known_models.tagger_run(tmp_path / "tagger")
     for name, value in {"initial_state": "warm", "num_layers": 1, "scheme": "bio"}.items():
-        with pytest.raises(ValueError, match=f"`{name}` is about .* holds a tagger: leave it out"):
+        with pytest.raises(ValueError, match=f"`{name}` applies to .* holds a tagger. Omit it"):
             load(run.path, **{name: value})
     path, _ = make_run(tmp_path / "bilm")
-    with pytest.raises(ValueError, match="holds a biLM and its own vocabulary: leave it out"):
+    with pytest.raises(ValueError, match="holds a biLM and its own vocabulary. Omit it"):
         load(path, vocabulary=VOCABULARY)
 
 
