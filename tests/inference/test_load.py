@@ -58,7 +58,7 @@ def test_an_hmm(tmp_path):
     assert isinstance(tagger, TextTagger) and tagger.scheme is None
     assert len(tagger("ADA lives here").tags) == 3 and tagger.indexer.lowercase
     Vocabulary(words.tokens[:-1]).write(run.vocabulary_path)
-    with pytest.raises(ValueError, match="holds 4 tokens, the model's table 5"):
+    with pytest.raises(ValueError, match="holds 4 tokens, but the model's table has 5"):
         load(run.path)
 
 
@@ -128,7 +128,7 @@ def test_a_published_bilm_of_words(tmp_path):
     for found in (load(options, vocabulary=VOCABULARY), load(tmp_path)):
         np.testing.assert_allclose(found("the dog").vectors, expected, **EXACT)
     Vocabulary(VOCABULARY.tokens[:-1]).write(tmp_path / "shorter.txt")
-    with pytest.raises(ValueError, match="weights.hdf5 knows .*shorter.txt has"):
+    with pytest.raises(ValueError, match="weights.hdf5 has .*shorter.txt has"):
         load(options, vocabulary=tmp_path / "shorter.txt")
 
 
@@ -244,6 +244,6 @@ def test_a_run_of_an_earlier_version(tmp_path):
     run.options_path.write_text(json.dumps({**head, "format_version": 1}))
     with pytest.raises(ValueError, match="was written by an earlier version of tfreps") as raised:
         load(run.path)
-    assert "(format 1; this one reads 2): train it again, or use the version that" in str(
+    assert "(format 1; this one reads 2). Train it again, or use the version that" in str(
         raised.value
     )

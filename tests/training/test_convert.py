@@ -241,7 +241,7 @@ def test_vocabularies(training_folder, tmp_path, capsys):
     assert "file of these tokens as --vocab" in refused(capsys, *pair, "--to-run", new)
     vocabulary = training_folder / "vocabulary.txt"
     err = refused(capsys, *pair, "--vocabulary", vocabulary, "--to-run", new)
-    assert "weights.hdf5 knows 19 tokens, but" in err and "vocabulary.txt has 20" in err
+    assert "weights.hdf5 has 19 tokens, but" in err and "vocabulary.txt has 20" in err
     own = RunFolder.open(path).vocabulary_path
     err = refused(
         capsys, "--checkpoint", training_folder / "run", "--vocabulary", own, "--to-run", new

@@ -1,4 +1,4 @@
-"""load_bilm: a trained BiLM from a run folder, or from published files."""
+"""Loads trained biLMs from run folders or published files and checks their vocabularies."""
 
 import os
 from typing import Any, NamedTuple
@@ -7,11 +7,13 @@ import numpy as np
 
 
 class PretrainedBiLM(NamedTuple):
-    """What `load_bilm` found.
+    """Result of `load_bilm`.
 
-    `model` is what the run folder holds (`BiLMPretrainer`, `Elmo` or `BiLM`), or the BiLM of
-    published files; `bilm` is the `BiLM` in it, in the initial state asked for; `vocabulary` is
-    the run's `tfreps.text.Vocabulary`, or None.
+    Attributes:
+        bilm: `BiLM`. The biLM inside `model`, with the given initial state.
+        model: `BiLMPretrainer`, `Elmo` or `BiLM`. The model in the run folder, or the biLM of the
+            published files.
+        vocabulary: `tfreps.text.Vocabulary` of the run, or `None`.
     """
 
     bilm: Any
@@ -25,19 +27,22 @@ def load_bilm(
     weights_file: str | os.PathLike | None = None,
     initial_state: str = "zero",
 ) -> PretrainedBiLM:
-    """Loads a trained biLM to train with it, from one of the two places where there can be one.
+    """Loads a trained biLM from a run folder or from published files.
 
     Args:
-        run: a run folder of tfreps; or None, and then
-        options_file, weights_file: `options.json` and HDF5 weights of bilm-tf or AllenNLP.
-        initial_state: what the biLM starts each batch from, as in `BiLM`.
+        run: str or path-like. Run folder of tfreps. If `None`, the two files are read. Defaults to
+            `None`.
+        options_file: str or path-like. `options.json` of bilm-tf or AllenNLP. Defaults to `None`.
+        weights_file: str or path-like. HDF5 weights of bilm-tf or AllenNLP. Defaults to `None`.
+        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
+            `"carry"`. Defaults to `"zero"`.
 
     Returns:
-        PretrainedBiLM.
+        `PretrainedBiLM`.
 
     Raises:
-        ValueError: neither or both places are given, a file is broken or foreign, the run folder
-            holds a model without a biLM, or another model's vocabulary.
+        ValueError: If neither or both sources are given, a file is damaged or foreign, or the run
+            folder holds a model without a biLM or another model's vocabulary.
     """
     files = options_file, weights_file
     if (run is None) != (None not in files) or (run is not None and any(files)):
@@ -65,16 +70,17 @@ def load_bilm(
 
 
 def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
-    """Makes sure that a vocabulary is the one whose ids a model knows, as far as can be seen.
+    """Checks that a vocabulary matches a model, as far as the model stores it.
 
     Args:
         model: `BiLM`, `BiLMPretrainer` or `Elmo`.
-        vocabulary: `tfreps.text.Vocabulary`; None passes.
-        source: how errors call the model: its file or folder.
+        vocabulary: `tfreps.text.Vocabulary`. If `None`, nothing is checked.
+        source: str or path-like. Name of the model in errors: its file or folder. Defaults to
+            `"The model"`.
 
     Raises:
-        ValueError: its size, the places of `<S>` and `</S>`, or the spelling of a token (in the
-            character table of a `BiLMPretrainer`) are not the model's.
+        ValueError: If the size, the lines of `<S>` and `</S>`, or the spelling of a token (in the
+            character table of a `BiLMPretrainer`) differs from the model's.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -91,8 +97,8 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
         size = None if part is None else part.vocabulary_size
         if size not in (None, len(vocabulary)):
             raise ValueError(
-                f"{source} knows {size} tokens, but {theirs} has {len(vocabulary)}: that is "
-                "another model's vocabulary. Give the one that the model was trained with."
+                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}: that is "
+                "another model's vocabulary. Use the one that the model was trained with."
             )
     places = vocabulary.start_id + 1, vocabulary.end_id + 1
     if bilm.vocabulary_size is not None:
@@ -101,7 +107,7 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
             raise ValueError(
                 f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
                 f"vocabulary, but {theirs} on lines {places[0]} and {places[1]}: that is another "
-                "model's vocabulary. Give the one that the model was trained with."
+                "model's vocabulary. Use the one that the model was trained with."
             )
     table = None if pretrainer is None else pretrainer.character_table
     if table is None or not np.any(table := table.numpy()):  # none, or not set yet
@@ -110,9 +116,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     if other.any():
         line = int(other.argmax()) + 1
         raise ValueError(
-            f"{source} spells the token on line {line} of its vocabulary in another way than "
-            f"{theirs}, which has {vocabulary.tokens[line - 1]!r} there: that is another model's "
-            "vocabulary. Give the one that the model was trained with."
+            f"{source} has another token on line {line} of its vocabulary than {theirs}, which has "
+            f"{vocabulary.tokens[line - 1]!r} there: that is another model's vocabulary. Use the "
+            "one that the model was trained with."
         )
 
 
@@ -122,15 +128,20 @@ def load_published_bilm(
     vocabulary=None,
     initial_state: str = "zero",
 ):
-    """Loads the BiLM of files of bilm-tf or AllenNLP.
+    """Loads a `BiLM` from files of bilm-tf or AllenNLP.
 
     Args:
-        source, weights_file: as of `BiLM.from_pretrained`.
-        vocabulary: `tfreps.text.Vocabulary` of a biLM that reads token ids, else None.
-        initial_state: what the biLM starts each batch from, as in `BiLM`.
+        source: str or path-like. `options.json`, or a folder with it and its weights.
+        weights_file: str or path-like. HDF5 weights. If `None`, they are expected next to the
+            options. Defaults to `None`.
+        vocabulary: `tfreps.text.Vocabulary`. Vocabulary of a biLM that reads token ids. Defaults
+            to `None`.
+        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
+            `"carry"`. Defaults to `"zero"`.
 
     Raises:
-        ValueError: a file is broken or foreign, or the vocabulary is another model's or of no use.
+        ValueError: If a file is damaged or foreign, or if the vocabulary is another model's or the
+            biLM reads characters and does not use one.
     """
     from tfreps.models import BiLM
 
@@ -141,8 +152,7 @@ def load_published_bilm(
     bilm = BiLM.from_pretrained(source, weights_file, initial_state, **ends)
     if vocabulary is not None and bilm.vocabulary_size is None:
         raise ValueError(
-            f"{source} reads characters and has no use for a vocabulary: leave "
-            f"{vocabulary.source} out."
+            f"{source} reads characters and does not use a vocabulary. Omit {vocabulary.source}."
         )
     check_vocabulary(bilm, vocabulary, weights_file or source)
     return bilm
