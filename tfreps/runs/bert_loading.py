@@ -4,6 +4,12 @@ import os
 import pathlib
 from typing import Any, NamedTuple
 
+from tfreps.models import BertEncoder, BertPretrainer
+from tfreps.models.copy_weights import copy_weights
+from tfreps.runs.run_folder import OPTIONS, RunFolder
+from tfreps.text.bert import checkpoint_tokenizer, read_tokenizer
+from tfreps.text.bert.tokenizer_files import SOURCES
+
 MOST_SPARE = 1024  # rows of the token table that may have no token
 
 
@@ -38,8 +44,6 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
             has fewer blocks than requested or no pooler, or has another model's vocabulary; also
             if `BertEncoder.from_pretrained` raises an error.
     """
-    from tfreps.models import BertEncoder
-
     run, path = bert_run(source), pathlib.Path(source)
     if run is None:
         encoder = BertEncoder.from_pretrained(path, **changes)
@@ -72,8 +76,6 @@ def load_pretrainer(
             has no head for next sentences although `next_sentence` is `True`, or has another
             model's vocabulary; also if `BertPretrainer.from_pretrained` raises an error.
     """
-    from tfreps.models import BertPretrainer
-
     run, path = bert_run(source), pathlib.Path(source)
     if run is None:
         model = BertPretrainer.from_pretrained(path, next_sentence=next_sentence, **changes)
@@ -95,8 +97,6 @@ def bert_run(source: str | os.PathLike):
     Raises:
         ValueError: If the source does not exist or is a run of another program.
     """
-    from tfreps.runs.run_folder import OPTIONS, RunFolder
-
     path = pathlib.Path(source)
     if not path.exists() and not path.with_name(path.name + ".index").exists():
         raise ValueError(f"Cannot load a BERT: {path} does not exist.")
@@ -105,8 +105,6 @@ def bert_run(source: str | os.PathLike):
 
 def run_tokenizer(run, encoder):
     """Reads the tokenizer of a run folder and checks it against the encoder (`check_size`)."""
-    from tfreps.text.bert import read_tokenizer
-
     tokenizer = read_tokenizer(run.tokenizer_path)
     check_size(encoder, tokenizer, run.path)
     return tokenizer
@@ -114,8 +112,6 @@ def run_tokenizer(run, encoder):
 
 def has_vocabulary(path: str | os.PathLike) -> bool:
     """Returns True if there is a tokenizer next to a published checkpoint or in its folder."""
-    from tfreps.text.bert.tokenizer_files import SOURCES
-
     path = pathlib.Path(path)
     folder = path if path.is_dir() else path.parent
     return any((folder / name).is_file() for name in SOURCES)
@@ -123,8 +119,6 @@ def has_vocabulary(path: str | os.PathLike) -> bool:
 
 def published_tokenizer(path: pathlib.Path, encoder):
     """Reads the tokenizer of a checkpoint and checks it against the encoder (`check_size`)."""
-    from tfreps.text.bert import checkpoint_tokenizer
-
     folder = path if path.is_dir() else path.parent
     tokenizer = checkpoint_tokenizer(folder, vocabulary_size=encoder.vocabulary_size)
     check_size(encoder, tokenizer, path)
@@ -196,9 +190,6 @@ def changed_encoder(old, path, changes):
     Raises:
         ValueError: If the old encoder has fewer blocks than requested or no pooler.
     """
-    from tfreps.models import BertEncoder
-    from tfreps.models.copy_weights import copy_weights
-
     if changes.get("num_layers", 1) > old.num_layers:
         raise ValueError(
             f"`num_layers` must be at most {old.num_layers}, the number of blocks of {path}; got "
@@ -218,9 +209,6 @@ def changed_encoder(old, path, changes):
 
 def _continued(old, path, next_sentence, changes):
     """Builds a new, trainable pretrainer with the weights of an old one."""
-    from tfreps.models import BertEncoder, BertPretrainer
-    from tfreps.models.copy_weights import copy_weights
-
     old = _pretrainer(old, path)
     if next_sentence and not old.next_sentence:
         raise ValueError(
@@ -239,8 +227,6 @@ def _continued(old, path, next_sentence, changes):
 
 def _pretrainer(model, path):
     """Returns the model; raises a ValueError if it is not a `BertPretrainer`."""
-    from tfreps.models import BertPretrainer
-
     if not isinstance(model, BertPretrainer):
         raise ValueError(f"{path} holds a {type(model).__name__}; expected a BertPretrainer.")
     return model
