@@ -151,7 +151,8 @@ def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | No
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])
     [(0, 3), (3, 4), (5, 9), (9, 10)]
     """
-    places, end = [], 0
+    places = []
+    end = 0
     for token in tokens:
         start = text.find(token, end)
         if start < 0:

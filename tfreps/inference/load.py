@@ -187,7 +187,8 @@ def _open_published_bilm(path, given):
     names = "weights_file", "vocabulary", "initial_state"
     _check_options(path, "a published biLM", given, *names)
     options_file, weights_file = find_files(path, given.get("weights_file"))
-    vocabulary, beside = given.get("vocabulary"), path / "vocabulary.txt"
+    vocabulary = given.get("vocabulary")
+    beside = path / "vocabulary.txt"
     if vocabulary is None and beside.is_file() and "char_cnn" not in read_json(options_file):
         vocabulary = beside  # a folder with a biLM of token ids
     vocabulary = None if vocabulary is None else _vocabulary(vocabulary)
@@ -241,7 +242,8 @@ def _bert_of(run, model, given):
 
 def _reading(run, model, words):
     """Returns how a tagger or classifier reads text: indexer, `tokens`, `max_length`, run path."""
-    tokens, longest = run.options.get("tokens", "spaces"), run.options.get("max_length")
+    tokens = run.options.get("tokens", "spaces")
+    longest = run.options.get("max_length")
     if run.tokenizer_path.exists():
         tokenizer = run_tokenizer(run, model.find(BertEncoder))
         longest = least(longest, max_length(model.find(BertEncoder), tokenizer))

@@ -19,7 +19,8 @@ class LoadedModel:
     kind = "a model"  # used in error messages
 
     def __init__(self, model, source=None):
-        self.model, self.source = model, source
+        self.model = model
+        self.source = source
 
     @property
     def transformer(self):

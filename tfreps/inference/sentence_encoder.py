@@ -59,7 +59,8 @@ class SentenceEncoder:
         self.bilm = bilm
         self.vocabulary = vocabulary
         self.batch_tokens = batch_tokens
-        self.layers, self.dtype = layers, dtype
+        self.layers = layers
+        self.dtype = dtype
         self._factors = _factors(layers, bilm.num_layers + 1)
         ids = [None] if bilm.vocabulary_size is not None else [None, bilm.max_characters]
         vectors = tf.TensorSpec([None, bilm.projection_dim])

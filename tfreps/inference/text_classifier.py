@@ -43,7 +43,9 @@ class TextClassifier(TextModel):
     ['bad', 'good']
     """
 
-    is_tagger, kind, scheme = False, "a classifier", None
+    is_tagger = False
+    kind = "a classifier"
+    scheme = None
 
     def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
         if not isinstance(model, Classifier):

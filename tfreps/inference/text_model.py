@@ -98,7 +98,8 @@ class TextModel(LoadedModel):
                 "embed`. Use `tfreps evaluate` with the vectors of the text. For raw text, train "
                 "the model on the biLM itself instead of stored vectors."
             )
-        batches, rows = self.batches(sentences, **options), []
+        batches = self.batches(sentences, **options)
+        rows = []
         self.num_cut += batches.num_cut
         for features in batches.dataset():
             answer = self.model.predict_on_batch(features)

@@ -45,13 +45,15 @@ class TextTagger(TextModel):
     [['NOUN'], []]
     """
 
-    is_tagger, kind = True, "a tagger"
+    is_tagger = True
+    kind = "a tagger"
 
     def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
         if not isinstance(model, Tagger | HMMTagger):
             raise ValueError(f"Expected a Tagger or HMMTagger; got a {type(model).__name__}.")
         super().__init__(model, indexer, tokens, max_length, source)
-        self.names, self.scheme = model.tags, model.scheme
+        self.names = model.tags
+        self.scheme = model.scheme
 
     def __call__(self, text):
         """Tags one raw text or a list of texts; see `tag`."""
@@ -81,7 +83,8 @@ class TextTagger(TextModel):
         if self.tokenizer is not None:
             check_room(sentences, self.tokenizer, self.max_length, places)
             options = {"max_length": None, **options}
-        answers, rows = [], self._rows(sentences, OUTPUTS, options)
+        answers = []
+        rows = self._rows(sentences, OUTPUTS, options)
         for text, tokens, (tags, confidences, mask) in zip(texts, sentences, rows, strict=True):
             names = [self.names[tag] for tag in tags[mask]]
             raw = text if isinstance(text, str) else None

@@ -44,7 +44,8 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
             has fewer blocks than requested or no pooler, or has another model's vocabulary; also
             if `BertEncoder.from_pretrained` raises an error.
     """
-    run, path = bert_run(source), pathlib.Path(source)
+    run = bert_run(source)
+    path = pathlib.Path(source)
     if run is None:
         encoder = BertEncoder.from_pretrained(path, **changes)
         tokenizer = published_tokenizer(path, encoder)
@@ -76,7 +77,8 @@ def load_pretrainer(
             has no head for next sentences although `next_sentence` is `True`, or has another
             model's vocabulary; also if `BertPretrainer.from_pretrained` raises an error.
     """
-    run, path = bert_run(source), pathlib.Path(source)
+    run = bert_run(source)
+    path = pathlib.Path(source)
     if run is None:
         model = BertPretrainer.from_pretrained(path, next_sentence=next_sentence, **changes)
         tokenizer = published_tokenizer(path, model.encoder)
@@ -200,8 +202,14 @@ def changed_encoder(old, path, changes):
             f"{path} was trained without next sentences and has no pooler. Choose another pooling."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
-    names = "token_embedding", "add_positions", "segment_embedding", "embedding_norm"
-    names += "final_norm", "pooler_dense"
+    names = (
+        "token_embedding",
+        "add_positions",
+        "segment_embedding",
+        "embedding_norm",
+        "final_norm",
+        "pooler_dense",
+    )
     parts = [name for name in names if getattr(new, name) is not None]
     copy_weights(new, old, [*parts, *(f"blocks/{number}" for number in range(new.num_layers))])
     return new

@@ -41,7 +41,8 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
     checkpoint = open_checkpoint(path)
     kinds = checkpoint.config.get("architectures") or ()
     is_tagger = TOKEN_KIND in kinds or not kinds and scheme is not None
-    size, folder = checkpoint.options["vocabulary_size"], path if path.is_dir() else path.parent
+    size = checkpoint.options["vocabulary_size"]
+    folder = path if path.is_dir() else path.parent
     tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
     if not is_tagger and scheme is not None:
         raise ValueError(

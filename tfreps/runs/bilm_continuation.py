@@ -41,7 +41,8 @@ def continue_pretraining(
     Raises:
         ValueError: If the source does not exist, cannot be read or belongs to another vocabulary.
     """
-    source, changes = Path(source), dict(bilm_options or {})
+    source = Path(source)
+    changes = dict(bilm_options or {})
     if not source.exists():
         raise ValueError(f"Cannot continue training: {source} does not exist.")
     if source.is_dir() and not (source / "model.keras").exists():

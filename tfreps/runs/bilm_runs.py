@@ -92,7 +92,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
         return
     from tfreps.models import BiLM, BiLMPretrainer
 
-    bilm, pretrainer, theirs = model.find(BiLM), model.find(BiLMPretrainer), vocabulary.source
+    bilm = model.find(BiLM)
+    pretrainer = model.find(BiLMPretrainer)
+    theirs = vocabulary.source
     for part in (bilm, pretrainer):
         size = None if part is None else part.vocabulary_size
         if size not in (None, len(vocabulary)):

@@ -154,7 +154,8 @@ class RunFolder:
             cls.check_free(path, options["overwrite"])
             check_inputs(path, options)
             return None
-        run, now = cls.open(path, program), as_json(options)
+        run = cls.open(path, program)
+        now = as_json(options)
         before = {**as_json(defaults or {}), **run.options}
         fixed = sorted(set(now) - {"run", *OF_ONE_COMMAND, *free})
         changed = [name for name in fixed if before.get(name) != now[name]]
