@@ -37,24 +37,9 @@ def test_published_files(tmp_path):
     bilm = make_pretrainer().bilm
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm_tf.write(bilm, *files)
-    found = load_bilm(None, *files, initial_state="warm")
-    assert found.model is found.bilm and found.vocabulary is None
+    found = load_published_bilm(*files, initial_state="warm")
     expected = bilm.with_initial_state("warm")(SENTENCES)["sequence_output"]
-    np.testing.assert_allclose(found.bilm(SENTENCES)["sequence_output"], expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "places",
-    [
-        (None, None, None),
-        ("run", "options", "weights"),
-        (None, "options", None),
-        ("run", "o", None),
-    ],
-)
-def test_one_place_and_no_other(places):
-    with pytest.raises(ValueError, match="either a run folder, or both an options.json"):
-        load_bilm(*places)
+    np.testing.assert_allclose(found(SENTENCES)["sequence_output"], expected, rtol=1e-6)
 
 
 def test_a_run_without_a_bilm(tmp_path):

@@ -8,7 +8,7 @@ from tfreps.convert.bilm_tf_checkpoint import Restored
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.copy_weights import copy_weights
 from tfreps.optimizers import TF1Adagrad, build_optimizer
-from tfreps.runs.bilm_runs import load_bilm
+from tfreps.runs.bilm_runs import PretrainedBiLM, load_bilm, load_published_bilm
 from tfreps.text import Vocabulary
 
 
@@ -100,7 +100,8 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
     if source.is_dir():
         found = load_bilm(source)
     else:
-        found = load_bilm(None, options_file or source.with_name("options.json"), source)
+        bilm = load_published_bilm(options_file or source.with_name("options.json"), source)
+        found = PretrainedBiLM(bilm, bilm, None)
         changes = {"dropout": 0.1, **changes}
     is_same = found.vocabulary is not None and found.vocabulary.tokens == vocabulary.tokens
     if found.bilm.vocabulary_size is not None:

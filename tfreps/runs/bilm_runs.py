@@ -5,14 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.runs.run_folder import RunFolder
+
 
 class PretrainedBiLM(NamedTuple):
     """Result of `load_bilm`.
 
     Attributes:
         bilm: `BiLM`. The biLM inside `model`, with the given initial state.
-        model: `BiLMPretrainer`, `Elmo` or `BiLM`. The model in the run folder, or the biLM of the
-            published files.
+        model: `BiLMPretrainer`, `Elmo` or `BiLM`. The model in the run folder.
         vocabulary: `tfreps.text.Vocabulary` of the run, or `None`.
     """
 
@@ -21,19 +23,11 @@ class PretrainedBiLM(NamedTuple):
     vocabulary: Any
 
 
-def load_bilm(
-    run: str | os.PathLike | None = None,
-    options_file: str | os.PathLike | None = None,
-    weights_file: str | os.PathLike | None = None,
-    initial_state: str = "zero",
-) -> PretrainedBiLM:
-    """Loads a trained biLM from a run folder or from published files.
+def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> PretrainedBiLM:
+    """Loads a trained biLM and its vocabulary from a run folder.
 
     Args:
-        run: str or path-like. Run folder of tfreps. If `None`, the two files are read. Defaults to
-            `None`.
-        options_file: str or path-like. `options.json` of bilm-tf or AllenNLP. Defaults to `None`.
-        weights_file: str or path-like. HDF5 weights of bilm-tf or AllenNLP. Defaults to `None`.
+        run: str or path-like. Run folder of tfreps.
         initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
             `"carry"`. Defaults to `"zero"`.
 
@@ -41,22 +35,9 @@ def load_bilm(
         `PretrainedBiLM`.
 
     Raises:
-        ValueError: If neither or both sources are given, a file is damaged or foreign, or the run
-            folder holds a model without a biLM or another model's vocabulary.
+        ValueError: If the run folder cannot be read, or holds a model without a biLM or another
+            model's vocabulary.
     """
-    files = options_file, weights_file
-    if (run is None) != (None not in files) or (run is not None and any(files)):
-        raise ValueError(
-            "Expected either a run folder, or both an options.json and its HDF5 weights; got "
-            f"run folder {run}, options {options_file}, weights {weights_file}."
-        )
-    from tfreps.models import BiLM, BiLMPretrainer, Elmo
-    from tfreps.runs.run_folder import RunFolder
-
-    if run is None:
-        bilm = load_published_bilm(options_file, weights_file, None, initial_state)
-        return PretrainedBiLM(bilm, bilm, None)
-
     folder = RunFolder.open(run)
     model = folder.load_model()
     if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
@@ -90,7 +71,6 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     """
     if vocabulary is None:
         return
-    from tfreps.models import BiLM, BiLMPretrainer
 
     bilm = model.find(BiLM)
     pretrainer = model.find(BiLMPretrainer)
@@ -145,7 +125,6 @@ def load_published_bilm(
         ValueError: If a file is damaged or foreign, or if the vocabulary is another model's or the
             biLM reads characters and does not use one.
     """
-    from tfreps.models import BiLM
 
     ends = {}
     if vocabulary is not None:
