@@ -1,4 +1,4 @@
-"""Small BERT checkpoints on disk, and what transformers and numbers say of them."""
+"""Small BERT checkpoints on disk, with the outputs that transformers computes for them."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ UNUSUAL = {**USUAL, "activation": "gelu_new", "sizes": "unusual"}
 
 
 def hugging_face(folder, case=USUAL, change=None, config=None, **changes):
-    """A folder of Hugging Face; `change` is given the arrays to change in place."""
+    """Writes a Hugging Face folder; `change` may change the dict of arrays in place."""
     case = {**case, **changes}
     arrays = arrays_of(case)
     if change is not None:
@@ -33,7 +33,7 @@ def hugging_face(folder, case=USUAL, change=None, config=None, **changes):
 
 
 def google(folder, arrays, config):
-    """A folder of Google, of arrays under Google's names."""
+    """Writes a Google folder from arrays under Google's names."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bert_config.json").write_text(json.dumps(config))
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -47,7 +47,7 @@ def google(folder, arrays, config):
 
 
 def google_name(name):
-    """What Google calls an array of transformers."""
+    """Returns Google's name of a transformers array."""
     head = name.startswith(("cls.", "classifier"))
     name = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("Norm.bias", "Norm.beta")
     name = name.replace("_embeddings.weight", "_embeddings")
@@ -63,7 +63,7 @@ def google_name(name):
 
 
 def as_google(arrays):
-    """Arrays of transformers under Google's names, the right way round."""
+    """Returns the transformers arrays under Google's names, transposed where needed."""
     found = {google_name(name): array for name, array in arrays.items()}
     return {name: x.T if name.endswith("kernel") else x for name, x in found.items()}
 
@@ -74,7 +74,7 @@ def arrays_of(case):
 
 
 def google_config(case):
-    """The config of a case as Google has it: no epsilon, no labels, and gelu is the rough one."""
+    """Returns Google's config of a case: no epsilon, no labels, and gelu is the approximation."""
     names = "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"
     names += "max_position_embeddings", "intermediate_size", "type_vocab_size"
     config = config_of(case)
@@ -86,7 +86,7 @@ def google_config(case):
 
 
 def check(model, case, tolerance=1e-5):
-    """Compares all that a model returns with transformers: at real tokens, and of each text."""
+    """Compares all outputs of a model with transformers, at real tokens and for each text."""
     expected = EXPECTED[f"{case['activation']}-{case['sizes']}"]
     ids, segments, mask = inputs_of(config_of(case))
     features = {"token_ids": ids, "segment_ids": segments, "mask": mask}

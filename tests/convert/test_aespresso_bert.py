@@ -1,4 +1,4 @@
-"""Aespresso's state dict: what its arrays tell, and the numbers of a model with a table."""
+"""aespresso's state dict: options that follow from its arrays, and outputs."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def arrays():
 
 
 def state_dict(path, change=None):
-    """As `torch.save(model.state_dict())` has it: the tied table a second time."""
+    """Writes what `torch.save(model.state_dict())` stores: the tied table appears twice."""
     found = arrays()
     found["cls.predictions.decoder.weight"] = found["embeddings.word_embeddings.weight"]
     del found[POSITIONS]
@@ -58,7 +58,7 @@ def test_label_one_is_the_next_sentence(tmp_path):
     pretrainer = BertPretrainer.from_pretrained(path)
     expected = pretrainer(FEATURES)["next_sentence_logits"]
     np.testing.assert_allclose(model(FEATURES)["logits"], expected, atol=2e-6)
-    pretrainer.save_pretrained(tmp_path / "published", next_label=1)  # where it is label 0
+    pretrainer.save_pretrained(tmp_path / "published", next_label=1)  # label 0 once written
     published = Classifier.from_pretrained(tmp_path / "published", next_sentence=True)
     assert published.labels == ["next", "other"]
     np.testing.assert_allclose(published(FEATURES)["logits"], expected[:, ::-1], atol=2e-6)
@@ -70,7 +70,7 @@ def test_what_the_file_does_not_tell_is_an_option(tmp_path):
     encoder = BertEncoder.from_pretrained(path, **options)
     assert {name: getattr(encoder, name) for name in options} == options
     with pytest.raises(
-        ValueError, match="has `positions` 'sinusoidal_full_index', which its arrays"
+        ValueError, match="`positions` of .* is 'sinusoidal_full_index' and cannot be changed"
     ):
         BertEncoder.from_pretrained(path, positions="sinusoidal")
 
@@ -80,7 +80,7 @@ def test_what_the_file_does_not_tell_is_an_option(tmp_path):
     [
         (
             lambda found: found.update({f"bert.{POSITIONS}": np.ones((4, 24), "f")}),
-            "has learned positions, .*needs a `config.json`",
+            "has learned positions, .*put its `config.json`",
         ),
         (
             lambda found: found.pop("bert.embeddings.word_embeddings.weight"),

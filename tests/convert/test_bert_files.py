@@ -1,4 +1,4 @@
-"""What a path is: each kind of checkpoint is found, everything else is said clearly."""
+"""Each kind of checkpoint is detected; any other path raises a clear error."""
 
 import shlex
 import subprocess
@@ -38,7 +38,7 @@ def test_a_folder_of_google_with_a_config_of_hugging_face_beside_it(tmp_path):
 
 def test_a_vocabulary_of_another_size(tmp_path):
     vocabulary = hugging_face(tmp_path) / "vocab.txt"
-    for text in "a\n" * 19, "a\n" * 18 + "a", "a\r\n" * 5:  # fewer: a table that was rounded up
+    for text in "a\n" * 19, "a\n" * 18 + "a", "a\r\n" * 5:  # fewer tokens: a rounded-up table
         vocabulary.write_text(text)
         bert_files.open_checkpoint(tmp_path)
     vocabulary.write_text("a\n" * 20)
@@ -67,12 +67,12 @@ def with_pickles(path):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda path: None, "there is no such file or folder. Expected a folder of Hugging Face"),
+        (lambda path: None, "does not exist. Expected a Hugging Face folder"),
         (without("config.json"), "expected config.json next to the weights; there is none"),
         (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
-        (only("readme.md"), "found readme.md. Expected a folder of Hugging Face"),
-        (lambda path: path.mkdir(), "found nothing. Expected a folder of Hugging Face"),
-        (with_pickles, "pytorch_model-1.bin is a pickle, which is never read(.|\n)*weights_only"),
+        (only("readme.md"), "found readme.md. Expected a Hugging Face folder"),
+        (lambda path: path.mkdir(), "found nothing. Expected a Hugging Face folder"),
+        (with_pickles, "pytorch_model-1.bin is a pickle, which tfreps never(.|\n)*weights_only"),
         (only("config.json", "{"), "config.json is not a JSON file"),
         (only("config.json", "[]"), "config.json: expected a JSON object .* got a list"),
         (only("config.json", POINTER), "config.json is a git-lfs pointer"),
@@ -86,7 +86,7 @@ def test_folders_that_are_no_checkpoint(tmp_path, make, message):
 
 def test_a_file_of_something_else(tmp_path):
     (tmp_path / "vocab.txt").write_text("Park\n")
-    with pytest.raises(ValueError, match="vocab.txt is no checkpoint of BERT. Expected a folder"):
+    with pytest.raises(ValueError, match="vocab.txt is not a BERT checkpoint. Expected a Hug"):
         BertEncoder.from_pretrained(tmp_path / "vocab.txt")
 
 
@@ -115,7 +115,7 @@ def save_file(arrays, path, metadata):
 
 @pytest.mark.parametrize("name", ["bert.model.epoch.3", "pytorch_model.bin"])
 def test_the_command_that_converts_a_pickle(tmp_path, name):
-    """By stand-ins of PyTorch: aespresso keep the arrays beside others, under one key."""
+    """Uses stubs for PyTorch; aespresso stores the arrays under one key of a dict."""
     (tmp_path / "torch.py").write_text(TORCH)
     (tmp_path / "safetensors").mkdir()
     (tmp_path / "safetensors" / "__init__.py").write_text("")

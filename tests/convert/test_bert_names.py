@@ -1,4 +1,4 @@
-"""Names of arrays: of Google as its checkpoint has them, and what may be left."""
+"""Array names of Google and Hugging Face, and arrays that may be ignored."""
 
 import pytest
 

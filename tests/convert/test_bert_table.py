@@ -1,4 +1,4 @@
-"""The table: every array of transformers in it once, with its shape; every weight of ours too."""
+"""The BERT table has every transformers array once, with its shape, and each of our weights."""
 
 import pytest
 

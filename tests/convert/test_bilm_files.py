@@ -1,4 +1,4 @@
-"""Published files of a biLM are found by their names, and so is a training folder of bilm-tf."""
+"""Published biLM files and bilm-tf training folders are found by their names."""
 
 import warnings
 
@@ -59,7 +59,7 @@ def test_what_is_not_there(tmp_path):
             find_files(tmp_path / name)
     assert find_files(tmp_path)[0].name == "b_options.json"  # the others have no weights
     (tmp_path / "a_weights.hdf5").touch()
-    with pytest.raises(ValueError, match="found a_options.json, b_options.json. Name the options"):
+    with pytest.raises(ValueError, match="found a_options.json, b_options.json. Pass the path"):
         find_files(tmp_path)
     with pytest.raises(ValueError, match="expected one options.json, or .*; found a_opt"):
         find_files(tmp_path, tmp_path / "a_weights.hdf5")
@@ -74,7 +74,7 @@ def test_a_training_folder_of_bilm_tf(tmp_path):
     assert found.max_batch_size == 3
     warm = BiLM.from_pretrained(folder, initial_state="warm")
     assert_same(warm, expected.with_initial_state("warm"))
-    expected.save_pretrained(folder)  # a pair of its own comes first
+    expected.save_pretrained(folder)  # a published pair takes precedence
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_same(BiLM.from_pretrained(folder), expected)
@@ -86,5 +86,5 @@ def test_a_warning_names_the_place_that_saves(tmp_path):
         words.save_pretrained(tmp_path)
     assert noted[0].filename == __file__
     odd = BiLM(filters=[[1, 4]], units=4, projection_dim=2, activation="gelu")
-    with pytest.raises(ValueError, match="know the `activation` relu and tanh alone.*'gelu'"):
+    with pytest.raises(ValueError, match="`activation` must be relu or tanh for bilm-tf.*'gelu'"):
         odd.save_pretrained(tmp_path / "odd")

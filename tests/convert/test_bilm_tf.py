@@ -1,4 +1,4 @@
-"""bilm-tf's HDF5: round trips, the original's own expected embeddings, every broken file."""
+"""HDF5 files of bilm-tf: round trips, bilm-tf's expected embeddings, and broken files."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ def arrays_of(path):
 
 
 def warned(model):
-    """Where AllenNLP cannot load the files, that is said as they are written."""
+    """Expects the warning about models that AllenNLP cannot load."""
     reasons = unlike_allennlp(model.get_config())
     if not reasons:
         return contextlib.nullcontext()
@@ -95,7 +95,7 @@ def test_arrays_of_other_precision_are_read(tmp_path):
 
 
 def test_token_embeddings_stand_for_the_character_network(tmp_path):
-    """As bilm-tf's `dump_token_embeddings` makes them: the same numbers for known tokens."""
+    """Token embeddings as written by bilm-tf's `dump_token_embeddings` give equal outputs."""
     _, _, paths = files(tmp_path)
     by_characters = BiLM.from_pretrained(*paths)
     words = ["dog", "<S>", "river", "</S>", "naïve", "é" * 30]
@@ -206,7 +206,7 @@ def test_broken_arrays_are_named(tmp_path, case):
 
 
 def test_a_huge_array_is_refused_before_it_is_read(tmp_path):
-    """A terabyte that takes no place on the disk: its shape alone is looked at."""
+    """A sparse array of a terabyte is rejected by its shape."""
     _, _, paths = files(tmp_path)
     with h5py.File(paths[1], "a") as file:
         del file["char_embed"]
@@ -256,7 +256,7 @@ def test_missing_files_and_folders(tmp_path):
 
 
 def test_a_damaged_chunk_is_named(tmp_path):
-    """A compressed array whose bytes were overwritten."""
+    """The bytes of a compressed array were overwritten."""
     _, weights, paths = files(tmp_path)
     with h5py.File(paths[1], "a") as file:
         del file["CNN_proj/W_proj"]
@@ -307,13 +307,13 @@ def test_both_files_are_written_or_none(tmp_path):
 
 def test_a_model_in_one_direction_is_not_written(tmp_path):
     single = BiLM(filters=[[1, 4]], units=4, projection_dim=4, bidirectional=False)
-    with pytest.raises(ValueError, match="this one has one direction"):
+    with pytest.raises(ValueError, match="this model has one direction"):
         bilm_tf.write(single, tmp_path / "o.json", tmp_path / "w.hdf5")
     assert os.listdir(tmp_path) == []
 
 
 def expected_embeddings(folder):
-    """Batches of three sentences each, and bilm-tf's top layer of every sentence."""
+    """Returns batches of three sentences, and bilm-tf's top layer for each sentence."""
     texts = json.loads((folder / "lm_embeddings_sentences.json").read_text())
     batches = [[row[i].split() for row in texts] for i in range(10)]
     expected = []
@@ -327,7 +327,7 @@ def expected_embeddings(folder):
 
 
 def test_the_originals_own_embeddings(tfreps_data):
-    """All 30 sentences of bilm-tf's test, with its tolerance; state is carried, as there."""
+    """All 30 sentences of bilm-tf's own test, with its tolerance and with carried states."""
     folder = tfreps_data / "bilm_tf_fixture"
     weights_file = folder / "lm_weights.hdf5"
     bilm = BiLM.from_pretrained(
@@ -349,7 +349,7 @@ def test_the_originals_own_embeddings(tfreps_data):
 
 @pytest.mark.slow
 def test_the_originals_embeddings_need_the_carried_state(tfreps_data):
-    """From zeros only the first batch agrees; from a warm state the others come close."""
+    """From zeros only the first batch agrees; from a warm state the others are close."""
     folder = tfreps_data / "bilm_tf_fixture"
     paths = folder / "options.json", folder / "lm_weights.hdf5"
     batches, expected = expected_embeddings(folder)
@@ -365,7 +365,7 @@ def test_the_originals_embeddings_need_the_carried_state(tfreps_data):
 
 
 def test_the_original_fixture_against_the_loops(tfreps_data):
-    """Words in its vocabulary, an unknown one and one of 60 bytes; every layer."""
+    """All layers for a known word, an unknown word and a word of 60 bytes."""
     folder = tfreps_data / "bilm_tf_fixture"
     options = json.loads((folder / "options.json").read_text())
     weights = arrays_of(folder / "lm_weights.hdf5")
@@ -384,7 +384,7 @@ def test_the_originals_vocabulary_lacks_the_unknown_token(tfreps_data):
 
 
 def test_a_carried_batch_of_the_same_files_equals_the_loops(tmp_path):
-    """What `carry` gives after loading, against plain loops: the file's own end to end."""
+    """Outputs in `"carry"` after loading equal plain loops over the arrays of the file."""
     options, weights, paths = files(tmp_path)
     bilm, state = BiLM.from_pretrained(*paths, initial_state="carry"), None
     for sentence in (SENTENCES[0], SENTENCES[3]):

@@ -1,4 +1,4 @@
-"""Training checkpoints of bilm-tf: every array lands where it belongs, or an error names it."""
+"""bilm-tf training checkpoints: each array is read into its weight, or an error names it."""
 
 import shutil
 
@@ -30,14 +30,14 @@ CASES = {
 
 
 def swapped(array):
-    """Gates i, j, f, o to i, f, j, o."""
+    """Reorders the gates i, j, f, o to i, f, j, o."""
     units = array.shape[-1] // 4
     i, j, f, o = (array[..., n * units : (n + 1) * units] for n in range(4))
     return np.concatenate([i, f, j, o], axis=-1)
 
 
 def mapped(arrays, options, suffix, first_row):
-    """What our weights (or, with the suffix, their accumulators) have to be, by our paths."""
+    """Returns the expected weights (with the suffix: accumulators) by our paths."""
     a = {name.removesuffix(suffix): x for name, x in arrays.items() if name.endswith(suffix)}
     result = {"softmax/bias": a["lm/softmax/b"]}
     for name in ("lm/char_embed", "lm/embedding"):
@@ -106,7 +106,7 @@ def test_options(tmp_path):
 
 
 def test_the_old_format_and_no_accumulators(tmp_path):
-    """As with another optimizer."""
+    """A run with another optimizer has no accumulators."""
     options = training_options()
     arrays = training_arrays(options, slots=False)
     folder = write_training_folder(tmp_path, options, arrays, v1.train.SaverDef.V1)
@@ -117,7 +117,7 @@ def test_the_old_format_and_no_accumulators(tmp_path):
 
 
 def test_a_folder_that_was_moved(tmp_path):
-    """The file `checkpoint` names the place where it was."""
+    """The file `checkpoint` names the original folder."""
     options = training_options()
     write_training_folder(tmp_path / "there", options, training_arrays(options))
     here = shutil.move(tmp_path / "there", tmp_path / "here")
@@ -126,7 +126,7 @@ def test_a_folder_that_was_moved(tmp_path):
 
 
 def change(arrays, name):
-    """Arrays with one mistake."""
+    """Returns the arrays with one mistake."""
     kernel = "lm/RNN_1/rnn/multi_rnn_cell/cell_1/lstm_cell/kernel"
     return {
         "missing": {n: a for n, a in arrays.items() if n != kernel},
@@ -189,7 +189,7 @@ def test_options_of_another_run(tmp_path):
 @pytest.mark.parametrize(
     "spoil, message",
     [
-        (lambda folder: (folder / "checkpoint").unlink(), "expected a training folder of bilm-tf"),
+        (lambda folder: (folder / "checkpoint").unlink(), "expected a bilm-tf training folder"),
         (lambda folder: (folder / "checkpoint").write_bytes(b"\xff\xfe{"), "checkpoint"),
         (lambda folder: (folder / "model.ckpt-1234.index").unlink(), "no model.ckpt-1234"),
         (lambda folder: (folder / "model.ckpt-1234.index").write_bytes(b"torn"), "cannot be read"),

@@ -1,4 +1,4 @@
-"""options.json: what is read and written, and every way in which it can be wrong."""
+"""Reading and writing options.json, and errors for wrong options."""
 
 import copy
 import json
@@ -8,7 +8,7 @@ import pytest
 from tfreps.convert.bilm_tf_options import as_json, read, unlike_allennlp
 from tfreps.models import BiLM
 
-# As published with the small model, and as bilm-tf writes it when it trains.
+# Published with the small model, and written by bilm-tf in training.
 PUBLISHED = {
     "lstm": {
         "use_skip_connections": True,
@@ -37,7 +37,7 @@ def written(tmp_path, options):
 
 
 def changed(**values):
-    """`PUBLISHED` with other values: `lstm__dim=3` is `lstm.dim`; `...` takes a key away."""
+    """Returns `PUBLISHED` with changes: `lstm__dim=3` sets `lstm.dim`; `...` removes a key."""
     options = copy.deepcopy(PUBLISHED)
     for path, value in values.items():
         *outer, key = path.split("__")
@@ -111,10 +111,10 @@ def test_what_is_written_reads_back(tmp_path, vocabulary_size):
     )
     config = model.get_config()
     options = read(written(tmp_path, as_json(config)))
-    if vocabulary_size:  # the size is that of the array
+    if vocabulary_size:  # the size is that of the array in the weights
         options["vocabulary_size"], options["filters"] = 30, config["filters"]
     assert options == {name: config[name] for name in options}
-    # What AllenNLP asks for whether or not it means anything.
+    # AllenNLP requires these keys even where they have no effect.
     required = {"dim", "projection_dim", "n_layers", "cell_clip", "proj_clip"}
     assert required | {"use_skip_connections"} <= as_json(config)["lstm"].keys()
 
@@ -132,7 +132,7 @@ WRONG = {
     "no projection": (changed(lstm__projection_dim=...), "`lstm.projection_dim` is missing"),
     "projection too large": (
         changed(lstm__projection_dim=2000),
-        "`lstm.projection_dim` may not be larger than `lstm.dim`; got 2000 and 1024",
+        "`lstm.projection_dim` must not be larger than `lstm.dim`; got 2000 and 1024",
     ),
     "layers zero": (changed(lstm__n_layers=0), "`lstm.n_layers` should be"),
     "layers huge": (changed(lstm__n_layers=10**7), "`lstm.n_layers` should be"),
@@ -153,11 +153,11 @@ WRONG = {
     "filters of strings": (changed(char_cnn__filters=[["1", "2"]]), "`char_cnn.filters` should"),
     "filters too wide": (
         changed(char_cnn__filters=[[51, 200]]),
-        "no filter may be wider than `char_cnn.max_char",
+        "`char_cnn.filters` must not be wider than `char_cnn.max_char",
     ),
     "filters too few": (
         changed(char_cnn__filters=[[1, 32]]),
-        "larger than the number of all filters; got 128 and 32",
+        "larger than the total number of filters; got 128 and 32",
     ),
     "highways": (changed(char_cnn__n_highway=-1), "`char_cnn.n_highway` should be"),
     "activation": (changed(char_cnn__activation="gelu"), '"relu" or "tanh"; got \'gelu\''),
@@ -181,7 +181,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_options_name_the_file_and_the_key(tmp_path, case):
-    """Through the door that users take, so that nothing is left to a later error."""
+    """Uses the public method, so that no later step can raise the error instead."""
     options, message = WRONG[case]
     path = written(tmp_path, options)
     (tmp_path / "weights.hdf5").write_bytes(b"")
@@ -207,7 +207,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_one_direction_cannot_be_written():
     config = BiLM(filters=[[1, 4]], units=4, projection_dim=4, bidirectional=False).get_config()
-    with pytest.raises(ValueError, match="bidirectional models alone"):
+    with pytest.raises(ValueError, match="`bidirectional` must be True"):
         as_json(config)
 
 

@@ -1,4 +1,4 @@
-"""Google's TF 1 checkpoints: transformers' numbers, a real one by two ways, and broken ones."""
+"""Google's TF 1 checkpoints: outputs of transformers, a real checkpoint, and broken ones."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.convert.bert_folders import (
 )
 from tfreps.models import BertEncoder, BertPretrainer, Classifier
 
-EPSILON = 1e-3  # Google's config has no key for it
+EPSILON = 1e-3  # not in Google's config
 
 
 def folder(path, change=None, config=(), **case):
@@ -86,7 +86,7 @@ def test_the_real_one_agrees_with_the_way_over_hugging_face(tfreps_data, tmp_pat
         (lambda path: (path / "bert_config.json").unlink(), "expected bert_config.json next to"),
         (
             lambda path: os.truncate(path / "bert_model.ckpt.data-00000-of-00001", 900),
-            "claims [\\d,]+ bytes of arrays, its data files have 900",
+            "claims [\\d,]+ bytes of arrays, but its data files have 900",
         ),
         (
             lambda path: (path / "bert_model.ckpt.data-00000-of-00001").unlink(),
@@ -143,9 +143,9 @@ def test_arrays_that_do_not_fit(tmp_path, change, message):
 @pytest.mark.parametrize(
     "config, message",
     [
-        ({"directionality": "left"}, "`directionality` is 'left'"),
+        ({"directionality": "left"}, "`directionality` must be 'bidi' .*; got 'left'"),
         ({"hidden_act": "tanh"}, "`hidden_act` should be one of .*; got 'tanh'"),
-        ({"use_one_hot_embeddings": True}, "the keys use_one_hot_embeddings are not known"),
+        ({"use_one_hot_embeddings": True}, "the keys use_one_hot_embeddings are not supp"),
         ({"vocab_size": 1 << 40}, "`vocab_size` should be a whole number from 1 to"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Hugging Face's folders: equal to transformers' own numbers, in every style, and back."""
+"""Hugging Face folders in every style: outputs equal those of transformers; round trips."""
 
 import json
 
@@ -153,15 +153,15 @@ def test_what_hugging_face_has_no_place_for(tmp_path):
     for model, message in (
         (encoder(normalization="pre"), "made with normalization='pre'"),
         (quantized, "token_embedding was quantized .int8."),
-        (Classifier(encoder(), ["a", "b"]), "`pooling` other than 'pooled'.* has 'mean'"),
+        (Classifier(encoder(), ["a", "b"]), "`pooling` must be 'pooled'.* has 'mean'"),
         (
             Classifier(encoder(), ["a", "b"], pooling="pooled", hidden_units=3),
-            "`hidden_units` other than None",
+            "`hidden_units` must be None",
         ),
-        (Tagger(encoder(), ["a", "b"]), "`use_crf` other than False"),
+        (Tagger(encoder(), ["a", "b"]), "`use_crf` must be False"),
         (
             Tagger(other_encoder(), ["a", "b"], use_crf=False),
-            "stands on a BertEncoder; this Tagger on a Other",
+            "encoder must be a BertEncoder .*; this Tagger has a Other",
         ),
     ):
         with pytest.raises(ValueError, match=message):
@@ -187,5 +187,5 @@ def test_the_head_goes_with_its_names(tmp_path):
     assert Tagger.from_pretrained(tmp_path, tags=["a", "b", "c"]).tags == ["a", "b", "c"]
     with_crf = Tagger.from_pretrained(tmp_path, use_crf=True, dropout=0.0)
     np.testing.assert_array_equal(with_crf.kernel, tagger.kernel)
-    with pytest.raises(ValueError, match="`tags` must name what the head of .* 3; got \\['a'\\]"):
+    with pytest.raises(ValueError, match="`tags` must have 3 names, .*; got \\['a'\\]"):
         Tagger.from_pretrained(tmp_path, tags=["a"])

@@ -1,4 +1,4 @@
-"""safetensors: what is torn, claims too much, or is none; several files; nothing half-written."""
+"""safetensors: damaged and foreign files, several files with an index, and atomic writing."""
 
 import json
 import os
@@ -27,11 +27,11 @@ def with_header(header, length=None):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"", "may be a download that was cut short"),
-        (b"\x80\x02}q\x00.", "cannot be read as one"),
+        (b"", "download may be incomplete"),
+        (b"\x80\x02}q\x00.", "it cannot be read"),
         (POINTER, "is a git-lfs pointer, not the file itself: run `git lfs pull`"),
-        (with_header(TERABYTES), "may be a download that was cut short"),
-        (with_header(OVERFLOW), "may be a download that was cut short"),
+        (with_header(TERABYTES), "download may be incomplete"),
+        (with_header(OVERFLOW), "download may be incomplete"),
         (with_header({}, length=1 << 50), "header too large"),
         (struct.pack("<Q", 4) + b"{nop", "invalid JSON"),
     ],
@@ -48,7 +48,7 @@ def test_half_a_download(tmp_path, share):
     path = hugging_face(tmp_path) / "model.safetensors"
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match="a download that was cut short: compare its size"):
+    with pytest.raises(ValueError, match="download may be incomplete: compare its size"):
         BertEncoder.from_pretrained(tmp_path)
 
 
@@ -62,16 +62,16 @@ def index(folder, change):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda c: c.pop("weight_map"), "expected `weight_map`, an object"),
-        (lambda c: c["weight_map"].update(a="../x.safetensors"), "files in the same folder"),
-        (lambda c: c["weight_map"].update(a="x.safetensors"), "there is no such file"),
+        (lambda c: c.pop("weight_map"), "`weight_map` must be an object"),
+        (lambda c: c["weight_map"].update(a="../x.safetensors"), "names in the same folder"),
+        (lambda c: c["weight_map"].update(a="x.safetensors"), "the file does not exist"),
         (
             lambda c: c["weight_map"].update(a="model-00001-of-00002.safetensors"),
-            "the arrays a are named there, but in none of its files",
+            "the arrays a are listed, but none of its files has them",
         ),
         (
             lambda c: c["weight_map"].pop("cls.predictions.bias"),
-            "the arrays cls.predictions.bias are in its files, but not named there",
+            "the arrays cls.predictions.bias are in its files, but not listed",
         ),
     ],
 )
@@ -84,7 +84,7 @@ def test_an_index_that_does_not_fit_its_files(tmp_path, change, message):
 def test_an_array_in_two_files(tmp_path):
     for name in "ab":
         save_file({"x": np.ones(1)}, tmp_path / name)
-    with pytest.raises(ValueError, match="b: array x is in another file as well"):
+    with pytest.raises(ValueError, match="b: array x is also in another file"):
         open_files([tmp_path / "a", tmp_path / "b"])
 
 
@@ -103,7 +103,7 @@ def test_every_precision_but_those_of_eight_bits(tmp_path):
 
 
 def test_no_config_stands_beside_other_weights(tmp_path, monkeypatch):
-    """Killed between the two files, over an earlier model: what is left is refused."""
+    """An interruption between the two files leaves weights without a config."""
     write_folder(tmp_path, {"b": 1}, {"a": lambda: np.zeros(2)})
     replace = os.replace
 
@@ -126,7 +126,7 @@ def test_nothing_is_half_written(tmp_path):
     saved = load_file(tmp_path / "new" / "model.safetensors")["a"]
     np.testing.assert_array_equal(saved, [[0, 3], [1, 4], [2, 5]])
     modes = {path.stat().st_mode for path in (tmp_path / "new").iterdir()}
-    assert len(modes) == 1  # whoever may read the one may read the other
+    assert len(modes) == 1  # both files have the same permissions
     with pytest.raises(ValueError, match="no"):
         write_folder(tmp_path / "new", {"b": 2}, {"a": fail})
     assert json.loads((tmp_path / "new" / "config.json").read_text()) == {"b": 1}

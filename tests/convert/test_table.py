@@ -1,4 +1,4 @@
-"""The strict table: each array used once, each weight filled once, everything else an error."""
+"""The strict table uses each array once and fills each weight once, or raises an error."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SHAPES = {"theirs/a": (2, 3), "theirs/b": (2,)}
 
 
 class Weight:
-    """As much of a weight as the table needs."""
+    """A stub with the attributes of a weight that the table needs."""
 
     dtype = "float32"
 
@@ -61,7 +61,7 @@ def test_arrays_stand_side_by_side_in_one_weight():
     np.testing.assert_array_equal(ours["ours/a"].value, [[1, 2, 3, 4]])
     for name, make in written_rows(rows, ours).items():
         np.testing.assert_array_equal(make(), given[name])
-    with pytest.raises(ValueError, match="parts of weight ours/a are not each there once"):
+    with pytest.raises(ValueError, match="each part of weight ours/a exactly once"):
         read_rows(rows[:1], given.__getitem__, ours, "file")
 
 
@@ -94,7 +94,7 @@ def test_every_wrong_shape_is_told():
     [
         ({"ours/a": Weight(3, 2)}, "rows without a weight: ours/b"),
         ({**weights(), "ours/c": Weight(1)}, "weights without a row: ours/c"),
-        ({"ours/a": Weight(2, 3), "ours/b": Weight(2)}, "theirs/a .*weight ours/a has \\(2, 3\\)"),
+        ({"ours/a": Weight(2, 3), "ours/b": Weight(2)}, "theirs/a .*ours/a has shape \\(2, 3\\)"),
     ],
 )
 def test_a_table_that_does_not_fit_the_model(ours, message):
@@ -113,7 +113,7 @@ def test_a_weight_may_not_be_filled_twice():
     [
         (np.array([1.0, np.nan]), "theirs/b holds 1 values that are not finite .* among 2"),
         (np.array([np.inf, -np.inf]), "theirs/b holds 2 values"),
-        (np.array([1e300, 1.0]), "theirs/b holds 1 values"),  # beyond float32
+        (np.array([1e300, 1.0]), "theirs/b holds 1 values"),  # overflows float32
         (np.array([1, 2]), "theirs/b should hold floats; got int64"),
         (np.array([b"x", b"y"]), "theirs/b should hold floats; got \\|S1"),
     ],
@@ -125,5 +125,5 @@ def test_values_that_are_no_numbers(array, message):
 
 
 def test_writing_a_weight_that_the_format_lacks():
-    with pytest.raises(ValueError, match="no place for the weights ours/c"):
+    with pytest.raises(ValueError, match="cannot store the weights ours/c"):
         written_rows(ROWS, {**weights(), "ours/c": Weight(1)})

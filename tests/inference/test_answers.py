@@ -1,4 +1,4 @@
-"""Answers are plain Python objects that can be read."""
+"""Answers are Python objects with a readable `repr`."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def test_spans_are_parts_of_the_raw_text():
         TextSpan("LOC", 4, 5, "London", 0.5),
     ]
     assert TaggedText(TOKENS, TAGS, SHARES, "bio").spans[0].text == "Ada Lovelace"
-    # Where the tokens are not parts of the text, they are put together.
+    # Tokens that do not occur in the text are joined with spaces.
     assert TaggedText(TOKENS, TAGS, SHARES, "bio", "ada lovelace").spans[0].text == "Ada Lovelace"
     assert TaggedText(TOKENS, TAGS, SHARES).spans == []
 

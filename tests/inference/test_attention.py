@@ -1,4 +1,4 @@
-"""The tokens are those that the model reads, the attention and the positions are its own."""
+"""Attention, its tokens and position vectors equal those of the model."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_a_tagger_with_bert_cuts_words_first():
     model = Tagger(words, ["O", "B-X", "I-X"], "bio")
     tagger = TextTagger(model, PieceIndexer(tokenizer, words=True), max_length=24)
     assert tagger.attention("the river").tokens == ["[CLS]", "the", "rive", "##r", "[SEP]"]
-    # A word without any piece is the unknown one, as it is tagged.
+    # A word without pieces is read as the unknown piece, as in tagging.
     assert tagger.attention("the \u200b").tokens == ["[CLS]", "the", "[UNK]", "[SEP]"]
     ids = tokenizer.ids("the river") + [1, tokenizer.vocabulary.index("bank")]
     read = tagger.attention("the river \u200b bank")
@@ -74,7 +74,7 @@ def test_a_tagger_with_bert_cuts_words_first():
         tagger.attention("the " * 23)
     with pytest.raises(ValueError, match="one text at a time"):
         tagger.attention("the", "bank")
-    with pytest.raises(ValueError, match="no token in the text ' '"):
+    with pytest.raises(ValueError, match="The text ' ' has no tokens"):
         tagger.attention(" ")
 
 
@@ -91,12 +91,12 @@ def test_positions():
     encoder = tiny_bert.make_encoder(tiny_bert.pieces("the"))
     np.testing.assert_array_equal(position_table(encoder), encoder.add_positions.table)
     assert position_table(encoder, 3).shape == (3, 16)
-    with pytest.raises(ValueError, match="learned 24 positions; got 25"):
+    with pytest.raises(ValueError, match="`length` must be at most 24, .*; got 25"):
         position_table(encoder, 25)
     sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2}
     waves = BertEncoder(9, positions="sinusoidal_full_index", normalize_positions=True, **sizes)
     expected = sinusoids(100, 8, "sinusoidal_full_index", normalize_positions=True)
     np.testing.assert_array_equal(position_table(waves), expected)
     none = TransformerEncoder(TokenEmbedder(vocabulary_size=9), positions=None, **sizes)
-    with pytest.raises(ValueError, match="no positions"):
+    with pytest.raises(ValueError, match="no position vectors"):
         position_table(none)

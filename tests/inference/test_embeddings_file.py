@@ -1,4 +1,4 @@
-"""The HDF5 layout, and what is left of a file that was not finished."""
+"""The HDF5 layout, unfinished files and damaged files."""
 
 import json
 import os
@@ -57,24 +57,24 @@ def test_a_window_that_failed_is_not_there(tmp_path):
 def test_refusals(tmp_path):
     path = tmp_path / "v.hdf5"
     file = EmbeddingsFile(path, OPTIONS)
-    with pytest.raises(ValueError, match="continue it .`resume=True`"):
+    with pytest.raises(ValueError, match="Continue it .`resume=True`"):
         EmbeddingsFile(path, OPTIONS)
-    with pytest.raises(ValueError, match="layers 'top'; now it is layers 'all'"):
+    with pytest.raises(ValueError, match="layers 'top'; got layers 'all'"):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
     write(file, 0)
     file.finish({})
     with pytest.raises(ValueError, match="exists already"):
         EmbeddingsFile(path, OPTIONS)
-    with pytest.raises(ValueError, match="layers 'top'; now it is layers 'all'"):
+    with pytest.raises(ValueError, match="layers 'top'; got layers 'all'"):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
     path.write_text("something else")
-    with pytest.raises(ValueError, match="no file of `tfreps embed`"):
+    with pytest.raises(ValueError, match="was not written by `tfreps embed`"):
         EmbeddingsFile(path, OPTIONS, resume=True)
     assert path.read_text() == "something else"
 
 
 def test_files_that_are_damaged(tmp_path):
-    """What h5py raises beside OSError becomes a ValueError that names the file."""
+    """Other errors of h5py than OSError become a ValueError that names the file."""
     file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
     write(file, 1)
     file.finish({"b": "1", "c": "3", "d": ["1"]})
@@ -90,12 +90,12 @@ def test_files_that_are_damaged(tmp_path):
     for text in np.bytes_(b"[1]"), json.dumps(OPTIONS):
         with h5py.File(file.path, "a") as changed:
             changed.attrs["tfreps_options"] = text
-        with pytest.raises(ValueError, match="v.hdf5 exists and is no file of `tfreps embed`"):
+        with pytest.raises(ValueError, match="v.hdf5 exists and was not written by `tfreps"):
             read_options(file.path)
 
 
 def test_an_index_that_claims_more_than_the_file_holds(tmp_path):
-    """The length of a string is a number in the file, by which memory is taken."""
+    """The file states the length of a string, and memory is allocated accordingly."""
     file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
     write(file, 1)
     file.finish({"b": "1"})

@@ -1,4 +1,4 @@
-"""tfreps.load: every kind of place, and what cannot be loaded."""
+"""tfreps.load opens every kind of path, and rejects paths without a model."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_an_hmm(tmp_path):
     assert isinstance(tagger, TextTagger) and tagger.scheme is None
     assert len(tagger("ADA lives here").tags) == 3 and tagger.indexer.lowercase
     Vocabulary(words.tokens[:-1]).write(run.vocabulary_path)
-    with pytest.raises(ValueError, match="holds 4 tokens, the model's table 5"):
+    with pytest.raises(ValueError, match="holds 4 tokens, but the model's table has 5"):
         load(run.path)
 
 
@@ -107,7 +107,7 @@ def test_a_published_bilm(tmp_path):
     expected = bilm.with_initial_state("warm")(tfreps.text.batch_to_ids([["the"]]))
     moved = (tmp_path / "elmo" / "weights.hdf5").rename(tmp_path / "moved.hdf5")
     options = tmp_path / "elmo" / "options.json"
-    with pytest.raises(ValueError, match="give other places as `weights_file`"):
+    with pytest.raises(ValueError, match="Pass any other path as `weights_file`"):
         load(options)
     elsewhere = load(options, initial_state="warm", weights_file=moved)
     moved.rename(tmp_path / "elmo" / "weights.hdf5")
@@ -128,7 +128,7 @@ def test_a_published_bilm_of_words(tmp_path):
     for found in (load(options, vocabulary=VOCABULARY), load(tmp_path)):
         np.testing.assert_allclose(found("the dog").vectors, expected, **EXACT)
     Vocabulary(VOCABULARY.tokens[:-1]).write(tmp_path / "shorter.txt")
-    with pytest.raises(ValueError, match="weights.hdf5 knows .*shorter.txt has"):
+    with pytest.raises(ValueError, match="weights.hdf5 has .*shorter.txt has"):
         load(options, vocabulary=tmp_path / "shorter.txt")
 
 
@@ -141,7 +141,7 @@ def test_a_training_folder_of_bilm_tf(tmp_path):
     for name, weight in bilm_tf_checkpoint.weights_of(found.model).items():
         np.testing.assert_array_equal(weight, theirs[name], err_msg=name)
     assert found("the zebra").vectors.shape == (2, 2, 8)
-    with pytest.raises(ValueError, match="`vocabulary` is missing: the tokens that .*run was"):
+    with pytest.raises(ValueError, match="`vocabulary` is missing. Pass .* that .*run was trained"):
         load(tmp_path / "run")
 
 
@@ -197,17 +197,17 @@ def test_a_published_classifier(tmp_path):
     np.testing.assert_allclose(shares, out["probabilities"][0], atol=1e-5)
     with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
         load(tmp_path / "bert", scheme="bio")
-    with pytest.raises(ValueError, match="`num_layers` is about a BERT without a head"):
+    with pytest.raises(ValueError, match="`num_layers` applies to a BERT without a label"):
         load(tmp_path / "bert", num_layers=1)
 
 
 def test_options_of_other_models(tmp_path):
     run = known_models.tagger_run(tmp_path / "tagger")
     for name, value in {"initial_state": "warm", "num_layers": 1, "scheme": "bio"}.items():
-        with pytest.raises(ValueError, match=f"`{name}` is about .* holds a tagger: leave it out"):
+        with pytest.raises(ValueError, match=f"`{name}` applies to .* holds a tagger. Omit it"):
             load(run.path, **{name: value})
     path, _ = make_run(tmp_path / "bilm")
-    with pytest.raises(ValueError, match="holds a biLM and its own vocabulary: leave it out"):
+    with pytest.raises(ValueError, match="holds a biLM and its own vocabulary. Omit it"):
         load(path, vocabulary=VOCABULARY)
 
 
@@ -244,6 +244,6 @@ def test_a_run_of_an_earlier_version(tmp_path):
     run.options_path.write_text(json.dumps({**head, "format_version": 1}))
     with pytest.raises(ValueError, match="was written by an earlier version of tfreps") as raised:
         load(run.path)
-    assert "(format 1; this one reads 2): train it again, or use the version that" in str(
+    assert "(format 1; this one reads 2). Train it again, or use the version that" in str(
         raised.value
     )

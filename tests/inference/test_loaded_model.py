@@ -1,4 +1,4 @@
-"""What `tfreps.load` returns says what it is."""
+"""Objects that `tfreps.load` returns have a readable `repr`."""
 
 import pytest
 

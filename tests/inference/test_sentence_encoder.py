@@ -1,4 +1,4 @@
-"""Batching, keeping token vectors and reading in pieces leave the numbers as they are."""
+"""Batching, stored token vectors and reading in segments do not change the vectors."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ EXACT = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def one_by_one(bilm):
-    """Layers of each sentence alone, from the eager model."""
+    """Returns the layers of each sentence alone, computed by the eager model."""
     return [
         bilm(np.zeros([1, 0, 50], np.int32) if not tokens else batch_to_ids([tokens]))[
             "layer_outputs"
@@ -68,7 +68,7 @@ def test_layers():
 
 @pytest.mark.parametrize("layers", ["bottom", [1.0, 2.0], 3])
 def test_layers_that_there_are_not(layers):
-    with pytest.raises(ValueError, match="`layers` must be one of all, top, average, or a factor"):
+    with pytest.raises(ValueError, match="`layers` must be one of all, top, average, or have one"):
         SentenceEncoder(make_pretrainer().bilm, layers=layers)
 
 
@@ -89,7 +89,7 @@ def test_kept_vectors_are_not_made_again(monkeypatch):
     encoder = SentenceEncoder(make_pretrainer().bilm)
     done = []
     encoder.keep([str(n) for n in range(1000)], done.append)
-    assert done == [512, 1002]  # the sentence boundaries are kept too
+    assert done == [512, 1002]  # includes the sentence boundaries
     assert encoder._number([["5", "new", "new", "1"]])[1] == ["new"]
 
 

@@ -1,4 +1,4 @@
-"""A BERT that is asked texts gives the vectors and the attention of the model."""
+"""TextBert returns the vectors and the attention of the model."""
 
 import keras
 import numpy as np
@@ -45,7 +45,7 @@ def test_attention_of_two_texts(bert):
     features = {"token_ids": tf.constant([ids]), "segment_ids": tf.constant([[0] * 4 + [1] * 3])}
     np.testing.assert_allclose(found.probabilities, bert.model.attention(features)[0], atol=1e-6)
     for texts in ("",), ("the", " "):
-        with pytest.raises(ValueError, match="no token in the text"):
+        with pytest.raises(ValueError, match="has no tokens"):
             bert.attention(*texts)
     with pytest.raises(ValueError, match="23 pieces, and there is room for 22"):
         bert.attention("the " * 23)

@@ -1,4 +1,4 @@
-"""A biLM that is asked texts gives the vectors of the model."""
+"""TextBiLM returns the vectors of the model."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Trained classifiers are asked texts, raw ones and lists of tokens."""
+"""Trained classifiers label raw texts and lists of tokens."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tfreps.text.bert.piece_indexer import PieceIndexer
 
 @pytest.fixture(scope="module")
 def classifier():
-    """Labels by the mean over the first three words: softmax(mean(TEXTS[word]))."""
+    """Returns the labels by the mean over the first three words: softmax(mean(TEXTS[word]))."""
     model = Classifier(known_models.embedder(TEXTS, 2), ["bad", "good"])
     model.kernel.assign(np.eye(2, dtype="float32"))
     return TextClassifier(model, TokenIndexer(known_models.VOCABULARY), "words", max_length=3)
@@ -43,7 +43,7 @@ def test_labels_and_their_probabilities(classifier):
 
 
 def on_a_bert(max_length=24):
-    """An untrained classifier on a BERT with positions for 24."""
+    """Returns an untrained classifier on a BERT with 24 positions."""
     tokenizer = tiny_bert.pieces("房", "间", "hotels")
     bert = tiny_bert.make_encoder(tokenizer, pooler=False)
     indexer = PieceIndexer(tokenizer)
@@ -65,7 +65,7 @@ def test_a_classifier_on_a_bert_reads_pieces():
     shorter = on_a_bert(5)
     assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]
     assert trained.num_cut == 1 and shorter.num_cut == 2
-    assert shorter.cut_notice() == "2 texts were cut to 5 tokens, as in training."
+    assert shorter.cut_notice() == "2 texts were truncated to 5 tokens, as in training."
 
 
 def test_a_tagger_is_no_classifier():

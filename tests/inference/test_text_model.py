@@ -1,4 +1,4 @@
-"""What taggers and classifiers that are asked texts have in common."""
+"""Shared behaviour of TextTagger and TextClassifier."""
 
 import numpy as np
 import pytest
@@ -27,11 +27,11 @@ def test_raw_text_is_cut_as_in_training():
 
 def test_stored_vectors_are_neither_forgotten_nor_given_in_vain():
     words = make_classifier(known_models.embedder(TEXTS, 2))
-    with pytest.raises(ValueError, match="reads no stored vectors: leave a.hdf5 out"):
+    with pytest.raises(ValueError, match="reads no stored vectors; got a.hdf5"):
         words.classify([["Ada"]], vectors="a.hdf5")
     stored = TextTagger(Tagger(TokenEmbedder(vector_layers=2, vector_dim=3), ["A"]), INDEXER)
     assert stored.model.reads_vectors and not words.model.reads_vectors
-    with pytest.raises(ValueError, match="vectors that `tfreps embed` computed.*with|and the vec"):
+    with pytest.raises(ValueError, match="`vectors` is missing: .*`tfreps evaluate` with the vec"):
         stored.tag([["Ada"]])
 
 
@@ -46,7 +46,7 @@ def test_attention_of_tokens():
     np.testing.assert_allclose(found.probabilities, expected, atol=1e-6)
     with pytest.raises(ValueError, match="one text at a time"):
         model.attention("Ada", "Rome")
-    with pytest.raises(ValueError, match="no token in the text ' '"):
+    with pytest.raises(ValueError, match="The text ' ' has no tokens"):
         model.attention(" ")
 
 

@@ -1,4 +1,4 @@
-"""Trained taggers are asked texts, raw ones and lists of tokens."""
+"""Trained taggers tag raw texts and lists of tokens."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tfreps.text.bert.piece_indexer import PieceIndexer
 
 @pytest.fixture(scope="module")
 def tagger():
-    """Tags word by word: softmax(WORDS[word])."""
+    """Returns the tags word by word: softmax(WORDS[word])."""
     model = Tagger(known_models.embedder(WORDS, 3), known_models.TAGS, "bio", use_crf=False)
     model.kernel.assign(np.eye(3, dtype="float32"))
     return TextTagger(model, TokenIndexer(known_models.VOCABULARY), "words")
@@ -50,7 +50,7 @@ def test_tags_and_their_probabilities(tagger):
         ["B-PER", "O", "B-LOC"],
         [],
         ["O"],
-        ["O", "O", "B-PER", "B-PER"],  # Max is unknown: all the same, and O comes first
+        ["O", "O", "B-PER", "B-PER"],  # Max is unknown: all tags are equal, and O is the first
     ]
     for tokens, answer in zip(sentences, answers, strict=True):
         expected = [softmax(WORDS.get(token, [0, 0, 0])).max() for token in tokens]

@@ -168,7 +168,7 @@ def test_adapters_and_frozen_parts_on_the_way_to_transformers(tmp_path):
     kernel.assign(np.random.default_rng(0).normal(size=kernel.shape))
     adapted = encoder(IDS)["sequence_output"].numpy()
     assert np.abs(adapted - before).max() > 0.01
-    with pytest.raises(ValueError, match="block_1/expand has adapters .* save the model as .keras"):
+    with pytest.raises(ValueError, match="block_1/expand has LoRA adapters .* Save the model"):
         encoder.save_pretrained(tmp_path / "published")
     encoder.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")

@@ -1,4 +1,4 @@
-"""BERTs from run folders and checkpoints."""
+"""Loading BERTs from run folders and checkpoints."""
 
 import types
 
@@ -160,19 +160,19 @@ def test_freezing():
     assert trained() == {"block_1"}
     freeze_blocks(encoder, 2)
     assert trained() == set()
-    with pytest.raises(ValueError, match="There are 2 blocks, of which 3 cannot be frozen"):
+    with pytest.raises(ValueError, match="frozen blocks must be from 0 to 2; got 3"):
         freeze_blocks(encoder, 3)
 
 
 def test_what_cannot_be_loaded(tmp_path):
-    with pytest.raises(ValueError, match="no BERT to load: .*nowhere does not exist"):
+    with pytest.raises(ValueError, match="Cannot load a BERT: .*nowhere does not exist"):
         load_encoder(tmp_path / "nowhere")
     path, _ = tiny_bert.write_run(tmp_path / "run", TOKENIZER, pooler=False)
-    with pytest.raises(ValueError, match="has no pooler: choose another pooling"):
+    with pytest.raises(ValueError, match="has no pooler. Choose another pooling"):
         load_encoder(path, pooler=True)
     larger = tiny_bert.pieces("good", "badly", "other")
     tiny_bert.write_tokenizer(larger, RunFolder.open(path).tokenizer_path)
-    with pytest.raises(ValueError, match="has 8 tokens, padding being 0; .* has 10, padding"):
+    with pytest.raises(ValueError, match="has 8 tokens and padding id 0, .* has 10 tokens and"):
         load_encoder(path)
     RunFolder.create(tmp_path / "other", "train-tagger", {})
     with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected one of"):
@@ -188,7 +188,7 @@ def test_lengths():
 
 
 def test_the_limit_of_a_checkpoint(tmp_path):
-    """`model_max_length`, as transformers writes it."""
+    """transformers writes the maximum length as `model_max_length`."""
     path, _ = tiny_bert.write_checkpoint(tmp_path / "hf", TOKENIZER)
     (path / "tokenizer_config.json").write_text('{"model_max_length": 7}')
     found = load_encoder(path)

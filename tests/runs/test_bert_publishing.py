@@ -1,4 +1,4 @@
-"""Published BERTs with a head as run folders, and back: the same answers to raw text."""
+"""Published BERTs with a head become run folders and back, with equal answers to raw text."""
 
 import json
 
@@ -38,7 +38,7 @@ def randomised(model):
 
 @pytest.fixture
 def classifier(tmp_path):
-    """A published classifier, and its folder."""
+    """Returns a published classifier and its folder."""
     model = Classifier(tiny_bert.make_encoder(tokenizer()), ["bad", "good"], "pooled")
     randomised(model).save_pretrained(tmp_path / "classifier")
     tokenizer().write_vocabulary(tmp_path / "classifier" / "vocab.txt")
@@ -81,7 +81,7 @@ def test_where_the_files_name_no_class_a_scheme_does(tagger, tmp_path):
 
 @pytest.mark.slow
 def test_a_published_tagger_answers_words(tagger, tmp_path):
-    """A word has the tag of its first piece, as their own example of NER has it."""
+    """A word gets the tag of its first piece, as in the NER example of transformers."""
     model, folder = tagger
     convert(folder, "--to-run", tmp_path / "run", "--scheme", "bio")
     opened = load(tmp_path / "run")
@@ -92,7 +92,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     ids = np.array([[2, *sum(pieces, []), 3]])
     emissions = model({"token_ids": ids})["emissions"].numpy()[0]
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
-    shares = shares[[1, 3, 4]]  # of first pieces
+    shares = shares[[1, 3, 4]]  # the first pieces
     plain, _ = load_with_head(folder)
     found = TextTagger(plain, opened.indexer, "words").tag([words])[0]
     assert found.tags == [TAGS[place] for place in shares.argmax(-1)]
@@ -103,7 +103,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
 
 @pytest.mark.slow
 def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
-    """Chinese characters have a tag each, alone and exported; what BERT drops has none."""
+    """Each Chinese character gets a tag, also in an export; characters that BERT drops do not."""
     cut = tiny_bert.pieces("the", *"住在北京")
     model = randomised(Tagger(tiny_bert.make_encoder(cut), TAGS, use_crf=False))
     model.save_pretrained(tmp_path / "tagger")
@@ -116,7 +116,7 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
         0, 1:-1
     ]
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
-    assert len(shares) == len(words)  # each is one piece
+    assert len(shares) == len(words)  # each word is one piece
     plain, _ = load_with_head(tmp_path / "tagger")
     np.testing.assert_allclose(
         TextTagger(plain, opened.indexer, "bert").tag([words])[0].confidences,
@@ -133,7 +133,7 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
 
 @pytest.mark.slow
 def test_the_longest_text_goes_along(classifier, tmp_path):
-    """`model_max_length` there, `max_length` of the tokenizer here."""
+    """`model_max_length` in transformers is the tokenizer's `max_length`."""
     folder, text = classifier[1], "the room was terrible " * 9
     run, out = tmp_path / "run", tmp_path / "hf"
     convert(folder, "--to-run", run)
@@ -147,7 +147,7 @@ def test_the_longest_text_goes_along(classifier, tmp_path):
     opened = load(tmp_path / "short")
     assert len(opened.tokenize([text])[0]) == 9 and opened.num_cut == 1
     options = json.loads((tmp_path / "short" / "options.json").read_text())
-    options["options"]["max_length"] = 8  # of --max-length
+    options["options"]["max_length"] = 8  # from --max-length
     (tmp_path / "short" / "options.json").write_text(json.dumps(options))
     convert(tmp_path / "short", "--to-hugging-face", tmp_path / "again")
     again = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())
@@ -225,7 +225,7 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     assert "has no place for `pooling`" in refused(capsys, *words)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Identity()(inputs)))
-    assert "holds a Functional; expected one on a BERT" in refused(capsys, *words)
+    assert "holds a Functional; expected a model on a BERT" in refused(capsys, *words)
     assert not (tmp_path / "no").exists()
     scheme = ["convert", classifier[1], "--to-run", tmp_path / "no", "--scheme", "bio"]
     assert "is a classifier, which has no tag scheme" in refused(capsys, *scheme)

@@ -1,4 +1,4 @@
-"""Going on from earlier weights: what is kept, and what has to be new."""
+"""Continued training: weights that are restored, and weights that are new."""
 
 import keras
 import numpy as np
@@ -26,7 +26,7 @@ def run(tmp_path_factory):
 def assert_same_weights(ours, theirs):
     assert set(ours) == set(theirs)
     for path, weight in theirs.items():
-        # Row 0 of the ids is "no token": no format keeps what stands there.
+        # Row 0 of the ids is "no token", which no format stores.
         first = 1 if path in ("token_encoder/characters", "token_encoder/embeddings") else 0
         got, expected = ours[path].numpy()[first:], weight.numpy()[first:]
         np.testing.assert_array_equal(got, expected, err_msg=path)
@@ -57,7 +57,7 @@ def test_a_run_folder_with_another_vocabulary(run):
 
 
 def test_a_model_without_softmax(run, tmp_path):
-    """A frozen biLM under mixes."""
+    """The source is an `Elmo` with a frozen biLM."""
     _, source = run
     folder = RunFolder.create(tmp_path / "run", "convert", {})
     VOCABULARY.write(folder.vocabulary_path)
@@ -126,7 +126,7 @@ def test_token_ids_belong_to_their_vocabulary(tmp_path):
     with pytest.raises(ValueError, match="reads token ids of its own vocabulary"):
         swapped = [*VOCABULARY.tokens[:3], *VOCABULARY.tokens[:2:-1]]
         continue_pretraining(path, Vocabulary(swapped, "mine.txt"))
-    with pytest.raises(ValueError, match="with 19 tokens, and the vocabulary mine.txt has 7"):
+    with pytest.raises(ValueError, match="with 19 tokens, but the vocabulary mine.txt has 7"):
         continue_pretraining(path, Vocabulary(OTHER.tokens, "mine.txt"))
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     bilm_tf.write(source.bilm, *files)
@@ -144,5 +144,5 @@ def test_bad_sources(run, tmp_path):
         continue_pretraining(tmp_path, VOCABULARY)
     options = training_options(characters=None)
     folder = write_training_folder(tmp_path / "old", options, training_arrays(options))
-    with pytest.raises(ValueError, match="with 20 tokens, and the vocabulary .* has 19"):
+    with pytest.raises(ValueError, match="with 20 tokens, but the vocabulary .* has 19"):
         continue_pretraining(folder, VOCABULARY)

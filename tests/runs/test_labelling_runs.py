@@ -1,4 +1,4 @@
-"""What a run folder of a tagger or classifier holds belongs to its model."""
+"""Files in the run folder of a tagger or classifier must belong to its model."""
 
 import pytest
 
@@ -9,12 +9,12 @@ from tfreps.text import Vocabulary
 
 def test_names(tmp_path):
     path = tmp_path / "tags.txt"
-    check_names(path, ["O", "B-X"], "tag")  # there is no such file
+    check_names(path, ["O", "B-X"], "tag")  # the file does not exist
     path.write_text("O\nB-X\n")
     check_names(path, ["O", "B-X"], "tag")
-    with pytest.raises(ValueError, match="holds 2 tags, the model 2, and they differ from line 2"):
+    with pytest.raises(ValueError, match="holds 2 tags and the model has 2, .* from line 2"):
         check_names(path, ["O", "B-Y"], "tag")
-    with pytest.raises(ValueError, match="holds 2 labels, the model 3, and they differ from line"):
+    with pytest.raises(ValueError, match="holds 2 labels and the model has 3, and they differ"):
         check_names(path, ["O", "B-X", "I-X"], "label")
 
 
@@ -23,5 +23,5 @@ def test_tables(tmp_path):
     words = TokenEmbedder(vocabulary_size=4, embedding_dim=2)
     for model in Tagger(words, ["A"]), HMMTagger(4, ["A"]):
         check_table(tmp_path / "vocabulary.txt", vocabulary, model)
-    with pytest.raises(ValueError, match="vocabulary.txt holds 4 tokens, the model's table 5: "):
+    with pytest.raises(ValueError, match="vocabulary.txt holds 4 tokens, but the .* has 5: "):
         check_table(tmp_path / "vocabulary.txt", vocabulary, HMMTagger(5, ["A"]))

@@ -1,4 +1,4 @@
-"""Archives of models: damaged ones, bombs, and those that would run code."""
+"""Model archives that are damaged, are zip bombs or contain code."""
 
 import json
 import zipfile
@@ -13,7 +13,7 @@ from tfreps.runs.run_folder import RunFolder
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The bytes of a small model, and its parts by name."""
+    """Returns the bytes of a small model, and its parts by name."""
     path = tmp_path_factory.mktemp("archive") / "model.keras"
     keras.Sequential([keras.Input([2]), keras.layers.Dense(3)]).save(path)
     check_archive(path)
@@ -32,7 +32,7 @@ def packed(path, parts, compression=zipfile.ZIP_STORED):
 def test_a_part_of_a_file_is_called_damaged(whole, tmp_path, share):
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
     run.model_path.write_bytes(whole[0][: int(share * len(whole[0]))])
-    with pytest.raises(ValueError, match="model.keras is damaged: it is no complete zip archive"):
+    with pytest.raises(ValueError, match="model.keras is damaged: it is not a complete zip"):
         run.load_model()
 
 
@@ -56,7 +56,7 @@ def test_missing_parts_and_bombs(whole, tmp_path):
 
 
 def lambda_config():
-    """What Keras writes for a layer with code in it."""
+    """Keras stores the code of a Lambda layer in the file."""
     layer = keras.layers.Lambda(lambda x: x + 1)
     return keras.saving.serialize_keras_object(keras.Sequential([keras.Input([2]), layer]))
 
@@ -67,7 +67,7 @@ def test_code_is_refused_without_advice_to_allow_it(whole, tmp_path, capsys):
     for line in (["tag", str(run.path)], ["export", str(run.path), "--to", str(tmp_path / "e")]):
         assert main(line) == 2
         err = capsys.readouterr().err
-        assert "model.keras holds code, or names files outside of it, which tfreps never" in err
+        assert "model.keras holds code or refers to files outside the archive, which tfreps" in err
         assert "safe_mode" not in err and "enable_unsafe" not in err and err.count("\n") == 1
 
 

@@ -1,4 +1,4 @@
-"""Assets of a run: every other file in their place is noticed."""
+"""Assets of a run: any change of these files is detected."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from tfreps.runs.run_folder import RunFolder
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Runs of a tagger and a biLM as they are without `assets.json`."""
+    """Runs of a tagger and a biLM can be opened without `assets.json`."""
     folder = tmp_path_factory.mktemp("runs")
     known_models.tagger_run(folder / "tagger")
     known_models.classifier_run(folder / "classifier")
@@ -74,10 +74,10 @@ def test_a_damaged_record(tmp_path, bad):
 @pytest.mark.parametrize(
     "kind, file, message",
     [
-        ("tagger", "vocabulary.txt", "holds .* tokens, the model's table"),
-        ("classifier", "vocabulary.txt", "holds .* tokens, the model's table"),
-        ("tagger", "tags.txt", "tags, the model 3, and they differ from line"),
-        ("classifier", "labels.txt", "labels, the model 2, and they differ from line"),
+        ("tagger", "vocabulary.txt", "holds .* tokens, but the model's table"),
+        ("classifier", "vocabulary.txt", "holds .* tokens, but the model's table"),
+        ("tagger", "tags.txt", "tags and the model has 3, and they differ from line"),
+        ("classifier", "labels.txt", "labels and the model has 2, and they differ from line"),
         ("elmo", "vocabulary.txt", "that is another model's vocabulary"),
     ],
 )

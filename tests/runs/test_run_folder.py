@@ -1,4 +1,4 @@
-"""Run folders: made, opened, and every way in which they can be wrong."""
+"""Run folders: creating, opening and resuming them, and errors for wrong folders."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_create_refuses_a_folder_that_is_no_run(tmp_path):
 
 
 def test_create_refuses_foreign_options(tmp_path):
-    (tmp_path / "options.json").write_text('{"char_cnn": {}}')  # as ELMo's weights come
+    (tmp_path / "options.json").write_text('{"char_cnn": {}}')  # like published ELMo weights
     with pytest.raises(ValueError, match="not written by a tfreps program"):
         RunFolder.create(tmp_path, "convert", {}, overwrite=True)
 
@@ -65,7 +65,7 @@ def test_create_refuses_a_file(tmp_path):
 
 
 def test_create_refuses_an_earlier_run_unless_told(run):
-    with pytest.raises(ValueError, match="resume it, remove it, or choose"):
+    with pytest.raises(ValueError, match="Resume it, remove it or choose"):
         RunFolder.create(run.path, "pretrain-elmo", {})
     (run.checkpoints_path / "step-00000001.safetensors").write_text("")
     run.vocabulary_path.write_text("a\n")
@@ -187,7 +187,7 @@ def asked(**given):
 
 
 def begin_run(*arguments, **options):
-    """The run that `RunFolder.begin` gives."""
+    """Returns the run that `RunFolder.begin` yields."""
     with RunFolder.begin(*arguments, **options) as earlier:
         return earlier
 
@@ -213,7 +213,7 @@ def test_a_run_goes_on_with_its_own_options(begun):
     assert begin(overwrite=True) is None and begun.options_path.exists()
     assert begin(resume=True).options == begun.options
     assert begin(resume=True, epochs=9, run="elsewhere").options["epochs"] == 3
-    with pytest.raises(ValueError, match="begun with other options: seed, units. Leave them out"):
+    with pytest.raises(ValueError, match="begun with other options: seed, units. Omit them"):
         begin(resume=True, units=9, seed=1)
     with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected one of"):
         begin_run(begun.path, "train-classifier", asked(resume=True))
@@ -228,12 +228,12 @@ def test_a_run_of_before_an_option_was_there_goes_on_without_it(begun):
     with pytest.raises(ValueError, match="with other options: l2"):
         begin({"l2": 0.0}, l2=0.1)
     with pytest.raises(ValueError, match="with other options: units"):
-        begin({"l2": 0.0, "units": 9}, l2=0.0, units=9)  # what the run says beats the default
+        begin({"l2": 0.0, "units": 9}, l2=0.0, units=9)  # the stored value takes precedence
 
 
 @pytest.mark.parametrize("again", [{"resume": True}, {"overwrite": True}])
 def test_a_second_process_is_refused_beside_the_one_that_trains(begun, again):
-    """The lock belongs to an open file, so a second one in this process stands for another."""
+    """The lock belongs to an open file, so a second one simulates another process."""
     with RunFolder.begin(begun.path, "train-tagger", asked(resume=True)) as earlier:
         assert earlier.options == begun.options
         with pytest.raises(RunInUse, match=r"run is in use: process \d+, `tfreps train-tagger`"):
@@ -255,7 +255,7 @@ def test_of_two_that_begin_the_second_is_refused(tmp_path):
 
 
 def test_what_is_killed_in_mid_creation_is_still_a_run(begun, monkeypatch):
-    """Of an earlier run options.json goes last, of a new one it comes first."""
+    """options.json of an earlier run is removed last; that of a new run is written first."""
     (begun.logs_path / "history.jsonl").write_text("")
 
     class Killed(Exception):
@@ -282,7 +282,7 @@ def test_names_stay_those_of_before(run):
 
     run.keep(run.tags_path, writer("O\nB-X\n"))
     run.keep(run.tags_path, writer("O\nB-X\n"))
-    with pytest.raises(ValueError, match="tags.txt would be another one now: the training data"):
+    with pytest.raises(ValueError, match="tags.txt would change: the training data"):
         run.keep(run.tags_path, writer("O\n"))
     assert run.tags_path.read_text() == "O\nB-X\n"
     names = {path.name for path in run.path.iterdir()}

@@ -1,4 +1,4 @@
-"""One process at a time in a run folder: by a lock that ends with its process."""
+"""One process at a time writes into a run folder; the lock ends with its process."""
 
 import errno
 import json
@@ -13,7 +13,7 @@ from tests.conftest import CHECKOUT
 from tfreps.runs import run_lock
 from tfreps.runs.run_lock import LOCK, RunInUse, locked
 
-# Takes the lock, says so, and waits to be killed.
+# Takes the lock, prints a line and waits to be killed.
 HOLDS = """
 import sys, time
 from tfreps.runs.run_lock import locked
@@ -39,7 +39,7 @@ def test_a_killed_process_leaves_no_lock_behind(tmp_path):
         )
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=60)
-    assert names(tmp_path) == [LOCK]  # a stale one
+    assert names(tmp_path) == [LOCK]  # a leftover file
     with locked(tmp_path, "pretrain-elmo"):
         assert json.loads((tmp_path / LOCK).read_text())["pid"] == os.getpid()
     assert names(tmp_path) == []
@@ -73,7 +73,7 @@ def test_a_lock_that_is_removed_while_it_is_opened_is_taken_anew(tmp_path, monke
     def slow(file, how):
         calls.append(how)
         if len(calls) == 1:
-            (tmp_path / LOCK).unlink()  # its holder is done
+            (tmp_path / LOCK).unlink()  # the other process has finished
         return flock(file, how)
 
     monkeypatch.setattr(run_lock.fcntl, "flock", slow)
@@ -92,7 +92,7 @@ def test_without_locks_it_is_told_and_nothing_is_locked(tmp_path, monkeypatch, c
         monkeypatch.setattr(run_lock.fcntl, "flock", none)
     with locked(tmp_path, "train-tagger"), locked(tmp_path, "train-tagger"):
         assert names(tmp_path) == []
-    assert caplog.text.count(f"{tmp_path} has no locks") == 2
+    assert caplog.text.count(f"{tmp_path} cannot be locked") == 2
 
 
 def test_other_failures_are_told(tmp_path, monkeypatch):

@@ -108,11 +108,11 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--state", "warm"], "--state is about a biLM, and"),
+        (["--state", "warm"], "--state applies to a biLM, but"),
         (["--options", "o.json"], "either a run folder, or both --options"),
         (["--weights", "w.hdf5"], "either a run folder, or both --options"),
-        (["--vocabulary", "v"], "--vocabulary is about a biLM"),
-        (["--scheme", "bio"], "--scheme is about a published BERT with a head over tags"),
+        (["--vocabulary", "v"], "--vocabulary applies to a biLM"),
+        (["--scheme", "bio"], "--scheme applies to a published BERT with a tag head"),
         (["--check-python", "python"], "--check-python goes unseen: give --check too"),
     ],
 )

@@ -196,7 +196,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
         (["--encoder", "bert"], "--bert is missing: run folder of pretrain-bert, or"),
         (["--bert", "x"], "--bert has no effect with --encoder bilstm; it applies to bert."),
         (["--layer-decay", "0.9"], "--layer-decay needs --bert too."),
-        (["--encoder", "bert", "--bert", "nowhere"], "no BERT to load: nowhere does not exist"),
+        (["--encoder", "bert", "--bert", "nowhere"], "Cannot load a BERT: nowhere does not exist"),
         (
             ["--encoder", "bert", "--bert", "x", "--tokens", "words"],
             "--tokens cannot be combined",
@@ -205,7 +205,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
             ["--encoder", "bert", "--bert", "x", "--lowercase"],
             "--lowercase has no effect",
         ),
-        (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "3 cannot be frozen"),
+        (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "got 3"),
         (
             ["--encoder", "bert", "--bert", "x", "--bert-from-scratch", "--freeze-blocks", "1"],
             "--freeze-blocks cannot be combined with --bert-from-scratch.",

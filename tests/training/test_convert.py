@@ -93,7 +93,7 @@ def test_files_that_allennlp_cannot_load(tmp_path, capsys):
     RunFolder.create(tmp_path / "run", "convert", {}).save_model(bilm)
     convert(tmp_path / "run", "--to-bilm-tf", tmp_path / "files")
     out = capsys.readouterr().out
-    assert "warning: bilm-tf can load weights.hdf5, AllenNLP cannot: the model has LSTMs" in out
+    assert "warning: bilm-tf can load weights.hdf5, but AllenNLP cannot: the model has LSTMs" in out
     assert "Next, in AllenNLP" not in out
 
 
@@ -241,14 +241,14 @@ def test_vocabularies(training_folder, tmp_path, capsys):
     assert "file of these tokens as --vocab" in refused(capsys, *pair, "--to-run", new)
     vocabulary = training_folder / "vocabulary.txt"
     err = refused(capsys, *pair, "--vocabulary", vocabulary, "--to-run", new)
-    assert "weights.hdf5 knows 19 tokens, but" in err and "vocabulary.txt has 20" in err
+    assert "weights.hdf5 has 19 tokens, but" in err and "vocabulary.txt has 20" in err
     own = RunFolder.open(path).vocabulary_path
     err = refused(
         capsys, "--checkpoint", training_folder / "run", "--vocabulary", own, "--to-run", new
     )
     assert "with 20 tokens" in err
     err = refused(capsys, "--checkpoint", path, "--vocabulary", own, "--to-run", new)
-    assert "--vocabulary is about" in err and "its own vocabulary" in err and not new.exists()
+    assert "--vocabulary applies to" in err and "its own vocabulary" in err and not new.exists()
     convert(*pair, "--vocabulary", own, "--to-run", new)
     bilm = RunFolder.open(new).load_model()
     assert (bilm.sentence_start_id, bilm.sentence_end_id) == (1, 2)

@@ -145,9 +145,9 @@ def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
 
     again = ["embed", run[0], text, "--output", str(output)]
     assert main(again) == 2
-    assert "continue it (`resume=True`)" in capsys.readouterr().err
+    assert "Continue it (`resume=True`)" in capsys.readouterr().err
     assert main([*again, "--layers", "top", "--resume"]) == 2
-    assert "layers 'all'; now it is layers 'top'" in capsys.readouterr().err
+    assert "layers 'all'; got layers 'top'" in capsys.readouterr().err
 
     encoded = []
     encode = SentenceEncoder.encode
@@ -216,7 +216,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (
             b"a b\n",
             ["--vocabulary", "v.txt"],
-            "--vocabulary is about a biLM of bilm-tf or AllenNLP, and",
+            "--vocabulary applies to a biLM of bilm-tf or AllenNLP, but",
         ),
     ],
 )
@@ -240,7 +240,7 @@ def test_published_files_of_words(text, tmp_path, capsys):
     bilm_tf.write(bilm, *files)
     command = ["--options", files[0], "--weights", files[1], text, "--output", str(output)]
     assert main(["embed", *command]) == 2
-    assert "give its vocabulary" in capsys.readouterr().err
+    assert "this biLM reads token ids" in capsys.readouterr().err
     assert not list(tmp_path.glob("v.hdf5*"))  # nothing begun
     VOCABULARY.write(tmp_path / "words.txt")
     tfreps(*command, "--vocabulary", tmp_path / "words.txt")

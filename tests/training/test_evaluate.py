@@ -100,7 +100,7 @@ def test_flags_that_say_nothing_about_such_data(tags, labels, capsys):
         err = refused(capsys, "evaluate", run, "--data", data, flag, "1")
         assert f"{flag} is of no use for the data of a" in err
         err = refused(capsys, "evaluate", run, "--data", data, "--vectors", "v.hdf5")
-        assert "The model reads no stored vectors: leave v.hdf5 out" in err
+        assert "which reads no stored vectors; got v.hdf5" in err
         err = refused(capsys, "evaluate", run, "--data", data, "--format", "xml")
         assert "`format` must be" in err
 

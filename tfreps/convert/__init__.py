@@ -1,4 +1,4 @@
-"""Converts foreign checkpoints to our weights and back."""
+"""Converters between checkpoints of other libraries and the weights of tfreps."""
 
 from tfreps.convert import bert_checkpoint, bilm_files, hugging_face
 from tfreps.convert.bert_checkpoint import Checkpoint
@@ -9,7 +9,7 @@ __all__ = ["Checkpoint", "is_checkpoint", "open_checkpoint"]
 
 
 def _read_with(read):
-    """Returns a function of a checkpoint's path that opens it and reads a model from it."""
+    """Returns a function that opens the checkpoint at a path and reads a model from it."""
 
     def read_path(path, *args, **options):
         return read(open_checkpoint(path), *args, **options)

@@ -1,4 +1,4 @@
-"""Reads aespresso's `bert.model.epoch.N`, once it is safetensors: BERT with sinusoids."""
+"""Reads aespresso's BERT with sinusoidal positions, converted to safetensors."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from tfreps.convert.bert_table import POSITIONS, WORDS, block_rows
 from tfreps.convert.hugging_face import names_in
 from tfreps.convert.safetensors_files import open_files
 
-# What aespresso's code sets and its files do not tell.
+# Options that aespresso's code sets and its files do not state.
 DEFAULTS = {
     "num_heads": 12,
     "normalization": "post",
@@ -27,15 +27,16 @@ UNTOLD = ("num_heads", "normalize_positions")
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a state dict of aespresso's code, whose arrays decide the sizes.
+    """Opens a state dict of aespresso's code (`bert.model.epoch.N`) as safetensors.
 
-    Its second task is the other way round: label 1 there is the next sentence.
+    The sizes follow from the arrays. The labels of the second task are reversed: label 1 is the
+    next sentence.
 
     Args:
-        path: a safetensors file. The original is a pickle, which is not read.
+        path: str or path-like. A safetensors file. The original is a pickle, which is not read.
 
     Raises:
-        ValueError: for a file that is torn, no safetensors, or holds other arrays.
+        ValueError: If the file is damaged, not a safetensors file, or holds other arrays.
 
     Reference: aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
     """
@@ -45,8 +46,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     shapes = arrays.shapes
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
-            f"{path} has learned positions, which aespresso's models have not: it needs a "
-            "`config.json` next to it and the name `model.safetensors`. Then name the folder."
+            f"{path} has learned positions, which aespresso's models do not have. Rename it to "
+            "`model.safetensors`, put its `config.json` next to it, and pass the folder."
         )
     words = names.table(WORDS, (0, 0), "").foreign
     segments = names.table("embeddings.token_type_embeddings", (0, 0), "").foreign
@@ -54,7 +55,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     for name in words, segments, wide:
         if len(shapes.get(name, ())) != 2:
             raise ValueError(
-                f"{path}: expected a model of aespresso, with a matrix {name}; got "
+                f"{path}: expected an aespresso model with a matrix {name}; got "
                 f"{shapes.get(name, 'none')}."
             )
     vocabulary_size, units = shapes[words]

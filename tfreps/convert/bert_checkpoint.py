@@ -1,4 +1,4 @@
-"""Makes models from an open checkpoint of BERT, whatever its format."""
+"""Builds models from an open BERT checkpoint of any supported format."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from tfreps.models.bert_pretrainer import BertPretrainer
 from tfreps.models.classifier import Classifier
 from tfreps.models.tagger import Tagger
 
-# What the arrays decide; a caller may not ask for another.
+# Options that the arrays determine; callers cannot change them.
 FIXED = (
     "vocabulary_size",
     "hidden_dim",
@@ -38,16 +38,17 @@ FIXED = (
 
 
 class Checkpoint(NamedTuple):
-    """An open checkpoint: its config and the names of its arrays, none of which is read yet.
+    """An open BERT checkpoint: its config and array names; the arrays are read later.
 
     Args:
-        source: what to call it in an error.
-        config: its config, as in the file.
-        options: of the `BertEncoder` that its arrays belong to.
-        names: how its arrays are called.
-        arrays: their shapes, and what reads them.
-        untold: options that stand for what its files do not tell: a caller may know better.
-        next_label: the label of the second task that means the next sentence.
+        source: str. Name of the checkpoint in error messages.
+        config: dict. Config as stored in the file.
+        options: dict. Options of the `BertEncoder` that the arrays belong to.
+        names: `HuggingFaceNames` or `GoogleNames`. Naming scheme of the arrays.
+        arrays: `Arrays`. Shapes of the arrays, and a function that reads one of them.
+        untold: sequence of str. Options that the files do not state; callers may change them.
+            Defaults to `()`.
+        next_label: int. Label of the next sentence in the second task. Defaults to 0.
     """
 
     source: str
@@ -67,7 +68,7 @@ def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
 def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
 ) -> BertPretrainer:
-    """Reads the encoder and the heads of pre-training; see `BertPretrainer.from_pretrained`."""
+    """Reads the encoder and the pre-training heads; see `BertPretrainer.from_pretrained`."""
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     heads, second = (
@@ -75,18 +76,18 @@ def read_pretrainer(
     )
     if not has(heads, shapes):
         raise ValueError(
-            f"{checkpoint.source} has no head for masked tokens. For a new one: "
+            f"{checkpoint.source} has no head for masked tokens. To start with a new one, use "
             "BertPretrainer(BertEncoder.from_pretrained(...))."
         )
     _check_tied(checkpoint)
     next_sentence = has(second, shapes) if next_sentence is None else next_sentence
     if next_sentence and not has(second, shapes):
         raise ValueError(
-            f"{checkpoint.source} has no head for next sentences: go on without them "
+            f"{checkpoint.source} has no head for next sentences. Continue without them "
             "(`next_sentence=False`)."
         )
     if next_sentence and not overrides.get("pooler", True):
-        raise ValueError("`next_sentence` reads the `pooler`: leave both out, or neither.")
+        raise ValueError("`pooler` must be True with `next_sentence`; got pooler=False.")
     if next_sentence:
         heads = heads + second
         overrides = {**overrides, "pooler": True}
@@ -113,14 +114,17 @@ def read_classifier(
     problem = checkpoint.config.get("problem_type")
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
-            f"{checkpoint.source} is no choice among labels (`problem_type` {problem!r}, "
-            f"{len(found)} labels), and Classifier does nothing else."
+            f"{checkpoint.source} does not choose one of several labels (`problem_type` "
+            f"{problem!r}, {len(found)} labels), which is all that Classifier supports."
         )
     for name, only in ("pooling", "pooled"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:
-            raise ValueError(f"The head of {checkpoint.source} needs `{name}` {only!r}.")
+            raise ValueError(
+                f"`{name}` must be {only!r} for the head of {checkpoint.source}; got "
+                f"{options[name]!r}."
+            )
     if not encoder_options.get("pooler", True):
-        raise ValueError(f"The head of {checkpoint.source} needs the `pooler` of its encoder.")
+        raise ValueError(f"`pooler` must be True: the head of {checkpoint.source} needs it.")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
     options = {"dropout": dropout, **options, "pooling": "pooled"}
@@ -165,12 +169,12 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, object]:
-    """Returns the weights of a head over labels or tags by path."""
+    """Returns the weights of a label or tag head by path."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
 def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Callable):
-    """The one way from a checkpoint to a model: names and shapes first, then the arrays."""
+    """Builds a model from a checkpoint; checks all names and shapes before reading the arrays."""
     options = _chosen(checkpoint, overrides)
     rows = encoder_rows(
         checkpoint.names,
@@ -188,14 +192,14 @@ def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Ca
 
 
 def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
-    """The options of our encoder: those of the checkpoint, and what the caller asks for."""
+    """Returns the options of the encoder: those of the checkpoint, updated with `overrides`."""
     theirs = checkpoint.options
     source = checkpoint.source
     for name in FIXED:
         if name not in checkpoint.untold and overrides.get(name, theirs[name]) != theirs[name]:
             raise ValueError(
-                f"{source} has `{name}` {theirs[name]!r}, which its arrays decide; got "
-                f"{overrides[name]!r}."
+                f"`{name}` of {source} is {theirs[name]!r} and cannot be changed, since the "
+                f"arrays depend on it; got {overrides[name]!r}."
             )
     for name, what in ("num_layers", "blocks"), ("max_positions", "positions"):
         if theirs["positions"] != "learned" and name == "max_positions":
@@ -203,21 +207,21 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
         wanted = overrides.get(name, theirs[name])
         if not isinstance(wanted, int) or not 1 <= wanted <= theirs[name]:
             raise ValueError(
-                f"{source} has {theirs[name]} {what}; `{name}` may be 1 to {theirs[name]}, got "
-                f"{wanted!r}."
+                f"`{name}` must be from 1 to {theirs[name]}, since {source} has {theirs[name]} "
+                f"{what}; got {wanted!r}."
             )
     pooler = has(pooler_rows(checkpoint.names, theirs), checkpoint.arrays.shapes)
     return {**theirs, "pooler": pooler, **overrides}
 
 
 def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
-    """What the checkpoint has beside these rows and may have: other blocks, other heads."""
+    """Returns the arrays that may be present but are not read, such as other blocks or heads."""
     names = checkpoint.names
     options = {**checkpoint.options, "pooler": True}
     known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
     known += [*next_sentence_rows(names, options), *label_rows(names, options, 1)]
     others = {row.foreign for row in known} - {row.foreign for row in rows}
-    ignored = [Ignored(name, "a part that was not asked for") for name in sorted(others)]
+    ignored = [Ignored(name, "a part that was not requested") for name in sorted(others)]
     for name in checkpoint.arrays.shapes:
         reason = names.without_use(name)
         if reason and name not in others and name not in {row.foreign for row in rows}:
@@ -226,7 +230,7 @@ def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
 
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
-    """The labels of a checkpoint's head and its rows; of no head that means something else."""
+    """Returns the labels and rows of a checkpoint's head; rejects heads of another task."""
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     source = checkpoint.source
@@ -234,13 +238,13 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
     made_for = checkpoint.config
     if not has(rows, shapes):
         raise ValueError(
-            f"{source} has no head over labels. For a new one: "
+            f"{source} has no head over labels. To start with a new one, use "
             f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
     if {other, "BertForMultipleChoice"} & set(made_for.get("architectures") or ()):
         raise ValueError(
-            f"{source} was made for {', '.join(made_for['architectures'])}; {model.__name__} "
-            "would read its head as another."
+            f"{source} has the head of {', '.join(made_for['architectures'])}, which "
+            f"{model.__name__} cannot read."
         )
     count = (*shapes.get(rows[0].foreign, ()), 1)[0]
     return (
@@ -250,7 +254,7 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
 
 
 def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
-    """What the head for next sentences tells apart, in its order, and its rows."""
+    """Returns the labels of the next-sentence head, in its order, and its rows."""
     rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
     if not has(rows, checkpoint.arrays.shapes):
         raise ValueError(f"{checkpoint.source} has no head for next sentences.")
@@ -261,14 +265,14 @@ def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
 def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> list[str]:
     if given is not None and len(given) != len(found):
         raise ValueError(
-            f"`{option}` must name what the head of {checkpoint.source} tells apart, "
-            f"{len(found)}; got {list(given)}."
+            f"`{option}` must have {len(found)} names, as many as the head of "
+            f"{checkpoint.source}; got {list(given)}."
         )
     return list(found if given is None else given)
 
 
 def _check_tied(checkpoint: Checkpoint) -> None:
-    """Refuses a masked language model with a table or a bias of its own next to the tied one."""
+    """Raises a ValueError if the masked language model has an untied table or a second bias."""
     names = checkpoint.names
     arrays = checkpoint.arrays
     source = checkpoint.source
@@ -283,6 +287,6 @@ def _check_tied(checkpoint: Checkpoint) -> None:
             arrays.array(first), arrays.array(second)
         ):
             raise ValueError(
-                f"{source}: {second} differs from {first}; BertPretrainer scores tokens by the "
-                "encoder's own table and one bias."
+                f"{source}: {second} differs from {first}, but BertPretrainer scores tokens with "
+                "the encoder's token table and one bias."
             )

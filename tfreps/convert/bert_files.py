@@ -1,4 +1,4 @@
-"""Detects the format of a checkpoint of BERT, and opens it with the converter for it."""
+"""Detects the format of a BERT checkpoint and opens it with the matching converter."""
 
 import os
 from pathlib import Path
@@ -8,23 +8,27 @@ from tfreps.convert.bert_checkpoint import Checkpoint
 from tfreps.convert.safetensors_files import INDEX, SINGLE, conversion
 
 EXPECTED = (
-    "Expected a folder of Hugging Face (config.json and model.safetensors), a folder of Google "
-    "(bert_config.json and bert_model.ckpt.index), or a model of aespresso as .safetensors"
+    "Expected a Hugging Face folder (config.json and model.safetensors), a Google folder "
+    "(bert_config.json and bert_model.ckpt.index), or an aespresso model as .safetensors"
 )
 
 CONFIGS = ("config.json", "bert_config.json")
-PICKLES = (b"\x80", b"PK\x03\x04")  # how a pickle begins, and a ZIP archive, PyTorch's newer way
+PICKLES = (b"\x80", b"PK\x03\x04")  # first bytes of a pickle and of PyTorch's newer ZIP archives
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a checkpoint of Google, Hugging Face or aespresso.
+    """Opens a BERT checkpoint in the format of Google, Hugging Face or aespresso.
 
     Args:
-        path: a folder, a `.safetensors` file, or a TF 1 checkpoint without its endings.
+        path: str or path-like. A folder, a `.safetensors` file, or a TF 1 checkpoint without its
+            file endings.
+
+    Returns:
+        `Checkpoint`. Its arrays are not read yet.
 
     Raises:
-        ValueError: for what is none of them, is incomplete or damaged, or has a `vocab.txt`
-            with more tokens than its table has rows.
+        ValueError: If the path is no such checkpoint, if the checkpoint is incomplete or damaged,
+            or if its `vocab.txt` has more tokens than its table has rows.
     """
     path = Path(path)
     if path.name == SINGLE and (path.parent / "config.json").is_file():
@@ -40,14 +44,14 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     elif path.is_file() and _start(path).startswith(PICKLES):
         raise ValueError(conversion([path], f"{path}.safetensors"))
     elif path.is_file():
-        raise ValueError(f"{path} is no checkpoint of BERT. {EXPECTED}.")
+        raise ValueError(f"{path} is not a BERT checkpoint. {EXPECTED}.")
     else:
-        raise ValueError(f"{path}: there is no such file or folder. {EXPECTED}.")
+        raise ValueError(f"{path} does not exist. {EXPECTED}.")
     return checkpoint
 
 
 def is_checkpoint(path: str | os.PathLike) -> bool:
-    """Whether a path looks like what `open_checkpoint` reads; run folders do not."""
+    """Returns True if a path looks like a checkpoint for `open_checkpoint`; run folders do not."""
     path = Path(path)
     if path.is_dir():
         return any((path / name).is_file() for name in CONFIGS)
@@ -55,12 +59,13 @@ def is_checkpoint(path: str | os.PathLike) -> bool:
 
 
 def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
-    """Raises a ValueError for a vocabulary with more tokens than the checkpoint's table has rows.
+    """Checks that a vocabulary has no more tokens than the checkpoint's table has rows.
 
-    Fewer are right: some tables were rounded up, and their last rows have no token.
+    Fewer tokens are accepted: some tables were rounded up, and their last rows have no token. A
+    missing file is accepted as well.
 
     Raises:
-        ValueError: for such a file; there may be none.
+        ValueError: If the vocabulary has more tokens than the table has rows.
     """
     if not path.is_file():
         return
@@ -70,7 +75,7 @@ def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
     if count > size:
         raise ValueError(
             f"{path} has {count} tokens, but the table of {checkpoint.source} has {size} rows: "
-            "that is another model's vocabulary."
+            "that is another model's vocabulary. Put the original file back."
         )
 
 
@@ -82,8 +87,8 @@ def _folder(path: Path) -> Checkpoint:
         return google_bert.open_checkpoint(path)
     if is_ours:
         raise ValueError(
-            f"{path}: expected config.json next to the weights; there is none. Nothing else tells "
-            "the number of attention heads, or which gelu it is."
+            f"{path}: expected config.json next to the weights; there is none. No other file "
+            "states the number of attention heads and the variant of GELU."
         )
     found = ", ".join(sorted(file.name for file in path.iterdir())) or "nothing"
     raise ValueError(f"{path}: found {found}. {EXPECTED}.")

@@ -1,4 +1,4 @@
-"""Names and orientation of BERT's arrays in files of Hugging Face and Google."""
+"""Names and kernel orientation of BERT's arrays in Hugging Face and Google files."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tfreps.convert.table import Row
 MASKED_LM = "cls.predictions"
 LABELS = "classifier"
 DECODER = (f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias")
-SLOTS = {  # what TF 1 appends to the name of a weight for what an optimizer keeps
+SLOTS = {  # suffixes that TF 1 appends to a weight's name for the optimizer's slots
     "adam_m",
     "adam_v",
     "Adam",
@@ -21,13 +21,16 @@ SLOTS = {  # what TF 1 appends to the name of a weight for what an optimizer kee
 
 @dataclass(frozen=True)
 class HuggingFaceNames:
-    """Names of arrays in files of Hugging Face; kernels are `[out, in]`.
+    """Names of the arrays in Hugging Face files, where kernels are `[out, in]`.
 
     Args:
-        prefix: what stands before all names but those of heads: `"bert."` or nothing.
-        norm: the names of scale and offset in layer norms: `("weight", "bias")`, or
-            `("gamma", "beta")` in early files.
-        token_bias: the name of the bias of the masked language model.
+        prefix: str. Prefix of all names except those of heads: `"bert."` or `""`. Defaults to
+            `"bert."`.
+        norm: pair of str. Names of the scale and the offset of a layer norm:
+            `("weight", "bias")`, or `("gamma", "beta")` in early files. Defaults to
+            `("weight", "bias")`.
+        token_bias: str. Name of the output bias of the masked language model. Defaults to
+            `"cls.predictions.bias"`.
     """
 
     prefix: str = "bert."
@@ -53,25 +56,25 @@ class HuggingFaceNames:
     output = dense
 
     def without_use(self, name: str) -> str | None:
-        """Says why an array is not needed; None if it may be needed."""
+        """Returns the reason why an array is not needed, or `None` if it may be needed."""
         if name == self.prefix + "embeddings.position_ids":
-            return "the numbers from 0 on"
+            return "the integers 0, 1, 2 and so on"
         if name in DECODER:
-            return "token table and bias once more, of which one is enough"
+            return "a second copy of the token table or of its bias"
         if name.startswith("qa_outputs."):
-            return "a head that answers questions"
+            return "a question answering head"
         return None
 
 
 @dataclass(frozen=True)
 class GoogleNames:
-    """Names of arrays in Google's TF 1 files; kernels are `[in, out]`, of heads `[out, in]`."""
+    """Names of the arrays in Google's TF 1 files: kernels are `[in, out]`, in heads `[out, in]`."""
 
     token_bias: str = "cls/predictions/output_bias"
 
     def stem(self, name: str) -> str:
         if name == LABELS:
-            return ""  # output_weights and output_bias stand for themselves
+            return ""  # output_weights and output_bias have no prefix
         path = name.replace(".layer.", ".layer_").replace(".", "/")
         return path if name.startswith("cls.") else f"bert/{path}"
 
@@ -98,13 +101,13 @@ class GoogleNames:
         return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]
 
     def without_use(self, name: str) -> str | None:
-        """Says why an array is not needed; None if it may be needed."""
+        """Returns the reason why an array is not needed, or `None` if it may be needed."""
         if name == "global_step":
-            return "a run is counted from its own beginning here"
+            return "a new run counts its steps from 0"
         if name.rsplit("/", 1)[-1] in SLOTS:
-            return "what an optimizer kept"
+            return "an optimizer slot"
         if name.startswith("cls/squad/"):
-            return "a head that answers questions"
+            return "a question answering head"
         return None
 
 

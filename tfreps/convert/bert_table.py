@@ -1,4 +1,4 @@
-"""The table of BERT: maps arrays of Google, Hugging Face and aespresso to our weights."""
+"""Tables that map BERT arrays of Google, Hugging Face and aespresso to our weights."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,13 +12,13 @@ NEXT_SENTENCE = "cls.seq_relationship"
 
 
 def encoder_rows(names: Names, options: Mapping, max_positions: int | None = None) -> list[Row]:
-    """Returns the rows of a `BertEncoder`, from its tables to its last block and pooler.
+    """Returns the rows for a `BertEncoder`, from its embeddings to its last block and pooler.
 
     Args:
-        names: how the arrays are called.
-        options: of the encoder that the arrays belong to, `pooler` among them.
-        max_positions: how many rows of the position table our encoder has, the first ones;
-            None for all.
+        names: `HuggingFaceNames` or `GoogleNames`. Naming scheme of the arrays.
+        options: dict. Options of the encoder that the arrays belong to, including `pooler`.
+        max_positions: int. Number of rows to read from the start of the position table. If
+            `None`, all rows are read. Defaults to `None`.
     """
     o = options
     dim = options["hidden_dim"]
@@ -35,7 +35,7 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
 
 
 def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
-    """Returns the rows of one block of a `BertEncoder`."""
+    """Returns the rows for one block of a `BertEncoder`."""
     theirs = f"encoder.layer.{number}."
     ours = f"block_{number}/"
     dim = options["hidden_dim"]
@@ -54,12 +54,12 @@ def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
 
 
 def pooler_rows(names: Names, options: Mapping) -> list[Row]:
-    """Returns the rows of the pooler."""
+    """Returns the rows for the pooler."""
     return names.dense("pooler.dense", options["hidden_dim"], options["hidden_dim"], "pooler_dense")
 
 
 def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
-    """Returns the rows of the head that predicts masked tokens."""
+    """Returns the rows for the head that predicts masked tokens."""
     theirs = f"{MASKED_LM}.transform."
     dim = options["hidden_dim"]
     rows = names.dense(f"{theirs}dense", dim, dim, "transform")
@@ -70,17 +70,17 @@ def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
 def next_sentence_rows(
     names: Names, options: Mapping, ours: str = "next_sentence_dense"
 ) -> list[Row]:
-    """Returns the rows of the head that predicts whether a sentence follows another."""
+    """Returns the rows for the head that predicts whether a sentence follows another."""
     return names.output(NEXT_SENTENCE, options["hidden_dim"], 2, ours)
 
 
 def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:
-    """Returns the rows of a head over labels of texts, or tags of tokens."""
+    """Returns the rows for a head over labels of texts or tags of tokens."""
     return names.output(LABELS, options["hidden_dim"], num_labels, "head")
 
 
 def weights_of(encoder: BertEncoder) -> dict[str, object]:
-    """Returns the weights of an encoder by path, without states of random numbers."""
+    """Returns the weights of an encoder by path, without the states of random generators."""
     found = {}
     for layer in encoder.layers:
         for weight in layer.weights:
@@ -90,5 +90,5 @@ def weights_of(encoder: BertEncoder) -> dict[str, object]:
 
 
 def has(rows: Sequence[Row], shapes: Mapping) -> bool:
-    """Whether any array of these rows is present, in which case all must be."""
+    """Returns True if any array of these rows is present; in that case all must be."""
     return any(row.foreign in shapes for row in rows)

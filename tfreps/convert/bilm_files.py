@@ -1,4 +1,4 @@
-"""Published files of a biLM, and training folders of bilm-tf: found by name, read and written."""
+"""Finds, reads and writes published biLM files and bilm-tf training folders."""
 
 import os
 import pathlib
@@ -34,19 +34,20 @@ def write(model: BiLM, folder: str | os.PathLike) -> None:
 def find_files(
     source: str | os.PathLike, weights_file: str | os.PathLike | None = None
 ) -> tuple[pathlib.Path, pathlib.Path]:
-    """The options and the weights of a published biLM.
+    """Finds the options file and the weights file of a published biLM.
 
     Args:
-        source: `options.json`, or `X_options.json`, with its weights next to it; or a folder that
-            holds one such pair.
-        weights_file: where the weights lie elsewhere.
+        source: str or path-like. Path of `options.json` or `X_options.json` with its weights next
+            to it, or of a folder that holds one such pair.
+        weights_file: str or path-like. Path of the weights. If `None`, they are expected next to
+            the options. Defaults to `None`.
 
     Returns:
-        the paths of both.
+        The paths of the options and of the weights.
 
     Raises:
-        ValueError: for a source that does not exist, without weights next to it, or a folder with
-            no pair or several.
+        ValueError: If the source does not exist, if there are no weights next to it, or if a
+            folder holds no pair or several.
 
     Example:
     >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
@@ -61,20 +62,20 @@ def find_files(
         return source, pathlib.Path(weights_file)
     if not source.exists():
         raise ValueError(
-            f"{source} does not exist. Expected the options.json of a biLM, a folder with it and "
-            "its HDF5 weights, or a training folder of bilm-tf."
+            f"{source} does not exist. Expected the options.json of a biLM, a folder with an "
+            "options.json and its HDF5 weights, or a bilm-tf training folder."
         )
     found = _beside(source)
     if found is None or not found.exists():
         raise ValueError(
             f"{source}: its weights are not next to it. Expected {WEIGHTS} next to {OPTIONS}, or "
-            f"X_{WEIGHTS} next to X_{OPTIONS}; give other places as `weights_file`."
+            f"X_{WEIGHTS} next to X_{OPTIONS}. Pass any other path as `weights_file`."
         )
     return source, found
 
 
 def _beside(options_file):
-    """Where the weights of a file of options lie by its name; None for another name."""
+    """Returns the path of the weights of an options file, or `None` if it has another name."""
     if not options_file.name.endswith(OPTIONS):
         return None
     return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
@@ -89,13 +90,13 @@ def _only_options(folder, needs_weights):
         wanted = f"{OPTIONS} with {WEIGHTS}" if needs_weights else OPTIONS
         raise ValueError(
             f"{folder}: expected one {wanted}, or one X_{OPTIONS} with its X_{WEIGHTS}; found "
-            f"{names}. Name the options.json that you want."
+            f"{names}. Pass the path of the options.json that you want."
         )
     return found[0]
 
 
 def is_training_folder(source: str | os.PathLike) -> bool:
-    """Whether a path is a folder with checkpoints of TensorFlow 1, and no published files."""
+    """Returns True if a path is a folder with TF 1 checkpoints and without published files."""
     source = pathlib.Path(source)
     if not source.is_dir() or any(_beside(p).exists() for p in source.glob(f"*{OPTIONS}")):
         return False

@@ -17,7 +17,7 @@ from tfreps.models.bilm import BiLM
 
 
 def table(model_options: dict) -> list[Row]:
-    """Returns the rows of a `BiLM` with these options, from its characters to its last layer."""
+    """Returns the rows for a `BiLM` with these options, from its characters to its last layer."""
     o = model_options
     dim = o["projection_dim"]
     units = o["units"]
@@ -27,7 +27,7 @@ def table(model_options: dict) -> list[Row]:
         for layer in range(o["num_layers"]):
             foreign = f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
             ours = f"bilstm/{direction}/"
-            # Gates i, j, f, o there; i, f, g (their j), o here.
+            # bilm-tf orders the gates i, j, f, o; tfreps orders them i, f, g (their j), o.
             kernel = (2 * dim, 4 * units)
             bias = (4 * units,)
             rows.append(Row(foreign + "W_0", kernel, f"{ours}kernel_{layer}", _swap, _swap))
@@ -46,14 +46,15 @@ def read(
     """Loads a `BiLM`; see `BiLM.from_pretrained`.
 
     Args:
-        options_file: path of `options.json`.
-        weights_file: path of the HDF5 file.
-        embedding_file: path of an HDF5 file with the array `embedding`, as written by
-            bilm-tf's `dump_token_embeddings`: the model then reads token ids.
-        **model_options: further options of `BiLM`.
+        options_file: str or path-like. Path of `options.json`.
+        weights_file: str or path-like. Path of the HDF5 file.
+        embedding_file: str or path-like. Path of an HDF5 file with the array `embedding`, as
+            written by bilm-tf's `dump_token_embeddings`; the model then reads token ids. If
+            `None`, the token encoder is read from `weights_file`. Defaults to `None`.
+        **model_options: Further options of `BiLM`.
 
     Raises:
-        ValueError: for files that are missing, broken, or do not fit each other.
+        ValueError: If a file is missing or damaged, or if the files do not belong together.
     """
     options = bilm_tf_options.read(options_file)
     source = str(weights_file)
@@ -65,7 +66,7 @@ def read(
             with _open(embedding_file) as extra:
                 size = _vocabulary_size(extra)
             ignored = [
-                Ignored(row.foreign, "the embedding stands for it") for row in _token_rows(options)
+                Ignored(row.foreign, "replaced by `embedding`") for row in _token_rows(options)
             ]
             options = {**options, "vocabulary_size": size}
         elif options["vocabulary_size"] is not None:
@@ -79,7 +80,7 @@ def read(
                 find_array(extra, "embedding")
         for row in rows:
             if row not in outside:
-                find_array(file, row.foreign)  # what is claimed is there, before memory is taken
+                find_array(file, row.foreign)  # checks that the data exist before allocating memory
         model = BiLM(**{**options, **model_options})
 
         def array(name):
@@ -95,16 +96,16 @@ def read(
 
 
 def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.PathLike) -> None:
-    """Writes `options.json` and HDF5 that bilm-tf and AllenNLP read, whole or not at all.
+    """Writes `options.json` and an HDF5 file for bilm-tf and AllenNLP, each atomically.
 
-    Always with the canonical names (bilm-tf's own dump leaves parts of them out for models of
-    one layer or one direction, and then cannot read them) and float32 arrays.
+    The arrays are float32 and have the canonical names. (For models with one layer or one
+    direction, bilm-tf's own dump omits parts of the names and then cannot read the file.)
 
     Warns:
-        UserWarning: if only bilm-tf can load them; see `bilm_tf_options.unlike_allennlp`.
+        UserWarning: If only bilm-tf can load the files; see `bilm_tf_options.unlike_allennlp`.
 
     Raises:
-        ValueError: for a model that the format has no place for.
+        ValueError: If the format cannot represent the model.
     """
     config = model.get_config()
     options = bilm_tf_options.as_json(config)
@@ -118,14 +119,14 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
     reasons = bilm_tf_options.unlike_allennlp(config)
     if reasons:
         warnings.warn(
-            f"bilm-tf can load {os.path.basename(weights_file)}, AllenNLP cannot: the model has "
-            f"{', and '.join(reasons)}.",
-            stacklevel=4,  # where `save_pretrained` is called
+            f"bilm-tf can load {os.path.basename(weights_file)}, but AllenNLP cannot: the model "
+            f"has {', and '.join(reasons)}.",
+            stacklevel=4,  # the caller of `save_pretrained`
         )
 
 
 def weights_of(model: BiLM) -> dict[str, object]:
-    """Returns the weights of token encoder and LSTMs by path; stored states are left out."""
+    """Returns the weights of the token encoder and the LSTMs by path, without carried states."""
     layers = (model.token_encoder, "token_encoder"), (model.bilstm, "bilstm")
     return {
         weight.path[weight.path.index(name) :]: weight
@@ -145,7 +146,7 @@ def _token_rows(o: dict) -> list[Row]:
         rows.append(Row(f"CNN/W_cnn_{i}", shape, name + "kernel", _drop_height, _add_height))
         rows.append(Row(f"CNN/b_cnn_{i}", (count,), name + "bias"))
     for i in range(o["num_highways"]):
-        # What bilm-tf calls carry is the gate of the transform.
+        # bilm-tf's carry gate weights the transform, not the input.
         for theirs, name in (("carry", "gate"), ("transform", "transform")):
             foreign = f"CNN_high_{i}/"
             highway = f"{ours}highway_{i}/{name}_"
@@ -165,7 +166,7 @@ def _embedding_row(o: dict) -> Row:
 
 
 def _prepend_zero_row(array):
-    """Row 0 is "no token": 261 rows there, 262 here."""
+    """Prepends row 0 ("no token"): the table has 261 rows in bilm-tf and 262 in tfreps."""
     return np.concatenate([np.zeros_like(array[:1]), array])
 
 
@@ -182,7 +183,7 @@ def _add_height(array):
 
 
 def _swap(array):
-    """Gates i, j, f, o to i, f, j, o and back: the middle two change places."""
+    """Swaps the middle two gates: converts i, j, f, o to i, f, j, o and back."""
     i, second, third, o = np.split(array, 4, axis=-1)
     return np.concatenate([i, third, second, o], axis=-1)
 
@@ -192,5 +193,5 @@ def _open(path):
 
 
 def _vocabulary_size(file) -> int:
-    """Rows of the array `embedding`; 0 where there is no such array."""
+    """Returns the number of rows of the array `embedding`, or 0 if there is no such array."""
     return (*array_shapes(file).get("embedding", ()), 0)[0]

@@ -1,4 +1,4 @@
-"""Reads bilm-tf's TF 1 training checkpoints, with softmax and Adagrad, into `BiLMPretrainer`."""
+"""Reads bilm-tf's TF 1 training checkpoints into a `BiLMPretrainer`."""
 
 import math
 import os
@@ -15,23 +15,23 @@ from tfreps.models.bilm import BiLM
 from tfreps.models.bilm_pretrainer import BiLMPretrainer
 
 IGNORED = (
-    Ignored("global_step", "a run is counted from its own beginning here"),
+    Ignored("global_step", "a new run counts its steps from 0"),
     Ignored("train_perplexity", "a metric, not a weight"),
 )
-ADAGRAD = "/Adagrad"  # what TF 1 appends to the name of a weight for its accumulator
-# What TensorFlow raises for files that are torn or none of its own.
+ADAGRAD = "/Adagrad"  # suffix that TF 1 appends to a weight's name for its accumulator
+# Errors that TensorFlow raises for damaged or foreign files.
 UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Restored(NamedTuple):
-    """A model, and Adagrad's accumulators by the path of their weight."""
+    """A model, and Adagrad's accumulators by the path of their weights."""
 
     model: BiLMPretrainer
     accumulators: dict[str, np.ndarray]
 
 
 def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
-    """Returns the rows of a pretrainer's weights, with the names of the training graph."""
+    """Returns the rows for a pretrainer's weights, with the names of the training graph."""
     dim = model_options["projection_dim"]
     rows = [
         row._replace(foreign=_training_name(row, model_options))
@@ -48,16 +48,20 @@ def read(
     """Loads the newest checkpoint of a bilm-tf training folder.
 
     Args:
-        folder: with `options.json`, `checkpoint` and the files that it names.
-        model_changes: options of `BiLM` to set, such as `dropout` or `dtype`.
-        **pretrainer_options: options of `BiLMPretrainer`; by default those of `options.json`.
+        folder: str or path-like. Folder with `options.json`, `checkpoint` and the files that
+            `checkpoint` names.
+        model_changes: dict. Options of `BiLM` that replace the stored ones, such as `dropout` or
+            `dtype`. If `None`, the stored options are used. Defaults to `None`.
+        **pretrainer_options: Options of `BiLMPretrainer`. They default to those in
+            `options.json`.
 
     Returns:
-        The model, and the accumulators of `TF1Adagrad` (empty where the checkpoint has none).
-        For characters, the caller sets the character table from the vocabulary.
+        `Restored`. The model, and the accumulators for `TF1Adagrad` (empty if the checkpoint has
+        none). If the model reads characters, the caller sets the character table from the
+        vocabulary.
 
     Raises:
-        ValueError: for a folder without checkpoint, and arrays that do not fit the options.
+        ValueError: If the folder has no checkpoint, or if the arrays do not match the options.
 
     Reference: bilm-tf, `training.py`; its `bin/restart.py` restores the same arrays.
     """
@@ -94,7 +98,7 @@ def read(
         read_rows(slots, array, arrays, source)
         accumulators = {path: array.value for path, array in arrays.items()}
         for path in set(accumulators) & {"token_encoder/characters", "token_encoder/embeddings"}:
-            accumulators[path][0] = 1.0  # the row of "no token", which never learns
+            accumulators[path][0] = 1.0  # row of "no token", which is never updated
     return Restored(model, accumulators)
 
 
@@ -105,11 +109,15 @@ def weights_of(model: BiLMPretrainer) -> dict[str, object]:
 
 
 def check_size(reader, prefix: str | os.PathLike) -> None:
-    """Raises a ValueError if the index of a checkpoint claims more bytes than its data files have.
+    """Checks that a checkpoint's data files have all the bytes that its index claims.
 
     Args:
-        reader: of `tf.train.load_checkpoint`.
-        prefix: the checkpoint without its endings; one of a single file is not looked at.
+        reader: Checkpoint reader from `tf.train.load_checkpoint`.
+        prefix: str or path-like. Path of the checkpoint without its file endings. Checkpoints of
+            a single file are not checked.
+
+    Raises:
+        ValueError: If the data files are too short.
     """
     prefix = Path(prefix)
     shapes = reader.get_variable_to_shape_map()
@@ -118,13 +126,13 @@ def check_size(reader, prefix: str | os.PathLike) -> None:
     there = sum(file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*"))
     if Path(f"{prefix}.index").is_file() and claimed > there:
         raise ValueError(
-            f"{prefix}: its index claims {claimed:,} bytes of arrays, its data files have "
-            f"{there:,}: they are incomplete. Compare their sizes with the originals'."
+            f"{prefix}: its index claims {claimed:,} bytes of arrays, but its data files have "
+            f"{there:,}: they are incomplete. Compare their sizes with the originals."
         )
 
 
 class _Array:
-    """Stands in for a weight, to collect what belongs to it."""
+    """Placeholder for a weight that collects the value assigned to it."""
 
     def __init__(self, weight):
         self.shape = weight.shape
@@ -135,7 +143,7 @@ class _Array:
 
 
 def _training_name(row: Row, model_options: dict) -> str:
-    """`RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/W_0` as the training graph calls it."""
+    """Returns the training graph's name of `RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/W_0`."""
     if not row.foreign.startswith("RNN_"):
         return f"lm/{row.foreign}"
     direction, _, _, cell, _, name = row.foreign.split("/")
@@ -156,17 +164,17 @@ def _open(folder: str | os.PathLike):
 
 
 def _newest(folder: Path) -> str:
-    """The checkpoint that the file `checkpoint` names, looked for in the folder if it was moved."""
+    """Returns the checkpoint that `checkpoint` names; also finds it if the folder was moved."""
     try:
         state = tf.train.get_checkpoint_state(os.fspath(folder))
     except ValueError as error:
-        raise ValueError(f"{folder / 'checkpoint'}: cannot be read ({error}).") from error
+        raise ValueError(f"{folder / 'checkpoint'} cannot be read ({error}).") from error
     named = Path(state.model_checkpoint_path) if state else folder / "model.ckpt"
     for path in (named, folder / named.name):
         if any(Path(f"{path}{ending}").is_file() for ending in ("", ".index")):
             return str(path)
     found = f"no {named.name}" if state else "none"
     raise ValueError(
-        f"{folder}: expected a training folder of bilm-tf, with the file `checkpoint` and the "
-        f"files that it names; there is {found}."
+        f"{folder}: expected a bilm-tf training folder with the file `checkpoint` and the files "
+        f"that it names; there is {found}."
     )

@@ -5,25 +5,25 @@ from collections.abc import Callable
 
 from tfreps.files.json_files import read_json
 
-# The largest size of anything that is believed: sizes are read before weights are.
+# Upper bound for all sizes, which are read before the weights and may be wrong.
 LARGEST = 1 << 24
-ACTIVATIONS = ("relu", "tanh")  # of the characters' filters, in the originals
+ACTIVATIONS = ("relu", "tanh")  # of the character CNN, in bilm-tf and AllenNLP
 
 
 def read(path: str | os.PathLike) -> dict:
-    """Reads `options.json` into keyword arguments of `BiLM`.
+    """Reads `options.json` and returns keyword arguments of `BiLM`.
 
-    Training options and unknown keys are ignored, as the originals do.
-    `n_characters` may be 261 (training) or 262: it means the same here.
+    Training options and unknown keys are ignored, as in bilm-tf and AllenNLP.
+    `n_characters` may be 261 (in training) or 262; both mean the same.
 
     Raises:
-        ValueError: naming the key, what was expected and what came.
+        ValueError: If a key is missing or has an invalid value.
     """
     return from_json(read_json(path), str(path))
 
 
 def from_json(options: dict, source: str) -> dict:
-    """Converts options of bilm-tf to keyword arguments of `BiLM`; see `read`."""
+    """Converts bilm-tf options to keyword arguments of `BiLM`; see `read`."""
     lstm = _Section(options, "lstm", source)
     result = {
         "units": lstm.get("dim", _positive),
@@ -32,13 +32,13 @@ def from_json(options: dict, source: str) -> dict:
         "cell_clip": lstm.get("cell_clip", _clip, None),
         "projection_clip": lstm.get("proj_clip", _clip, None),
         "use_skip_connections": lstm.get("use_skip_connections", _bool, False),
-        # The originals' predictors are always bidirectional, whatever the file says.
+        # bilm-tf and AllenNLP always load a bidirectional model, whatever the file says.
         "bidirectional": True,
         "vocabulary_size": None,
     }
     if result["projection_dim"] > result["units"]:
         raise ValueError(
-            f"{source}: `lstm.projection_dim` may not be larger than `lstm.dim`; got "
+            f"{source}: `lstm.projection_dim` must not be larger than `lstm.dim`; got "
             f"{result['projection_dim']} and {result['units']}."
         )
     if "char_cnn" not in options:
@@ -48,26 +48,26 @@ def from_json(options: dict, source: str) -> dict:
     length = characters["max_characters"]
     if result["projection_dim"] > total:
         raise ValueError(
-            f"{source}: `lstm.projection_dim` may not be larger than the number of all filters; "
-            f"got {result['projection_dim']} and {total}."
+            f"{source}: `lstm.projection_dim` must not be larger than the total number of "
+            f"filters; got {result['projection_dim']} and {total}."
         )
     if max(width for width, _ in characters["filters"]) > length:
         raise ValueError(
-            f"{source}: no filter may be wider than `char_cnn.max_characters_per_token`; "
-            f"got {characters['filters']} and {length}."
+            f"{source}: `char_cnn.filters` must not be wider than "
+            f"`char_cnn.max_characters_per_token`; got {characters['filters']} and {length}."
         )
     return {**result, **characters}
 
 
 def training_options(options: dict, source: str) -> dict:
-    """Returns the options of a training run of bilm-tf, other than the sizes of the network.
+    """Returns the training options of a bilm-tf run, without the sizes of the network.
 
     Returns:
         dict with `bidirectional` and `dropout` of the biLM, and `vocabulary_size`, `tied`,
-        `num_sampled`, `batch_size`, `clip_norm` of `BiLMPretrainer`.
+        `num_sampled`, `batch_size` and `clip_norm` of `BiLMPretrainer`.
 
     Raises:
-        ValueError: naming the key, what was expected and what came.
+        ValueError: If a key is missing or has an invalid value.
     """
     top = _Section({"options": options}, "options", source)
     sampled = top.get("sample_softmax", _bool, True)
@@ -83,15 +83,17 @@ def training_options(options: dict, source: str) -> dict:
 
 
 def as_json(model_options: dict) -> dict:
-    """Returns the options of bilm-tf for a `BiLM`, with every key that bilm-tf or AllenNLP needs.
+    """Returns bilm-tf options for a `BiLM`, with every key that bilm-tf or AllenNLP needs.
 
     Raises:
-        ValueError: for a model in one direction, which their predictors cannot read.
+        ValueError: If the model has one direction only, or an activation that bilm-tf and
+            AllenNLP do not have.
     """
     o = model_options
     if not o["bidirectional"]:
         raise ValueError(
-            "bilm-tf and AllenNLP read bidirectional models alone; this one has one direction."
+            "`bidirectional` must be True for bilm-tf and AllenNLP; this model has one direction. "
+            "Use `model.save` instead."
         )
     options = {
         "bidirectional": True,
@@ -109,8 +111,8 @@ def as_json(model_options: dict) -> dict:
         return {**options, "n_tokens_vocab": o["vocabulary_size"]}
     if o["activation"] not in ACTIVATIONS:
         raise ValueError(
-            "bilm-tf and AllenNLP know the `activation` relu and tanh alone; this model has "
-            f"{o['activation']!r}. `model.save` keeps it."
+            "`activation` must be relu or tanh for bilm-tf and AllenNLP; this model has "
+            f"{o['activation']!r}. Use `model.save` instead."
         )
     characters = {
         "embedding": {"dim": o["character_dim"]},
@@ -124,13 +126,13 @@ def as_json(model_options: dict) -> dict:
 
 
 def unlike_allennlp(model_options: dict) -> list[str]:
-    """Lists what AllenNLP cannot load, but bilm-tf can, of a `BiLM` with these options.
+    """Lists the properties of a `BiLM` that bilm-tf can load but AllenNLP cannot.
 
     Args:
-        model_options: dict. Its config.
+        model_options: dict. Config of the `BiLM`.
 
     Returns:
-        list of str, one phrase each; empty for a model that both load.
+        list of str. One phrase per property; empty if both can load the model.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -166,7 +168,7 @@ def _characters(options: dict, source: str) -> dict:
 
 
 class _Section:
-    """One object of the file, whose values are checked as they are taken."""
+    """Section of the options file that checks each value when it is read."""
 
     def __init__(self, options: dict, name: str, source: str, prefix: str = ""):
         self.values = options.get(name)
@@ -206,7 +208,7 @@ def _length(value):
 
 
 def _count(value):
-    return "a whole number, 0 or more", value is None or _is_int(value) and 0 <= value <= 64
+    return "a whole number from 0 to 64", value is None or _is_int(value) and 0 <= value <= 64
 
 
 def _bool(value):
@@ -220,7 +222,7 @@ def _clip(value):
 
 def _share(value):
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return "a number from 0 to below 1", is_number and 0 <= value < 1
+    return "a number in [0, 1)", is_number and 0 <= value < 1
 
 
 def _activation(value):

@@ -19,17 +19,17 @@ USUAL = "bert_model.ckpt"
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a checkpoint of Google's code; checks the sizes and reads no array yet.
+    """Opens a checkpoint of Google's code; checks the sizes but reads no array yet.
 
-    Their `gelu` is the approximation with tanh. For arrays that were trained with the exact one,
-    as some conversions were, ask for `activation="gelu"`.
+    `gelu` in a Google config is the tanh approximation. For arrays that were trained with the
+    exact GELU, as in some conversions, pass `activation="gelu"` when reading the model.
 
     Args:
-        path: folder with `bert_config.json` and one checkpoint, or the checkpoint without its
-            endings, such as `folder/bert_model.ckpt`.
+        path: str or path-like. Folder with `bert_config.json` and one checkpoint, or the
+            checkpoint without its file endings, such as `folder/bert_model.ckpt`.
 
     Raises:
-        ValueError: for files that are missing, torn, or do not fit each other.
+        ValueError: If a file is missing or damaged, or if the files do not belong together.
 
     Reference: google-research/bert, "modeling.py".
     """
@@ -37,8 +37,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     config_file = prefix.parent / CONFIG
     if not config_file.is_file():
         raise ValueError(
-            f"{prefix}: expected {CONFIG} next to the checkpoint; there is none. It is part of "
-            "what Google publishes, and nothing else tells the number of attention heads."
+            f"{prefix}: expected {CONFIG} next to the checkpoint; there is none. Google publishes "
+            "it with the weights, and no other file states the number of attention heads."
         )
     config = read_json(config_file)
     options = hugging_face_config.encoder_options(config, str(config_file))
@@ -70,11 +70,11 @@ def _arrays(prefix: Path) -> Arrays:
 
 
 def _prefix(path: Path) -> Path:
-    """The checkpoint without its endings."""
+    """Returns the path of the checkpoint without its file endings."""
     if not path.is_dir():
         return path.with_suffix("") if path.suffix == ".index" else path
     found = sorted(file.with_suffix("") for file in path.glob("*.index"))
     if len(found) == 1 or path / USUAL in found:
         return path / USUAL if path / USUAL in found else found[0]
     names = ", ".join(file.name for file in found) or "none"
-    raise ValueError(f"{path}: expected one checkpoint (*.index); found {names}. Name one of them.")
+    raise ValueError(f"{path}: expected one checkpoint (*.index); found {names}. Pass one of them.")

@@ -1,4 +1,4 @@
-"""Reads and writes folders of Hugging Face (config.json and safetensors): BERT with any head."""
+"""Reads and writes Hugging Face folders of BERT models (config.json and safetensors)."""
 
 import os
 from collections.abc import Mapping
@@ -25,14 +25,15 @@ from tfreps.models.tagger import Tagger
 
 
 def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
-    """Opens a folder of Hugging Face; checks config and headers and reads no array yet.
+    """Opens a Hugging Face folder; checks the config and the headers but reads no array yet.
 
     Args:
-        folder: with `config.json`, and `model.safetensors` or its index and the files of that.
+        folder: str or path-like. Folder with `config.json`, and with `model.safetensors` or with
+            its index and the files that the index names.
 
     Raises:
-        ValueError: for files that are missing, torn, or no safetensors; for a config of another
-            network.
+        ValueError: If a file is missing, damaged or not a safetensors file, or if the config
+            describes another network.
 
     Reference: transformers, "models/bert/modeling_bert.py".
     """
@@ -44,7 +45,7 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
 
 
 def names_in(shapes: Mapping) -> HuggingFaceNames:
-    """Detects the names of arrays in a file: with or without prefix, of early or late versions."""
+    """Detects the naming scheme of a file: with or without prefix, early or late version."""
     prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
     norm = ("gamma", "beta") if early else ("weight", "bias")
@@ -70,7 +71,7 @@ def write_pretrainer(model: BertPretrainer, folder: str | os.PathLike, next_labe
     if model.next_sentence:
         rows = rows + next_sentence_rows(names, options)
         kind = "BertForPreTraining"
-        order = [next_label, 1 - next_label]  # theirs: 0 is next
+        order = [next_label, 1 - next_label]  # in Hugging Face's models, label 0 is next
         for name in "next_sentence_dense/kernel", "next_sentence_dense/bias":
             weights[name] = np.asarray(weights[name])[..., order]
     _write(folder, model.encoder, kind, names, rows, weights)
@@ -80,7 +81,7 @@ def write_classifier(model: Classifier, folder: str | os.PathLike) -> None:
     """Writes a classifier as `BertForSequenceClassification`.
 
     Raises:
-        ValueError: for one that Hugging Face has no place for.
+        ValueError: If that class cannot represent the classifier.
     """
     needed = {"pooling": "pooled", "hidden_units": None, "linear": None}
     _write_labels(model, model.labels, needed, "BertForSequenceClassification", folder)
@@ -90,7 +91,7 @@ def write_tagger(model: Tagger, folder: str | os.PathLike) -> None:
     """Writes a tagger without CRF as `BertForTokenClassification`.
 
     Raises:
-        ValueError: for one that Hugging Face has no place for.
+        ValueError: If that class cannot represent the tagger.
     """
     needed = {"use_crf": False, "use_projection": True, "linear": None}
     _write_labels(model, model.tags, needed, "BertForTokenClassification", folder)
@@ -100,13 +101,14 @@ def _write_labels(model, labels: list[str], needed: Mapping, kind: str, folder) 
     for option, value in needed.items():
         if getattr(model, option) != value:
             raise ValueError(
-                f"Hugging Face's {kind} has no place for `{option}` other than {value!r}; this "
-                f"{type(model).__name__} has {getattr(model, option)!r}. `model.save` keeps all."
+                f"`{option}` must be {value!r} for Hugging Face's {kind}; this "
+                f"{type(model).__name__} has {getattr(model, option)!r}. Use `model.save` instead."
             )
     if not isinstance(model.encoder, BertEncoder):
         raise ValueError(
-            f"Hugging Face's {kind} stands on a BertEncoder; this {type(model).__name__} on a "
-            f"{type(model.encoder).__name__}. `model.save` keeps all."
+            f"The encoder must be a BertEncoder for Hugging Face's {kind}; this "
+            f"{type(model).__name__} has a {type(model.encoder).__name__}. Use `model.save` "
+            "instead."
         )
     names = HuggingFaceNames()
     rows = label_rows(names, model.encoder.get_config(), len(labels))
@@ -130,13 +132,13 @@ def _write(
     for part in encoder._flatten_layers():
         if getattr(part, "lora_enabled", False):
             raise ValueError(
-                f"{part.path} has adapters of `enable_lora`, which these files have no place for: "
-                "save the model as .keras and load it, which adds them to the weights."
+                f"{part.path} has LoRA adapters (`enable_lora`), which these files cannot store. "
+                "Save the model as .keras and load it again, which merges them into the weights."
             )
         if getattr(part, "quantization_mode", None):
             raise ValueError(
-                f"{part.path} was quantized ({part.quantization_mode}), which these files have no "
-                "place for. `model.save` keeps all."
+                f"{part.path} was quantized ({part.quantization_mode}), which these files cannot "
+                "store. Use `model.save` instead."
             )
     options = encoder.get_config()
     config = hugging_face_config.as_json(options)

@@ -1,10 +1,10 @@
-"""Converts configs of Hugging Face and Google to options of `BertEncoder` and back."""
+"""Converts Hugging Face and Google configs to options of `BertEncoder` and back."""
 
 import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-# The largest size of anything that is believed: sizes are read before weights are.
+# Upper bound for all sizes, which are read before the weights and may be wrong.
 LARGEST = 1 << 24
 REQUIRED = object()
 ACTIVATIONS = {
@@ -16,7 +16,7 @@ ACTIVATIONS = {
 
 
 class Key(NamedTuple):
-    """A key of the file, the option of `BertEncoder` it stands for, and what it may be."""
+    """A key of the file, the matching option of `BertEncoder`, and the check of its value."""
 
     theirs: str
     ours: str
@@ -33,7 +33,7 @@ def _blocks(value):
 
 
 def _share(value):
-    return "a number from 0 to below 1", _is_number(value) and 0 <= value < 1
+    return "a number in [0, 1)", _is_number(value) and 0 <= value < 1
 
 
 def _positive(value):
@@ -64,7 +64,7 @@ KEYS = (
     Key("initializer_range", "initializer_range", _positive, 0.02),
     Key("pad_token_id", "padding_id", _id, 0),
 )
-# What would make another network of these arrays, and the only values under which it does not.
+# Keys that can select another network, with the values that select the supported one.
 OTHER_NETWORKS = {
     "model_type": ("bert",),
     "position_embedding_type": ("absolute",),
@@ -79,7 +79,7 @@ OTHER_NETWORKS = {
     "directionality": ("bidi",),
     "pooler_type": ("first_token_transform",),
 }
-# Read where heads are.
+# Keys that are read with a head.
 OF_HEADS = {
     "id2label",
     "num_labels",
@@ -87,8 +87,8 @@ OF_HEADS = {
     "classifier_dropout",
     "tie_word_embeddings",
 }
-# What changes nothing in the numbers of an encoder: names, precision of the file, generation of
-# text, which outputs transformers returns, and sizes of a pooler that Google's code never had.
+# Keys that do not affect an encoder's outputs: names, precision of the file, text generation,
+# the outputs that transformers returns, and sizes of a pooler that Google's code never had.
 WITHOUT_EFFECT = {
     "_name_or_path",
     "name",
@@ -168,24 +168,24 @@ def encoder_options(config: Mapping, source: str) -> dict:
     """Converts a config to the options of `BertEncoder`, except `pooler`.
 
     Args:
-        config: what the file says.
-        source: its name, for errors.
+        config: dict. Content of the config file.
+        source: str. Name of the file in error messages.
 
     Raises:
-        ValueError: naming a key that is missing, of a wrong value, of another network, or unknown.
+        ValueError: If a key is missing, unknown, has an invalid value or selects another network.
     """
     for key, accepted in OTHER_NETWORKS.items():
         if key in config and config[key] not in accepted:
             raise ValueError(
-                f"{source}: `{key}` is {config[key]!r}; BertEncoder has no such network, only "
-                f"that of {' or '.join(repr(value) for value in accepted)}."
+                f"{source}: `{key}` must be {' or '.join(repr(value) for value in accepted)} for "
+                f"BertEncoder; got {config[key]!r}."
             )
     known = {key.theirs for key in KEYS} | set(OTHER_NETWORKS) | OF_HEADS | WITHOUT_EFFECT
     unknown = sorted(set(config) - known)
     if unknown:
         raise ValueError(
-            f"{source}: the keys {', '.join(unknown)} are not known here, so what they ask for "
-            "cannot be honoured. Take those out of the file that change nothing in the network."
+            f"{source}: the keys {', '.join(unknown)} are not supported. Remove those that do not "
+            "change the network from the file."
         )
     options = {key.ours: _value(config, key, source) for key in KEYS}
     options["activation"] = ACTIVATIONS[options["activation"]]
@@ -205,37 +205,41 @@ def encoder_options(config: Mapping, source: str) -> dict:
 
 
 def label_names(config: Mapping, count: int, source: str) -> list[str]:
-    """Returns the names of `count` labels in the order of their ids; LABEL_0 ... if not given.
+    """Returns the names of `count` labels in the order of their ids.
+
+    Without `id2label` the names are LABEL_0, LABEL_1 and so on.
 
     Raises:
-        ValueError: if `id2label` names others than 0 to `count` - 1, or has names that cannot be
-            told apart or written on a line; if there is none, and `num_labels` is another number.
+        ValueError: If `id2label` does not name exactly 0 to `count` - 1, or has a name that is not
+            unique or does not fit on one line; if there is no `id2label` and `num_labels` differs
+            from `count`.
     """
     names = config.get("id2label")
     if names is None:
         if config.get("num_labels", count) != count:
             raise ValueError(
-                f"{source}: the head has {count} labels; `num_labels` is {config['num_labels']!r}."
+                f"{source}: `num_labels` must be {count}, the number of labels of the head; got "
+                f"{config['num_labels']!r}."
             )
         return [f"LABEL_{number}" for number in range(count)]
     expected = {str(number) for number in range(count)}
     if not isinstance(names, dict) or set(names) != expected:
         got = sorted(names) if isinstance(names, dict) else names
         raise ValueError(
-            f"{source}: the head has {count} labels, so `id2label` should name 0 to {count - 1}; "
-            f"got {got}."
+            f"{source}: `id2label` should name the labels 0 to {count - 1}, since the head has "
+            f"{count}; got {got}."
         )
     found = [str(names[str(number)]) for number in range(count)]
     if len(set(found)) < count or any(n.splitlines() != [n] or "\t" in n for n in found):
         raise ValueError(
-            f"{source}: `id2label` should give each label a name of its own, of one line and "
-            f"without tabs; got {found}."
+            f"{source}: `id2label` should give each label a unique name of one line without tabs; "
+            f"got {found}."
         )
     return found
 
 
 def head_dropout(config: Mapping, source: str) -> float:
-    """Returns the dropout before a head over labels: its own, or else the encoder's."""
+    """Returns the dropout before a label head; it falls back to the encoder's dropout."""
     own = Key("classifier_dropout", "dropout", _share, None)
     if config.get(own.theirs) is None:
         own = own._replace(theirs="hidden_dropout_prob", default=0.1)
@@ -243,24 +247,24 @@ def head_dropout(config: Mapping, source: str) -> float:
 
 
 def as_json(options: Mapping) -> dict:
-    """Returns the config of Hugging Face for the options of a `BertEncoder`.
+    """Returns the Hugging Face config for the options of a `BertEncoder`.
 
-    Positions of sines and cosines are for Hugging Face a table of `max_positions` rows.
+    Sinusoidal positions become a table of `max_positions` rows.
 
     Raises:
-        ValueError: for what Hugging Face's BERT does not have.
+        ValueError: If Hugging Face's BERT does not support one of the options.
     """
     if options["normalization"] != "post":
         raise ValueError(
-            "Hugging Face's BERT has its layer norms after attention and feed-forward network; "
-            f"this encoder was made with normalization={options['normalization']!r}."
+            '`normalization` must be "post" for Hugging Face\'s BERT; this encoder was made with '
+            f"normalization={options['normalization']!r}. Use `model.save` instead."
         )
     theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
     activation = options["activation"]
     if not isinstance(activation, str) or activation not in theirs:
         raise ValueError(
-            f"An `activation` for Hugging Face is one of {', '.join(theirs)}; this encoder was "
-            f"made with {activation!r}. `model.save` keeps it."
+            f"`activation` must be one of {', '.join(theirs)} for Hugging Face's BERT; this "
+            f"encoder was made with {activation!r}. Use `model.save` instead."
         )
     config = {key.theirs: options[key.ours] for key in KEYS}
     config["hidden_act"] = theirs[activation]

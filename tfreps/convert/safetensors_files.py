@@ -1,4 +1,4 @@
-"""Reads and writes safetensors files, one or several with an index; never reads pickles."""
+"""Reads and writes safetensors files, single or with an index; never reads pickles."""
 
 import json
 import os
@@ -19,7 +19,7 @@ INDEX = "model.safetensors.index.json"
 
 
 class Arrays(NamedTuple):
-    """The arrays of a source: their shapes by name, and a function that reads one by its name."""
+    """Arrays of a source: the shapes by name, and a function that reads one array by name."""
 
     shapes: Mapping[str, tuple[int, ...]]
     array: Callable[[str], np.ndarray]
@@ -29,7 +29,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
     """Opens `model.safetensors`, or the files that its index names.
 
     Raises:
-        ValueError: for a folder without them, and files that are torn or no safetensors.
+        ValueError: If the folder has no such file, or a file is damaged or not a safetensors file.
     """
     folder = Path(folder)
     if (folder / SINGLE).exists():
@@ -42,13 +42,13 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
         isinstance(name, str) and name == Path(name).name for name in places.values()
     ):
         raise ValueError(
-            f"{folder / INDEX}: expected `weight_map`, an object of arrays and names of files in "
-            "the same folder."
+            f"{folder / INDEX}: `weight_map` must be an object that maps array names to file "
+            "names in the same folder."
         )
     found = open_files([folder / name for name in sorted(set(places.values()))])
     for names, text in (
-        (sorted(set(places) - set(found.shapes)), "are named there, but in none of its files"),
-        (sorted(set(found.shapes) - set(places)), "are in its files, but not named there"),
+        (sorted(set(places) - set(found.shapes)), "are listed, but none of its files has them"),
+        (sorted(set(found.shapes) - set(places)), "are in its files, but not listed"),
     ):
         if names:
             raise ValueError(f"{folder / INDEX}: the arrays {', '.join(names)} {text}.")
@@ -56,12 +56,13 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
 
 
 def open_files(paths: list[Path]) -> Arrays:
-    """Opens some safetensors files; reads only their headers.
+    """Opens safetensors files; reads only their headers.
 
-    A header that claims more than the file holds is refused before any memory is taken.
+    A header that claims more bytes than the file holds is rejected before memory is allocated.
 
     Raises:
-        ValueError: for files that are missing, torn, no safetensors, or hold an array twice.
+        ValueError: If a file is missing, damaged or not a safetensors file, or if two files hold
+            the same array.
     """
     files = {}
     shapes = {}
@@ -69,7 +70,7 @@ def open_files(paths: list[Path]) -> Arrays:
         file = _open(path)
         for name in file.keys():
             if name in files:
-                raise ValueError(f"{path}: array {name} is in another file as well.")
+                raise ValueError(f"{path}: array {name} is also in another file.")
             files[name] = (path, file)
             shapes[name] = tuple(file.get_slice(name).get_shape())
 
@@ -79,46 +80,49 @@ def open_files(paths: list[Path]) -> Arrays:
             value = file.get_tensor(name)
         except (SafetensorError, AttributeError, OSError) as error:
             raise ValueError(f"{path}: array {name} cannot be read ({error}).") from error
-        # NumPy knows no bfloat16, which is the upper half of a float32.
+        # Plain NumPy has no bfloat16; the conversion to float32 is exact.
         return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
 
     return Arrays(shapes, array)
 
 
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
-    """Writes `config.json` and `model.safetensors`, each whole or not at all.
+    """Writes `config.json` and `model.safetensors`, each atomically.
 
-    An earlier `config.json` goes first: no kill leaves the config of other weights next to them.
+    An earlier `config.json` is removed first, so that an interrupted call never leaves weights
+    next to the config of other weights.
 
     Args:
-        folder: is made if it is not there. Other files in it are left alone.
-        config: what goes into `config.json`.
-        arrays: name and what makes the array, as `table.written_rows` gives them.
+        folder: str or path-like. It is created if it does not exist. Other files in it are not
+            changed.
+        config: dict. Content of `config.json`.
+        arrays: dict. Functions that compute the arrays by name, as returned by
+            `table.written_rows`.
 
     Raises:
-        ValueError: for a folder with weights in several files, which would be read instead.
+        ValueError: If the folder has weights in several files, which could be read instead.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / INDEX).exists():
         raise ValueError(
-            f"{folder} holds the weights of another model, by {INDEX}: choose another folder."
+            f"{folder} holds the weights of another model (see {INDEX}). Choose another folder."
         )
     with replacing(folder / "config.json") as text:
         text.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         with replacing(folder / SINGLE) as weights:
             made = {name: np.ascontiguousarray(make()) for name, make in arrays.items()}
-            save_file(made, weights, metadata={"format": "pt"})  # without it transformers refuses
-            weights.chmod(text.stat().st_mode)  # safetensors leaves it private
+            save_file(made, weights, metadata={"format": "pt"})  # required by transformers
+            weights.chmod(text.stat().st_mode)  # safetensors makes the file private
             (folder / "config.json").unlink(missing_ok=True)
 
 
 def conversion(pickles: list[Path], target: str | os.PathLike) -> str:
-    """Writes the error for PyTorch's pickles, with the command that makes safetensors of them."""
+    """Returns the error for PyTorch pickles, with a command that converts them to safetensors."""
     sources = ", ".join(f"'{path}'" for path in pickles)
     return (
-        f"{pickles[0]} is a pickle, which is never read here: it could run code. One command, "
-        "where PyTorch and safetensors are installed, converts it:\n"
+        f"{pickles[0]} is a pickle, which tfreps never reads because it could run code. Where "
+        "PyTorch and safetensors are installed, this command converts it:\n"
         '  python -c "import torch; from safetensors.torch import save_file; '
         f"load = lambda path: torch.load(path, map_location='cpu', weights_only=True); "
         f"save_file({{name: array.clone().contiguous() for path in [{sources}] for found in "
@@ -129,14 +133,14 @@ def conversion(pickles: list[Path], target: str | os.PathLike) -> str:
 
 def _open(path: Path):
     if not path.is_file():
-        raise ValueError(f"{path}: expected a safetensors file; there is no such file.")
+        raise ValueError(f"{path}: expected a safetensors file; the file does not exist.")
     refuse_pointer(path)
     try:
         return safe_open(path, "numpy")
     except (SafetensorError, OSError) as error:
         raise ValueError(
-            f"{path}: expected a safetensors file; it cannot be read as one ({error}). It may be "
-            "a download that was cut short: compare its size with the original's."
+            f"{path}: expected a safetensors file; it cannot be read ({error}). The download may "
+            "be incomplete: compare its size with the original."
         ) from error
 
 

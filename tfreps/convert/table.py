@@ -1,4 +1,4 @@
-"""The engine of all converters: a strict table of foreign arrays and our weights."""
+"""Strict table of foreign arrays and our weights, used by all converters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -11,16 +11,17 @@ def _as_it_is(array: np.ndarray) -> np.ndarray:
 
 
 class Row(NamedTuple):
-    """One line of a table: a foreign array, our weight, and the conversion between them.
+    """Table row with a foreign array, our weight, and the conversions between them.
 
     Args:
-        foreign: name of the foreign array.
-        shape: its shape, known from the options, before any memory is taken.
-        ours: path of our weight.
-        read: foreign array to our value.
-        write: our value to the foreign array.
-        part: which part of our weight this is, and of how many: several arrays of equal width
-            may stand side by side in one weight, along its last axis.
+        foreign: str. Name of the foreign array.
+        shape: tuple of int. Shape of the foreign array. It follows from the options, so it is
+            known before memory is allocated.
+        ours: str. Path of our weight.
+        read: function. Converts the foreign array to our value. Defaults to the identity.
+        write: function. Converts our value to the foreign array. Defaults to the identity.
+        part: pair of int. Number of this part and count of parts of our weight: several arrays of
+            equal width may be concatenated along its last axis. Defaults to `(0, 1)`.
     """
 
     foreign: str
@@ -32,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """A foreign array that is not needed, and why."""
+    """A foreign array that is not needed, and the reason."""
 
     foreign: str
     reason: str
@@ -44,25 +45,27 @@ def check_names(
     source: str,
     ignored: Sequence[Ignored] = (),
 ) -> None:
-    """Checks that every foreign array has one row and every row its array, of the right shape.
+    """Checks that foreign arrays and rows match one to one and have the right shapes.
 
     Args:
-        rows: the table.
-        shapes: name and shape of every array that the source has.
-        source: what to call the source in an error.
-        ignored: arrays that may be there and are not used.
+        rows: sequence of `Row`. The table.
+        shapes: dict. Shape of every array in the source, by name.
+        source: str. Name of the source in error messages.
+        ignored: sequence of `Ignored`. Arrays that may be present but are not used. Defaults to
+            `()`.
 
     Raises:
-        ValueError: with both lists of leftovers, or all arrays of a wrong shape.
+        ValueError: If arrays are missing, unexpected or of a wrong shape; the message lists all of
+            them.
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
     if len(wanted) != len(rows):
-        raise AssertionError("a table names each foreign array once")
+        raise AssertionError("A table must name each foreign array once.")
     missing = sorted(set(wanted) - set(shapes))
     extra = sorted(set(shapes) - set(wanted) - {item.foreign for item in ignored})
     if missing or extra:
         raise ValueError(
-            f"{source} does not hold the arrays that its options ask for.\n"
+            f"{source} does not hold the arrays that its options require.\n"
             f"  missing: {_listed(missing)}\n  not used: {_listed(extra)}\n"
             "Check that the options belong to these weights."
         )
@@ -73,8 +76,8 @@ def check_names(
     ]
     if wrong:
         raise ValueError(
-            f"{source} holds arrays of another shape than its options ask for "
-            f"(transposed, or options of another model):\n  " + "\n  ".join(wrong)
+            f"{source} holds arrays of other shapes than its options require "
+            f"(transposed arrays, or the options of another model):\n  " + "\n  ".join(wrong)
         )
 
 
@@ -84,17 +87,16 @@ def read_rows(
     weights: Mapping[str, object],
     source: str,
 ) -> None:
-    """Fills each weight from its array; names and shapes were checked by `check_names`.
+    """Assigns the foreign arrays to the weights; call `check_names` first.
 
     Args:
-        rows: the table.
-        arrays: a foreign array by its name; read one at a time.
-        weights: our weights by path, each with `assign`, `shape` and `dtype`.
-        source: what to call the source in an error.
+        rows: sequence of `Row`. The table.
+        arrays: function. Returns a foreign array by its name; arrays are read one at a time.
+        weights: dict. Our weights by path, each with `assign`, `shape` and `dtype`.
+        source: str. Name of the source in error messages.
 
     Raises:
-        ValueError: for weights without a row, rows without a weight, values that are no
-            finite numbers.
+        ValueError: If a weight has no row, a row has no weight, or a value is not a finite number.
     """
     by_weight = _by_weight(rows)
     leftover = sorted(set(weights) - set(by_weight))
@@ -112,7 +114,7 @@ def read_rows(
         if tuple(value.shape) != tuple(weight.shape):
             raise ValueError(
                 f"{source}: array {_listed([row.foreign for row in parts])} of shape "
-                f"{parts[0].shape} gives {value.shape}, but weight {ours} has "
+                f"{parts[0].shape} is converted to {value.shape}, but weight {ours} has shape "
                 f"{tuple(weight.shape)}."
             )
         weight.assign(value)
@@ -121,14 +123,14 @@ def read_rows(
 def written_rows(
     rows: Sequence[Row], weights: Mapping[str, object]
 ) -> dict[str, Callable[[], np.ndarray]]:
-    """Returns the foreign arrays of a model by name, as functions that make them.
+    """Returns the foreign arrays of a model by name, as functions that compute them.
 
     Raises:
-        ValueError: for a weight without a row.
+        ValueError: If a weight has no row.
     """
     leftover = sorted(set(weights) - {row.ours for row in rows})
     if leftover:
-        raise ValueError(f"This format has no place for the weights {_listed(leftover)}.")
+        raise ValueError(f"This format cannot store the weights {_listed(leftover)}.")
 
     def make(row: Row) -> np.ndarray:
         number, count = row.part
@@ -137,29 +139,29 @@ def written_rows(
             value = np.split(value, count, axis=-1)[number]
         array = row.write(value)
         if array.shape != tuple(row.shape):
-            raise AssertionError(f"{row.foreign}: wrote {array.shape}, promised {row.shape}")
+            raise AssertionError(f"{row.foreign} must have shape {row.shape}; got {array.shape}.")
         return array
 
     return {row.foreign: (lambda row=row: make(row)) for row in rows}
 
 
 def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
-    """Returns the array in float32; raises a ValueError unless all its values are finite floats."""
+    """Returns the array in float32; raises a ValueError unless all values are finite floats."""
     if not np.issubdtype(array.dtype, np.floating):
         raise ValueError(f"{source}: array {name} should hold floats; got {array.dtype}.")
-    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite: bad as well
+    with np.errstate(over="ignore"):  # an overflow becomes infinite and is counted below
         array = array.astype(np.float32, copy=False)
     bad = array.size - np.count_nonzero(np.isfinite(array))
     if bad:
         raise ValueError(
             f"{source}: array {name} holds {bad} values that are not finite (NaN or infinity) "
-            f"among {array.size}. The file is damaged, or the training had diverged."
+            f"among {array.size}. The file is damaged, or the training diverged."
         )
     return array
 
 
 def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows of each of our weights, in the order of their parts; each part once."""
+    """Groups the rows by our weights, in the order of their parts; checks the parts."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.ours, []).append(row)
@@ -167,8 +169,8 @@ def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
         parts.sort(key=lambda row: row.part)
         if [row.part for row in parts] != [(i, len(parts)) for i in range(len(parts))]:
             raise ValueError(
-                "The table does not fit the model: the parts of weight "
-                f"{ours} are not each there once."
+                "The table does not fit the model: it must have each part of weight "
+                f"{ours} exactly once."
             )
     return found
 

@@ -17,7 +17,8 @@ import json
 import pathlib
 import sys
 
-STRING, STRING_SIZE = 7, 24  # TF_STRING; the bytes of a TF_TString
+STRING = 7  # TF_STRING
+STRING_SIZE = 24  # bytes of a TF_TString
 READ_AS = {1: ctypes.c_float, 2: ctypes.c_double, 3: ctypes.c_int32, 9: ctypes.c_int64}
 READ_AS[10] = ctypes.c_bool
 RETURNS = {
@@ -126,7 +127,8 @@ def string_tensor(library, texts):
     tensor = pointer(library.TF_AllocateTensor(STRING, shape, 1, size))
     start = library.TF_TensorData(tensor)
     for number, text in enumerate(texts):
-        one, data = pointer(start + number * STRING_SIZE), text.encode("utf-8")
+        one = pointer(start + number * STRING_SIZE)
+        data = text.encode("utf-8")
         library.TF_StringInit(one)
         library.TF_StringCopy(one, data, ctypes.c_size_t(len(data)))
     return tensor
@@ -138,7 +140,8 @@ def read(library, tensor):
     count = 1
     for size in shape:
         count *= size
-    start, kind = library.TF_TensorData(tensor), library.TF_TensorType(tensor)
+    start = library.TF_TensorData(tensor)
+    kind = library.TF_TensorType(tensor)
     if kind == STRING:
         values = [read_string(library, start + n * STRING_SIZE) for n in range(count)]
     else:

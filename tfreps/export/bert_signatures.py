@@ -44,9 +44,12 @@ class BertSignatures(StringSignatures):
 
     def __init__(self, bert, explain=False, core_ops=True):
         bert.check_tokenizer()
-        self.encoder, self.max_length = bert.encoder, bert.max_length
+        self.encoder = bert.encoder
+        self.max_length = bert.max_length
         self.text_counts = {
-            **{"tokens": "characters", "most_per_text": self.max_length, "added_per_text": 2},
+            "tokens": "characters",
+            "most_per_text": self.max_length,
+            "added_per_text": 2,
             "attends": False,  # as far as that counts, in texts that are cut
         }
         size = self.encoder.count_params()

@@ -51,9 +51,11 @@ class TokenReader:
         bilm = self.bilm
         if self.reads_characters:
             size = bilm.max_characters
-            start, end = tf.constant(sentence_start_ids(size)), tf.constant(sentence_end_ids(size))
+            start = tf.constant(sentence_start_ids(size))
+            end = tf.constant(sentence_end_ids(size))
         else:
-            start, end = tf.constant(bilm.sentence_start_id), tf.constant(bilm.sentence_end_id)
+            start = tf.constant(bilm.sentence_start_id)
+            end = tf.constant(bilm.sentence_end_id)
         return _surround(ids, lengths, start, end)
 
     def targets(self, tokens, lengths):

@@ -76,7 +76,8 @@ class Scoring:
             `forward_surprise` and `end_surprise`, `backward_nll` that of the other two. And
             `in_vocabulary` int32 `[N, T]`, 0 on tokens that count as `<UNK>`, and on padding.
         """
-        dim, inside = self.bilm.projection_dim, tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+        dim = self.bilm.projection_dim
+        inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
         top = outputs["layer_outputs_with_boundaries"][:, -1]  # [N, T+2, 2P]
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
         nll = self._nll(top[:, :-1, :dim], targets[:, 1:])  # [N, T+1]

@@ -51,7 +51,9 @@ class BiLMSignatures:
     """
 
     def __init__(self, loaded, explain=False):
-        model, vocabulary, bilm = loaded.model, loaded.vocabulary, loaded.bilm
+        model = loaded.model
+        vocabulary = loaded.vocabulary
+        bilm = loaded.bilm
         if bilm.initial_state == "carry":
             bilm = bilm.with_initial_state("zero")
         self.bilm = bilm
@@ -61,7 +63,9 @@ class BiLMSignatures:
         self.reader = TokenReader(bilm, vocabulary, asset_folder(self))
         self.explains = explain
         self.text_counts = {
-            **{"tokens": "spaces", "most_per_text": None, "attends": False},
+            "tokens": "spaces",
+            "most_per_text": None,
+            "attends": False,
             "added_per_text": 2,  # start and end
         }
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
@@ -74,7 +78,8 @@ class BiLMSignatures:
         ids = _spec("token_ids", [None, None])
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
-        functions, trace = {}, self.weights.trace
+        functions = {}
+        trace = self.weights.trace
         if self.reader.reads_characters or self.reader.table is not None:
             functions["default"] = trace(self.embed_text, TEXT)
             functions["serving_default"] = functions["default"]
@@ -127,7 +132,8 @@ class BiLMSignatures:
         tokens = split_tokens(text)  # [N, T]
         sequence_len = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
         out = self.bilm(self.reader.to_ids(tokens, sequence_len))
-        answer, scoring = {"elmo": self._elmo(out)}, self.scoring()
+        answer = {"elmo": self._elmo(out)}
+        scoring = self.scoring()
         if scoring is not None:
             answer |= scoring.surprise(out, tokens, sequence_len)
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}

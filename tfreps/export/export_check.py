@@ -63,7 +63,8 @@ def check_export(folder, expected, python=sys.executable, precision="float32", n
     Yields:
         `CheckedExport` of each way.
     """
-    allowed, also = TOLERANCES[precision], "and TensorFlow Text" if needs_text else "alone"
+    allowed = TOLERANCES[precision]
+    also = "and TensorFlow Text" if needs_text else "alone"
     for way, ask in (
         (f"a process with TensorFlow {also}", _ask_script("ask_tensorflow.py", needs_text)),
         ("saved_model_cli run", functools.partial(ask_cli, needs_text)),
@@ -96,7 +97,8 @@ def check_signatures(signatures, functions, folder, python=sys.executable, on_ch
     expected = {"default": signatures.expected(SENTENCES)}
     if "explain" in functions:
         expected["explain"] = functions["explain"](text=tf.constant(SENTENCES))
-    precision, needs_text = signatures.weights.precision, bool(text_ops(functions))
+    precision = signatures.weights.precision
+    needs_text = bool(text_ops(functions))
     failed = []
     for way in check_export(folder, expected, python, precision, needs_text):
         if on_checked is not None:

@@ -67,7 +67,8 @@ class TextSignatures(StringSignatures):
 
     def __init__(self, trained, explain=False, core_ops=True):
         check_exportable(trained.model)
-        self.trained, self.model = trained, trained.model
+        self.trained = trained
+        self.model = trained.model
         kind = "a tagger" if trained.is_tagger else "a classifier"
         encoder = self.model.parts().get("encoder")  # an HMM has none
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
@@ -89,9 +90,11 @@ class TextSignatures(StringSignatures):
         rows = self.trained.tokenize(texts)
         if self.trained.is_tagger:
             answers = self.trained.tag(rows)
-            tags, shares = [a.tags for a in answers], [a.confidences for a in answers]
-            tags = {"tokens": _padded(rows, ""), "tags": _padded(tags, "")}
-            return {**tags, "confidences": _padded(shares, 0.0)}
+            return {
+                "tokens": _padded(rows, ""),
+                "tags": _padded([a.tags for a in answers], ""),
+                "confidences": _padded([a.confidences for a in answers], 0.0),
+            }
         answers = self.trained.classify(rows)
         shares = np.array([list(a.probabilities.values()) for a in answers], "float32")
         return {"label": np.array([a.label for a in answers], object), "probabilities": shares}
@@ -145,13 +148,18 @@ class TextSignatures(StringSignatures):
 def text_counts(trained):
     """How raw texts are cut, for servers to count: see `tfreps.export.text_counts`."""
     if trained.tokenizer is None:
-        attends = trained.model.find(TransformerEncoder) is not None
-        how, most = trained.tokens, trained.max_length
-        return {"tokens": how, "most_per_text": most, "added_per_text": 0, "attends": attends}
-    how, most = "characters", trained.max_length
+        return {
+            "tokens": trained.tokens,
+            "most_per_text": trained.max_length,
+            "added_per_text": 0,
+            "attends": trained.model.find(TransformerEncoder) is not None,
+        }
+    how = "characters"
+    most = trained.max_length
     if trained.is_tagger:  # which cuts a text only once all of its words are pieces
-        of_characters = isinstance(trained.tokenizer, CharacterTokenizer)
-        how, most = "characters" if of_characters else "bert_words", None
+        if not isinstance(trained.tokenizer, CharacterTokenizer):
+            how = "bert_words"
+        most = None
     return {"tokens": how, "most_per_text": most, "added_per_text": 2, "attends": False}
 
 

@@ -38,8 +38,10 @@ class StringSignatures:
     """
 
     def __init__(self, indexer, weights, title, explains):
-        self.indexer, self.weights = indexer, weights
-        self.title, self.explains = title, explains
+        self.indexer = indexer
+        self.weights = weights
+        self.title = title
+        self.explains = explains
 
     def functions(self):
         """The traced functions by name, as `tf.saved_model.save` takes them."""

@@ -35,7 +35,8 @@ class StoredWeights:
 
     def __init__(self, models):
         variables = {id(v): v for model in models for v in model.variables}
-        self.models, self.variables = models, list(variables.values())
+        self.models = models
+        self.variables = list(variables.values())
         self.stored = []  # (variable, what makes its value)
 
     @property

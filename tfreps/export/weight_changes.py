@@ -23,7 +23,8 @@ def weight_changes(signatures, kind):
     after = signatures.expected(SENTENCES)
     changes = []
     for name, value in before.items():
-        old, new = np.asarray(value), np.asarray(after[name])
+        old = np.asarray(value)
+        new = np.asarray(after[name])
         if old.dtype == object:
             changes.append(f"{name} {int((old != new).sum())} of {old.size} others")
         elif old.dtype != np.int32:

@@ -1,4 +1,4 @@
-"""Objects that answer raw text: what `tfreps.load` returns, and what they answer."""
+"""Trained models that answer raw text, as returned by `tfreps.load`, and their answers."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Answers of trained models as plain Python objects: tags and spans, labels, vectors, attention."""
+"""Answers of trained models as Python objects: tags, spans, labels, vectors, attention."""
 
 import dataclasses
 import functools
@@ -7,14 +7,18 @@ from typing import Any, NamedTuple
 
 from tfreps.text.tags import spans
 
-DIGITS = 4  # of a probability that is shown
+DIGITS = 4  # digits of the probabilities in `repr`
 
 
 class TextSpan(NamedTuple):
-    """A span of tagged text.
+    """A span of a tagged text.
 
-    `type` is what it is, `start` and `end` (exclusive) are numbers of tokens, `text` is the part of
-    the raw text from its first token to its last, and `confidence` is the lowest of its tokens'.
+    Attributes:
+        type: str. Type of the span, such as `"PER"`.
+        start: int. Index of its first token.
+        end: int. Index after its last token.
+        text: str. The part of the raw text from its first to its last token.
+        confidence: float. The lowest confidence of its tokens.
     """
 
     type: str
@@ -35,11 +39,11 @@ class TaggedText:
     """The answer of a tagger to one text.
 
     Attributes:
-        tokens: list of str. The tokens that were tagged.
+        tokens: list of str. The tagged tokens.
         tags: list of str. The tag of each token.
-        confidences: list of float. The probability of each of these tags.
-        scheme: str or None. How the tags write spans, see `tfreps.text.tags`.
-        text: str or None. The raw text; None where tokens were given.
+        confidences: list of float. The probability of each tag in `tags`.
+        scheme: str or None. Tag scheme of the spans, see `tfreps.text.tags`. Defaults to `None`.
+        text: str or None. The raw text, or `None` if tokens were given. Defaults to `None`.
         spans: list of `TextSpan`, from left to right; empty without a scheme.
 
     Example:
@@ -55,7 +59,7 @@ class TaggedText:
 
     @functools.cached_property
     def spans(self) -> list[TextSpan]:
-        """The spans of the tags, computed when they are first asked for."""
+        """Returns the spans of the tags; they are computed at the first access."""
         if self.scheme is None:
             return []
         places = None if self.text is None else token_places(self.text, self.tokens)
@@ -76,7 +80,11 @@ class TaggedText:
 
 
 class ClassifiedText(NamedTuple):
-    """The answer of a classifier to one text: the label, and the probabilities of all labels.
+    """The answer of a classifier to one text.
+
+    Attributes:
+        label: str. The most probable label.
+        probabilities: dict. Probability of each label, by name.
 
     Example:
     >>> answer = ClassifiedText("good", {"bad": 0.11920292, "good": 0.88079708})
@@ -91,7 +99,7 @@ class ClassifiedText(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """The probability of the label."""
+        """Returns the probability of `label`."""
         return self.probabilities[self.label]
 
     def __repr__(self):
@@ -102,9 +110,12 @@ class ClassifiedText(NamedTuple):
 class TextVectors(NamedTuple):
     """The vectors of one text.
 
-    `tokens` are those that the model read. `vectors` is float32: `[L + 1, T, D]` of a biLM, all
-    layers, the token layer first; `[T, D]` of a BERT. `pooled` is float32 `[D]`, one vector for the
-    text, of a BERT with a pooler; else None.
+    Attributes:
+        tokens: list of str. The tokens that the model read.
+        vectors: float32 array. For a biLM, all layers, shape `[L + 1, T, D]`, the token vectors
+            first; for a BERT, shape `[T, D]`.
+        pooled: float32 array of shape `[D]`, one vector for the text, from a BERT with a pooler;
+            `None` for other models. Defaults to `None`.
     """
 
     tokens: list[str]
@@ -119,23 +130,29 @@ class TextVectors(NamedTuple):
 
 
 class TextAttention(NamedTuple):
-    """The tokens of a text, special ones included, and who reads whom: `[L, H, T, T]`."""
+    """The attention of a Transformer for one text.
+
+    Attributes:
+        tokens: list of str. The tokens of the text, including special tokens.
+        probabilities: float32 array of shape `[L, H, T, T]` (layer, head, from, to).
+    """
 
     tokens: list[str]
     probabilities: Any
 
 
 def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """The first character of each token in its text, and the one after its last.
+    """Returns the start and the (exclusive) end of each token in its text.
 
     Returns:
-        list of pairs; None if the tokens are not parts of the text, in its order.
+        list of pairs of int; `None` if the tokens do not occur in the text in this order.
 
     Example:
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])
     [(0, 3), (3, 4), (5, 9), (9, 10)]
     """
-    places, end = [], 0
+    places = []
+    end = 0
     for token in tokens:
         start = text.find(token, end)
         if start < 0:

@@ -1,4 +1,4 @@
-"""Attention and positions of the Transformer inside of a model."""
+"""Attention and position vectors of the Transformer inside a model."""
 
 import tensorflow as tf
 
@@ -7,24 +7,24 @@ from tfreps.layers.position_embedding import sinusoids
 from tfreps.models import BertEncoder, TransformerEncoder
 from tfreps.runs.bert_loading import max_length
 
-POSITIONS = 100  # of waves, which have no end
+POSITIONS = 100  # default number of sinusoidal positions, which are unlimited
 
 
 def piece_attention(encoder, tokenizer, text, second=None) -> TextAttention:
-    """Has a BERT read a text, or two, and returns its attention.
+    """Returns the attention of a BERT for a text, or for two texts as two segments.
 
     Args:
         encoder: `BertEncoder`.
-        tokenizer: what cuts texts for it.
-        text: raw text.
-        second: another, which BERT reads after the first, as its second segment.
+        tokenizer: Tokenizer of the encoder.
+        text: str. Raw text.
+        second: str. Second text, which is read as the second segment. Defaults to `None`.
 
     Returns:
-        `TextAttention`: T pieces, and float32 `[L, H, T, T]` (layer, head, from, to); rows add up
-        to 1.
+        `TextAttention` with T pieces and float32 probabilities of shape `[L, H, T, T]` (layer,
+        head, from, to). Each row sums to 1.
 
     Raises:
-        ValueError: a text without tokens, or longer than the model's positions.
+        ValueError: If a text has no tokens or more pieces than the model has positions.
     """
     texts = [_pieces(tokenizer, each) for each in (text, second) if each is not None]
     ids, segments = tokenizer.pack(
@@ -38,33 +38,38 @@ def piece_attention(encoder, tokenizer, text, second=None) -> TextAttention:
 
 
 def transformer_of(model, source="The model"):
-    """The Transformer inside of a tagger, classifier or pretrainer.
+    """Returns the Transformer inside a tagger, classifier or pretrainer.
+
+    Args:
+        model: Any model of tfreps.
+        source: str or path-like. Name of the model in the error. Defaults to `"The model"`.
 
     Raises:
-        ValueError: it has none; `source` says whose it is.
+        ValueError: If the model has no Transformer.
     """
     found = model.find(BertEncoder, TransformerEncoder)
     if found is None:
         kinds = " with ".join(type(part).__name__ for part in model.all_parts())
         raise ValueError(
             f"{source} holds a {kinds}, which has no attention and no positions. Expected a model "
-            "on a TransformerEncoder or a BertEncoder."
+            "with a TransformerEncoder or a BertEncoder."
         )
     return found
 
 
 def position_table(encoder, length: int | None = None):
-    """The vectors that an encoder adds to its first tokens.
+    """Returns the position vectors that an encoder adds to its first tokens.
 
     Args:
         encoder: `BertEncoder` or `TransformerEncoder`.
-        length: int. Positions; None for a learned table whole, of waves 100.
+        length: int. Number of positions. If `None`, all learned positions or 100 sinusoidal
+            positions are returned. Defaults to `None`.
 
     Returns:
-        float32, shape `[length, hidden_dim]`.
+        float32 array of shape `[length, hidden_dim]`.
 
     Raises:
-        ValueError: it has no positions, or fewer.
+        ValueError: If the encoder has no positions, or fewer than `length`.
 
     Example:
     >>> from tfreps.models import BertEncoder
@@ -73,17 +78,20 @@ def position_table(encoder, length: int | None = None):
     (24, 8)
     """
     if encoder.positions is None:
-        raise ValueError("The model has no positions (`positions=None`).")
+        raise ValueError("`positions` of the model is None, so it has no position vectors.")
     if encoder.positions != "learned":
         kind, normalize = encoder.positions, encoder.normalize_positions
         return sinusoids(length or POSITIONS, encoder.hidden_dim, kind, normalize).numpy()
     if length is not None and length > encoder.max_positions:
-        raise ValueError(f"The model has learned {encoder.max_positions} positions; got {length}.")
+        raise ValueError(
+            f"`length` must be at most {encoder.max_positions}, the number of learned positions; "
+            f"got {length}."
+        )
     return encoder.add_positions.table.numpy()[:length]
 
 
 def _pieces(tokenizer, text):
     pieces = tokenizer.tokenize(text)
     if not pieces:
-        raise ValueError(f"There is no token in the text {text!r}.")
+        raise ValueError(f"The text {text!r} has no tokens.")
     return pieces

@@ -1,4 +1,4 @@
-"""EmbeddingsFile: vectors of sentences in one HDF5 file, written in pieces that survive a kill."""
+"""EmbeddingsFile: sentence vectors in one HDF5 file; an interrupted run can be resumed."""
 
 import contextlib
 import json
@@ -19,30 +19,31 @@ SENTENCE_INDEX = "sentence_to_index"
 
 
 class EmbeddingsFile:
-    """Writes vectors in the layout of bilm-tf and AllenNLP.
+    """HDF5 file of sentence vectors in the layout of bilm-tf and AllenNLP.
 
         "0", "1", ...       vectors of a sentence, by its number; any shape
         sentence_to_index   str, shape (1,): a JSON object, sentence -> its number as a string
 
-    Until it is complete the file does not exist; windows of sentences are collected in the folder
-    `PATH.part`, each written whole or not at all, so that a killed run loses its last window
-    alone. Windows and the file together take twice its size while it is put together.
+    The file appears when it is complete. Until then, windows of sentences are collected in the
+    folder `PATH.part`, each written atomically, so that an interrupted run loses at most its last
+    window. While the windows are merged, windows and file need twice the size of the file.
 
     Args:
-        path: of the file.
-        options: dict of JSON types: everything that the vectors depend on. Kept in the file as
-            the attribute `tfreps_options`.
-        resume: whether to go on with what an earlier run with the same options left.
-        overwrite: whether to replace a file, or an unfinished one; the file stays until the new one
-            is complete.
+        path: str or path-like. Path of the file.
+        options: dict of JSON types. All options that the vectors depend on. They are stored in
+            the file as the attribute `tfreps_options`.
+        resume: bool. Whether to continue an earlier run with the same options. Defaults to
+            `False`.
+        overwrite: bool. Whether to replace a complete or unfinished file. An existing file is
+            replaced when the new one is complete. Defaults to `False`.
 
     Attributes:
-        complete: bool, whether the file is there already, with `resume`.
-        windows: int, how many windows are there already.
+        complete: bool. True if the file is complete.
+        windows: int. Number of windows written so far.
 
     Raises:
-        ValueError: the file exists, or an unfinished one, without `resume` or `overwrite`; or
-            with `resume` one of other options.
+        ValueError: If a complete or unfinished file exists and neither `resume` nor `overwrite`
+            is set, or if `resume` is set and that file was written with other options.
 
     Example:
     >>> import tempfile
@@ -75,8 +76,8 @@ class EmbeddingsFile:
             _check_new(self.path)
             if self.part.exists():
                 raise ValueError(
-                    f"{self.part} holds an unfinished run: continue it (`resume=True`), or begin "
-                    "anew (`overwrite=True`)."
+                    f"{self.part} holds an unfinished run. Continue it (`resume=True`) or start "
+                    "again (`overwrite=True`)."
                 )
             self._begin()
         elif self.path.exists():
@@ -91,7 +92,7 @@ class EmbeddingsFile:
 
     @contextlib.contextmanager
     def window(self) -> Iterator:
-        """The next window; gives a function `put(number, vectors)`."""
+        """Opens the next window as a context manager; yields a function `put(number, vectors)`."""
         target = self._window(self.windows)
         with naming(self.path, self.part), replacing(target, durable=True) as temporary:
             with h5py.File(temporary, "w") as file:
@@ -104,7 +105,12 @@ class EmbeddingsFile:
         self.windows += 1
 
     def finish(self, sentence_to_index: dict[str, str] | None) -> None:
-        """Puts the windows together; with None the sentences themselves are left out."""
+        """Merges the windows into the file.
+
+        Args:
+            sentence_to_index: dict. Number of each sentence, as a string. If `None`, the file has
+                no `sentence_to_index`.
+        """
         text = "" if sentence_to_index is None else json.dumps(sentence_to_index)
         size = sum(window.stat().st_size for window in self._windows()) + len(text)
         check_space(self.path, size)
@@ -124,7 +130,7 @@ class EmbeddingsFile:
         self.complete = True
 
     def _begin(self) -> None:
-        """Makes the folder with its marker at once, so that it is never there without."""
+        """Makes the folder and its marker atomically, so that it never exists without marker."""
         with naming(self.path, self.part), replacing(self.part, parents=True) as temporary:
             temporary.mkdir()
             (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
@@ -137,30 +143,30 @@ class EmbeddingsFile:
 
 
 def read_options(path: str | os.PathLike) -> dict:
-    """The options that a complete file was written with.
+    """Reads the options that a complete file was written with.
 
     Raises:
-        ValueError: no HDF5 file, or not one of tfreps.
+        ValueError: If the path is not an HDF5 file that tfreps has written.
     """
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
-            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # of a size that is known
-                raise ValueError("no bytes")
+            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of a known size
+                raise ValueError("It must hold bytes.")
             found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
         if not isinstance(found, dict):
-            raise ValueError(f"{path}: {OPTIONS_ATTRIBUTE} is no object.")
+            raise ValueError(f"{path}: {OPTIONS_ATTRIBUTE} must be a JSON object; got {found!r}.")
     except ValueError as error:
         raise ValueError(
-            f"{path} exists and is no file of `tfreps embed`: choose another name."
+            f"{path} exists and was not written by `tfreps embed`. Choose another path."
         ) from error
     return found
 
 
 def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
-    """The vectors of a sentence, as it stands in the text.
+    """Reads the vectors of a sentence, given exactly as in the encoded text.
 
     Raises:
-        ValueError: the file holds no such sentence, or no index of sentences, or is damaged.
+        ValueError: If the file has no such sentence or no index of sentences, or is damaged.
     """
     with open_hdf5(path) as file:
         with naming_damage(path, "its list of arrays"):
@@ -177,14 +183,16 @@ def _check_new(path: pathlib.Path) -> None:
     if path.is_dir():
         raise ValueError(f"Cannot write to {path}: it is a folder.")
     if path.exists() and path.stat().st_size:
-        raise ValueError(f"{path} exists already: choose another file, or pass `overwrite=True`.")
+        raise ValueError(f"{path} exists already. Choose another file or pass `overwrite=True`.")
 
 
 def _read_marker(path: pathlib.Path) -> dict:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path.parent} is no unfinished run of tfreps: remove it.") from error
+        raise ValueError(
+            f"{path.parent} is not an unfinished run of tfreps. Remove it or choose another path."
+        ) from error
 
 
 def _check_same(path: pathlib.Path, found: dict, options: dict) -> None:
@@ -193,6 +201,5 @@ def _check_same(path: pathlib.Path, found: dict, options: dict) -> None:
         was = ", ".join(f"{name} {found.get(name)!r}" for name in names)
         now = ", ".join(f"{name} {options.get(name)!r}" for name in names)
         raise ValueError(
-            f"{path} was written with {was}; now it is {now}. Ask for the same as before, or "
-            "remove it."
+            f"{path} was written with {was}; got {now}. Use the original options, or remove it."
         )

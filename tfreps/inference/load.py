@@ -1,4 +1,4 @@
-"""load: opens whatever training left or others published, ready to be asked."""
+"""load: opens a trained or published model that answers raw texts."""
 
 import os
 import pathlib
@@ -41,7 +41,7 @@ from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
 class Place(NamedTuple):
-    """A kind of place: its name, a test of a path, and what opens it with the options given."""
+    """A kind of model path: its name, a test for it, and a function that opens it."""
 
     name: str
     is_here: Callable
@@ -57,36 +57,42 @@ def load(
     scheme: str | None = None,
     num_layers: int | None = None,
 ) -> LoadedModel:
-    """Opens a trained model, and returns an object that answers raw texts.
+    """Opens a trained model and returns an object that answers raw texts.
 
-    - A run folder of `train-tagger` or `train-hmm`: `TextTagger`, tags and spans.
-    - A run folder of `train-classifier`: `TextClassifier`, labels.
+    - A run folder of `train-tagger` or `train-hmm`: `TextTagger`, which returns tags and spans.
+    - A run folder of `train-classifier`: `TextClassifier`, which returns labels.
     - A run folder of a biLM (`pretrain-elmo`, `convert`), an `options.json` of bilm-tf or AllenNLP,
-      or a folder of it with its HDF5 weights: `TextBiLM`, vectors of all layers.
-    - A training folder of bilm-tf (TensorFlow 1): `TextBiLM`, its softmax in the model.
-    - A run folder of `pretrain-bert`: `TextBert`, vectors and attention.
-    - A published BERT of Google or Hugging Face, a folder or a checkpoint: `TextBert`; with a head
-      over tags or labels, `TextTagger` or `TextClassifier`.
+      or a folder with both `options.json` and HDF5 weights: `TextBiLM`, which returns the vectors
+      of all layers.
+    - A bilm-tf training folder (TensorFlow 1): `TextBiLM`; its model includes the softmax.
+    - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
+    - A published BERT of Google or Hugging Face, as a folder or a checkpoint: `TextBert`, or with
+      a tag or label head `TextTagger` or `TextClassifier`.
 
-    All of these classes are in `tfreps.inference`. They have `model`, the Keras model, and
+    These classes are in `tfreps.inference`. Each has the attributes `model`, the Keras model, and
     `source`, the path.
 
     Args:
-        path: where the model is.
-        weights_file: HDF5 weights of an `options.json`, where they do not lie beside it.
-        vocabulary: `tfreps.text.Vocabulary`, or its file: of a training folder of bilm-tf, and of
-            published weights of a biLM that reads token ids.
-        initial_state: what a biLM starts each text from: `"zero"` (default), `"warm"` or `"carry"`.
-        scheme: how the tags of a published tagger write spans, see `tfreps.text.tags`; `"none"` for
-            tags without spans, where its files do not say that it is a tagger.
-        num_layers: int. The first blocks of a BERT without a head; None for all.
+        path: str or path-like. Path of the model.
+        weights_file: str or path-like. HDF5 weights of an `options.json`. If `None`, they are
+            expected next to it. Defaults to `None`.
+        vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Needed for a bilm-tf
+            training folder and for published weights of a biLM that reads token ids. If `None`, a
+            `vocabulary.txt` in a published folder of such a biLM is used. Defaults to `None`.
+        initial_state: str. LSTM state of a biLM at the start of each text: `"zero"`, `"warm"` or
+            `"carry"`. If `None`, `"zero"` is used. Defaults to `None`.
+        scheme: str. Tag scheme of a published tagger, see `tfreps.text.tags`; `"none"` for tags
+            without spans, which also marks a model as a tagger if its files do not. Defaults to
+            `None`.
+        num_layers: int. Number of blocks to load of a BERT without a label head. If `None`, all
+            blocks are loaded. Defaults to `None`.
 
     Returns:
         `TextTagger`, `TextClassifier`, `TextBiLM` or `TextBert`.
 
     Raises:
-        ValueError: there is nothing that can be loaded, it is damaged or does not fit together, or
-            an option is given that is not about such a model.
+        ValueError: If the path holds no model, if the model is damaged or its files do not belong
+            together, or if an option does not apply to the model.
 
     Example:
     >>> import tfreps
@@ -112,14 +118,15 @@ def load(
 
 
 def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> LoadedModel:
-    """`load`, for a caller who needs one kind of model.
+    """Loads a model with `load` and checks its class.
 
     Args:
-        kind: the class that is expected, such as `TextTagger`.
-        path, **options: as of `load`.
+        kind: type. The expected class, such as `TextTagger`.
+        path: str or path-like. Path of the model.
+        **options: Options of `load`.
 
     Raises:
-        ValueError: it is another kind, or what `load` raises.
+        ValueError: If the model is of another class, or if `load` raises an error.
     """
     found = load(path, **options)
     if not isinstance(found, kind):
@@ -128,7 +135,7 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
     return found
 
 
-# What kinds of places there are.
+# Tests of the kinds of paths.
 
 
 def _is_run(path):
@@ -145,14 +152,14 @@ def _is_published_bilm(path):
 
 
 def _is_of_bilm_tf(options_file):
-    """Whether an options.json is bilm-tf's; a run folder has one, too."""
+    """Returns True if an options.json is from bilm-tf; run folders have a file of that name too."""
     try:
         return "lstm" in read_json(options_file)
     except ValueError:
         return False
 
 
-# How each is opened: functions of the path and of the options that were given.
+# Functions that open each kind of path with the given options.
 
 
 def _open_run(path, given):
@@ -166,9 +173,11 @@ def _open_run(path, given):
 
 
 def _open_training_folder(path, given):
-    _check_options(path, "a training folder of bilm-tf", given, "vocabulary", "initial_state")
+    _check_options(path, "a bilm-tf training folder", given, "vocabulary", "initial_state")
     if "vocabulary" not in given:
-        raise ValueError(f"`vocabulary` is missing: the tokens that {path} was trained on.")
+        raise ValueError(
+            f"`vocabulary` is missing. Pass the vocabulary that {path} was trained with."
+        )
     vocabulary = _vocabulary(given["vocabulary"])
     model, _ = continue_checkpoint(path, vocabulary)
     return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), path)
@@ -178,9 +187,10 @@ def _open_published_bilm(path, given):
     names = "weights_file", "vocabulary", "initial_state"
     _check_options(path, "a published biLM", given, *names)
     options_file, weights_file = find_files(path, given.get("weights_file"))
-    vocabulary, beside = given.get("vocabulary"), path / "vocabulary.txt"
+    vocabulary = given.get("vocabulary")
+    beside = path / "vocabulary.txt"
     if vocabulary is None and beside.is_file() and "char_cnn" not in read_json(options_file):
-        vocabulary = beside  # of words, in a folder
+        vocabulary = beside  # a folder with a biLM of token ids
     vocabulary = None if vocabulary is None else _vocabulary(vocabulary)
     state = given.get("initial_state", "zero")
     bilm = load_published_bilm(options_file, weights_file, vocabulary, state)
@@ -189,19 +199,19 @@ def _open_published_bilm(path, given):
 
 def _open_checkpoint(path, given):
     if has_head(path):
-        _check_options(path, "a BERT with a head over labels", given, "scheme")
+        _check_options(path, "a BERT with a label or tag head", given, "scheme")
         model, tokenizer = load_with_head(path, given.get("scheme"))
         longest = max_length(model.find(BertEncoder), tokenizer)
         if isinstance(model, Classifier):
             return TextClassifier(model, PieceIndexer(tokenizer), "bert", longest, path)
         return TextTagger(model, PieceIndexer(tokenizer, words=True), "bert", longest, path)
-    _check_options(path, "a BERT without a head over labels", given, "num_layers")
+    _check_options(path, "a BERT without a label head", given, "num_layers")
     encoder = BertEncoder.from_pretrained(path, **given)
     tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
     return TextBert(encoder, tokenizer, path)
 
 
-# What becomes of the model of a run folder: functions of the run, its model, and the options.
+# Functions that wrap the model of a run folder, with the given options.
 
 
 def _tagger_of(run, model, given):
@@ -231,8 +241,9 @@ def _bert_of(run, model, given):
 
 
 def _reading(run, model, words):
-    """How a tagger or classifier reads text: its indexer, `tokens`, `max_length` and the run."""
-    tokens, longest = run.options.get("tokens", "spaces"), run.options.get("max_length")
+    """Returns how a tagger or classifier reads text: indexer, `tokens`, `max_length`, run path."""
+    tokens = run.options.get("tokens", "spaces")
+    longest = run.options.get("max_length")
     if run.tokenizer_path.exists():
         tokenizer = run_tokenizer(run, model.find(BertEncoder))
         longest = least(longest, max_length(model.find(BertEncoder), tokenizer))
@@ -253,11 +264,11 @@ def _vocabulary(given):
 
 
 def _check_options(path, what, given, *known):
-    """Raises a ValueError if an option was given that is not about what a place holds."""
+    """Raises a ValueError if an option does not apply to the model at a path."""
     for name in given:
         if name not in known:
             raise ValueError(
-                f"`{name}` is about {ABOUT[name]}, and {path} holds {what}: leave it out."
+                f"`{name}` applies to {ABOUT[name]}, but {path} holds {what}. Omit it."
             )
 
 
@@ -265,13 +276,13 @@ ABOUT = {
     "weights_file": "an options.json of bilm-tf or AllenNLP",
     "vocabulary": "a biLM of bilm-tf or AllenNLP",
     "initial_state": "a biLM",
-    "scheme": "a published BERT with a head over tags",
-    "num_layers": "a BERT without a head over labels",
+    "scheme": "a published BERT with a tag head",
+    "num_layers": "a BERT without a label head",
 }
-# In this order: the first whose test holds opens the path.
+# Tried in this order; the first match opens the path.
 PLACES = (
     Place("a run folder of tfreps", _is_run, _open_run),
-    Place("a training folder of bilm-tf", _is_training_folder, _open_training_folder),
+    Place("a bilm-tf training folder", _is_training_folder, _open_training_folder),
     Place("the options.json of a published biLM", _is_published_bilm, _open_published_bilm),
     Place("a published BERT (Google, Hugging Face)", is_checkpoint, _open_checkpoint),
 )

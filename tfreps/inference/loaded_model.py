@@ -1,30 +1,34 @@
-"""LoadedModel: what all objects that `tfreps.load` returns have in common."""
+"""LoadedModel: base class of the objects that `tfreps.load` returns."""
 
 from tfreps.inference.attention import transformer_of
 
 
 class LoadedModel:
-    """A Keras model, and where it was loaded from.
+    """Base class of the objects that `tfreps.load` returns.
+
+    Args:
+        model: `keras.Model`. The trained model.
+        source: str or path-like. Where the model was loaded from. If `None`, the model was not
+            loaded from a file. Defaults to `None`.
 
     Attributes:
-        model: the Keras model.
-        source: what it was loaded from, or None for a model that was made here.
-        transformer: the `BertEncoder` or `TransformerEncoder` inside of the model; a ValueError if
-            there is none.
+        transformer: `BertEncoder` or `TransformerEncoder`. The Transformer inside the model.
+            Raises a ValueError if there is none.
     """
 
-    kind = "a model"  # for errors
+    kind = "a model"  # used in error messages
 
     def __init__(self, model, source=None):
-        self.model, self.source = model, source
+        self.model = model
+        self.source = source
 
     @property
     def transformer(self):
-        """The Transformer inside of the model."""
+        """Returns the Transformer inside the model; raises a ValueError if there is none."""
         return transformer_of(self.model, self.source or "The model")
 
     def attention(self, text, second=None):
-        """Raises a ValueError; what has a Transformer inside returns `TextAttention` here."""
+        """Raises a ValueError; classes with a Transformer override it to return `TextAttention`."""
         raise ValueError(f"{self.source} holds {self.kind}, which has no attention.")
 
     def __repr__(self):

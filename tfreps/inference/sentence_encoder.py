@@ -1,4 +1,4 @@
-"""SentenceEncoder: many sentences through a biLM, in batches of similar length."""
+"""SentenceEncoder: encodes many sentences with a biLM, in batches of similar length."""
 
 import numpy as np
 import tensorflow as tf
@@ -6,32 +6,33 @@ import tensorflow as tf
 from tfreps.layers.elmo_bilstm import reverse_tokens
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
-TOKENS_AT_ONCE = 512  # distinct tokens that the token encoder takes at a time
+TOKENS_AT_ONCE = 512  # distinct tokens per call of the token encoder
 BATCH_TOKENS = 4096
 LAYERS = "all", "top", "average"
 
 
 class SentenceEncoder:
-    """Gives every layer of a biLM for tokenised sentences of any number and length.
+    """Encoder that computes biLM vectors for any number of tokenized sentences of any length.
 
-    Sentences of similar length share a batch, which is as large as a budget of tokens allows,
-    padding and boundaries counted. A sentence longer than the budget is read in pieces, the
-    state handed on from piece to piece in both directions, so that memory depends on the budget
-    (and on the vectors asked for) alone. Token vectors are made once per distinct token of a
-    batch, and once and for all for the tokens given to `keep`. None of this changes a result
-    by more than float rounding.
+    Sentences of similar length share a batch. The size of a batch is limited by a budget of
+    tokens, including padding and sentence boundaries. A sentence longer than the budget is read
+    in segments; the LSTM states are passed from segment to segment in both directions, so that
+    memory depends only on the budget and on the requested vectors. Token vectors are computed once
+    per distinct token of a batch, and only once for the tokens given to `keep`. The results differ
+    from those of the `BiLM` only by rounding.
 
     Args:
-        bilm: `BiLM`, `"zero"` or `"warm"`.
-        vocabulary: `tfreps.text.Vocabulary`; for a biLM that reads token ids.
-        batch_tokens: int. The budget, at least 1.
-        layers: `"all"` layers, the `"top"` one alone, the `"average"` of all, or a list with a
-            factor for each, by which they are summed up.
-        dtype: of the vectors.
+        bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
+        vocabulary: `tfreps.text.Vocabulary`. Needed if the biLM reads token ids. Defaults to
+            `None`.
+        batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
+        layers: str or list of float. `"all"` layers, only the `"top"` layer, the `"average"` of
+            all layers, or one factor per layer for a weighted sum. Defaults to `"all"`.
+        dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
     Raises:
-        ValueError: a biLM in `"carry"`, one that reads token ids without a vocabulary, or layers
-            that are none of these.
+        ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is no
+            vocabulary, or if `batch_tokens` or `layers` is invalid.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -47,17 +48,19 @@ class SentenceEncoder:
     ):
         if bilm.initial_state == "carry":
             raise ValueError(
-                'A biLM in "carry" gives results that depend on the order of batches: '
-                'use `bilm.with_initial_state("zero")` or "warm".'
+                '`initial_state` of the biLM must be "zero" or "warm"; got "carry", with which '
+                "the results depend on the order of the batches. Use "
+                '`bilm.with_initial_state("zero")`.'
             )
         if bilm.vocabulary_size is not None and vocabulary is None:
-            raise ValueError("This biLM reads token ids: give its vocabulary.")
+            raise ValueError("`vocabulary` must be given: this biLM reads token ids.")
         if batch_tokens < 1:
             raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")
         self.bilm = bilm
         self.vocabulary = vocabulary
         self.batch_tokens = batch_tokens
-        self.layers, self.dtype = layers, dtype
+        self.layers = layers
+        self.dtype = dtype
         self._factors = _factors(layers, bilm.num_layers + 1)
         ids = [None] if bilm.vocabulary_size is not None else [None, bilm.max_characters]
         vectors = tf.TensorSpec([None, bilm.projection_dim])
@@ -72,11 +75,13 @@ class SentenceEncoder:
         self.keep([])
 
     def keep(self, tokens, progress=None):
-        """Makes the vectors of `tokens` (list of str, each once) now, and keeps them.
+        """Computes the vectors of frequent tokens now and stores them for later calls.
 
         Args:
-            tokens: the most frequent ones, of as many as memory allows: each takes `4 * P` bytes.
-            progress: called with the number of tokens done so far.
+            tokens: list of str. Distinct tokens, usually the most frequent ones. Each takes
+                `4 * P` bytes of memory.
+            progress: function. Called with the number of tokens done so far. If `None`, progress
+                is not reported. Defaults to `None`.
         """
         ends = [SENTENCE_START, SENTENCE_END]
         tokens = [*ends, *(token for token in tokens if token not in ends)]
@@ -84,14 +89,15 @@ class SentenceEncoder:
         self._kept = self._vectors(tokens, progress)  # [R, P]
 
     def encode(self, sentences):
-        """Encodes sentences.
+        """Computes the vectors of sentences.
 
         Args:
-            sentences: list of lists of str; a sentence may be empty.
+            sentences: list of lists of str. Tokenized sentences, which may be empty.
 
         Yields:
-            `(number, vectors)`: the sentence's place in `sentences` and its vectors without
-            boundaries, `[L+1, n, 2P]` for all layers, else `[n, 2P]`; short sentences first.
+            `(number, vectors)`, short sentences first. `number` is the index of the sentence in
+            `sentences`; `vectors` excludes sentence boundaries and has the shape `[L+1, n, 2P]`
+            for `layers="all"`, otherwise `[n, 2P]`.
         """
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         for batch in batches_by_length(lengths, self.batch_tokens):
@@ -110,7 +116,7 @@ class SentenceEncoder:
         return self._chosen(layers).numpy()
 
     def _choose(self, layers):
-        """All layers `[B, L+1, T, 2P]`, or the one `[B, T, 2P]` that was asked for."""
+        """Returns all layers, `[B, L+1, T, 2P]`, or the requested vectors, `[B, T, 2P]`."""
         if self._factors is not None:
             layers = tf.einsum("l,bltd->btd", self._factors, layers)
         elif self.layers == "top":
@@ -118,7 +124,7 @@ class SentenceEncoder:
         return tf.cast(layers, self.dtype)
 
     def _number(self, sentences):
-        """Rows of kept and then of new vectors, int32 `[B, T+2]`, and the new tokens."""
+        """Returns the rows of stored and new vectors, int32 `[B, T+2]`, and the new tokens."""
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
         new = {}
@@ -130,7 +136,7 @@ class SentenceEncoder:
         return rows, list(new)
 
     def _vectors(self, tokens, progress=None):
-        """Vectors of distinct tokens, float32 `[N, P]`, a few at a time."""
+        """Computes the vectors of distinct tokens, float32 `[N, P]`, in small batches."""
         parts = [tf.zeros([0, self.bilm.projection_dim])]
         for start in range(0, len(tokens), TOKENS_AT_ONCE):
             some = tokens[start : start + TOKENS_AT_ONCE]
@@ -153,9 +159,9 @@ class SentenceEncoder:
         return self.bilm.encode_tokens(ids)
 
     def _gather(self, rows, kept, new):
-        """Vectors of rows `[B, T]` of the kept table and, above, of the new one: `[B, T, P]`."""
+        """Looks up rows `[B, T]` in the stored table followed by the new one: `[B, T, P]`."""
         count = tf.shape(kept)[0]
-        new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # never empty
+        new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
         own = tf.gather(new, tf.maximum(rows - count, 0))
         return tf.where(
             (rows < count)[..., None], tf.gather(kept, tf.minimum(rows, count - 1)), own
@@ -170,7 +176,7 @@ class SentenceEncoder:
         return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
 
     def _run_long(self, rows, new):
-        """The same for one sentence, piece by piece."""
+        """Does the same for one long sentence, segment by segment."""
         tokens = self._gather(rows, self._kept, new)  # [1, T+2, P]
         outputs = []
         for number, (piece, state) in enumerate(
@@ -188,12 +194,12 @@ class SentenceEncoder:
 
 
 def _factors(layers, num_layers):
-    """The factor of each layer, float32 `[L+1]`; None where layers are not summed up."""
+    """Returns the factor of each layer, float32 `[L+1]`, or `None` if layers are not summed."""
     if isinstance(layers, str) and layers in LAYERS:
         return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
     if isinstance(layers, str) or np.shape(layers) != (num_layers,):
         raise ValueError(
-            f"`layers` must be one of {', '.join(LAYERS)}, or a factor for each of the "
+            f"`layers` must be one of {', '.join(LAYERS)}, or have one factor for each of the "
             f"{num_layers} layers; got {layers!r}."
         )
     return np.asarray(layers, np.float32)
@@ -204,15 +210,15 @@ def _int32(*shape):
 
 
 def batches_by_length(lengths, budget):
-    """Groups of sentences of similar length, shortest first.
+    """Groups sentences of similar length, shortest first.
 
     Args:
-        lengths: int array `[N]`, tokens per sentence.
-        budget: int. Rows times columns of a group, two boundaries and padding counted; a
-            sentence above it is a group of its own.
+        lengths: int array of shape `[N]`. Tokens per sentence.
+        budget: int. Maximum number of rows times columns of a group, including padding and two
+            boundaries per sentence. A longer sentence forms a group of its own.
 
     Yields:
-        Lists of places in `lengths`.
+        list of int. Indices into `lengths`.
 
     Example:
     >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))

@@ -1,4 +1,4 @@
-"""TextBert: a BERT and its tokenizer, asked for vectors and attention of raw texts."""
+"""TextBert: a BERT with its tokenizer that computes vectors and attention of raw texts."""
 
 from collections.abc import Sequence
 
@@ -12,21 +12,22 @@ TEXTS_AT_ONCE = 32
 
 
 class TextBert(LoadedModel):
-    """A BERT without a head over labels, with all there is between a string and its vectors.
+    """BERT without a label head that computes the vectors of raw texts.
 
-    `tfreps.load` makes it of a run folder of `pretrain-bert`, or of a published checkpoint.
+    `tfreps.load` returns it for a run folder of `pretrain-bert` and for a published checkpoint.
 
     Args:
-        model: `BertEncoder`, or `BertPretrainer`, with the heads of pre-training.
-        tokenizer: `tfreps.text.bert` tokenizer; None for a model that is asked no texts.
-        source: what it was loaded from.
+        model: `BertEncoder`, or `BertPretrainer`, which has the pre-training heads.
+        tokenizer: Tokenizer of `tfreps.text.bert`. If `None`, the model cannot read texts.
+            Defaults to `None`.
+        source: str or path-like. Where the model was loaded from. Defaults to `None`.
 
     Attributes:
-        encoder: the `BertEncoder`.
-        max_length: int or None. The most pieces of a text, start and separator among them.
+        encoder: `BertEncoder`. The encoder inside the model.
+        max_length: int or None. Maximum number of pieces of a text, including `[CLS]` and `[SEP]`.
 
     Raises:
-        ValueError: the model is no BERT.
+        ValueError: If the model is not a BERT.
 
     Example:
     >>> from tfreps.text.bert import WordPieceTokenizer
@@ -50,14 +51,20 @@ class TextBert(LoadedModel):
         self.max_length = None if tokenizer is None else max_length(self.encoder, tokenizer)
 
     def __call__(self, text):
-        """The vectors of one raw text, or of a list of texts: see `encode`."""
+        """Computes the vectors of one raw text or of a list of texts; see `encode`."""
         return self.encode([text])[0] if isinstance(text, str) else self.encode(text)
 
     def encode(self, texts: Sequence[str]) -> list[TextVectors]:
-        """Encodes raw texts. One that is longer than `max_length` is cut.
+        """Computes the vectors of raw texts. Texts longer than `max_length` are truncated.
+
+        Args:
+            texts: list of str. Raw texts.
 
         Returns:
-            `TextVectors` of each, of the last block.
+            list of `TextVectors`, one per text, with the outputs of the last block.
+
+        Raises:
+            ValueError: If there is no tokenizer.
         """
         self.check_tokenizer()
         answers = []
@@ -73,14 +80,19 @@ class TextBert(LoadedModel):
         return answers
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """Reads a text, or two as two segments, and returns who reads whom.
+        """Returns the attention of the model for a text, or for two texts as two segments.
+
+        Args:
+            text: str. Raw text.
+            second: str. Second text, which is read as the second segment. Defaults to `None`.
 
         Returns:
-            `TextAttention`: T pieces, and float32 `[L, H, T, T]` (layer, head, from, to); rows add
-            up to 1.
+            `TextAttention` with T pieces and float32 probabilities of shape `[L, H, T, T]` (layer,
+            head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: a text without tokens, or longer than the model's positions.
+            ValueError: If there is no tokenizer, or a text has no tokens or more pieces than the
+                model has positions.
         """
         self.check_tokenizer()
         return piece_attention(self.encoder, self.tokenizer, text, second)
@@ -90,6 +102,6 @@ class TextBert(LoadedModel):
         if self.tokenizer is None:
             raise ValueError(
                 f"{self.source or 'The model'} holds no vocabulary (vocab.txt, tokenizer.json), "
-                "without which no text can be read: put the one there that the checkpoint was "
-                "trained with."
+                "which is needed to read text. Add the vocabulary that the checkpoint was trained "
+                "with."
             )

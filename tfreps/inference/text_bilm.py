@@ -1,4 +1,4 @@
-"""TextBiLM: a trained biLM that gives the vectors of raw texts."""
+"""TextBiLM: a trained biLM that computes the vectors of raw texts."""
 
 from collections.abc import Sequence
 
@@ -9,23 +9,24 @@ from tfreps.models import BiLM, BiLMPretrainer, Elmo
 
 
 class TextBiLM(LoadedModel):
-    """A biLM with all there is between a string and its vectors.
+    """Trained biLM that computes the vectors of raw texts.
 
-    `tfreps.load` makes it of a run folder, of an `options.json` with HDF5 weights, or of a training
-    folder of bilm-tf. Raw text is split at white space.
+    `tfreps.load` returns it for a run folder, for an `options.json` with HDF5 weights, and for a
+    bilm-tf training folder. Raw text is split at white space.
 
     Args:
-        model: `BiLM`; `BiLMPretrainer`, with its softmax; or `Elmo`.
-        vocabulary: `tfreps.text.Vocabulary`; None for a biLM that reads characters, if no softmax
-            is asked.
-        initial_state: what the biLM starts each batch from, as in `BiLM`; None for the model's own.
-        source: what it was loaded from.
+        model: `BiLM`, `BiLMPretrainer` or `Elmo`.
+        vocabulary: `tfreps.text.Vocabulary`. Needed if the biLM reads token ids or its softmax is
+            used. Defaults to `None`.
+        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or `"carry"`.
+            If `None`, the model's own option is used. Defaults to `None`.
+        source: str or path-like. Where the model was loaded from. Defaults to `None`.
 
     Attributes:
-        bilm: the `BiLM` in the model, in the initial state asked for.
+        bilm: `BiLM`. The biLM inside the model, with the given initial state.
 
     Raises:
-        ValueError: the model has no biLM.
+        ValueError: If the model contains no biLM.
 
     Example:
     >>> encode = TextBiLM(BiLM(filters=[[1, 8]], units=8, projection_dim=4))
@@ -51,10 +52,13 @@ class TextBiLM(LoadedModel):
         self._encoders = {}
 
     def __call__(self, text):
-        """The vectors of one raw text, or of a list of texts.
+        """Computes the vectors of one raw text or of a list of texts.
+
+        Args:
+            text: str, or list of raw texts and lists of tokens.
 
         Returns:
-            `TextVectors` of all layers; of a list, a list of them.
+            `TextVectors` with all layers; for a list, a list of `TextVectors`.
         """
         texts = [text] if isinstance(text, str) else text
         tokens = [_tokens(each) for each in texts]
@@ -62,15 +66,16 @@ class TextBiLM(LoadedModel):
         return found[0] if isinstance(text, str) else found
 
     def encode(self, texts: Sequence[str | Sequence[str]], layers="all") -> list:
-        """Encodes texts.
+        """Computes the vectors of texts.
 
         Args:
-            texts: raw texts, or lists of tokens, which may be empty.
-            layers: as of `SentenceEncoder`: `"all"`, `"top"`, `"average"`, or a factor for each.
+            texts: list. Raw texts, or lists of tokens, which may be empty.
+            layers: str or list of float. `"all"`, `"top"`, `"average"`, or one factor per layer
+                for a weighted sum. Defaults to `"all"`.
 
         Returns:
-            list of float32 arrays: `[L + 1, T, D]` for all layers, else `[T, D]`, without
-            sentence boundaries.
+            list of float32 arrays without sentence boundaries, of shape `[L + 1, T, D]` for
+            `layers="all"`, otherwise `[T, D]`.
         """
         key = layers if isinstance(layers, str) else tuple(layers)
         if key not in self._encoders:
@@ -81,7 +86,18 @@ class TextBiLM(LoadedModel):
     def sentence_encoder(
         self, batch_tokens=BATCH_TOKENS, layers="all", dtype="float32"
     ) -> SentenceEncoder:
-        """The `SentenceEncoder` of this biLM, for many sentences; see there."""
+        """Returns a `SentenceEncoder` of this biLM, for large numbers of sentences.
+
+        Args:
+            batch_tokens: int. Number of tokens per batch, including padding and sentence
+                boundaries. Defaults to 4096.
+            layers: str or list of float. `"all"`, `"top"`, `"average"`, or one factor per layer
+                for a weighted sum. Defaults to `"all"`.
+            dtype: str. Data type of the vectors. Defaults to `"float32"`.
+
+        Returns:
+            `SentenceEncoder`.
+        """
         return SentenceEncoder(self.bilm, self.vocabulary, batch_tokens, layers, dtype)
 
 

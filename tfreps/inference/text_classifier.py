@@ -1,4 +1,4 @@
-"""TextClassifier: a trained classifier that is asked raw texts."""
+"""TextClassifier: a trained classifier that answers raw texts."""
 
 from collections.abc import Sequence
 
@@ -12,25 +12,26 @@ OUTPUTS = "labels", "probabilities"
 
 
 class TextClassifier(TextModel):
-    """A classifier with all there is between a string and its label.
+    """Trained classifier that labels raw texts.
 
-    `tfreps.load` makes it of a run folder of `train-classifier`, or of a published BERT with a head
-    over labels. Raw text is cut into tokens as it was in training.
+    `tfreps.load` returns it for a run folder of `train-classifier`, and for a published BERT with
+    a label head. Raw text is tokenized as in training.
 
     Args:
         model: `Classifier`.
-        indexer: `tfreps.text.TokenIndexer`, or of a BERT `PieceIndexer`, as in training.
-        tokens: str. How raw text is cut, see `tfreps.text.tokenize`.
-        max_length: int or None. Texts are cut after so many tokens. A BERT's tokens are pieces,
-            start and separator among them.
-        source: what it was loaded from.
+        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a BERT, as in training.
+        tokens: str. How raw text is tokenized, see `tfreps.text.tokenize`. Defaults to
+            `"spaces"`.
+        max_length: int. Texts are truncated to this number of tokens (for a BERT: pieces,
+            including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
+        source: str or path-like. Where the model was loaded from. Defaults to `None`.
 
     Attributes:
         names: list of str. The labels in the order of their ids.
-        num_cut: int. Texts that were cut to `max_length` so far.
+        num_cut: int. Number of texts truncated to `max_length` so far.
 
     Raises:
-        ValueError: the model is no classifier.
+        ValueError: If the model is not a `Classifier`.
 
     Example:
     >>> from tfreps.models import TokenEmbedder
@@ -42,7 +43,9 @@ class TextClassifier(TextModel):
     ['bad', 'good']
     """
 
-    is_tagger, kind, scheme = False, "a classifier", None
+    is_tagger = False
+    kind = "a classifier"
+    scheme = None
 
     def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
         if not isinstance(model, Classifier):
@@ -51,18 +54,19 @@ class TextClassifier(TextModel):
         self.names = model.labels
 
     def __call__(self, text):
-        """Classifies one raw text, or a list of texts: see `classify`."""
+        """Classifies one raw text or a list of texts; see `classify`."""
         return self.classify([text])[0] if isinstance(text, str) else self.classify(text)
 
     def classify(self, texts: Sequence[str | Sequence[str]], **options) -> list[ClassifiedText]:
         """Classifies texts.
 
         Args:
-            texts: raw texts; or lists of tokens, as `tokenize` gives them, which may be empty.
-            **options: of `tfreps.data.SequenceBatches`.
+            texts: list. Raw texts, or lists of tokens as returned by `tokenize`, which may be
+                empty.
+            **options: Options of `tfreps.data.SequenceBatches`.
 
         Returns:
-            `ClassifiedText` of each.
+            list of `ClassifiedText`, one per text.
         """
         answers = []
         for label, probabilities in self._rows(self._tokens_of(texts), OUTPUTS, options):
@@ -71,9 +75,9 @@ class TextClassifier(TextModel):
         return answers
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        """Raw texts to tokens, cut as in training; of a BERT to pieces, with start and separator.
+        """Tokenizes raw texts as in training; for a BERT into pieces with `[CLS]` and `[SEP]`.
 
-        Too long texts of a BERT are cut, and counted in `num_cut`.
+        Texts that are too long for a BERT are truncated and counted in `num_cut`.
         """
         if self.tokenizer is None:
             return super().tokenize(texts)
@@ -82,11 +86,25 @@ class TextClassifier(TextModel):
         return tokens
 
     def cut_notice(self) -> str:
-        """The sentence about the texts that were cut."""
-        return f"{self.num_cut:,} texts were cut to {self.max_length} tokens, as in training."
+        """Returns the message about texts that were truncated."""
+        return f"{self.num_cut:,} texts were truncated to {self.max_length} tokens, as in training."
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """As of `TextModel`; a classifier on a BERT reads two texts as two segments."""
+        """Returns the attention of the Transformer inside the model for a text.
+
+        Args:
+            text: str. Raw text, which is tokenized as in training.
+            second: str. Second text, which a classifier on a BERT reads as the second segment.
+                Defaults to `None`.
+
+        Returns:
+            `TextAttention` with T tokens and float32 probabilities of shape `[L, H, T, T]` (layer,
+            head, from, to). Each row sums to 1.
+
+        Raises:
+            ValueError: If the model has no attention, a text has no tokens or more tokens than
+                the model has positions, or a second text is given to a model without segments.
+        """
         if self.tokenizer is None:
             return super().attention(text, second)
         return piece_attention(self.transformer, self.tokenizer, text, second)

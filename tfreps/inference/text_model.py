@@ -1,4 +1,4 @@
-"""TextModel: what a tagger and a classifier that answer texts have in common."""
+"""TextModel: base class of `TextTagger` and `TextClassifier`."""
 
 from collections.abc import Sequence
 
@@ -14,20 +14,20 @@ BATCH_TOKENS = 4096
 
 
 class TextModel(LoadedModel):
-    """A tagger or classifier with all there is between a string and its answer.
+    """Trained tagger or classifier that answers raw texts.
 
     Args:
         model: `Tagger`, `HMMTagger` or `Classifier`.
-        indexer: `tfreps.text.TokenIndexer`, or of a BERT `PieceIndexer`, as in training.
-        tokens: str. How raw text is cut, see `tfreps.text.tokenize`; "bert": as its tokenizer
-            cuts words.
-        max_length: int or None. Texts are cut after so many tokens (a classifier's only). A
-            BERT's tokens are pieces, start and separator among them.
-        source: what it was loaded from.
+        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a BERT, as in training.
+        tokens: str. How raw text is tokenized, see `tfreps.text.tokenize`; `"bert"` uses the word
+            boundaries of the BERT tokenizer. Defaults to `"spaces"`.
+        max_length: int. A classifier truncates texts to this number of tokens (for a BERT: pieces,
+            including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
+        source: str or path-like. Where the model was loaded from. Defaults to `None`.
 
     Attributes:
-        tokenizer: that of a BERT; else None.
-        num_cut: int. Texts that were cut to `max_length` so far.
+        tokenizer: Tokenizer of a BERT, or `None` for other models.
+        num_cut: int. Number of texts truncated to `max_length` so far.
     """
 
     is_tagger: bool
@@ -42,59 +42,64 @@ class TextModel(LoadedModel):
         self.num_cut = 0
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        """Raw texts to tokens, cut as in training."""
+        """Tokenizes raw texts as in training."""
         return tokenize_texts(texts, self.tokens)
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
-        """The batches in which sentences or texts are looked at, shortest first."""
+        """Returns the batches in which sentences or texts are read, shortest first."""
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """Reads a text, and returns the attention of the Transformer inside of the model.
+        """Returns the attention of the Transformer inside the model for a text.
 
         Args:
-            text: raw text. It is cut as in training.
-            second: another, which a classifier on a BERT reads after the first.
+            text: str. Raw text, which is tokenized as in training.
+            second: str. Second text, which a classifier on a BERT reads as the second segment.
+                Defaults to `None`.
 
         Returns:
-            `TextAttention`: T tokens, and float32 `[L, H, T, T]` (layer, head, from, to); rows
-            add up to 1.
+            `TextAttention` with T tokens and float32 probabilities of shape `[L, H, T, T]` (layer,
+            head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: the model has no attention; a text without tokens, or longer than the
-                model's positions; a second text for a model without segments.
+            ValueError: If the model has no attention, the text has no tokens or more tokens than
+                the model has positions, or a second text is given to a model without segments.
         """
         encoder = self.transformer
         if second is not None:
-            raise ValueError("The model reads one text at a time: leave the second out.")
+            raise ValueError("`second` must be None: the model reads one text at a time.")
         [tokens] = self.tokenize([text])
         if not tokens:
-            raise ValueError(f"There is no token in the text {text!r}.")
+            raise ValueError(f"The text {text!r} has no tokens.")
         probabilities = encoder.attention(self.indexer(tf.constant([tokens])))
         return TextAttention(tokens, probabilities[0].numpy())
 
     def _tokens_of(self, texts):
-        """The tokens of each text; lists of tokens are taken as they are."""
+        """Returns the tokens of each text; lists of tokens are used unchanged."""
         if isinstance(texts, str | bytes):
             raise ValueError(f"Expected a list of texts; got the string {texts[:40]!r}.")
         rows = iter(self.tokenize([text for text in texts if isinstance(text, str)]))
         return [next(rows) if isinstance(text, str) else text for text in texts]
 
     def _rows(self, sentences, outputs, options):
-        """The outputs for each sentence, in the order of the sentences."""
+        """Returns the outputs for each sentence, in the order of the sentences."""
         if not sentences:
             return []
         given = options.get("vectors")
         if given is not None and not self.model.reads_vectors:
-            raise ValueError(f"The model reads no stored vectors: leave {given} out.")
+            raise ValueError(
+                f"`vectors` does not apply to this model, which reads no stored vectors; got "
+                f"{given}. Omit it."
+            )
         if given is None and self.model.reads_vectors:
             raise ValueError(
-                "The model reads vectors that `tfreps embed` computed before, and there are none "
-                "for this text. Measure it with `tfreps evaluate` and the vectors of its text; to "
-                "ask it about raw text, train it on the biLM itself in place of stored vectors."
+                "`vectors` is missing: the model reads vectors that were computed by `tfreps "
+                "embed`. Use `tfreps evaluate` with the vectors of the text. For raw text, train "
+                "the model on the biLM itself instead of stored vectors."
             )
-        batches, rows = self.batches(sentences, **options), []
+        batches = self.batches(sentences, **options)
+        rows = []
         self.num_cut += batches.num_cut
         for features in batches.dataset():
             answer = self.model.predict_on_batch(features)

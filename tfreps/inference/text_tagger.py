@@ -1,4 +1,4 @@
-"""TextTagger: a trained tagger that is asked raw texts."""
+"""TextTagger: a trained tagger that answers raw texts."""
 
 from collections.abc import Sequence
 
@@ -13,25 +13,26 @@ OUTPUTS = "tags", "confidences", "mask"
 
 
 class TextTagger(TextModel):
-    """A tagger with all there is between a string and its tags.
+    """Trained tagger that tags raw texts.
 
-    `tfreps.load` makes it of a run folder of `train-tagger` or `train-hmm`, or of a published BERT
-    with a head over tags. Raw text is cut into tokens as it was in training.
+    `tfreps.load` returns it for a run folder of `train-tagger` or `train-hmm`, and for a published
+    BERT with a tag head. Raw text is tokenized as in training.
 
     Args:
         model: `Tagger` or `HMMTagger`.
-        indexer: `tfreps.text.TokenIndexer`, or of a BERT `PieceIndexer` of words, as in training.
-        tokens: str. How raw text is cut, see `tfreps.text.tokenize`; "bert": as the tokenizer of a
-            BERT cuts words.
-        max_length: int or None. The most pieces of a sentence that a BERT has positions for.
-        source: what it was loaded from.
+        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer` of words for a BERT, as in training.
+        tokens: str. How raw text is tokenized, see `tfreps.text.tokenize`; `"bert"` uses the word
+            boundaries of the BERT tokenizer. Defaults to `"spaces"`.
+        max_length: int. Maximum number of pieces of a sentence for a BERT. If `None`, the length
+            is not limited. Defaults to `None`.
+        source: str or path-like. Where the model was loaded from. Defaults to `None`.
 
     Attributes:
         names: list of str. The tags in the order of their ids.
-        scheme: str or None. How they write spans.
+        scheme: str or None. Tag scheme of the spans, see `tfreps.text.tags`.
 
     Raises:
-        ValueError: the model is no tagger.
+        ValueError: If the model is not a tagger.
 
     Example:
     >>> from tfreps.models import HMMTagger
@@ -44,16 +45,18 @@ class TextTagger(TextModel):
     [['NOUN'], []]
     """
 
-    is_tagger, kind = True, "a tagger"
+    is_tagger = True
+    kind = "a tagger"
 
     def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
         if not isinstance(model, Tagger | HMMTagger):
             raise ValueError(f"Expected a Tagger or HMMTagger; got a {type(model).__name__}.")
         super().__init__(model, indexer, tokens, max_length, source)
-        self.names, self.scheme = model.tags, model.scheme
+        self.names = model.tags
+        self.scheme = model.scheme
 
     def __call__(self, text):
-        """Tags one raw text, or a list of texts: see `tag`."""
+        """Tags one raw text or a list of texts; see `tag`."""
         return self.tag([text])[0] if isinstance(text, str) else self.tag(text)
 
     def tag(
@@ -65,21 +68,23 @@ class TextTagger(TextModel):
         """Tags texts.
 
         Args:
-            texts: raw texts, each one sentence; or lists of tokens, which may be empty.
-            places: list of str. How an error calls each text; by default by its number.
-            **options: of `tfreps.data.SequenceBatches`, such as `vectors`.
+            texts: list. Raw texts of one sentence each, or lists of tokens, which may be empty.
+            places: list of str. Names of the texts in error messages. If `None`, texts are
+                numbered. Defaults to `None`.
+            **options: Options of `tfreps.data.SequenceBatches`, such as `vectors`.
 
         Returns:
-            `TaggedText` of each.
+            list of `TaggedText`, one per text.
 
         Raises:
-            ValueError: a sentence has more pieces than a BERT has positions for.
+            ValueError: If a sentence has more pieces than the BERT has positions.
         """
         sentences = self._tokens_of(texts)
         if self.tokenizer is not None:
             check_room(sentences, self.tokenizer, self.max_length, places)
             options = {"max_length": None, **options}
-        answers, rows = [], self._rows(sentences, OUTPUTS, options)
+        answers = []
+        rows = self._rows(sentences, OUTPUTS, options)
         for text, tokens, (tags, confidences, mask) in zip(texts, sentences, rows, strict=True):
             names = [self.names[tag] for tag in tags[mask]]
             raw = text if isinstance(text, str) else None
@@ -87,12 +92,25 @@ class TextTagger(TextModel):
         return answers
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """As of `TextModel`; of a tagger on a BERT, the attention of the pieces of its words."""
+        """Returns the attention of the Transformer inside the model for a text.
+
+        Args:
+            text: str. Raw text, which is tokenized as in training.
+            second: str. Must be `None`: a tagger reads one text. Defaults to `None`.
+
+        Returns:
+            `TextAttention` with T tokens (for a BERT: the pieces of the words) and float32
+            probabilities of shape `[L, H, T, T]` (layer, head, from, to). Each row sums to 1.
+
+        Raises:
+            ValueError: If the model has no attention, the text has no tokens or is too long for
+                the model, or a second text is given.
+        """
         if self.tokenizer is None or second is not None:
             return super().attention(text, second)
         [tokens] = self.tokenize([text])
         if not tokens:
-            raise ValueError(f"There is no token in the text {text!r}.")
+            raise ValueError(f"The text {text!r} has no tokens.")
         check_room([tokens], self.tokenizer, self.max_length)
         features = self.indexer(tf.constant([tokens]))
         ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`

@@ -1,4 +1,4 @@
-"""Run folders: what training leaves, opened, continued and published."""
+"""Run folders of training programs: creating, opening, continuing and publishing them."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Run folders of published BERTs with a head, and published folders of runs with a BERT."""
+"""Converts between run folders and published folders of BERT models with a head."""
 
 import os
 import pathlib
@@ -21,30 +21,34 @@ TOKEN_KIND = "BertForTokenClassification"
 
 
 def load_with_head(source: str | os.PathLike, scheme: str | None = None):
-    """A published tagger or classifier that reads raw text as its authors' does.
+    """Loads a published tagger or classifier with the tokenizer that it was trained with.
 
     Args:
-        source: folder of Google or Hugging Face with its vocabulary, and a head over labels. Where
-            its `architectures` name `BertForTokenClassification`, the head is a tagger's; where
-            they name nothing, a scheme makes it one.
-        scheme: tag scheme of a tagger, see `tfreps.text.tags`; "none", or None where its files
-            say that it is one, for tags without spans.
+        source: str or path-like. Google or Hugging Face folder with its vocabulary and a tag or
+            label head. The model is a tagger if its `architectures` include
+            `BertForTokenClassification`, or if it has no `architectures` and `scheme` is given.
+        scheme: str. Tag scheme of a tagger, see `tfreps.text.tags`; `"none"` for tags without
+            spans. If `None`, the tags of a tagger have no spans. Defaults to `None`.
 
     Returns:
-        a `Classifier`, or a `Tagger` that reads words in pieces; and the tokenizer.
+        A `Classifier`, or a `Tagger` that reads the pieces of words, and the tokenizer.
 
     Raises:
-        ValueError: what `Classifier.from_pretrained`, `Tagger.from_pretrained`,
-            `checkpoint_tokenizer` and `check_size` raise; a scheme for a classifier.
+        ValueError: If a scheme is given for a classifier, or if `Classifier.from_pretrained`,
+            `Tagger.from_pretrained`, `checkpoint_tokenizer` or `check_size` raises an error.
     """
     path = pathlib.Path(source)
     checkpoint = open_checkpoint(path)
     kinds = checkpoint.config.get("architectures") or ()
     is_tagger = TOKEN_KIND in kinds or not kinds and scheme is not None
-    size, folder = checkpoint.options["vocabulary_size"], path if path.is_dir() else path.parent
+    size = checkpoint.options["vocabulary_size"]
+    folder = path if path.is_dir() else path.parent
     tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
     if not is_tagger and scheme is not None:
-        raise ValueError(f"{path} is a classifier, which has no tag scheme: got {scheme!r}.")
+        raise ValueError(
+            f"`scheme` has no effect: {path} is a classifier, which has no tag scheme; got "
+            f"{scheme!r}. Omit it."
+        )
     found = (Tagger if is_tagger else Classifier).from_pretrained(path)
     check_size(found.encoder, tokenizer, path)
     if not is_tagger:
@@ -58,22 +62,23 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
 
 
 def has_head(source: str | os.PathLike) -> bool:
-    """Whether a published BERT has a head over labels or tags.
+    """Returns True if a published BERT has a label or tag head.
 
     Raises:
-        ValueError: what `tfreps.convert.bert_files.open_checkpoint` raises.
+        ValueError: If `tfreps.convert.open_checkpoint` cannot open it.
     """
     checkpoint = open_checkpoint(source)
     return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
 
 
 def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:
-    """A run folder as `tfreps train-classifier` or `train-tagger` leaves it.
+    """Writes a run folder like those of `tfreps train-classifier` and `train-tagger`.
 
     Args:
-        model, tokenizer: as `load_with_head` returns them.
-        folder: where there is nothing yet.
-        options: what shall stand in its options.json beside `tokens`.
+        model: `Classifier` or `Tagger`, as returned by `load_with_head`.
+        tokenizer: Tokenizer returned by `load_with_head`.
+        folder: str or path-like. A folder that does not exist yet, or an empty one.
+        options: dict. Options for its options.json, in addition to `encoder` and `tokens`.
     """
     is_tagger = isinstance(model, Tagger)
     program = "train-tagger" if is_tagger else "train-classifier"
@@ -86,17 +91,18 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
 
 
 def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
-    """Writes the model of a run, and its vocabulary, as transformers reads them.
+    """Writes the model and the vocabulary of a run in the format of transformers.
 
     Args:
-        run: of `tfreps pretrain-bert`, `train-classifier` or `train-tagger`, with a BERT.
-        folder: made if it is not there.
+        run: `RunFolder` of `tfreps pretrain-bert`, `train-classifier` or `train-tagger` whose
+            model has a BERT.
+        folder: str or path-like. It is created if it does not exist.
 
     Returns:
-        the name of the class of transformers that loads it.
+        str. Name of the transformers class that loads the model.
 
     Raises:
-        ValueError: a model without BERT, or one that transformers has no place for.
+        ValueError: If the model has no BERT, or if transformers cannot represent it.
     """
     model = run.load_model()
     if isinstance(model, Tagger) and isinstance(model.encoder, PieceEncoder):
@@ -105,7 +111,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
     if not is_known or not isinstance(model.encoder, BertEncoder):
         parts = f"{type(model).__name__} on a {type(model.encoder).__name__}" if is_known else ""
         found = parts or type(model).__name__
-        raise ValueError(f"{run.path} holds a {found}; expected one on a BERT.")
+        raise ValueError(f"{run.path} holds a {found}; expected a model on a BERT.")
     encoder = model.encoder
     if isinstance(model, BertPretrainer):
         model.save_pretrained(folder, next_label=run.options.get("next_label", 0))
@@ -119,7 +125,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
 
 
 def _tagger_of_pieces(tagger):
-    """The tagger that reads the pieces themselves, as published ones do."""
+    """Returns the tagger as one that reads pieces instead of words, like published taggers."""
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)

@@ -1,4 +1,4 @@
-"""Training that goes on from earlier weights: of a run folder, of bilm-tf, or published ones."""
+"""Continues biLM pre-training from a run folder, bilm-tf checkpoints or published weights."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from tfreps.convert.bilm_tf_checkpoint import Restored
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.copy_weights import copy_weights
 from tfreps.optimizers import TF1Adagrad, build_optimizer
-from tfreps.runs.bilm_runs import load_bilm
+from tfreps.runs.bilm_runs import PretrainedBiLM, load_bilm, load_published_bilm
 from tfreps.text import Vocabulary
 
 
@@ -19,28 +19,32 @@ def continue_pretraining(
     bilm_options: dict | None = None,
     **pretrainer_options,
 ) -> Restored:
-    """A pretrainer with earlier weights, for the tokens of `vocabulary`.
+    """Builds a pretrainer with earlier weights for the tokens of `vocabulary`.
 
     Args:
-        source: HDF5 weights of bilm-tf or AllenNLP (the softmax is new); a training folder of
-            bilm-tf (softmax and Adagrad's accumulators go on); or a run folder of tfreps (the
-            softmax goes on if the vocabulary is the same).
-        vocabulary: what is to be predicted. Only a run folder of characters and HDF5 weights of
-            characters may have had another.
-        options_file: `options.json` of the HDF5 weights; by default that beside them.
-        bilm_options: options of `BiLM` to set, such as `dropout` (0.1 with HDF5 weights, else
-            that of the source) or `dtype`.
-        **pretrainer_options: options of `BiLMPretrainer`.
+        source: str or path-like. HDF5 weights of bilm-tf or AllenNLP (the softmax is new), a
+            bilm-tf training folder (the softmax and Adagrad's accumulators are restored), or a
+            run folder of tfreps (the softmax is restored if the vocabulary is the same).
+        vocabulary: `tfreps.text.Vocabulary`. The tokens to predict. It may differ from the
+            source's vocabulary only if the model reads characters and `source` is a run folder or
+            HDF5 weights.
+        options_file: str or path-like. `options.json` of the HDF5 weights. If `None`, the one next
+            to the weights is used. Defaults to `None`.
+        bilm_options: dict. Options of `BiLM` that replace those of the source, such as `dropout`
+            or `dtype`. With HDF5 weights, `dropout` defaults to 0.1. Defaults to `None`.
+        **pretrainer_options: Options of `BiLMPretrainer`.
 
     Returns:
-        The model, its character table set; and accumulators by path, for `restore_accumulators`.
+        `Restored`. The model with its character table set, and the accumulators by path for
+        `restore_accumulators`.
 
     Raises:
-        ValueError: for sources that cannot be read, or that belong to another vocabulary.
+        ValueError: If the source does not exist, cannot be read or belongs to another vocabulary.
     """
-    source, changes = Path(source), dict(bilm_options or {})
+    source = Path(source)
+    changes = dict(bilm_options or {})
     if not source.exists():
-        raise ValueError(f"There is nothing to go on from: {source} does not exist.")
+        raise ValueError(f"Cannot continue training: {source} does not exist.")
     if source.is_dir() and not (source / "model.keras").exists():
         return continue_checkpoint(source, vocabulary, changes, **pretrainer_options)
     model = _from_bilm(source, vocabulary, options_file, changes, pretrainer_options)
@@ -54,7 +58,7 @@ def continue_checkpoint(
     bilm_options: dict | None = None,
     **pretrainer_options,
 ) -> Restored:
-    """The same from a training folder of bilm-tf alone; see `continue_pretraining`."""
+    """Continues from a bilm-tf training folder; see `continue_pretraining`."""
     changes = {**boundary_options(vocabulary), **(bilm_options or {})}
     restored = bilm_tf_checkpoint.read(folder, changes, **pretrainer_options)
     _check_size(folder, restored.model.vocabulary_size, vocabulary)
@@ -63,8 +67,8 @@ def continue_checkpoint(
 
 
 def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
-    """Hands accumulators by path to the optimizer of a compiled model, if it is `TF1Adagrad`."""
-    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # float16 wraps it
+    """Assigns accumulators to the optimizer of a compiled model if it is `TF1Adagrad`."""
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped in float16
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
         named = zip(model.trainable_variables, optimizer.accumulators, strict=True)
@@ -74,18 +78,18 @@ def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
 
 
 def set_vocabulary(model: BiLMPretrainer, vocabulary: Vocabulary) -> None:
-    """Sets the table of characters, if the model reads characters."""
+    """Sets the character table if the model reads characters."""
     if model.character_table is not None:
         model.set_character_table(vocabulary.character_table(model.bilm.max_characters))
 
 
 def word_options(vocabulary: Vocabulary) -> dict:
-    """Options of a `BiLM` that reads token ids of this vocabulary."""
+    """Returns the options of a `BiLM` that reads token ids of this vocabulary."""
     return {"vocabulary_size": len(vocabulary), **boundary_options(vocabulary)}
 
 
 def boundary_options(vocabulary: Vocabulary) -> dict:
-    """The ids that such a `BiLM` puts around sentences; 0 is padding there."""
+    """Returns the sentence boundary ids of such a `BiLM`, in which id 0 is padding."""
     return {
         "sentence_start_id": vocabulary.start_id + 1,
         "sentence_end_id": vocabulary.end_id + 1,
@@ -96,7 +100,8 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
     if source.is_dir():
         found = load_bilm(source)
     else:
-        found = load_bilm(None, options_file or source.with_name("options.json"), source)
+        bilm = load_published_bilm(options_file or source.with_name("options.json"), source)
+        found = PretrainedBiLM(bilm, bilm, None)
         changes = {"dropout": 0.1, **changes}
     is_same = found.vocabulary is not None and found.vocabulary.tokens == vocabulary.tokens
     if found.bilm.vocabulary_size is not None:
@@ -104,7 +109,7 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
         if found.vocabulary is not None and not is_same:
             raise ValueError(
                 f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is "
-                "another: leave the vocabulary out, or begin a new run."
+                "another one. Omit the vocabulary or start a new run."
             )
         changes = {**changes, **boundary_options(vocabulary)}
     bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})
@@ -112,7 +117,7 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
     tied = keeps_softmax and found.model.tied
     model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)
     copy_weights(bilm, found.bilm, ["token_encoder", "bilstm"])
-    if keeps_softmax:  # all but the number of draws, which begins anew
+    if keeps_softmax:  # everything except the number of draws, which restarts at 0
         model.softmax.bias.assign(found.model.softmax.bias)
         if not tied:
             model.softmax.kernel.assign(found.model.softmax.kernel)
@@ -122,6 +127,6 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
 def _check_size(source, size: int, vocabulary: Vocabulary) -> None:
     if size != len(vocabulary):
         raise ValueError(
-            f"{source} was trained with {size} tokens, and the vocabulary {vocabulary.source} has "
-            f"{len(vocabulary)}: give the one of that run."
+            f"{source} was trained with {size} tokens, but the vocabulary {vocabulary.source} has "
+            f"{len(vocabulary)}. Use the vocabulary of that run."
         )

@@ -1,17 +1,21 @@
-"""load_bilm: a trained BiLM from a run folder, or from published files."""
+"""Loads trained biLMs from run folders or published files and checks their vocabularies."""
 
 import os
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.runs.run_folder import RunFolder
+
 
 class PretrainedBiLM(NamedTuple):
-    """What `load_bilm` found.
+    """Result of `load_bilm`.
 
-    `model` is what the run folder holds (`BiLMPretrainer`, `Elmo` or `BiLM`), or the BiLM of
-    published files; `bilm` is the `BiLM` in it, in the initial state asked for; `vocabulary` is
-    the run's `tfreps.text.Vocabulary`, or None.
+    Attributes:
+        bilm: `BiLM`. The biLM inside `model`, with the given initial state.
+        model: `BiLMPretrainer`, `Elmo` or `BiLM`. The model in the run folder.
+        vocabulary: `tfreps.text.Vocabulary` of the run, or `None`.
     """
 
     bilm: Any
@@ -19,39 +23,21 @@ class PretrainedBiLM(NamedTuple):
     vocabulary: Any
 
 
-def load_bilm(
-    run: str | os.PathLike | None = None,
-    options_file: str | os.PathLike | None = None,
-    weights_file: str | os.PathLike | None = None,
-    initial_state: str = "zero",
-) -> PretrainedBiLM:
-    """Loads a trained biLM to train with it, from one of the two places where there can be one.
+def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> PretrainedBiLM:
+    """Loads a trained biLM and its vocabulary from a run folder.
 
     Args:
-        run: a run folder of tfreps; or None, and then
-        options_file, weights_file: `options.json` and HDF5 weights of bilm-tf or AllenNLP.
-        initial_state: what the biLM starts each batch from, as in `BiLM`.
+        run: str or path-like. Run folder of tfreps.
+        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
+            `"carry"`. Defaults to `"zero"`.
 
     Returns:
-        PretrainedBiLM.
+        `PretrainedBiLM`.
 
     Raises:
-        ValueError: neither or both places are given, a file is broken or foreign, the run folder
-            holds a model without a biLM, or another model's vocabulary.
+        ValueError: If the run folder cannot be read, or holds a model without a biLM or another
+            model's vocabulary.
     """
-    files = options_file, weights_file
-    if (run is None) != (None not in files) or (run is not None and any(files)):
-        raise ValueError(
-            "Expected either a run folder, or both an options.json and its HDF5 weights; got "
-            f"run folder {run}, options {options_file}, weights {weights_file}."
-        )
-    from tfreps.models import BiLM, BiLMPretrainer, Elmo
-    from tfreps.runs.run_folder import RunFolder
-
-    if run is None:
-        bilm = load_published_bilm(options_file, weights_file, None, initial_state)
-        return PretrainedBiLM(bilm, bilm, None)
-
     folder = RunFolder.open(run)
     model = folder.load_model()
     if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
@@ -65,16 +51,17 @@ def load_bilm(
 
 
 def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
-    """Makes sure that a vocabulary is the one whose ids a model knows, as far as can be seen.
+    """Checks that a vocabulary matches a model, as far as the model stores it.
 
     Args:
         model: `BiLM`, `BiLMPretrainer` or `Elmo`.
-        vocabulary: `tfreps.text.Vocabulary`; None passes.
-        source: how errors call the model: its file or folder.
+        vocabulary: `tfreps.text.Vocabulary`. If `None`, nothing is checked.
+        source: str or path-like. Name of the model in errors: its file or folder. Defaults to
+            `"The model"`.
 
     Raises:
-        ValueError: its size, the places of `<S>` and `</S>`, or the spelling of a token (in the
-            character table of a `BiLMPretrainer`) are not the model's.
+        ValueError: If the size, the lines of `<S>` and `</S>`, or the spelling of a token (in the
+            character table of a `BiLMPretrainer`) differs from the model's.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -84,15 +71,16 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     """
     if vocabulary is None:
         return
-    from tfreps.models import BiLM, BiLMPretrainer
 
-    bilm, pretrainer, theirs = model.find(BiLM), model.find(BiLMPretrainer), vocabulary.source
+    bilm = model.find(BiLM)
+    pretrainer = model.find(BiLMPretrainer)
+    theirs = vocabulary.source
     for part in (bilm, pretrainer):
         size = None if part is None else part.vocabulary_size
         if size not in (None, len(vocabulary)):
             raise ValueError(
-                f"{source} knows {size} tokens, but {theirs} has {len(vocabulary)}: that is "
-                "another model's vocabulary. Give the one that the model was trained with."
+                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}: that is "
+                "another model's vocabulary. Use the one that the model was trained with."
             )
     places = vocabulary.start_id + 1, vocabulary.end_id + 1
     if bilm.vocabulary_size is not None:
@@ -101,7 +89,7 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
             raise ValueError(
                 f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
                 f"vocabulary, but {theirs} on lines {places[0]} and {places[1]}: that is another "
-                "model's vocabulary. Give the one that the model was trained with."
+                "model's vocabulary. Use the one that the model was trained with."
             )
     table = None if pretrainer is None else pretrainer.character_table
     if table is None or not np.any(table := table.numpy()):  # none, or not set yet
@@ -110,9 +98,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     if other.any():
         line = int(other.argmax()) + 1
         raise ValueError(
-            f"{source} spells the token on line {line} of its vocabulary in another way than "
-            f"{theirs}, which has {vocabulary.tokens[line - 1]!r} there: that is another model's "
-            "vocabulary. Give the one that the model was trained with."
+            f"{source} has another token on line {line} of its vocabulary than {theirs}, which has "
+            f"{vocabulary.tokens[line - 1]!r} there: that is another model's vocabulary. Use the "
+            "one that the model was trained with."
         )
 
 
@@ -122,17 +110,21 @@ def load_published_bilm(
     vocabulary=None,
     initial_state: str = "zero",
 ):
-    """Loads the BiLM of files of bilm-tf or AllenNLP.
+    """Loads a `BiLM` from files of bilm-tf or AllenNLP.
 
     Args:
-        source, weights_file: as of `BiLM.from_pretrained`.
-        vocabulary: `tfreps.text.Vocabulary` of a biLM that reads token ids, else None.
-        initial_state: what the biLM starts each batch from, as in `BiLM`.
+        source: str or path-like. `options.json`, or a folder with it and its weights.
+        weights_file: str or path-like. HDF5 weights. If `None`, they are expected next to the
+            options. Defaults to `None`.
+        vocabulary: `tfreps.text.Vocabulary`. Vocabulary of a biLM that reads token ids. Defaults
+            to `None`.
+        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
+            `"carry"`. Defaults to `"zero"`.
 
     Raises:
-        ValueError: a file is broken or foreign, or the vocabulary is another model's or of no use.
+        ValueError: If a file is damaged or foreign, or if the vocabulary is another model's or the
+            biLM reads characters and does not use one.
     """
-    from tfreps.models import BiLM
 
     ends = {}
     if vocabulary is not None:
@@ -141,8 +133,7 @@ def load_published_bilm(
     bilm = BiLM.from_pretrained(source, weights_file, initial_state, **ends)
     if vocabulary is not None and bilm.vocabulary_size is None:
         raise ValueError(
-            f"{source} reads characters and has no use for a vocabulary: leave "
-            f"{vocabulary.source} out."
+            f"{source} reads characters and does not use a vocabulary. Omit {vocabulary.source}."
         )
     check_vocabulary(bilm, vocabulary, weights_file or source)
     return bilm

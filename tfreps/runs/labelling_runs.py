@@ -1,4 +1,4 @@
-"""What a run folder of a tagger or classifier holds, checked against its model."""
+"""Checks the files in the run folder of a tagger or classifier against its model."""
 
 import pathlib
 from collections.abc import Sequence
@@ -6,12 +6,15 @@ from itertools import zip_longest
 
 
 def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
-    """Raises a ValueError if a file of tags or labels, where there is one, is not the model's list.
+    """Checks that a tag or label file, if it exists, lists the names of the model.
 
     Args:
-        path: the file.
-        names: of the model, in the order of their ids.
-        word: how errors call a name: `"tag"` or `"label"`.
+        path: `pathlib.Path`. Path of the file.
+        names: sequence of str. Tags or labels of the model, in the order of their ids.
+        word: str. Word for a name in error messages: `"tag"` or `"label"`.
+
+    Raises:
+        ValueError: If the file lists other names.
     """
     from tfreps.text import TagSet
 
@@ -20,22 +23,25 @@ def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
     if found != own:
         line = next(i for i, pair in enumerate(zip_longest(found, own), 1) if pair[0] != pair[1])
         raise ValueError(
-            f"{path} holds {len(found)} {word}s, the model {len(own)}, and they differ from line "
-            f"{line} on: that is another model's list. Put the original file back."
+            f"{path} holds {len(found)} {word}s and the model has {len(own)}, and they differ from "
+            f"line {line} on: that is another model's list. Put the original file back."
         )
 
 
 def check_table(path: pathlib.Path, vocabulary, model) -> None:
-    """Raises a ValueError if a vocabulary has another size than the model's table of tokens.
+    """Checks that a vocabulary has the size of the model's token table.
 
     Args:
-        path: the file of the vocabulary.
+        path: `pathlib.Path`. Path of the vocabulary file.
         vocabulary: `tfreps.text.Vocabulary`.
         model: `Tagger`, `HMMTagger` or `Classifier`.
+
+    Raises:
+        ValueError: If the sizes differ.
     """
     size = model.num_tokens
     if size not in (None, len(vocabulary)):
         raise ValueError(
-            f"{path} holds {len(vocabulary)} tokens, the model's table {size}: that is another "
-            "model's vocabulary. Put the original file back."
+            f"{path} holds {len(vocabulary)} tokens, but the model's table has {size}: that is "
+            "another model's vocabulary. Put the original file back."
         )

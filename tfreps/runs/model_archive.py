@@ -1,21 +1,24 @@
-"""Archives of models (.keras): damage is found before they are loaded, and code is refused."""
+"""Checks model archives (.keras) for damage before loading, and explains loading errors."""
 
 import os
 import zipfile
 import zlib
 
 PARTS = {"config.json", "metadata.json", "model.weights.h5"}
-# Keras does not compress; an archive that was packed again may unpack to so many times its size.
+# Keras does not compress archives; a repacked one may unpack to at most this many times its size.
 LARGEST_RATIO = 100
-UNSAFE = "safe_mode", "unsafe_deserialization"  # what Keras says of code in a file
+UNSAFE = "safe_mode", "unsafe_deserialization"  # words in Keras's errors about code in a file
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
 
 
 def check_archive(path: str | os.PathLike) -> None:
-    """Raises a ValueError for a file that is no whole archive; all its checksums are compared.
+    """Checks that a file is a complete archive with correct checksums.
 
     Args:
-        path: of the `.keras` file.
+        path: str or path-like. Path of the `.keras` file.
+
+    Raises:
+        ValueError: If the file is damaged or incomplete.
 
     Example:
     >>> import pathlib, tempfile
@@ -23,11 +26,11 @@ def check_archive(path: str | os.PathLike) -> None:
     >>> _ = path.write_bytes(b"PK and then nothing")
     >>> check_archive(path)
     Traceback (most recent call last):
-    ValueError: ...model.keras is damaged: it is no complete zip archive...
+    ValueError: ...model.keras is damaged: it is not a complete zip archive...
     """
     size = os.path.getsize(path)
     if not zipfile.is_zipfile(path):
-        raise ValueError(_damaged(path, f"it is no complete zip archive ({size:,} bytes)"))
+        raise ValueError(_damaged(path, f"it is not a complete zip archive ({size:,} bytes)"))
     try:
         with zipfile.ZipFile(path) as archive:
             if missing := PARTS - set(archive.namelist()):
@@ -42,27 +45,29 @@ def check_archive(path: str | os.PathLike) -> None:
 
 
 def refusal(path: str | os.PathLike, error: Exception) -> str:
-    """The sentence about an archive that Keras does not load, without Keras's advice to trust it.
+    """Returns the message for an archive that Keras cannot load.
+
+    It omits Keras's advice to turn safe mode off.
 
     Args:
-        path: of the `.keras` file.
-        error: what Keras raised.
+        path: str or path-like. Path of the `.keras` file.
+        error: Exception. The error that Keras raised.
     """
     message = " ".join(str(error).split())
     if any(word in message for word in UNSAFE):
         return (
-            f"{path} holds code, or names files outside of it, which tfreps never runs or reads. "
-            "No tfreps program writes such a file: get the model from somebody whom you trust, "
-            "or train it again."
+            f"{path} holds code or refers to files outside the archive, which tfreps never runs or "
+            "reads. No tfreps program writes such a file. Get the model from a trusted source or "
+            "train it again."
         )
     return (
         f"{path} cannot be loaded ({type(error).__name__}: {message[:500]}). The file is damaged "
-        "or was made by another version: train or convert again."
+        "or was written by another version. Train or convert the model again."
     )
 
 
 def _damaged(path: str | os.PathLike, reason: str) -> str:
     return (
-        f"{path} is damaged: {reason}. It may have been cut short: compare its size with the "
-        "original's, and copy it again or train again."
+        f"{path} is damaged: {reason}. It may be incomplete: compare its size with the original, "
+        "and copy it again or train again."
     )

@@ -1,4 +1,4 @@
-"""Assets of a run: sizes and hashes of its vocabulary and lists, compared when it is opened."""
+"""Sizes and hashes of a run's vocabulary, tag and label files, checked when it is opened."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ def record_asset(path: str | os.PathLike) -> None:
     """Writes the size and the SHA-256 of a file to `assets.json` in its folder.
 
     Args:
-        path: the file, complete.
+        path: str or path-like. Path of the complete file.
     """
     path = pathlib.Path(path)
     record = path.with_name(ASSETS)
@@ -24,11 +24,10 @@ def record_asset(path: str | os.PathLike) -> None:
 
 
 def check_assets(folder: str | os.PathLike) -> None:
-    """Compares the files of a folder with `assets.json`; a folder without it passes.
+    """Checks the files of a folder against its `assets.json`, if it has one.
 
     Raises:
-        ValueError: a file is missing, or differs from what was recorded; names it, its size and
-            hash, and those expected.
+        ValueError: If a file is missing, or if its size or hash differs from the recorded one.
 
     Example:
     >>> import pathlib, tempfile
@@ -47,7 +46,7 @@ def check_assets(folder: str | os.PathLike) -> None:
         if name != path.name or not isinstance(expected, dict) or set(expected) != _KEYS:
             raise ValueError(f"{record} was not written by a tfreps program: {name!r}.")
         if not path.is_file():
-            raise ValueError(f"{path} is missing, which the run was made with: put it back.")
+            raise ValueError(f"{path} is missing. Put back the file that the run was made with.")
         if (found := _fingerprint(path)) != expected:
             raise ValueError(
                 f"{path} is not the file that the run was made with: expected "

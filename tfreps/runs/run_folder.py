@@ -1,4 +1,4 @@
-"""RunFolder: the one thing that training, evaluation, embedding and export share."""
+"""RunFolder: a folder with the options, files, model and results of one training run."""
 
 import contextlib
 import importlib
@@ -20,32 +20,41 @@ VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
-CONTENTS += (CHECKPOINTS, LOGS, PICTURES, ASSETS)  # removed from the last on
+CONTENTS += (CHECKPOINTS, LOGS, PICTURES, ASSETS)  # removed in reverse order
 
-# Options that name files or folders to read, which a run must not be written over.
+# Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "dev", "test", "validation", "unlabelled", "vocabulary", "vectors", "init"
 INPUTS += ("elmo", "elmo_options", "elmo_weights", "bert", "options")
 INPUTS += ("train_vectors", "dev_vectors", "test_vectors")
 
 
 class RunFolder:
-    """A folder with everything about one training run.
+    """Folder with all files of one training run.
 
-        options.json     program, format version, and the options that were used
+        options.json     program, format version, and the options of the run
         vocabulary.txt   the vocabulary of the model
-        tokenizer.json   the tokenizer of a BERT, its vocabulary in it
+        tokenizer.json   the tokenizer of a BERT, including its vocabulary
         tags.txt         the tags of a tagger
         labels.txt       the labels of a classifier
-        assets.json      sizes and hashes of these four, which `open` compares
+        assets.json      sizes and hashes of the previous four files, which `open` checks
         model.keras      the best model so far
-        checkpoints/     to resume from (`tfreps.callbacks.checkpoint_file`)
-        logs/            for TensorBoard
+        checkpoints/     checkpoints to resume from (`tfreps.callbacks.checkpoint_file`)
+        logs/            event files for TensorBoard
         pictures/        PNG files
-        results.json     what was measured
-        run.lock         while a process writes there (`tfreps.runs.run_lock`)
+        results.json     results of evaluations
+        run.lock         exists while a process writes into the folder (`tfreps.runs.run_lock`)
 
-    Made by `RunFolder.create` and `RunFolder.open`. The paths of all of these are attributes;
-    `options`, `program` are what options.json says.
+    Use `RunFolder.create` or `RunFolder.open` to get an instance.
+
+    Args:
+        path: str or path-like. Path of the folder.
+        program: str. Name of the program, as in `tfreps <program>`.
+        options: dict. Options of the run.
+
+    Attributes:
+        options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
+            labels_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of the file or
+            folder.
 
     Example:
     >>> import tempfile
@@ -77,15 +86,18 @@ class RunFolder:
         """Makes the folder and writes options.json.
 
         Args:
-            path: a folder that does not exist yet, or an empty one.
-            program: name of the program, as in `tfreps <program>`.
-            options: what the program was given, defaults included; JSON types and paths. All but
-                `resume` and `overwrite` are stored.
-            overwrite: whether an earlier run in that folder may be removed. Folders that hold
-                anything other than a run are never touched.
+            path: str or path-like. A folder that does not exist yet, or an empty one.
+            program: str. Name of the program, as in `tfreps <program>`.
+            options: dict. Options of the run, including defaults; JSON types and paths. All
+                options except `resume` and `overwrite` are stored.
+            overwrite: bool. Whether an earlier run in the folder may be removed. A folder that
+                holds anything other than a run is never changed. Defaults to `False`.
+
+        Returns:
+            `RunFolder`. The new run.
 
         Raises:
-            ValueError: the folder holds something, or an option cannot be written as JSON.
+            ValueError: If the folder is not empty, or an option cannot be written as JSON.
         """
         stored = {name: options[name] for name in options if name not in OF_ONE_COMMAND}
         run = cls(path, program, as_json(stored))
@@ -94,7 +106,7 @@ class RunFolder:
         clear_run(run.path)
         run.path.mkdir(parents=True, exist_ok=True)
         head = {"program": program, "format_version": FORMAT_VERSION}
-        write_json(run.options_path, {**head, "options": run.options})  # from here on it is a run
+        write_json(run.options_path, {**head, "options": run.options})  # now the folder is a run
         run._make_folders()
         return run
 
@@ -108,21 +120,24 @@ class RunFolder:
         free: Iterable[str] = (),
         defaults: dict | None = None,
     ) -> Iterator["RunFolder | None"]:
-        """Keeps other processes from writing into the folder, while inside; checks it before.
+        """Checks the folder and prevents other processes from writing into it.
 
         Args:
-            path: the folder.
-            program: whose run it has to be.
-            options: what the program was given, `resume` and `overwrite` (bool) among it.
-            free: names of options that may have changed since.
-            defaults: what an option stands at that the program did not have when the run began.
+            path: str or path-like. Path of the folder.
+            program: str. Name of the program that an existing run must have.
+            options: dict. Options of the program, including `resume` and `overwrite` (bool).
+            free: iterable of str. Options that may differ from those of the resumed run. Defaults
+                to `()`.
+            defaults: dict. Values of options that were added to the program after the run was
+                started. Defaults to `None`.
 
         Returns:
-            Context manager; gives the run to resume, or None if `create` has to make one.
+            Context manager that yields the run to resume, or `None` if there is none and the
+            caller must use `create`.
 
         Raises:
-            ValueError: the folder is not free, another option has changed, another process writes
-                there, or what `open` raises.
+            ValueError: If the folder is not free, an option differs from the resumed run, another
+                process writes into the folder, or `open` raises an error.
         """
         earlier = path, program, options, free, defaults
         cls._earlier(*earlier)  # raises before anything is written
@@ -139,20 +154,31 @@ class RunFolder:
             cls.check_free(path, options["overwrite"])
             check_inputs(path, options)
             return None
-        run, now = cls.open(path, program), as_json(options)
+        run = cls.open(path, program)
+        now = as_json(options)
         before = {**as_json(defaults or {}), **run.options}
         fixed = sorted(set(now) - {"run", *OF_ONE_COMMAND, *free})
         changed = [name for name in fixed if before.get(name) != now[name]]
         if changed:
             raise ValueError(
-                f"{path} was begun with other options: {', '.join(changed)}. Leave them out: "
-                "a resumed run uses the original ones. Or begin a new run in another folder."
+                f"{path} was begun with other options: {', '.join(changed)}. Omit them, since a "
+                "resumed run uses the original options, or start a new run in another folder."
             )
         return run
 
     @staticmethod
     def check_free(path: str | os.PathLike, overwrite: bool = False) -> None:
-        """Raises what `create` would raise about the folder, and changes nothing."""
+        """Checks that `create` can use a folder; changes nothing.
+
+        Args:
+            path: str or path-like. Path of the folder.
+            overwrite: bool. Whether an earlier run in the folder may be removed. Defaults to
+                `False`.
+
+        Raises:
+            ValueError: If the path is a file, the folder holds other files, or it holds a run and
+                `overwrite` is `False`.
+        """
         path = pathlib.Path(path)
         if path.exists() and not path.is_dir():
             raise ValueError(f"Expected a folder for the run, but {path} is a file.")
@@ -160,15 +186,15 @@ class RunFolder:
         found = sorted(name for name in names if name != LOCK and not is_temporary(name))
         if found and OPTIONS not in found:
             raise ValueError(
-                f"{path} is neither empty nor a run folder (it holds {found[0]!r}): "
-                "choose another folder for the run."
+                f"{path} is neither empty nor a run folder (it holds {found[0]!r}). "
+                "Choose another folder for the run."
             )
         if found:
             head = read_head(path / OPTIONS)
             if not overwrite:
                 raise ValueError(
-                    f"{path} already holds a run of `tfreps {head['program']}`: resume it, remove "
-                    "it, or choose another folder."
+                    f"{path} already holds a run of `tfreps {head['program']}`. Resume it, remove "
+                    "it or choose another folder."
                 )
 
     @classmethod
@@ -178,13 +204,17 @@ class RunFolder:
         """Opens the folder of an earlier run.
 
         Args:
-            path: the folder.
-            program: the program, or programs, whose runs will do; None for any.
+            path: str or path-like. Path of the folder.
+            program: str or iterable of str. Programs whose runs are accepted. If `None`, runs of
+                all programs are accepted. Defaults to `None`.
+
+        Returns:
+            `RunFolder`. The run.
 
         Raises:
-            ValueError: not a folder, no options.json, torn or foreign JSON, a run of another
-                program or of another format version; a vocabulary or list that is not the one
-                that the run was made with.
+            ValueError: If the path is not a run folder, its options.json is damaged, it is a run
+                of another program or format version, or a vocabulary, tag or label file differs
+                from the original.
         """
         path = pathlib.Path(path)
         if not path.is_dir():
@@ -202,21 +232,21 @@ class RunFolder:
         return cls(path, head["program"], head["options"])
 
     def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
-        """Has a file of the run written; one that is there since before has to be the same.
+        """Writes a file of the run; an existing file must have the same content.
 
         Args:
-            path: the file, such as `vocabulary_path`.
-            write: function that writes it to the path that it is given.
+            path: `pathlib.Path`. Path of the file, such as `vocabulary_path`.
+            write: function. Called with a temporary path to which it writes the file.
 
         Raises:
-            ValueError: a resumed run would get another.
+            ValueError: If the file exists with other content.
         """
         with replacing(path) as temporary:
             write(temporary)
             if path.exists() and path.read_bytes() != temporary.read_bytes():
                 raise ValueError(
-                    f"{path} would be another one now: the training data have changed since the "
-                    "run was begun. Resume with the original ones, or begin a new run."
+                    f"{path} would change: the training data have changed since the run was "
+                    "started. Resume with the original data, or start a new run."
                 )
         record_asset(path)
 
@@ -225,16 +255,20 @@ class RunFolder:
         self.checkpoints_path.mkdir(exist_ok=True)
 
     def write_results(self, results: dict) -> None:
-        """Writes results.json anew."""
+        """Writes results.json, replacing an earlier one."""
         write_json(self.results_path, as_json(results))
 
     def add_evaluation(self, program: str, figures: dict) -> str:
-        """Adds what another program has measured to results.json, as `evaluation`.
+        """Adds the metrics of another program to results.json, as `evaluation`.
 
-        While a process writes into the folder, it is left alone.
+        The file is not changed while another process writes into the folder.
+
+        Args:
+            program: str. Name of the program.
+            figures: dict. The metrics.
 
         Returns:
-            A sentence about what was done.
+            str. A message that says whether the file was written.
         """
         try:
             with locked(self.path, program):
@@ -244,22 +278,27 @@ class RunFolder:
         return f"Wrote {self.results_path}."
 
     def results(self) -> dict:
-        """What results.json says; empty before anything was written."""
+        """Returns the content of results.json, or an empty dict if there is no such file."""
         return read_json(self.results_path) if self.results_path.exists() else {}
 
     def save_model(self, model) -> None:
-        """Saves the model whole or not at all: the previous file stays until the end."""
+        """Saves the model atomically; the previous file stays until the new one is complete."""
         with replacing(self.model_path, durable=True) as temporary:
             model.save(temporary)
 
     def load_model(self, compile: bool = False):
-        """The saved model. Nothing in the file is run as code.
+        """Loads the saved model without running any code from the file.
 
         Args:
-            compile: whether to restore optimizer, loss and metrics too.
+            compile: bool. Whether to restore the optimizer, the loss and the metrics. Defaults to
+                `False`.
+
+        Returns:
+            `keras.Model`. The saved model.
 
         Raises:
-            ValueError: no model was saved yet, or the file is torn or foreign, or holds code.
+            ValueError: If no model was saved yet, or the file is damaged, not from tfreps or holds
+                code.
         """
         if not self.model_path.is_file():
             raise ValueError(f"{self.path} holds no {MODEL}: its run has not saved a model yet.")
@@ -268,18 +307,18 @@ class RunFolder:
         keras = importlib.import_module("keras")
         try:
             return keras.models.load_model(self.model_path, compile=compile, safe_mode=True)
-        except Exception as error:  # zip, HDF5, JSON and Keras each have their own
+        except Exception as error:  # zip, HDF5, JSON and Keras raise different errors
             raise ValueError(refusal(self.model_path, error)) from error
 
     def vocabulary(self):
-        """The run's vocabulary, a `tfreps.text.Vocabulary`."""
+        """Reads the vocabulary of the run, a `tfreps.text.Vocabulary`."""
         from tfreps.text import Vocabulary
 
         return Vocabulary.read(self.vocabulary_path)
 
 
 def read_head(path: pathlib.Path) -> dict:
-    """What options.json of a run says, with its three keys in place."""
+    """Reads the options.json of a run and checks that it has the three expected keys."""
     if not path.is_file():
         raise ValueError(
             f"{path.parent} is not a run folder: it holds no {OPTIONS}. "
@@ -287,28 +326,31 @@ def read_head(path: pathlib.Path) -> dict:
         )
     head = read_json(path)
     if set(head) != {"program", "format_version", "options"} or type(head["options"]) is not dict:
-        raise ValueError(f"{path} was not written by a tfreps program; it holds {sorted(head)}.")
+        raise ValueError(
+            f"{path} was not written by a tfreps program: its keys are {sorted(head)}. Expected "
+            "the folder of a run."
+        )
     return head
 
 
 def check_version(path: pathlib.Path, version) -> None:
-    """Raises a ValueError for a run folder of another version of tfreps."""
+    """Raises a ValueError if a run folder was written by an incompatible version of tfreps."""
     if version != FORMAT_VERSION:
         is_older = type(version) is int and version < FORMAT_VERSION
         raise ValueError(
             f"{path} was written by {'an earlier' if is_older else 'another'} version of tfreps "
-            f"(format {version!r}; this one reads {FORMAT_VERSION}): train it again, or use the "
+            f"(format {version!r}; this one reads {FORMAT_VERSION}). Train it again, or use the "
             "version that wrote it."
         )
 
 
 def run_files(path: str | os.PathLike) -> list[pathlib.Path]:
-    """The files that a run has in its folder, which no program may take for its output."""
+    """Returns the files of the run in a folder, which programs must not use as output."""
     return [item for name in CONTENTS if (item := pathlib.Path(path, name)).is_file()]
 
 
 def check_inputs(path: str | os.PathLike, options: dict) -> None:
-    """Raises a ValueError if an option names an input that is a part of the run in the folder."""
+    """Raises a ValueError if an option names an input inside the run that would be removed."""
     run = pathlib.Path(path).resolve()
     parts = {run, *(run / name for name in CONTENTS)}
     for name in INPUTS:
@@ -317,15 +359,15 @@ def check_inputs(path: str | os.PathLike, options: dict) -> None:
             found = pathlib.Path(each).resolve()
             if run.exists() and (found in parts or parts & set(found.parents) - {run}):
                 raise ValueError(
-                    f"`{name}` {each} is in the folder {path}, whose run would be removed: choose "
+                    f"`{name}` {each} is in the folder {path}, whose run would be removed. Choose "
                     "another folder for the new run."
                 )
 
 
 def clear_run(path: pathlib.Path) -> None:
-    """Removes what a run has in its folder, and nothing else."""
+    """Removes the files of the run in a folder, and nothing else."""
     temporary = [item.name for item in path.glob(".*") if is_temporary(item.name)]
-    for name in (*temporary, *reversed(CONTENTS)):  # options.json last: until then it is a run
+    for name in (*temporary, *reversed(CONTENTS)):  # options.json, which marks a run, is last
         item = path / name
         if item.is_dir() and not item.is_symlink():
             shutil.rmtree(item)
@@ -334,5 +376,5 @@ def clear_run(path: pathlib.Path) -> None:
 
 
 def register_classes() -> None:
-    """Imports what registers every name that the file of a model may hold."""
+    """Registers all classes that a model file may contain, by importing `tfreps.models`."""
     importlib.import_module("tfreps.models")

@@ -1,4 +1,4 @@
-"""locked: one process at a time writes into a run folder, by a lock that dies with it."""
+"""locked: a lock that lets one process at a time write into a run folder."""
 
 import contextlib
 import errno
@@ -18,30 +18,30 @@ UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 class RunInUse(ValueError):
-    """Another process writes into the run folder."""
+    """Error raised when another process writes into the run folder."""
 
 
 @contextlib.contextmanager
 def locked(folder: str | os.PathLike, program: str):
-    """Keeps other processes from writing into a run folder, while inside.
+    """Context manager that prevents other processes from writing into a run folder.
 
-    The lock is the kernel's (`flock`) on the file `run.lock` in the folder: it ends with its
-    process, however that dies, so that a file left behind by a killed process locks nothing. Where
-    a file system has no locks, a logged warning says so, and nothing is locked.
+    It holds a kernel lock (`flock`) on the file `run.lock` in the folder. The lock ends with its
+    process, even if the process is killed, so a leftover file does not lock the folder. On file
+    systems without locks, a warning is logged and nothing is locked.
 
     Args:
-        folder: the run folder; made if it does not exist, and removed in the end if it is still
-            empty then.
-        program: name of the program, which the error of another process names.
+        folder: str or path-like. The run folder. It is created if it does not exist, and removed
+            at the end if it is still empty.
+        program: str. Name of the program, which appears in the error of the other process.
 
     Raises:
-        RunInUse: another process has the lock.
+        RunInUse: If another process has the lock.
 
     Example:
     >>> import tempfile
     >>> with locked(tempfile.mkdtemp(), "train-tagger"):
-    ...     print("nobody else writes there")
-    nobody else writes there
+    ...     print("locked")
+    locked
     """
     folder = pathlib.Path(folder)
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -51,15 +51,15 @@ def locked(folder: str | os.PathLike, program: str):
         yield
     finally:
         if file is not None:
-            (folder / LOCK).unlink(missing_ok=True)  # while nobody else can have it
+            (folder / LOCK).unlink(missing_ok=True)  # before closing, which releases the lock
             file.close()
         for path in missing:
-            with contextlib.suppress(OSError):  # it holds something
+            with contextlib.suppress(OSError):  # it is not empty
                 path.rmdir()
 
 
 def _take(path, program):
-    """The open, locked file; None where there are no locks."""
+    """Returns the open, locked file, or `None` if locks are not supported."""
     while fcntl is not None:
         file = open(path, "a+", encoding="utf-8")
         try:
@@ -77,17 +77,17 @@ def _take(path, program):
             json.dump({"pid": os.getpid(), "host": socket.gethostname(), "program": program}, file)
             file.flush()
             return file
-        file.close()  # the process that had it has just removed it
+        file.close()  # the process that held the lock has just removed the file
     logging.getLogger(__name__).warning(
-        "%s has no locks (its file system, or Windows): take care that no second process writes "
-        "there.",
+        "%s cannot be locked (on this file system, or on Windows). Make sure that no other process "
+        "writes there.",
         path.parent,
     )
     return None
 
 
 def _is_there(file, path):
-    """Whether an open file is the one of that name."""
+    """Returns True if the path still refers to the open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:
@@ -95,12 +95,12 @@ def _is_there(file, path):
 
 
 def _who(file, folder):
-    """The sentence about the process that has the lock."""
+    """Returns the error message, which names the process that holds the lock."""
     file.seek(0)
     try:
         holder = json.loads(file.read())
         on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
         who = f"process {holder['pid']}{on}, `tfreps {holder['program']}`, writes there"
-    except (ValueError, KeyError, TypeError):  # it is writing this very moment
+    except (ValueError, KeyError, TypeError):  # the file is being written right now
         who = "another process writes there"
     return f"{folder} is in use: {who}. Wait until it ends, or choose another folder."
