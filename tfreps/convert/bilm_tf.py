@@ -121,7 +121,7 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
         warnings.warn(
             f"bilm-tf can load {os.path.basename(weights_file)}, but AllenNLP cannot: the model "
             f"has {', and '.join(reasons)}.",
-            stacklevel=4,  # the caller of `save_pretrained`
+            stacklevel=5,  # the caller of `save_pretrained`
         )
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 NO_LICENSE = "unknown"
+MARK = "This card was written by tfreps."
 _KEYS = ("accuracy", "precision", "recall", "f1", "auc", "perplexity", "masked_accuracy")
 
 
@@ -69,6 +70,7 @@ class ModelCard:
             "## Training\n\n" + self._training(),
             "## Evaluation\n\n" + self._evaluation(),
             f"## License\n\n{self._license()}",
+            MARK,
         ]
         return "\n\n".join(parts) + "\n"
 

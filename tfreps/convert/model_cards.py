@@ -1,0 +1,100 @@
+"""write_model_card: writes a README.md next to weights that are published for others."""
+
+import os
+import pathlib
+from collections.abc import Mapping
+
+from tfreps.files.atomic_files import write_text
+from tfreps.files.model_card import MARK, ModelCard
+from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier, Tagger
+
+NAME = "README.md"
+_SIZES = {  # option of a model: its name in the card
+    "num_layers": "Layers",
+    "hidden_dim": "Width",
+    "num_heads": "Attention heads",
+    "intermediate_dim": "Width of the feed-forward networks",
+    "units": "LSTM units",
+    "projection_dim": "Projection",
+    "max_positions": "Longest text, in pieces",
+    "vocabulary_size": "Vocabulary",
+}
+
+
+def write_model_card(
+    model: BiLM | BertEncoder | BertPretrainer | Classifier | Tagger,
+    folder: str | os.PathLike,
+    name: str | None = None,
+    known: Mapping | None = None,
+) -> bool:
+    """Writes the model card of published weights, unless the folder has another README.md.
+
+    Args:
+        model: the model whose weights are in the folder.
+        folder: str or path-like. The folder, which must exist.
+        name: str. Name of the model. If `None`, the name of the folder.
+        known: dict. More arguments of `tfreps.files.model_card.ModelCard`, such as the result of
+            `tfreps.runs.run_card.run_card`.
+
+    Returns:
+        bool. False if there is a README.md that tfreps did not write; it stays as it is.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    path = pathlib.Path(folder, NAME)
+    if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
+        return False
+    name = name or path.parent.resolve().name
+    card = _bilm_card(model, name) if isinstance(model, BiLM) else _bert_card(model, name)
+    write_text(path, ModelCard(name, **{**card, **(known or {})}).text())
+    return True
+
+
+def _bilm_card(bilm: BiLM, name: str) -> dict:
+    return {
+        "description": "A bidirectional language model (ELMo) that gives each token of a sentence "
+        "vectors that depend on its context. The files are in the format of bilm-tf and AllenNLP.",
+        "load": f'import tfreps\n\nvectors = tfreps.load("{name}")("A sentence .").vectors\n'
+        f'# In AllenNLP: Elmo("{name}/options.json", "{name}/weights.hdf5", 1)',
+        "sizes": _sizes(bilm, bilm),
+        "task": "feature-extraction",
+        "tags": ["tfreps", "elmo"],
+    }
+
+
+def _bert_card(model, name: str) -> dict:
+    kind, task, description = _kind(model)
+    encoder = model if isinstance(model, BertEncoder) else model.encoder
+    classes = getattr(model, "labels", None) or getattr(model, "tags", None)
+    return {
+        "description": f"{description} The files are in the format of Hugging Face's transformers "
+        f"(`{kind}`).",
+        "load": f'import transformers\n\nmodel = transformers.{kind}.from_pretrained("{name}")\n'
+        f'# In tfreps: tfreps.load("{name}"), which answers raw texts',
+        "sizes": {
+            **_sizes(model, encoder),
+            **({"Classes": ", ".join(map(str, classes))} if classes else {}),
+        },
+        "library": "transformers",
+        "task": task,
+        "tags": ["tfreps", "bert"],
+    }
+
+
+def _kind(model) -> tuple[str, str, str]:
+    """Returns the class of transformers, the task of the hub and a description."""
+    if isinstance(model, Tagger):
+        return "BertForTokenClassification", "token-classification", "A BERT that tags tokens."
+    if isinstance(model, Classifier):
+        return "BertForSequenceClassification", "text-classification", "A BERT that labels texts."
+    if isinstance(model, BertPretrainer):
+        kind = "BertForPreTraining" if model.next_sentence else "BertForMaskedLM"
+        return kind, "fill-mask", "A BERT with the head that it was pre-trained with."
+    return "BertModel", "feature-extraction", "A BERT encoder."
+
+
+def _sizes(model, encoder) -> dict:
+    config = encoder.get_config()
+    sizes = {shown: config[key] for key, shown in _SIZES.items() if config.get(key) is not None}
+    return {"Parameters": model.count_params(), **sizes}
