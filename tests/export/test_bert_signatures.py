@@ -1,4 +1,4 @@
-"""Exports of a BERT without a head answer as the encoder does."""
+"""Exports of a BERT without a head return the outputs of the encoder."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Strings to ids inside a graph, with explicit lengths."""
+"""Conversion of strings to ids inside a graph, with explicit lengths."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scores are those of the pretrainer, sentence by sentence, and the caller keeps the state."""
+"""Scores equal those of the pretrainer for each sentence; the caller stores the states."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def make_scoring(pretrainer, folder, initial_state="zero"):
 
 
 def lm_batch(tokens, characters=True):
-    """One sentence as the pretrainer reads it: `<S> w1 .. wn -> w1 .. wn </S>`, and reversed."""
+    """Returns the inputs for a sentence: `<S> w1 .. wn -> w1 .. wn </S>`, and reversed."""
     ids, start, end = VOCABULARY.ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
     batch = {
         "token_ids": [[start, *ids]],
@@ -51,7 +51,7 @@ def test_scores_and_states(tmp_path, initial_state):
     kept = [None] * 3
     if initial_state == "warm":
         pretrainer.bilm = scoring.bilm
-    for _ in range(2):  # the second time from the states of the first
+    for _ in range(2):  # the second call starts from the states of the first
         answer = scoring.score(TOKENS, LENGTHS, **states)
         assert answer["token_count"].numpy().tolist() == [5, 1, 2]
         for row, tokens in enumerate(SENTENCES):

@@ -1,4 +1,4 @@
-"""Exports answer as the eager model does."""
+"""Exports of a biLM return the outputs of the eager model."""
 
 import keras
 import numpy as np
@@ -23,7 +23,7 @@ EXACT = {"rtol": 1e-5, "atol": 1e-6}
 def make_pretrainer(**options):
     keras.utils.set_random_seed(1)
     bilm = BiLM(**SIZES, **options)
-    for seed, weight in enumerate(bilm.trainable_variables):  # so that everything shows
+    for seed, weight in enumerate(bilm.trainable_variables):  # so that all affect the outputs
         weight.assign(weight + 0.3 * keras.random.normal(weight.shape, seed=seed))
     pretrainer = BiLMPretrainer(
         bilm, len(VOCABULARY), num_sampled=3, batch_size=2, dtype=bilm.dtype_policy
@@ -34,7 +34,7 @@ def make_pretrainer(**options):
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    """A pretrainer, and the folder it was exported to."""
+    """Returns a pretrainer and the folder of its export."""
     pretrainer = make_pretrainer()
     signatures = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY), explain=True)
     written = write_export(signatures, tmp_path_factory.mktemp("export"))
@@ -137,7 +137,7 @@ def test_character_ids_that_do_not_fit(signatures):
 
 
 def lm_batch(tokens):
-    """One sentence as the pretrainer reads it."""
+    """Returns the inputs of the pretrainer for one sentence."""
     ids, start, end = VOCABULARY.ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
     rows = {
         "tokens_characters": [["<S>", *tokens]],
@@ -193,7 +193,7 @@ def test_surprise_adds_up_to_the_score(signatures):
 
 
 def test_surprise_of_a_token_is_what_it_adds_to_the_sentence(signatures):
-    """-log p(the cat) is -log p(the) - log p(cat | the): so a prefix has the same numbers."""
+    """-log p(the cat) is -log p(the) - log p(cat | the), so a prefix gets the same values."""
     found = signatures["explain"](text=tf.constant(["the cat sat", "the cat", "cat sat"]))
     forward, backward = (found[f"{d}_surprise"].numpy() for d in ("forward", "backward"))
     np.testing.assert_allclose(forward[0, :2], forward[1, :2], **EXACT)

@@ -1,4 +1,4 @@
-"""A SavedModel that commit 284db2c exported answers as it did then (fixtures/README.md)."""
+"""A SavedModel exported by commit 284db2c still gives its answers (fixtures/README.md)."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from tfreps.__main__ import main
 
 FIXTURE = pathlib.Path(__file__).with_name("fixtures") / "tagger.tar.gz"
 TEXTS = ["Ada saw Rome", "", "Max slept"]
-# What `tfreps predict` of that commit printed.
+# The output of `tfreps predict` of that commit.
 RECORDED = [
     {
         "text": "Ada saw Rome",

@@ -1,6 +1,6 @@
-"""Every public model has an export, which others can ask and which says what the model says.
+"""Exports of every public model return the outputs of the model without tfreps.
 
-With another TensorFlow, such as that of TensorFlow Serving:
+To use another TensorFlow, such as that of TensorFlow Serving:
 
     python -m venv tf220 && tf220/bin/pip install tensorflow==2.20.0
     TFREPS_CHECK_PYTHON=tf220/bin/python pytest -m slow tests/export/test_every_model.py

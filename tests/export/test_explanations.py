@@ -1,4 +1,4 @@
-"""What is behind an answer, against all sequences enumerated."""
+"""Explanations of answers, compared with an enumeration of all sequences."""
 
 import itertools
 
@@ -31,7 +31,7 @@ def hmm():
 
 
 def all_paths(model, emissions, legal):
-    """Every sequence of tags and its score, for one sentence `[T, K]`."""
+    """Returns every tag sequence and its score for one sentence `[T, K]`."""
     if isinstance(model, HMMTagger):
         transitions, start, end = map(np.asarray, model.scores())
     else:

@@ -1,4 +1,4 @@
-"""Exports asked without tfreps, in processes of their own."""
+"""Checks of exports in separate processes without tfreps."""
 
 import sys
 
@@ -53,7 +53,7 @@ def test_an_export_with_operations_of_tensorflow_text(tmp_path):
 
 @pytest.mark.slow
 def test_a_difference_is_found(written, monkeypatch):
-    """By the quickest of the three; what they all have in common is `compare`."""
+    """Uses the fastest of the three processes; all of them share `compare`."""
     only = export_check._ask_script("ask_c_api.py", False)
     monkeypatch.setattr(export_check, "_ask_script", lambda *_: only)
     monkeypatch.setattr(export_check, "ask_cli", lambda _, *job: only(*job))
@@ -121,7 +121,7 @@ def test_a_check_that_fails_is_an_error(monkeypatch, tmp_path):
     ways.pop()
     check_signatures(signatures, signatures.functions(), tmp_path)
     ids = TinySignatures(reads_text=False)
-    with pytest.raises(ValueError, match="reads token ids alone"):
+    with pytest.raises(ValueError, match="this one reads token ids"):
         check_signatures(ids, ids.functions(), tmp_path)
 
 

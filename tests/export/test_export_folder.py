@@ -1,4 +1,4 @@
-"""A model as the next version in its folder."""
+"""write_export writes the next version of a model into its folder."""
 
 import os
 import sys

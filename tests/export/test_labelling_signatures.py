@@ -1,4 +1,4 @@
-"""Exports of taggers and classifiers answer as the model does."""
+"""Exports of taggers and classifiers return the answers of the model."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
 
 
 def export(trained, base, **options):
-    """Writes version 1, and returns the names of its signatures."""
+    """Writes version 1 and returns the names of its signatures."""
     return list(write_export(TextSignatures(trained, **options), base).functions)
 
 
@@ -83,7 +83,7 @@ def asks_for_xla(folder):
 
 @pytest.mark.slow
 def test_nothing_in_an_export_asks_for_xla(tmp_path):
-    """TensorFlow Serving keeps XLA off on CPUs."""
+    """TensorFlow Serving does not use XLA on CPUs."""
     export(make_trained("crf"), tmp_path)
     assert not asks_for_xla(tmp_path / "1")
     compiled = tf.function(lambda x: {"y": x + 1.0}, jit_compile=True)
@@ -95,7 +95,7 @@ def test_nothing_in_an_export_asks_for_xla(tmp_path):
 def test_stored_vectors_cannot_be_served(tmp_path):
     trained = make_trained("plain")
     trained.model.encoder.vector_layers = 3
-    with pytest.raises(ValueError, match="train it on the biLM itself"):
+    with pytest.raises(ValueError, match="Train it on the biLM itself"):
         export(trained, tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -118,7 +118,7 @@ def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
     again = ask(tmp_path / "1", "tokens", tokens=words, sequence_len=lengths)
     np.testing.assert_allclose(again["probabilities"], expected[:2], atol=1e-5)
     assert again["sequence_len"].tolist() == answer["sequence_len"][:2].tolist()
-    assert b"Fast" not in (tmp_path / "1" / "saved_model.pb").read_bytes()  # of tensorflow-text
+    assert b"Fast" not in (tmp_path / "1" / "saved_model.pb").read_bytes()  # from tensorflow-text
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_taggers_on_a_bert_tag_words(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["text", "tokens"])
 def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
-    """There is room for 22 pieces; others of its batch are answered as alone."""
+    """Long sentences keep 22 pieces; other sentences of the batch are not affected."""
     trained = make_bert("words")
     assert trained.tokenizer.room(trained.max_length) == 22
     assert [len(trained.tokenizer.tokenize(word)) for word in ("dog", "dog!")] == [1, 2]
@@ -148,7 +148,7 @@ def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
     signatures = TextSignatures(trained, tmp_path)
     if by == "text":
         answer = signatures.from_text(tf.constant([" ".join(longest), " ".join(other)]))
-        kept = 22  # the mark is a word of its own
+        kept = 22  # the mark is a separate word
     else:
         tokens = tf.ragged.constant([longest, other]).to_tensor("")
         answer = signatures.from_tokens(tokens, tf.constant([31, 2]))

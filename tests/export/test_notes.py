@@ -1,4 +1,4 @@
-"""What stands beside the versions of a model."""
+"""The notes next to the versions of a model."""
 
 import pytest
 import tensorflow as tf
@@ -23,14 +23,14 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     assert text.startswith("# toy\n\nA toy, written by") and "describes version 3" in text
     assert "It needs TensorFlow\nalone." in text and text_ops(functions) == []
     for line in (
-        "| takes | `text` | str | [N] | sentences or texts, raw, UTF-8 |",
-        "| gives | `tags` | str | [N, T] | the best legal sequence of tags,",
-        "| gives | `sequence_len` | int32 | [N] |",
-        "| gives | `attention` | float32 | [1, 2, 3, 4, 4] |",
+        "| input | `text` | str | [N] | raw sentences or texts, UTF-8 |",
+        "| output | `tags` | str | [N, T] | the best legal tag sequence,",
+        "| output | `sequence_len` | int32 | [N] |",
+        "| output | `attention` | float32 | [1, 2, 3, 4, 4] |",
         "tfreps serve toy\ntfreps query toy ",
         '-v "$PWD/toy:/models/toy:ro" tensorflow/serving:2.20.0',
         '"signature_name": "explain"',
-        "## What a request costs\n\nThe time and memory of a request",
+        "## Cost of a request\n\nThe time and memory of a request",
         "Each of these is a token: every run",
     ):
         assert line in text, line
@@ -43,7 +43,7 @@ def test_an_export_that_reads_no_text(tmp_path):
     write_notes(tmp_path, 1, "a toy", TinySignatures(reads_text=False).functions(), COUNTS)
     text = (tmp_path / "README.md").read_text()
     assert "It reads ids, not text" in text and "curl" not in text
-    assert "| takes | `token_ids` | int32 | [N, T] |" in text
+    assert "| input | `token_ids` | int32 | [N, T] |" in text
 
 
 def test_the_config_of_models_is_what_tensorflow_serving_reads(tmp_path, functions):
@@ -61,7 +61,7 @@ def test_the_config_of_models_is_what_tensorflow_serving_reads(tmp_path, functio
 
 
 def test_the_parameters_of_batching(tmp_path, functions):
-    """Their message is in no wheel: every line is a known field with a value."""
+    """No wheel has the protobuf message, so the test compares each field and value."""
     write_notes(tmp_path, 1, "a toy", functions, COUNTS)
     lines = (tmp_path / "batching.config").read_text().splitlines()
     *lines, last = [line for line in lines if not line.startswith("#")]

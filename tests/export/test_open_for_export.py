@@ -1,4 +1,4 @@
-"""What a path or a model becomes when it is to be exported."""
+"""open_for_export accepts paths and loaded models of every kind."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_what_cannot_be_exported(tmp_path):
         open_for_export(bilm)
     with pytest.raises(ValueError, match="a biLM reads whole tokens"):
         open_for_export(TextBiLM(make_pretrainer(), VOCABULARY), core_ops=False)
-    with pytest.raises(ValueError, match="reads whole tokens, which are in no need of WordPiece"):
+    with pytest.raises(ValueError, match="reads whole tokens, which need no WordPiece"):
         open_for_export(make_trained("hmm"), core_ops=False)
     with pytest.raises(ValueError, match="holds no vocabulary"):
         open_for_export(TextBert(tiny_bert.make_encoder(tiny_bert.pieces("the"))))

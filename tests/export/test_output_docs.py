@@ -1,4 +1,4 @@
-"""Every input and output has a meaning."""
+"""Every input and output has a description."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tfreps.export.output_docs import LETTERS, MEANINGS, meaning
 def test_one_pattern_for_each_name():
     assert meaning("lstm_outputs12")[0] == "NTD"
     assert meaning("backward_cell") == meaning("forward_hidden")
-    with pytest.raises(ValueError, match="no meaning of 'lstm_outputs'"):
+    with pytest.raises(ValueError, match="no entry for 'lstm_outputs'"):
         meaning("lstm_outputs")
 
 

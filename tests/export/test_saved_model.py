@@ -1,4 +1,4 @@
-"""SavedModels appear whole or not at all."""
+"""SavedModels are written atomically."""
 
 import pytest
 import tensorflow as tf
@@ -23,7 +23,7 @@ def test_a_new_folder_and_an_empty_one(tmp_path):
 def test_what_is_there_stays(tmp_path):
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "mine").write_text("x")
-    with pytest.raises(ValueError, match="not an empty folder: choose another"):
+    with pytest.raises(ValueError, match="not an empty folder. Choose another"):
         save_whole(tf.Module(), tmp_path / "1", function())
     assert (tmp_path / "1" / "mine").read_text() == "x"
 

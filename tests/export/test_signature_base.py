@@ -1,4 +1,4 @@
-"""What exports of text models share: signatures by name, a whole folder, cut tokens."""
+"""Shared parts of exports of text models: signatures, assets and truncated tokens."""
 
 import gc
 import pathlib
@@ -24,7 +24,7 @@ ROWS = tf.constant([["a", "b", "c"], ["d", "e", ""]])
 
 
 class Lengths(StringSignatures):
-    """Answers a weight times the number of bytes."""
+    """Signatures that return a weight times the number of bytes."""
 
     def __init__(self, explains=False):
         layer = keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")
@@ -52,7 +52,7 @@ def test_the_signatures_by_name(tmp_path, explains, more):
         answer = loaded[name](text=tf.constant(["ab", ""]))["nll"]
         np.testing.assert_array_equal(answer, [6.0, 0.0])
     answer = loaded["tokens"](tokens=ROWS, sequence_len=tf.constant([3, 1]))["nll"]
-    np.testing.assert_array_equal(answer, [9.0, 3.0])  # what is beyond is ignored
+    np.testing.assert_array_equal(answer, [9.0, 3.0])  # tokens after the length are ignored
 
 
 def test_the_folder_of_assets_goes_with_its_owner():
@@ -80,7 +80,7 @@ def test_lengths_that_do_not_fit(lengths):
 
 def test_the_vocabulary_as_an_asset(tmp_path):
     features = TokenIndexer(Vocabulary(["<S>", "</S>", "<UNK>", "a"]))
-    with pytest.raises(ValueError, match="reads whole tokens, which are in no need of WordPiece"):
+    with pytest.raises(ValueError, match="reads whole tokens, which need no WordPiece"):
         with_vocabulary(features, tmp_path, core_ops=False)
     found = with_vocabulary(features, tmp_path)
     assert (tmp_path / "vocabulary.txt").read_text() == "<S>\n</S>\n<UNK>\na\n"

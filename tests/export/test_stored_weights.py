@@ -1,4 +1,4 @@
-"""Weights in fewer bits: what an export calculates with is what the model got."""
+"""Weights in fewer bits: the export and the model use the same rounded weights."""
 
 import keras
 import numpy as np
@@ -35,7 +35,7 @@ def test_what_is_stored(tmp_path, kind, least):
     kinds = {v.dtype.name for v in module.weights if hasattr(v, "dtype")}
     kinds |= {v.values.dtype.name for v in module.weights if isinstance(v, tf.Module)}
     assert kinds == ({"float32"} if kind == "float32" else {"float32", kind})
-    # A kernel of 64 x 64 is stored so, one of 64 x 3 is not worth it.
+    # A 64 x 64 kernel is stored in fewer bits; a 64 x 3 kernel is too small.
     first, last = (np.asarray(layer.kernel) for layer in model.layers)
     np.testing.assert_array_equal(last, kernels[1])
     if kind == "bfloat16":

@@ -1,4 +1,4 @@
-"""How an export cuts texts, as servers and people read it."""
+"""How an export tokenizes texts, for servers and for readers of its README."""
 
 import json
 

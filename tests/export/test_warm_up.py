@@ -1,4 +1,4 @@
-"""The requests that a server answers before it serves a version."""
+"""Requests that a server runs before it serves a version."""
 
 import builtins
 

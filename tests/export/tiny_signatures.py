@@ -1,4 +1,4 @@
-"""Signatures as write_export takes them, made by hand in no time."""
+"""Minimal hand-written signatures for write_export."""
 
 import tensorflow as tf
 
@@ -6,7 +6,7 @@ from tfreps.export.stored_weights import StoredWeights
 
 
 class TinySignatures:
-    """Tags every word of a text with its length, under an error of `error`."""
+    """Signatures that tag each word of a text with its length, plus an error of `error`."""
 
     title = "a toy of 0 parameters"
     text_counts = {"tokens": "spaces", "most_per_text": None, "added_per_text": 0, "attends": False}

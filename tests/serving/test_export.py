@@ -88,7 +88,7 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     assert main(asked) == 2
     said = capsys.readouterr()
     assert "  ok      one way: largest difference 1.0e-06\n  FAILED  another: it fell\n" in said.out
-    assert "1 of the checks failed, so that no version was written: another: it fell" in said.err
+    assert "1 of the checks failed, so no version was written: another: it fell" in said.err
     assert not list((tmp_path / "out").iterdir())
     folder, expected, python, precision, needs_text = given[0]
     assert not needs_text and folder.parent == tmp_path / "out" and folder.name.startswith(".1.")
@@ -96,7 +96,7 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     ways.pop()
     assert main(asked) == 0
     out = capsys.readouterr().out
-    assert "default, serving_default, tokens, explain.\nWeights as int8 change the answers" in out
+    assert "default, serving_default, tokens, explain.\nStoring the weights as int8 changes" in out
     assert set(expected["default"]) == {"sequence_output", "pooled_output", "sequence_len"}
     assert "attention" in expected["explain"]
     assert main(["predict", str(tmp_path / "out"), "the cat", "--full"]) == 0
@@ -155,7 +155,7 @@ def test_a_published_bert(tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["RUN", "--to", "OUT", "--wordpiece"], "cuts texts of a BERT; a biLM reads whole"),
+        (["RUN", "--to", "OUT", "--wordpiece"], "is only used for a BERT; a biLM reads whole"),
         (["no/such/run", "--to", "OUT"], "no/such/run does not exist"),
         (["--to", "OUT"], "either a run folder, or both"),
         (["RUN", "--to", "OUT", "--options", "options.json"], "either a run folder, or both"),

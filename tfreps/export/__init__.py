@@ -1,4 +1,4 @@
-"""Exports: writes a model as a version in its folder, with notes, and checks it."""
+"""Exports trained models as SavedModel versions with notes, and checks the exports."""
 
 from tfreps.export.export_check import SENTENCES, check_export
 from tfreps.export.export_folder import write_export

@@ -1,14 +1,14 @@
-"""Asks a SavedModel through TensorFlow's C API alone, as C, C++, Go or Rust do; a plain file.
+"""Runs a SavedModel through TensorFlow's C API, which C, C++, Go and Rust use.
 
     python -I ask_c_api.py JOB.json ANSWERS.json
 
-Nothing of TensorFlow's Python is imported: the shared library of the installed wheel is loaded.
-The job names the tensors, which the caller has read from saved_model.pb:
+This file imports nothing of tfreps or of TensorFlow's Python; it loads the shared library of the
+installed wheel. The job names the tensors, which the caller has read from saved_model.pb:
 
     {"folder": ..., "texts": [...], "needs_text": false, "signatures": {"default": {
      "input": "serving_default_text:0", "outputs": {"tags": "StatefulPartitionedCall:1"}}}}
 
-`needs_text` is whether the operations of tensorflow-text are loaded too, from its wheel.
+If `needs_text` is true, the operations of tensorflow-text are loaded from its wheel.
 """
 
 import ctypes
@@ -60,11 +60,11 @@ def main(job_path, answers_path):
     found = {"version": version, "answers": answers}
     pathlib.Path(answers_path).write_text(json.dumps(found), encoding="utf-8")
     if "tensorflow" in sys.modules:
-        raise RuntimeError("TensorFlow's Python was imported, which this is to do without.")
+        raise RuntimeError("TensorFlow's Python was imported; expected only its C API.")
 
 
 def load_library():
-    """The C API of the wheel that this Python has."""
+    """Loads the C API of the installed TensorFlow wheel."""
     folder = package("tensorflow")
     ctypes.CDLL(str(next(folder.glob("libtensorflow_framework.*"))), ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(str(next(folder.glob("libtensorflow_cc.*"))), ctypes.RTLD_GLOBAL)
@@ -74,12 +74,12 @@ def load_library():
 
 
 def text_libraries():
-    """The files with the operations of tensorflow-text."""
+    """Returns the files with the operations of tensorflow-text."""
     return sorted((package("tensorflow_text") / "python" / "ops").glob("_*.so"))
 
 
 def package(name):
-    """The folder of an installed package, which is not imported."""
+    """Returns the folder of an installed package without importing it."""
     found = importlib.util.find_spec(name)
     if found is None:
         raise OSError(f"{name} is not installed for this Python.")
@@ -98,7 +98,7 @@ def load_model(library, folder, status):
 
 
 def ask(library, graph, session, signature, texts, status):
-    """What one signature answers: dict of nested lists."""
+    """Runs one signature and returns a dict of its outputs as shapes and values."""
     names = list(signature["outputs"])
     places = [place(library, graph, signature["outputs"][name]) for name in names]
     given = (ctypes.c_void_p * 1)(string_tensor(library, texts).value)
@@ -121,7 +121,7 @@ def place(library, graph, name):
 
 
 def string_tensor(library, texts):
-    """A TF_Tensor of strings, shape `[N]`."""
+    """Makes a TF_Tensor of strings of shape `[N]`."""
     shape = (ctypes.c_int64 * 1)(len(texts))
     size = ctypes.c_size_t(STRING_SIZE * len(texts))
     tensor = pointer(library.TF_AllocateTensor(STRING, shape, 1, size))
@@ -135,7 +135,7 @@ def string_tensor(library, texts):
 
 
 def read(library, tensor):
-    """A TF_Tensor as nested lists."""
+    """Returns the shape and the values of a TF_Tensor."""
     shape = [library.TF_Dim(tensor, axis) for axis in range(library.TF_NumDims(tensor))]
     count = 1
     for size in shape:
@@ -156,7 +156,7 @@ def read_string(library, address):
 
 
 def pointer(address):
-    """Else ctypes would pass an int of 32 bits."""
+    """Wraps an address, which ctypes would otherwise pass as a 32-bit integer."""
     return ctypes.c_void_p(address)
 
 

@@ -1,9 +1,9 @@
-"""Asks a SavedModel in a process that imports TensorFlow and nothing of ours; a plain file.
+"""Runs a SavedModel in a process that imports TensorFlow and nothing of tfreps.
 
     python -I ask_tensorflow.py JOB.json ANSWERS.json
 
-The job is that of ask_c_api.py; the names of tensors are not needed. tensorflow_text is imported
-where the job says that the model needs it, and a reason to fail elsewhere.
+The job has the format of ask_c_api.py; the names of tensors are not used. tensorflow_text is
+imported if the job says that the model needs it; otherwise importing it is an error.
 """
 
 import importlib
@@ -26,13 +26,13 @@ def main(job_path, answers_path):
     unwanted = {"tfreps"} if job["needs_text"] else {"tfreps", "tensorflow_text"}
     others = [name for name in sys.modules if name.split(".")[0] in unwanted]
     if others:
-        raise RuntimeError(f"More was imported than TensorFlow: {others}")
+        raise RuntimeError(f"Only TensorFlow may be imported; got {others}.")
     found = {"version": tf.__version__, "answers": answers}
     pathlib.Path(answers_path).write_text(json.dumps(found), encoding="utf-8")
 
 
 def plain(array):
-    """Shape and values; what is no UTF-8 of a string is replaced."""
+    """Returns shape and values; bytes of a string that are not UTF-8 are replaced."""
     values = array.reshape(-1).tolist()
     if array.dtype == object:
         values = [value.decode("utf-8", "replace") for value in values]

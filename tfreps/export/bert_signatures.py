@@ -1,4 +1,4 @@
-"""Signatures of a BERT without a head: raw strings in, vectors of pieces and texts out."""
+"""Signatures of a BERT without a head, which map raw strings to vectors."""
 
 import tensorflow as tf
 
@@ -14,32 +14,34 @@ from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
 class BertSignatures(StringSignatures):
-    """The signatures of an exported BERT: strings in, dense float32 out.
+    """Signatures of an exported BERT, which map strings to dense float32 tensors.
 
         default     text str [N] (also called serving_default)
-        tokens      tokens str [N, T], sequence_len int32 [N]: words; what is beyond is ignored
+        tokens      tokens str [N, T], sequence_len int32 [N]: words; those after it are ignored
 
-    They cut the text, put `[CLS]` before and `[SEP]` behind it, and answer, zero on padding,
+    They split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return,
+    with zeros on padding,
 
         tokens              str [N, T], the pieces, "" on padding
         sequence_output     float32 [N, T, D]
         default             float32 [N, D], the mean of sequence_output over the pieces
-        pooled_output       float32 [N, D], where there is a pooler
-        sequence_len        int32 [N], pieces
+        pooled_output       float32 [N, D], if there is a pooler
+        sequence_len        int32 [N], the number of pieces
 
-    A text that is too long for the model's positions, or for `max_length` of the tokenizer, is
-    cut. If asked for, `explain` takes `text` and answers `tokens`, `sequence_output`,
+    Texts that are too long for the model's positions, or longer than `max_length` of the
+    tokenizer, are truncated. `explain` takes `text` and returns `tokens`, `sequence_output`,
     `sequence_len`, `attention` and `attention_tokens`.
 
     Args:
         bert: `tfreps.inference.TextBert`.
-        explain: bool. Whether there is a signature `explain`.
-        core_ops: bool. Whether the export is to need TensorFlow alone; else tensorflow-text's
-            operation cuts words into pieces, which is faster.
+        explain: bool. Whether there is a signature `explain`. Defaults to `False`.
+        core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
+            operation of TensorFlow Text splits words into pieces, which is faster. Defaults to
+            `True`.
 
     Raises:
-        ValueError: the BERT has no tokenizer; tensorflow-text is to be used, and is missing or
-            cannot cut such texts.
+        ValueError: If the BERT has no tokenizer, or if `core_ops` is `False` and TensorFlow Text
+            is missing or does not support the tokenizer.
     """
 
     def __init__(self, bert, explain=False, core_ops=True):
@@ -50,7 +52,7 @@ class BertSignatures(StringSignatures):
             "tokens": "characters",
             "most_per_text": self.max_length,
             "added_per_text": 2,
-            "attends": False,  # as far as that counts, in texts that are cut
+            "attends": False,  # truncated texts are too short for attention to dominate the cost
         }
         size = self.encoder.count_params()
         super().__init__(
@@ -61,7 +63,7 @@ class BertSignatures(StringSignatures):
         )
 
     def expected(self, texts):
-        """What `predict` of the model itself says: dict of some outputs of `default`."""
+        """Returns some outputs of `default` as a dict, computed by the model itself."""
         features, _, lengths = self._read(tf.constant(texts))
         out = self.encoder.predict_on_batch(features)
         names = "sequence_output", "pooled_output"
@@ -91,7 +93,7 @@ class BertSignatures(StringSignatures):
         return {**answer, **explain_attention(self.encoder, features, tokens)}
 
     def _read(self, text):
-        """Raw text to what the encoder reads, its pieces `[N, T]` and their number."""
+        """Converts raw text to features, pieces `[N, T]` and the number of pieces."""
         features = self.indexer.of_texts(text, self.max_length)
         pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
         return features, pieces, tf.reduce_sum(tf.cast(features["mask"], tf.int32), axis=1)

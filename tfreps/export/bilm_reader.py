@@ -1,4 +1,4 @@
-"""TokenReader: strings to what a biLM reads, inside an exported graph."""
+"""TokenReader: converts strings to the ids that a biLM reads, inside an exported graph."""
 
 import os
 
@@ -14,13 +14,13 @@ from tfreps.text.lookup_table import lookup_table
 
 
 class TokenReader:
-    """Turns strings into ids, with core TensorFlow operations only.
+    """Converter from strings to the ids of a biLM that uses core TensorFlow operations only.
 
     Args:
-        bilm: `BiLM`, whose ids are wanted.
-        vocabulary: `tfreps.text.Vocabulary`, or None for a biLM that reads characters and is
-            not asked for vocabulary ids.
-        folder: str. Where the vocabulary is written, as a file that a SavedModel copies.
+        bilm: `BiLM`. The model that reads the ids.
+        vocabulary: `tfreps.text.Vocabulary`. May be `None` if the biLM reads characters and no
+            vocabulary ids are needed.
+        folder: str. Folder to which the vocabulary is written, as an asset of the SavedModel.
     """
 
     def __init__(self, bilm, vocabulary, folder):
@@ -33,7 +33,7 @@ class TokenReader:
             self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
 
     def to_ids(self, tokens, sequence_len):
-        """What the biLM reads: ids of the first `sequence_len` tokens, 0 beyond."""
+        """Returns the input ids of the biLM for the first `sequence_len` tokens, then 0."""
         inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:
             return tf.where(inside, self.lookup(tokens) + 1, 0)
@@ -43,11 +43,11 @@ class TokenReader:
         return tf.where(inside[..., None], ids, 0)  # [N, T, C]
 
     def lookup(self, tokens):
-        """Vocabulary ids of tokens, int32: what a softmax predicts."""
+        """Returns the vocabulary ids of tokens, int32, which are the classes of the softmax."""
         return tf.cast(self.table.lookup(tokens), tf.int32)
 
     def surround(self, ids, lengths):
-        """Puts sentence boundaries around ids `[N, T(, C)]`: `[N, T+2(, C)]`, and their mask."""
+        """Adds sentence boundaries to ids `[N, T(, C)]`; returns `[N, T+2(, C)]` and the mask."""
         bilm = self.bilm
         if self.reads_characters:
             size = bilm.max_characters
@@ -59,23 +59,23 @@ class TokenReader:
         return _surround(ids, lengths, start, end)
 
     def targets(self, tokens, lengths):
-        """Vocabulary ids of tokens with their boundaries, int32 `[N, T+2]`."""
+        """Returns the vocabulary ids of tokens and sentence boundaries, int32 `[N, T+2]`."""
         ends = self.vocabulary.start_id, self.vocabulary.end_id
         return _surround(self.lookup(tokens), lengths, *ends)[0]
 
 
 def real_tokens(tokens, sequence_len):
-    """Which tokens `[N, T, ...]` are within their sentence's length: bool `[N, T]`."""
+    """Returns the mask, bool `[N, T]`, of tokens `[N, T, ...]` within their sentence's length."""
     rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
     fits &= tf.size(sequence_len) == rows
-    message = "sequence_len must have one value per row of tokens, none above its length"
+    message = "sequence_len must have one value per row of tokens, from 0 to the length of the row"
     tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
     return tf.sequence_mask(sequence_len, longest)
 
 
 def _surround(ids, lengths, start, end):
-    """Puts `start` before and `end` behind the tokens: `[N, T+2, ...]`, and their mask."""
+    """Adds `start` before and `end` after the tokens; returns `[N, T+2, ...]` and the mask."""
     ids = tf.pad(ids, [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2))
     positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
     is_start, is_end = positions == 0, positions == lengths[:, None] + 1

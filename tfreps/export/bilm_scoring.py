@@ -1,30 +1,30 @@
-"""Scoring: a biLM with its softmax as a language model whose state the caller keeps."""
+"""Scoring: signatures of a biLM as a language model; the caller stores the LSTM states."""
 
 import tensorflow as tf
 
 from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, reverse_tokens
 
-MOST_SENTENCES = 4096  # whose states are asked for at once
+MOST_SENTENCES = 4096  # largest batch size of `initial_states`
 
 
 class Scoring:
-    """The signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
+    """Signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
 
-        initial_states  batch_size int32 [], at most 4,096 -> the states to begin with (zeros, or
-                        warm ones)
+        initial_states  batch_size int32 [], at most 4,096 -> the initial states (zeros, or warm
+                        ones)
         score           tokens str [N, T], sequence_len int32 [N], forward_hidden [N, L, P],
                         forward_cell [N, L, U], backward_hidden, backward_cell -> nll,
                         forward_nll, backward_nll float32 [N], sums in nats; token_count int32
                         [N], the predictions per direction: a sentence's tokens and its end
-                        (backward: its start); and the new states under the names of the old
+                        (backward: its start); and the new states, under the names of the inputs
 
-    `nll` is the sum of both directions, and the perplexity of both
-    `exp(sum(nll) / (2 * sum(token_count)))`: the full softmax, every token counted. The model
-    itself keeps nothing from call to call.
+    `nll` is the sum of both directions. The perplexity of both directions, over the full softmax
+    and all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing between
+    calls.
 
     Args:
-        bilm: `BiLM` that gives the initial state and the weights.
-        pretrainer: `BiLMPretrainer` that gives the softmax.
+        bilm: `BiLM`. Provides the initial states and the weights.
+        pretrainer: `BiLMPretrainer`. Provides the softmax.
         reader: `TokenReader` with a vocabulary.
     """
 
@@ -34,20 +34,20 @@ class Scoring:
         self.reader = reader
 
     def initial_states(self, batch_size):
-        """Signature `initial_states`: the states of sentences that have read nothing."""
+        """Signature `initial_states`: the states before the first token."""
         fits = (batch_size >= 0) & (batch_size <= MOST_SENTENCES)
         tf.debugging.Assert(fits, [f"batch_size must lie in 0..{MOST_SENTENCES}", batch_size])
         states = flatten_states(self.bilm.fixed_state(batch_size))
         return dict(zip(self.bilm.state_names, states, strict=True))
 
     def score(self, tokens, sequence_len, **states):
-        """Signature `score`: what the language model says of `tokens`, and its new states."""
+        """Signature `score`: the negative log-likelihood of `tokens`, and the new states."""
         bilm = self.bilm
         ids = self.reader.to_ids(tokens, sequence_len)
         ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
         vectors = bilm.encode_tokens(ids)  # [N, T+2, P]
-        mask = known[:, 1:]  # the last token of each direction is predicted, never read
+        mask = known[:, 1:]  # the last token of each direction is only predicted, not read
         answer = {"token_count": sequence_len + 1}
         for name, lstm in zip(("forward", "backward"), bilm.bilstm.directions, strict=False):
             if name == "backward":
@@ -61,20 +61,21 @@ class Scoring:
         return answer
 
     def surprise(self, outputs, tokens, sequence_len):
-        """What the language model says of each token.
+        """Computes the negative log-probability of each token.
 
         Args:
-            outputs: what the biLM returned for the tokens.
-            tokens: str `[N, T]`.
-            sequence_len: int32 `[N]`.
+            outputs: dict. Outputs of the biLM for the tokens.
+            tokens: str tensor of shape `[N, T]`.
+            sequence_len: int32 tensor of shape `[N]`.
 
         Returns:
-            dict of float32, in nats: `forward_surprise` `[N, T]`, -log p(token | all before it),
-            and `backward_surprise` `[N, T]`, -log p(token | all behind it), 0 on padding;
-            `end_surprise` and `start_surprise` `[N]`, the sentence's end after all tokens and its
-            start before them. Without the new states, `forward_nll` of `score` is the sum of
-            `forward_surprise` and `end_surprise`, `backward_nll` that of the other two. And
-            `in_vocabulary` int32 `[N, T]`, 0 on tokens that count as `<UNK>`, and on padding.
+            dict of float32 tensors in nats: `forward_surprise` `[N, T]`, -log p(token | all tokens
+            before it), and `backward_surprise` `[N, T]`, -log p(token | all tokens after it), both
+            0 on padding; `end_surprise` and `start_surprise` `[N]`, for the end of the sentence
+            after all tokens and its start before them. From the initial states, `forward_nll` of
+            `score` is the sum of `forward_surprise` and `end_surprise`, and `backward_nll` the sum
+            of the other two. Also `in_vocabulary`, int32 `[N, T]`, 0 on padding and on tokens that
+            are read as `<UNK>`.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
@@ -94,7 +95,7 @@ class Scoring:
         return answer
 
     def _nll(self, features, targets):
-        """NLL in nats of `targets` `[N, T]` after `features` `[N, T, P]`: float32 `[N, T]`."""
+        """Returns the NLL in nats, float32 `[N, T]`, of `targets` `[N, T]` given `features`."""
         shape = tf.shape(targets)
         features = tf.reshape(features, [1, -1, self.bilm.projection_dim])
         kernel = self.bilm.token_encoder.embeddings[1:] if self.pretrainer.tied else None

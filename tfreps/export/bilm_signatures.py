@@ -1,4 +1,4 @@
-"""Signatures of a biLM: raw strings in, vectors of all layers out, and the language model."""
+"""Signatures of a biLM: vectors of all layers for raw strings, and the language model."""
 
 import tensorflow as tf
 
@@ -12,16 +12,16 @@ from tfreps.text.tokenizers import split_tokens
 
 
 class BiLMSignatures:
-    """The signatures of an exported biLM: dense strings or int32 in, dense float32 out.
+    """Signatures of an exported biLM, which map dense strings or int32 to dense float32 tensors.
 
-    Three of them read sentences, `N` of up to `T` tokens:
+    Three signatures read `N` sentences of up to `T` tokens:
 
-        default         text str [N], split as str.split() does (also called serving_default)
-        tokens          tokens str [N, T], sequence_len int32 [N]; what is beyond is ignored
+        default         text str [N], split like str.split() (also called serving_default)
+        tokens          tokens str [N, T], sequence_len int32 [N]; tokens after it are ignored
         character_ids   character_ids int32 [N, T, C], from tfreps.text, sequence_len int32 [N]
                         (token_ids int32 [N, T] for a model that reads token ids)
 
-    and answer, zero on padding,
+    and return, with zeros on padding,
 
         word_emb        float32 [N, T, P], the token vectors, without context
         lstm_outputs1, ..., lstm_outputsL        float32 [N, T, 2P]
@@ -29,23 +29,23 @@ class BiLMSignatures:
         default         float32 [N, 2P], the mean of elmo over the sentence's tokens
         sequence_len    int32 [N]
 
-    Two more, `initial_states` and `score`, are there where the model has a softmax: `Scoring`.
-    And if asked for, `explain` takes `text` and answers
+    A model with a softmax has two more signatures, `initial_states` and `score`; see `Scoring`.
+    `explain` takes `text` and returns
 
         tokens          str [N, T], "" on padding
         elmo            float32 [N, T, 2P], as above
         sequence_len    int32 [N]
 
-    and, where the model has a softmax, what `Scoring.surprise` says.
+    and, if the model has a softmax, the outputs of `Scoring.surprise`.
 
     Args:
-        loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and by models that
-            read token ids; of an `Elmo` the first mix becomes the output `elmo`. The state of a
-            model in `"carry"` is never exported: it becomes `"zero"`.
-        explain: bool. Whether there is a signature `explain`.
+        loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and for models
+            that read token ids. For an `Elmo`, the output `elmo` is the first mix. Carried states
+            are not exported: `"carry"` becomes `"zero"`.
+        explain: bool. Whether there is a signature `explain`. Defaults to `False`.
 
     Raises:
-        ValueError: model and vocabulary do not fit.
+        ValueError: If the vocabulary does not match the model.
 
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
@@ -66,7 +66,7 @@ class BiLMSignatures:
             "tokens": "spaces",
             "most_per_text": None,
             "attends": False,
-            "added_per_text": 2,  # start and end
+            "added_per_text": 2,  # sentence boundaries
         }
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
         self.weights = StoredWeights(models)
@@ -74,7 +74,7 @@ class BiLMSignatures:
         self.title = f"ELMo: {kind} of {model.count_params():,} parameters ({type(model).__name__})"
 
     def functions(self):
-        """The traced functions by name, as `tf.saved_model.save` takes them."""
+        """Returns the traced functions by name, for `tf.saved_model.save`."""
         ids = _spec("token_ids", [None, None])
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
@@ -99,20 +99,20 @@ class BiLMSignatures:
         return functions
 
     def scoring(self):
-        """`Scoring`, where there is a softmax, and a vocabulary for it."""
+        """Returns `Scoring` if there is a softmax with a vocabulary, else `None`."""
         if self.pretrainer is None or self.reader.table is None:
             return None
         return Scoring(self.bilm, self.pretrainer, self.reader)
 
     def module(self):
-        """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
+        """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
         module = tf.Module()
         module.weights = self.weights.tracked()
         module.table = self.reader.table
         return module
 
     def expected(self, texts):
-        """What `predict` of the model itself says: dict of some outputs of `default`."""
+        """Returns some outputs of `default` as a dict, computed by the model itself."""
         tokens = split_tokens(tf.constant(texts))
         lengths = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
         out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))
@@ -145,20 +145,20 @@ class BiLMSignatures:
     def embed_ids(self, ids, sequence_len):
         """Signature `character_ids` or `token_ids`: int32 `[N, T, C]` or `[N, T]`, and lengths.
 
-        Lengths, since TensorFlow Serving pads the sentences of a merged batch with whatever comes
-        first in them.
+        The lengths are needed because TensorFlow Serving pads the sentences of a merged batch with
+        their first value.
         """
         real = real_tokens(ids, sequence_len)
         characters = self.reader.reads_characters
         is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
-        message = "a token within sequence_len has no ids, which is how padding looks"
+        message = "a token within sequence_len has no ids, only the zeros of padding"
         tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
         return self._outputs(
             tf.where(real[..., None] if characters else real, ids, 0), sequence_len
         )
 
     def _outputs(self, ids, sequence_len):
-        """The outputs that the docstring of the class lists."""
+        """Returns the outputs that the docstring of the class lists."""
         out = self.bilm(ids)
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]

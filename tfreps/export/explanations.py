@@ -1,4 +1,4 @@
-"""explain: scores and attention that explain an answer, as dense tensors."""
+"""Outputs of the signature `explain`: scores and attention as dense tensors."""
 
 import tensorflow as tf
 
@@ -9,18 +9,18 @@ LOWEST = float(tf.float32.min)
 
 
 def explain_tags(model, features):
-    """The k best sequences of tags, and the probability of every tag.
+    """Computes the k best tag sequences and the probability of each tag.
 
     Args:
         model: `Tagger` or `HMMTagger`.
-        features: dict, what it reads.
+        features: dict. Inputs of the model.
 
     Returns:
-        dict of `path_tags` str `[N, k, T]`, best first, `""` on padding and where there are fewer
-        sequences; `path_scores` float32 `[N, k]`, the logarithm of each one's probability,
-        -3.4e38 where there is none, which JSON can write; `path_probabilities` float32 `[N, k]`,
-        0 there; `marginals` float32 `[N, T, K]`, 0 on padding; `tag_names` str `[N, K]`, the same
-        in every row.
+        dict of `path_tags` str `[N, k, T]`, best first, `""` on padding and if there are fewer
+        sequences; `path_scores` float32 `[N, k]`, the log-probability of each sequence, or -3.4e38
+        (which JSON can represent) if there are fewer sequences; `path_probabilities` float32
+        `[N, k]`, 0 if there are fewer sequences; `marginals` float32 `[N, T, K]`, 0 on padding;
+        `tag_names` str `[N, K]`, the same in every row.
     """
     outputs = model(features)
     mask = outputs["mask"]  # [N, T]
@@ -39,15 +39,15 @@ def explain_tags(model, features):
 
 
 def explain_label(model, features):
-    """How much of each token a classifier takes, where its pooling has weights.
+    """Computes the weight of each token in the pooling of a classifier.
 
     Args:
         model: `Classifier`.
-        features: dict, what it reads.
+        features: dict. Inputs of the model.
 
     Returns:
-        dict of `token_weights` float32 `[N, T]`, 0 on padding, of `pooling="attention"`; else
-        empty.
+        dict of `token_weights` float32 `[N, T]`, 0 on padding, for `pooling="attention"`; an empty
+        dict for other classifiers.
     """
     if model.pooling != "attention":
         return {}
@@ -55,18 +55,19 @@ def explain_label(model, features):
 
 
 def explain_attention(model, features, tokens, strings=None):
-    """Who reads whom in the Transformer of a tagger or classifier, or in a BERT.
+    """Computes the attention of the Transformer in a tagger or classifier, or of a BERT.
 
     Args:
-        model: any model of tfreps.
-        features: dict, what it reads.
-        tokens: str `[N, T]`, the tokens of `features`, `""` on padding.
-        strings: function from ids of pieces to str, of a tagger on a BERT.
+        model: Any model of tfreps.
+        features: dict. Inputs of the model.
+        tokens: str tensor of shape `[N, T]`. The tokens of `features`, `""` on padding.
+        strings: function. Converts piece ids to strings. Needed for a tagger on a BERT. Defaults
+            to `None`.
 
     Returns:
-        dict of `attention` float32 `[N, L, H, P, P]` (layer, head, from, to), rows of real tokens
-        add up to 1, others are 0; and `attention_tokens` str `[N, P]`, their names, `""` on
-        padding. Empty without a Transformer.
+        dict of `attention` float32 `[N, L, H, P, P]` (layer, head, from, to), in which rows of
+        real tokens sum to 1 and other rows are 0; and `attention_tokens` str `[N, P]`, `""` on
+        padding. An empty dict if the model has no Transformer.
     """
     pieces = model.find(PieceEncoder)
     if pieces is not None:

@@ -1,4 +1,4 @@
-"""check_export: an export asked as others ask it, without tfreps, and compared with the model."""
+"""check_export: runs an export without tfreps and compares its outputs with the model's."""
 
 import ast
 import functools
@@ -23,8 +23,8 @@ SENTENCES = [
     "Ada Lovelace, born in London, wrote the first program.",
     "naïve 你好 !",
 ]
-# The same products in another order: threads, fused operations and what a CPU has differ from
-# process to process. In bfloat16 each product is rounded to 8 bits.
+# The order of additions depends on threads, fused operations and the CPU, so results differ between
+# processes. In bfloat16 each product is rounded to 8 bits.
 TOLERANCES = {"float32": 1e-4, "bfloat16": 5e-2}
 HERE = pathlib.Path(__file__).parent
 SECONDS = 300
@@ -33,35 +33,44 @@ CLI_WITH_TEXT = f"import runpy, tensorflow_text; runpy.run_module('{CLI}', run_n
 
 
 class CheckedExport(NamedTuple):
-    """What one way of asking found: `way`, the largest difference, and the error or None."""
+    """Result of one check of an export.
+
+    Attributes:
+        way: str. Description of the process that ran the export.
+        largest: float. Largest difference from the model's outputs.
+        error: str or None. The error, or `None` if the check passed.
+    """
 
     way: str
     largest: float
     error: str | None
 
     def line(self) -> str:
-        """The sentence about it."""
+        """Returns the result as one line of text."""
         if self.error:
             return f"  FAILED  {self.way}: {self.error}"
         return f"  ok      {self.way}: largest difference {self.largest:.1e}"
 
 
 def check_export(folder, expected, python=sys.executable, precision="float32", needs_text=False):
-    """Asks an export in three fresh processes, none of which imports tfreps.
+    """Runs an export in three new processes that do not import tfreps.
 
-    Through TensorFlow's Python alone, through `saved_model_cli run`, and through the C API of the
-    TensorFlow wheel, which is what C++, Go, Java and Rust stand on.
+    The processes use TensorFlow's Python, `saved_model_cli run`, and the C API of the TensorFlow
+    wheel, which C++, Go, Java and Rust use.
 
     Args:
-        folder: of the version.
-        expected: dict from the name of a signature that takes `text` to a dict of what the model
-            answers to `SENTENCES`; outputs that are not in it are not compared.
-        python: the interpreter, which may be one with another TensorFlow.
-        precision: `"float32"`, or `"bfloat16"` for a model that calculates in it.
-        needs_text: bool. Whether the model needs operations of tensorflow-text.
+        folder: str or path-like. Folder of the version.
+        expected: dict. For each signature that takes `text`, a dict of the model's outputs for
+            `SENTENCES`. Only these outputs are compared.
+        python: str. Path of the Python interpreter, which may have another TensorFlow. Defaults to
+            the current one.
+        precision: str. Compute precision of the model: `"float32"` or `"bfloat16"`. Defaults to
+            `"float32"`.
+        needs_text: bool. Whether the model needs operations of tensorflow-text. Defaults to
+            `False`.
 
     Yields:
-        `CheckedExport` of each way.
+        `CheckedExport`, one per process.
     """
     allowed = TOLERANCES[precision]
     also = "and TensorFlow Text" if needs_text else "alone"
@@ -80,20 +89,22 @@ def check_export(folder, expected, python=sys.executable, precision="float32", n
 
 
 def check_signatures(signatures, functions, folder, python=sys.executable, on_checked=None):
-    """Asks an export by `check_export`, and compares its answers with those of its model.
+    """Checks an export with `check_export` against the outputs of its model.
 
     Args:
-        signatures: what `open_for_export` returns.
-        functions: dict from the name of a signature to its concrete function.
-        folder: of the version.
-        python: the interpreter.
-        on_checked: function that is given the `CheckedExport` of each way, as it comes; or None.
+        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
+            `open_for_export`.
+        functions: dict. Concrete function of each signature, by name.
+        folder: str or path-like. Folder of the version.
+        python: str. Path of the Python interpreter. Defaults to the current one.
+        on_checked: function. Called with each `CheckedExport` when it is available. Defaults to
+            `None`.
 
     Raises:
-        ValueError: one of the ways failed, or the export reads no text.
+        ValueError: If a check fails, or the export does not read text.
     """
     if "default" not in functions:
-        raise ValueError("The check asks with text, and this export reads token ids alone.")
+        raise ValueError("The check needs a signature that reads text; this one reads token ids.")
     expected = {"default": signatures.expected(SENTENCES)}
     if "explain" in functions:
         expected["explain"] = functions["explain"](text=tf.constant(SENTENCES))
@@ -107,16 +118,16 @@ def check_signatures(signatures, functions, folder, python=sys.executable, on_ch
             failed.append(way)
     if failed:
         raise ValueError(
-            f"{len(failed)} of the checks failed, so that no version was written: "
+            f"{len(failed)} of the checks failed, so no version was written: "
             + "; ".join(f"{way.way}: {way.error}" for way in failed)
         )
 
 
 def compare(answers, expected, allowed):
-    """The largest difference of all numbers.
+    """Returns the largest difference between the numbers of two sets of outputs.
 
     Raises:
-        ValueError: it is too large, or strings or shapes differ; naming the output.
+        ValueError: If it is too large, or if strings or shapes differ; names the output.
     """
     largest = 0.0
     for signature, outputs in expected.items():
@@ -126,14 +137,14 @@ def compare(answers, expected, allowed):
             if name not in answers[signature]:
                 raise ValueError(f"{where} is missing.")
             found = answers[signature][name]
-            if found is None:  # this way cannot tell
+            if found is None:  # this process could not read the output
                 continue
             found = np.asarray(found, wanted.dtype)
             if found.shape != wanted.shape:
-                raise ValueError(f"{where} has shape {found.shape}, expected {wanted.shape}.")
+                raise ValueError(f"{where} has shape {found.shape}; expected {wanted.shape}.")
             if wanted.dtype == object:
                 if (found != as_text(wanted)).any():
-                    raise ValueError(f"{where} is {found.tolist()}, expected {wanted.tolist()}.")
+                    raise ValueError(f"{where} is {found.tolist()}; expected {wanted.tolist()}.")
                 continue
             scale = max(1.0, float(np.abs(wanted).max(initial=0)))
             difference = float(np.abs(found - wanted).max(initial=0)) / scale
@@ -144,13 +155,13 @@ def compare(answers, expected, allowed):
 
 
 def as_text(array):
-    """An array of bytes or str, as str."""
+    """Converts an array of bytes or str to str."""
     decode = np.vectorize(lambda x: x.decode() if isinstance(x, bytes) else x, otypes=[object])
     return decode(array) if array.size else array
 
 
 def tensor_names(folder, signatures):
-    """The names of each signature's tensors, from saved_model.pb."""
+    """Reads the tensor names of each signature from saved_model.pb."""
     model = saved_model_pb2.SavedModel()
     model.ParseFromString((pathlib.Path(folder) / "saved_model.pb").read_bytes())
     found = model.meta_graphs[0].signature_def
@@ -164,7 +175,7 @@ def tensor_names(folder, signatures):
 
 
 def _ask_script(script, needs_text):
-    """A function that asks with one of the files beside this one."""
+    """Returns a function that runs one of the scripts in this folder."""
 
     def ask(python, folder, signatures, place):
         job = {"folder": os.path.abspath(folder), "texts": SENTENCES, "needs_text": needs_text}
@@ -183,13 +194,13 @@ def _ask_script(script, needs_text):
 
 
 def shaped(shape, values):
-    """Values in a row as an array; of strings, of dtype object."""
+    """Reshapes a flat list of values to an array; strings get dtype object."""
     kind = object if values and isinstance(values[0], str) else None
     return np.array(values, kind).reshape(shape)
 
 
 def ask_cli(needs_text, python, folder, signatures, place):
-    """Asks with `saved_model_cli run`: numbers from its files, strings from what it prints."""
+    """Runs `saved_model_cli run`; reads numbers from its files and strings from its output."""
     answers = {}
     for name in signatures:
         command = [python, "-m", CLI] if not needs_text else [python, "-c", CLI_WITH_TEXT]
@@ -208,7 +219,7 @@ def ask_cli(needs_text, python, folder, signatures, place):
 
 
 def load(path):
-    """The array in a file; None if it holds pickled strings."""
+    """Reads the array in a file; returns `None` if it holds pickled strings."""
     try:
         return np.load(path, allow_pickle=False)
     except ValueError:
@@ -216,7 +227,7 @@ def load(path):
 
 
 def printed_strings(text):
-    """An array of bytes as NumPy prints it; None if it has left some out."""
+    """Parses an array of bytes as printed by NumPy; returns `None` if the print is abbreviated."""
     if re.search(r"^ *\.\.\.|[\]'\"] \.\.\. ", text, re.M):
         return None
     literals = r"b'(?:[^'\\]|\\.)*'|b\"(?:[^\"\\]|\\.)*\""
@@ -227,16 +238,16 @@ def printed_strings(text):
 
 
 def run(command, place):
-    """What a process writes to standard output.
+    """Runs a process and returns its standard output.
 
     Raises:
-        RuntimeError: it fails; with the end of what it says.
+        RuntimeError: If it fails; the message ends with its last error output.
     """
-    # Not the caller's: neither where it finds modules nor its settings of TensorFlow.
+    # The process does not inherit the caller's Python path and TensorFlow settings.
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "TF_", "KERAS"))}
     options = {"capture_output": True, "text": True, "cwd": place, "timeout": SECONDS}
     done = subprocess.run(command, env={**kept, **quiet}, **options)
     if done.returncode:
-        raise RuntimeError(f"it ended with {done.returncode}: {done.stderr[-1500:]}")
+        raise RuntimeError(f"The process exited with {done.returncode}: {done.stderr[-1500:]}")
     return done.stdout

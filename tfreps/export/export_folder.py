@@ -1,4 +1,4 @@
-"""write_export: a model as the next version in its folder, with all that stands beside it."""
+"""write_export: writes the next version of a model into its folder, with its notes."""
 
 import pathlib
 import sys
@@ -13,10 +13,14 @@ from tfreps.files.version_folders import next_version
 
 
 class WrittenExport(NamedTuple):
-    """A version that was written: its folder, its number, signatures, and warm-up requests.
+    """Result of `write_export`.
 
-    `functions` is a dict from the name of a signature to its concrete function; `num_warm_up` is
-    None where the package tensorflow-serving-api was missing.
+    Attributes:
+        folder: `pathlib.Path`. Folder of the version.
+        version: int. Number of the version.
+        functions: dict. Concrete function of each signature, by name.
+        num_warm_up: int. Number of warm-up requests; `None` if the package tensorflow-serving-api
+            is not installed.
     """
 
     folder: pathlib.Path
@@ -28,29 +32,32 @@ class WrittenExport(NamedTuple):
 def write_export(signatures, base, check=False, overwrite=False, on_checked=None):
     """Writes the next version of a model.
 
-        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests, and how its texts
-                            are cut, for servers that limit the tokens of a request
-        base/README.md          what it is, takes and gives, and how to ask it
+        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests, and with the
+                            tokenization of texts for servers that limit the tokens of a request
+        base/README.md          description, inputs and outputs, and example requests
         base/models.config, base/batching.config    for TensorFlow Serving
 
-    All of it appears whole or not at all; the README tells of the newest version.
+    The version and each file are written atomically. The README describes the newest version.
 
     Args:
-        signatures: what `open_for_export` returns.
-        base: folder of the model, which may have versions already. Its name is the model's.
-        check: whether the version is asked before it appears, in processes without tfreps, and
-            its answers are compared with the model's; or the Python interpreter (a path) that asks,
-            which may have another TensorFlow.
-        overwrite: bool. Whether a README.md or one of the two other files may be replaced that
-            tfreps did not write.
-        on_checked: function that is given the `CheckedExport` of each way of asking, as it comes.
+        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
+            `open_for_export`.
+        base: str or path-like. Folder of the model, which may already hold versions. Its name is
+            the name of the model.
+        check: bool or path. If `True`, processes without tfreps run the version before it appears
+            and compare its answers with the model's. A path selects the Python interpreter of these
+            processes, which may have another TensorFlow. Defaults to `False`.
+        overwrite: bool. Whether to replace a README.md, models.config or batching.config that
+            tfreps did not write. Defaults to `False`.
+        on_checked: function. Called with each `CheckedExport` when it is available. Defaults to
+            `None`.
 
     Returns:
         `WrittenExport`.
 
     Raises:
-        ValueError: `base` is a file, it holds such files without `overwrite`, what the signatures
-            refuse, or a check failed.
+        ValueError: If `base` is a file, if it holds such files and `overwrite` is `False`, if the
+            signatures cannot be built, or if a check fails.
     """
     base = pathlib.Path(base)
     if base.is_file():

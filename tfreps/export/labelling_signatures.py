@@ -1,4 +1,4 @@
-"""Signatures of taggers and classifiers: raw strings in, tags, spans and labels as strings out."""
+"""Signatures of taggers and classifiers, which map raw strings to tags, spans and labels."""
 
 import numpy as np
 import tensorflow as tf
@@ -19,50 +19,51 @@ from tfreps.text.tokenizers import tokenize
 
 
 class TextSignatures(StringSignatures):
-    """The signatures of an exported tagger or classifier.
+    """Signatures of an exported tagger or classifier.
 
-    They are `default` (also called `serving_default`), for raw text, cut as in training, and
-    `tokens`:
+    `default` (also called `serving_default`) reads raw text, which is tokenized as in training;
+    `tokens` reads tokens:
 
         default     text str [N]
-        tokens      tokens str [N, T], sequence_len int32 [N]; what is beyond is ignored
+        tokens      tokens str [N, T], sequence_len int32 [N]; tokens after it are ignored
 
-    A tagger answers
+    A tagger returns
 
         tokens          str [N, T], "" on padding
         tags            str [N, T], "" on padding
-        confidences     float32 [N, T], the probability of each of these tags, 0 on padding
+        confidences     float32 [N, T], the probability of each tag in `tags`, 0 on padding
         sequence_len    int32 [N]
 
     and with a tag scheme, in the order of the sentence,
 
-        span_types                  str [N, S], "" beyond a sentence's last span
-        span_starts, span_ends      int32 [N, S], tokens, the end one behind the last
+        span_types                  str [N, S], "" after a sentence's last span
+        span_starts, span_ends      int32 [N, S], indices of tokens; the end is exclusive
         num_spans                   int32 [N]
 
-    A classifier on a BERT takes `tokens` for words, cuts them into pieces, and counts pieces in
-    `sequence_len`, start and separator among them. A text that is too long for its positions is
-    cut, and so are a tagger's sentences on a BERT, behind the last word of which all pieces fit:
-    `sequence_len` tells. A classifier answers
+    A classifier on a BERT treats `tokens` as words and splits them into pieces; its `sequence_len`
+    counts pieces, including `[CLS]` and `[SEP]`. Texts that are too long for the model's positions
+    are truncated. Sentences of a tagger on a BERT are truncated after the last word whose pieces
+    all fit; `sequence_len` is the number of words that were read. A classifier returns
 
-        label             str [N], the likeliest
+        label             str [N], the most probable label
         probability       float32 [N], its probability
         labels            str [N, K], all labels, the same in every row
         probabilities     float32 [N, K]
-        sequence_len      int32 [N], the tokens that were read
+        sequence_len      int32 [N], the number of tokens that were read
 
-    If asked for, `explain` takes `text` and answers with all of that, with the `tokens` that a
-    classifier read, and with what `tfreps.export.explanations` tells of such a model.
+    `explain` takes `text` and returns all of these, the `tokens` that a classifier read, and the
+    outputs of `tfreps.export.explanations` for the model.
 
     Args:
         trained: `tfreps.inference.TextTagger` or `TextClassifier`.
-        explain: bool. Whether there is `explain`.
-        core_ops: bool. Whether the export is to need TensorFlow alone; else tensorflow-text's
-            operation cuts a BERT's words into pieces, which is faster.
+        explain: bool. Whether there is a signature `explain`. Defaults to `False`.
+        core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
+            operation of TensorFlow Text splits a BERT's words into pieces, which is faster.
+            Defaults to `True`.
 
     Raises:
-        ValueError: the model reads stored vectors, which raw text does not have; tensorflow-text
-            is to be used, and is missing or cannot cut such texts.
+        ValueError: If the model reads stored vectors, or if `core_ops` is `False` and TensorFlow
+            Text is missing or does not support the tokenizer.
     """
 
     def __init__(self, trained, explain=False, core_ops=True):
@@ -79,14 +80,14 @@ class TextSignatures(StringSignatures):
             f"{kind} of {size:,} parameters ({' on '.join(parts)})",
             explain,
         )
-        # A classifier on a BERT reads pieces of texts, all others tokens.
+        # A classifier on a BERT reads the pieces of texts; all other models read tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
         self.text_counts = text_counts(trained)
         self.room = trained.tokenizer.room(trained.max_length) if trained.tokenizer else None
 
     def expected(self, texts):
-        """What `predict` of the model itself says: dict of some outputs of `default`."""
+        """Returns some outputs of `default` as a dict, computed by the model itself."""
         rows = self.trained.tokenize(texts)
         if self.trained.is_tagger:
             answers = self.trained.tag(rows)
@@ -120,7 +121,7 @@ class TextSignatures(StringSignatures):
         return {**answer, **explain_attention(self.model, features, tokens, strings)}
 
     def _read(self, text):
-        """Raw text `[N]` to what the model reads, its tokens `[N, T]` and their number."""
+        """Converts raw text `[N]` to features, tokens `[N, T]` and the number of tokens."""
         if self.reads_pieces:
             features = self.indexer.of_texts(text, self.trained.max_length)
             pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
@@ -135,7 +136,7 @@ class TextSignatures(StringSignatures):
             ends = tf.cumsum(tf.reduce_sum(tf.cast(real, tf.int32), axis=2), axis=1)  # [N, T]
             sequence_len = tf.minimum(sequence_len, _count(ends <= self.room))
             tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
-        if self.trained.is_tagger:  # where an empty token counts
+        if self.trained.is_tagger:  # empty tokens are tagged too
             features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
         return features, tokens, sequence_len
 
@@ -146,7 +147,7 @@ class TextSignatures(StringSignatures):
 
 
 def text_counts(trained):
-    """How raw texts are cut, for servers to count: see `tfreps.export.text_counts`."""
+    """Returns how raw texts are tokenized, for servers; see `tfreps.export.text_counts`."""
     if trained.tokenizer is None:
         return {
             "tokens": trained.tokens,
@@ -156,7 +157,7 @@ def text_counts(trained):
         }
     how = "characters"
     most = trained.max_length
-    if trained.is_tagger:  # which cuts a text only once all of its words are pieces
+    if trained.is_tagger:  # it splits the whole text into pieces before truncating it
         if not isinstance(trained.tokenizer, CharacterTokenizer):
             how = "bert_words"
         most = None
@@ -164,11 +165,11 @@ def text_counts(trained):
 
 
 def check_exportable(model):
-    """Refuses a model that reads what raw text does not have."""
+    """Raises a ValueError if the model reads stored vectors, which raw text does not have."""
     if model.reads_vectors:
         raise ValueError(
-            "The model reads vectors that `tfreps embed` stored, which a server does not have: "
-            "train it on the biLM itself, which computes them."
+            "The model reads vectors that `tfreps embed` stored, which a server does not have. "
+            "Train it on the biLM itself, which computes the vectors."
         )
 
 
@@ -208,7 +209,7 @@ def _count(mask):
 
 
 def _padded(rows, filler):
-    """Lists of different lengths as one array, of strings or of float32."""
+    """Pads lists of different lengths to one array of strings or float32."""
     longest = max(map(len, rows), default=0)
     kind = object if filler == "" else "float32"
     filled = [[*row, *[filler] * (longest - len(row))] for row in rows]

@@ -1,4 +1,4 @@
-"""write_notes: README.md, models.config and batching.config beside the versions of a model."""
+"""write_notes: writes README.md, models.config and batching.config next to the versions."""
 
 import json
 import pathlib
@@ -15,8 +15,8 @@ SERVER = "tensorflow/serving:2.20.0"
 MAX_BATCH = 32
 
 MODELS = """\
-# Written by `tfreps export`. Read by tensorflow_model_server --model_config_file in its container,
-# and by `tfreps serve --model-config` with the base_path of this machine.
+# Written by `tfreps export`. For tensorflow_model_server --model_config_file in its container, and
+# for `tfreps serve --model-config` with the base_path of this machine.
 model_config_list {{
   config {{
     name: {quoted}
@@ -27,7 +27,7 @@ model_config_list {{
 }}
 """
 BATCHING = f"""\
-# Written by `tfreps export`. Read by tensorflow_model_server --enable_batching
+# Written by `tfreps export`. For tensorflow_model_server --enable_batching
 # --batching_parameters_file.
 max_batch_size {{ value: {MAX_BATCH} }}
 batch_timeout_micros {{ value: 2000 }}
@@ -39,18 +39,18 @@ README = """\
 # {name}
 
 {title}, written by `tfreps export` as a SavedModel that takes raw strings. It needs TensorFlow
-{needs}. The folders named by numbers are versions; what follows describes version {version}.
+{needs}. The numbered folders are versions; this README describes version {version}.
 
-## Ask it
+## Requests
 
-From the folder above this one, for development:
+For development, run in the parent folder:
 
 ```bash
 tfreps serve {name}
 tfreps query {name} "The dog sat on the mat ."
 ```
 
-In production, gRPC on port 8500 and REST on 8501:
+For production, TensorFlow Serving answers gRPC on port 8500 and REST on port 8501:
 
 ```bash
 docker run --rm -p 8500:8500 -p 8501:8501 -v "$PWD/{name}:/models/{name}:ro" {server} \\
@@ -58,14 +58,14 @@ docker run --rm -p 8500:8500 -p 8501:8501 -v "$PWD/{name}:/models/{name}:ro" {se
     --enable_batching --batching_parameters_file=/models/{name}/batching.config
 ```
 
-(with `-e MODEL_NAME={name}` in place of the files there is no batching). Either server answers
+With `-e MODEL_NAME={name}` instead of the two files, requests are not batched. Both servers answer:
 
 ```bash
 curl -d '{{"instances": ["The dog sat on the mat ."]}}' \\
     http://localhost:8501/v1/models/{name}:predict
 ```
 
-and for another signature than `serving_default`
+To use a signature other than `serving_default`:
 
 ```bash
 curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."]}}' \\
@@ -74,21 +74,21 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 
 ## Signatures
 
-{letters}. Strings are UTF-8. No answer depends on a request before it.
+{letters}. Strings are UTF-8. Answers do not depend on earlier requests.
 {signatures}
-## What a request costs
+## Cost of a request
 
 {cost}
 """
 ALONE = "alone"
 AND_TEXT = """\
-and these operations of TensorFlow Text: {ops}. TensorFlow Serving has them, and so has `tfreps
-serve` where tensorflow-text is installed; in Python, `import tensorflow_text` before loading it"""
+and these operations of TensorFlow Text: {ops}. TensorFlow Serving includes them, and `tfreps serve`
+uses them if tensorflow-text is installed; in Python, `import tensorflow_text` before loading it"""
 IDS_ONLY = """\
 # {name}
 
-{title}, written by `tfreps export` as a SavedModel. It reads ids, not text. The folders named by
-numbers are versions; what follows describes version {version}.
+{title}, written by `tfreps export` as a SavedModel. It reads ids, not text. The numbered folders
+are versions; this README describes version {version}.
 
 ## Signatures
 
@@ -98,18 +98,19 @@ numbers are versions; what follows describes version {version}.
 
 
 def write_notes(base, version, title, functions, counts, overwrite=False):
-    """Writes the three files, each whole or not at all, in place of those of older versions.
+    """Writes the three files atomically, replacing those of earlier versions.
 
     Args:
-        base: folder with the versions; its name is the model's.
-        version: int, of which README.md tells.
-        title: str. What the model is.
-        functions: dict from the name of a signature to its concrete function.
-        counts: dict. How texts are cut, see `write_counts`.
+        base: str or path-like. Folder with the versions; its name is the name of the model.
+        version: int. Version that README.md describes.
+        title: str. Description of the model.
+        functions: dict. Concrete function of each signature, by name.
+        counts: dict. How texts are tokenized, see `write_counts`.
         overwrite: bool. Whether to replace files of these names that tfreps did not write.
+            Defaults to `False`.
 
     Raises:
-        ValueError: there is such a file.
+        ValueError: If there is such a file and `overwrite` is `False`.
     """
     base = pathlib.Path(base)
     name = model_name(base)
@@ -135,13 +136,20 @@ def check_notes(base, overwrite=False):
     for path in (pathlib.Path(base, name) for name in FILES):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(
-                f"{path} exists already, and `tfreps export` did not write it: choose another "
+                f"{path} exists already and was not written by `tfreps export`. Choose another "
                 "folder for the export, or allow it to be overwritten."
             )
 
 
 def text_ops(functions) -> list[str]:
-    """The operations in traced functions that are not TensorFlow's own, but TensorFlow Text's."""
+    """Returns the names of the TensorFlow Text operations in traced functions.
+
+    Args:
+        functions: dict. Concrete function of each signature, by name.
+
+    Returns:
+        list of str, sorted; empty if the functions use only core TensorFlow operations.
+    """
     found = set()
     for function in functions.values():
         graph = function.graph.as_graph_def()
@@ -152,17 +160,17 @@ def text_ops(functions) -> list[str]:
 
 
 def model_name(base) -> str:
-    """The name of a model: that of its folder."""
+    """Returns the name of a model, which is the name of its folder."""
     return pathlib.Path(base).absolute().name
 
 
 def _section(name, function):
-    """A table of what a signature takes and gives."""
+    """Returns the table of a signature's inputs and outputs."""
     if name == "serving_default":
-        return "\n### `serving_default`\n\nThe same as the one before it.\n"
-    rows = ["| | name | dtype | shape | |", "|---|---|---|---|---|"]
+        return "\n### `serving_default`\n\nThe same as the previous signature.\n"
+    rows = ["| | name | dtype | shape | meaning |", "|---|---|---|---|---|"]
     inputs = function.structured_input_signature[1]
-    for word, parts in ("takes", inputs), ("gives", function.structured_outputs):
+    for word, parts in ("input", inputs), ("output", function.structured_outputs):
         for key in sorted(parts):
             rows.append(f"| {word} | `{key}` | {_kind(parts[key])} | {_shape(key, parts[key])}")
             rows[-1] += f" | {meaning(key)[1]} |"
@@ -174,9 +182,9 @@ def _kind(spec):
 
 
 def _shape(name, spec):
-    """Letters, and numbers where they are fixed: `[N, T, 128]`."""
+    """Returns the axes as letters, or as numbers where they are fixed: `[N, T, 128]`."""
     letters = meaning(name)[0]
     sizes = list(spec.shape) if spec.shape.rank is not None else [None] * len(letters)
     if len(sizes) != len(letters):
-        raise ValueError(f"{name!r} has the shape {spec.shape}; expected axes {letters}.")
+        raise ValueError(f"{name!r} must have the axes {letters}; got shape {spec.shape}.")
     return f"[{', '.join(str(s or x) for s, x in zip(sizes, letters, strict=True))}]"

@@ -1,4 +1,4 @@
-"""open_for_export: a trained model with the signatures that an export of it has."""
+"""open_for_export: opens a trained model with the signatures of its export."""
 
 from tfreps.export.bert_signatures import BertSignatures
 from tfreps.export.bilm_signatures import BiLMSignatures
@@ -11,21 +11,25 @@ from tfreps.models import BiLMPretrainer
 
 
 def open_for_export(source, explain=False, core_ops=True, **options):
-    """Opens a trained model, for `write_export` to write.
+    """Opens a trained model for `write_export`.
 
     Args:
-        source: path of a model, as `tfreps.load` takes it, or what that returned: `TextTagger`,
-            `TextClassifier`, `TextBiLM` or `TextBert`, which also take Keras models made here.
-        explain: bool. Whether there is a signature `explain`, with more about the answers.
-        core_ops: bool. Whether the export needs TensorFlow alone. If False, an operation of
-            TensorFlow Text cuts the texts of a BERT, which is faster.
-        **options: of `tfreps.load`, such as `initial_state`.
+        source: str, path-like or loaded model. Path of a model for `tfreps.load`; or a
+            `TextTagger`, `TextClassifier`, `TextBiLM` or `TextBert`, each of which can also wrap a
+            Keras model in memory.
+        explain: bool. Whether the export has a signature `explain`, which adds details to the
+            answers. Defaults to `False`.
+        core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
+            operation of TensorFlow Text tokenizes the texts of a BERT, which is faster. Defaults
+            to `True`.
+        **options: Options of `tfreps.load`, such as `initial_state`.
 
     Returns:
         `BiLMSignatures`, `BertSignatures` or `TextSignatures`.
 
     Raises:
-        ValueError: what `tfreps.load` raises, or the model cannot be exported so.
+        ValueError: If `tfreps.load` raises an error, or if the model cannot be exported with these
+            options.
 
     Example:
     >>> import tempfile
@@ -43,11 +47,14 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     loaded = source if isinstance(source, LoadedModel) else load(source, **options)
     if isinstance(loaded, TextBiLM):
         if not core_ops:
-            raise ValueError("TensorFlow Text cuts texts of a BERT; a biLM reads whole tokens.")
+            raise ValueError(
+                "`core_ops` must be True: TensorFlow Text is only used for a BERT; a biLM reads "
+                "whole tokens."
+            )
         if isinstance(loaded.model, BiLMPretrainer) and loaded.vocabulary is None:
             raise ValueError(
-                f"{loaded.source} holds a language model but no vocabulary.txt, without which it "
-                "cannot score: put the vocabulary back that it was trained with."
+                f"{loaded.source} holds a language model but no vocabulary.txt, which scoring "
+                "needs. Put back the vocabulary that it was trained with."
             )
         return BiLMSignatures(loaded, explain)
     kind = BertSignatures if isinstance(loaded, TextBert) else TextSignatures

@@ -1,4 +1,4 @@
-"""MEANINGS: every input and output of an export by its name, as the README beside it tells it."""
+"""MEANINGS: descriptions of the inputs and outputs of exports, for their README."""
 
 import re
 
@@ -7,55 +7,55 @@ LETTERS = (
     "S spans, k paths, L layers, H heads, P pieces"
 )
 
-# Name (a regular expression) -> letters of its axes, and what it is.
+# Name (a regular expression) -> letters of its axes, and description.
 MEANINGS = {
-    "text": ("N", "sentences or texts, raw, UTF-8"),
+    "text": ("N", "raw sentences or texts, UTF-8"),
     "tokens": ("NT", 'the tokens, `""` on padding'),
-    "sequence_len": ("N", "tokens of each sentence: what lies behind them is padding"),
+    "sequence_len": ("N", "number of tokens of each sentence; the rest is padding"),
     "character_ids": ("NTC", "ids of each token's characters"),
     "token_ids": ("NT", "vocabulary ids plus 1"),
     "default": ("ND", "one vector per sentence: the mean of its tokens' vectors"),
-    "elmo": ("NTD", "a contextual vector per token: the mix of all layers"),
-    "word_emb": ("NTD", "a vector per token without its context"),
+    "elmo": ("NTD", "contextual vector of each token: the mix of all layers"),
+    "word_emb": ("NTD", "vector of each token without context"),
     r"lstm_outputs\d+": ("NTD", "vectors of one layer"),
-    "sequence_output": ("NTD", "a contextual vector per token, 0 on padding"),
-    "pooled_output": ("ND", "one vector per text, of the pooler"),
-    "batch_size": ("", "how many sentences are going to be scored"),
-    "(forward|backward)_(hidden|cell)": ("NLD", "states of the language model, in and out"),
-    "nll": ("N", "-log p of the sentence in nats, both directions together"),
-    "(forward|backward)_nll": ("N", "-log p of the sentence in nats, read that way"),
-    "token_count": ("N", "predictions per direction: tokens and the end"),
-    "forward_surprise": ("NT", "-log p(token | all before it) in nats, 0 on padding"),
-    "backward_surprise": ("NT", "-log p(token | all behind it) in nats, 0 on padding"),
+    "sequence_output": ("NTD", "contextual vector of each token, 0 on padding"),
+    "pooled_output": ("ND", "one vector per text, from the pooler"),
+    "batch_size": ("", "number of sentences to score"),
+    "(forward|backward)_(hidden|cell)": ("NLD", "states of the language model, input and output"),
+    "nll": ("N", "-log p of the sentence in nats, sum of both directions"),
+    "(forward|backward)_nll": ("N", "-log p of the sentence in nats in this direction"),
+    "token_count": ("N", "number of predictions per direction: the tokens and the end"),
+    "forward_surprise": ("NT", "-log p(token | all tokens before it) in nats, 0 on padding"),
+    "backward_surprise": ("NT", "-log p(token | all tokens after it) in nats, 0 on padding"),
     "end_surprise": ("N", "-log p(the sentence ends | all its tokens) in nats"),
     "start_surprise": ("N", "-log p(the sentence starts | all its tokens) in nats, backward"),
-    "in_vocabulary": ("NT", "1 where the vocabulary has the token, 0 where it is `<UNK>`"),
-    "tags": ("NT", 'the best legal sequence of tags, `""` on padding'),
-    "confidences": ("NT", "probability of each of these tags, 0 on padding"),
-    "span_types": ("NS", 'types of the spans, in their order, `""` behind the last'),
-    "span_starts": ("NS", "first token of each span, from 0"),
-    "span_ends": ("NS", "one behind the last token of each span"),
-    "num_spans": ("N", "spans of each sentence"),
-    "path_tags": ("NkT", "the best sequences of tags, the best first"),
-    "path_scores": ("Nk", "log p of each path, -3.4e38 where there are fewer paths"),
+    "in_vocabulary": ("NT", "1 if the vocabulary has the token, 0 if it is read as `<UNK>`"),
+    "tags": ("NT", 'the best legal tag sequence, `""` on padding'),
+    "confidences": ("NT", "probability of each tag in `tags`, 0 on padding"),
+    "span_types": ("NS", 'types of the spans, in order, `""` after the last span'),
+    "span_starts": ("NS", "index of the first token of each span, from 0"),
+    "span_ends": ("NS", "index after the last token of each span"),
+    "num_spans": ("N", "number of spans of each sentence"),
+    "path_tags": ("NkT", "the best tag sequences, best first"),
+    "path_scores": ("Nk", "log p of each path, -3.4e38 if there are fewer paths"),
     "path_probabilities": ("Nk", "p of each path"),
-    "marginals": ("NTK", "probability of every tag at every token"),
+    "marginals": ("NTK", "probability of each tag at each token"),
     "tag_names": ("NK", "the tags, in the order of `marginals`; the same in every row"),
-    "label": ("N", "the likeliest label"),
+    "label": ("N", "the most probable label"),
     "probability": ("N", "its probability"),
     "labels": ("NK", "all labels, the same in every row"),
-    "probabilities": ("NK", "probability of each of the labels"),
-    "token_weights": ("NT", "how much of each token the pooling takes; sums to 1"),
-    "attention": ("NLHPP", "how much each piece (from) reads of each other (to)"),
-    "attention_tokens": ("NP", 'the pieces that attention runs over, `""` on padding'),
+    "probabilities": ("NK", "probability of each label in `labels`"),
+    "token_weights": ("NT", "weight of each token in the pooling; sums to 1"),
+    "attention": ("NLHPP", "attention weights (from, to); rows of real pieces sum to 1"),
+    "attention_tokens": ("NP", 'the pieces that attention reads, `""` on padding'),
 }
 
 
 def meaning(name: str) -> tuple[str, str]:
-    """The letters of an input's or output's axes, and what it is.
+    """Returns the letters of the axes of an input or output, and its description.
 
     Raises:
-        ValueError: there is no entry for it.
+        ValueError: If `MEANINGS` has no entry for it.
 
     Example:
     >>> meaning("lstm_outputs2")
@@ -64,4 +64,4 @@ def meaning(name: str) -> tuple[str, str]:
     for pattern, found in MEANINGS.items():
         if re.fullmatch(pattern, name):
             return found
-    raise ValueError(f"There is no meaning of {name!r} in {__name__}: add it.")
+    raise ValueError(f"MEANINGS has no entry for {name!r}. Add one to {__name__}.")

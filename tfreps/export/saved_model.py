@@ -1,4 +1,4 @@
-"""save_whole: a SavedModel that appears whole or not at all."""
+"""save_whole: writes a SavedModel atomically."""
 
 import pathlib
 
@@ -8,22 +8,23 @@ from tfreps.files.atomic_files import replacing
 
 
 def save_whole(module, folder, functions, finish=None):
-    """Writes a SavedModel under a temporary name beside the folder, and renames it.
+    """Writes a SavedModel under a temporary name next to the folder, and renames it.
 
     Args:
         module: `tf.Module` with the weights and tables that the functions use.
-        folder: path that does not exist yet, or an empty folder. TensorFlow Serving expects its
-            name to be a number, the version: `elmo/1`.
-        functions: dict from the name of a signature to its concrete function.
-        finish: function that is given the folder under its temporary name, to add to it.
+        folder: str or path-like. A path that does not exist yet, or an empty folder. TensorFlow
+            Serving expects its name to be the version number, as in `elmo/1`.
+        functions: dict. Concrete function of each signature, by name.
+        finish: function. Called with the temporary folder before it is renamed, to add files. If
+            `None`, nothing is added. Defaults to `None`.
 
     Raises:
-        ValueError: the folder holds something.
+        ValueError: If the folder is not empty.
     """
     folder = pathlib.Path(folder)
     check_free(folder)
     with replacing(folder, parents=True) as temporary:
-        # Without the gradients that were written by hand, which no server asks for.
+        # Servers do not need the custom gradients.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, str(temporary), functions, options)
         if finish is not None:
@@ -31,7 +32,7 @@ def save_whole(module, folder, functions, finish=None):
 
 
 def check_free(folder):
-    """Refuses to write where something is already."""
+    """Raises a ValueError unless the path is free or an empty folder."""
     folder = pathlib.Path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ValueError(f"{folder} exists already and is not an empty folder: choose another.")
+        raise ValueError(f"{folder} exists already and is not an empty folder. Choose another one.")

@@ -1,4 +1,4 @@
-"""What exported models that read raw text have in common: their inputs, functions and module."""
+"""Base class and helpers for the signatures of exported models that read raw text."""
 
 import os
 import shutil
@@ -15,26 +15,27 @@ LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
 
 
 def asset_folder(owner) -> str:
-    """Makes a folder for the files that an export copies; it is removed together with its owner."""
+    """Makes a temporary folder for assets of an export; it is removed together with its owner."""
     folder = tempfile.mkdtemp(prefix="tfreps-export-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 class StringSignatures:
-    """Signatures that answer strings; a model says how, in three methods.
+    """Base class of signatures that take strings.
+
+    Subclasses implement three methods, each of which returns a dict of tensors:
 
         default     from_text(text str [N]), also called serving_default
         tokens      from_tokens(tokens str [N, T], sequence_len int32 [N])
-        explain     explain_text(text str [N]), if asked for
-
-    Each returns a dict of tensors.
+        explain     explain_text(text str [N]), only with `explains`
 
     Args:
-        indexer: what makes ids of strings in the graph, with its vocabulary as an asset.
+        indexer: `TokenIndexer` or `PieceIndexer`. Converts strings to ids in the graph, with its
+            vocabulary as an asset.
         weights: `tfreps.export.stored_weights.StoredWeights` of the model.
-        title: str. What the model is, for people.
-        explains: bool. Whether there is `explain`.
+        title: str. Description of the model for its README.
+        explains: bool. Whether there is a signature `explain`.
     """
 
     def __init__(self, indexer, weights, title, explains):
@@ -44,7 +45,7 @@ class StringSignatures:
         self.explains = explains
 
     def functions(self):
-        """The traced functions by name, as `tf.saved_model.save` takes them."""
+        """Returns the traced functions by name, for `tf.saved_model.save`."""
         trace = self.weights.trace
         default = trace(self.from_text, TEXT)
         functions = {"default": default, "serving_default": default}
@@ -54,7 +55,7 @@ class StringSignatures:
         return functions
 
     def module(self):
-        """What the functions use, for `tf.saved_model.save` to keep: weights and vocabulary."""
+        """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
         module = tf.Module()
         module.weights = self.weights.tracked()
         module.indexer = self.indexer
@@ -62,39 +63,46 @@ class StringSignatures:
 
 
 def with_vocabulary(indexer, assets, core_ops=True):
-    """An indexer whose vocabulary becomes an asset of the SavedModel.
+    """Returns the indexer with its vocabulary as an asset of the SavedModel.
 
     Args:
         indexer: `TokenIndexer` or `PieceIndexer`.
-        assets: folder to which the vocabulary is written.
-        core_ops: bool. False for a BERT's pieces by tensorflow-text's operation.
+        assets: str. Folder to which the vocabulary is written.
+        core_ops: bool. Whether to use only core TensorFlow operations. If `False`, an operation of
+            TensorFlow Text splits a BERT's words into pieces. Defaults to `True`.
 
     Raises:
-        ValueError: tensorflow-text is to be used, and is missing or cannot cut such texts.
+        ValueError: If `core_ops` is `False` and TensorFlow Text is missing or does not support the
+            tokenizer, or the model reads whole tokens.
     """
     path = os.path.join(assets, "vocabulary.txt")
     if core_ops:
         return indexer.with_vocabulary_file(path)
     if not isinstance(indexer, PieceIndexer):
-        raise ValueError("This model reads whole tokens, which are in no need of WordPiece.")
+        raise ValueError(
+            "`core_ops` must be True: this model reads whole tokens, which need no WordPiece."
+        )
     return indexer.with_vocabulary_file(path, core_ops=False)
 
 
 def cut_tokens(tokens, sequence_len, max_length):
-    """Tokens `[N, T]` with `""` beyond each sentence's length, and the lengths.
+    """Truncates sentences and replaces the tokens after each sentence's length with `""`.
 
     Args:
-        tokens: str `[N, T]`.
-        sequence_len: int32 `[N]`.
-        max_length: int. Where longer sentences are cut; None for nowhere.
+        tokens: str tensor of shape `[N, T]`.
+        sequence_len: int32 tensor of shape `[N]`.
+        max_length: int. Maximum number of tokens. If `None`, sentences are not truncated.
+
+    Returns:
+        The tokens, str `[N, T]`, and their lengths, int32 `[N]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: for lengths that do not fit the tokens.
+        tf.errors.InvalidArgumentError: If the lengths do not match the tokens.
     """
     rows, longest = tf.unstack(tf.shape(tokens))
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
     fits &= tf.size(sequence_len) == rows
-    message = "sequence_len must have one value per row of tokens, none above its length"
+    message = "sequence_len must have one value per row of tokens, from 0 to the length of the row"
     tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
     tokens = tokens[:, :max_length]
     sequence_len = tf.minimum(sequence_len, tf.shape(tokens)[1])

@@ -1,24 +1,25 @@
-"""StoredWeights: the weights of an export, as they are or in fewer bits."""
+"""StoredWeights: stores the weights of an export unchanged or in fewer bits."""
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 KINDS = "float32", "bfloat16", "int8"
-LEAST = 1024  # numbers in a weight that is worth storing otherwise
+LEAST = 1024  # smallest size of a weight that is stored in fewer bits
 
 
 class StoredWeights:
-    """Has the functions of an export read the weights of its models from what is stored.
+    """Weights of an export's models, stored as float32, bfloat16 or int8.
 
         bfloat16    w = float32(stored)                 half the size, 8 bits of precision
-        int8        w = scale * float32(stored)         a quarter, 127 steps of either sign
+        int8        w = scale * float32(stored)         a quarter of the size, 127 steps per sign
 
-    Matrices and larger arrays are stored so; biases and the like stay float32. `int8` has a scale
-    for each row of a table that is higher than wide (embeddings), else for each column (kernels).
-    They become float32 again in every call, which takes time. The models themselves get the
-    rounded weights, so that what they say is what the export says. (`model.quantize("int8")` of
-    Keras rounds what enters a product too, and knows dense layers and embeddings only.)
+    Arrays with at least two axes and 1,024 values are stored in this way; others, such as biases,
+    stay float32. `int8` has one scale per row if an array has more rows than columns (embeddings),
+    otherwise one per column (kernels). Every call converts the weights back to float32, which takes
+    time. The models themselves are given the rounded weights, so that they return what the export
+    returns. (Keras's `model.quantize("int8")` also rounds the inputs of products, and supports only
+    dense layers and embeddings.)
 
     Args:
         models: list of `keras.Model`.
@@ -37,29 +38,29 @@ class StoredWeights:
         variables = {id(v): v for model in models for v in model.variables}
         self.models = models
         self.variables = list(variables.values())
-        self.stored = []  # (variable, what makes its value)
+        self.stored = []  # (variable, function that returns its value)
 
     @property
     def precision(self):
-        """What the models calculate in: `"float32"` or `"bfloat16"` (which stands for float16)."""
+        """Returns the compute precision of the models: `"float32"`, or `"bfloat16"` for 16 bits."""
         layers = [part for model in self.models for part in model._flatten_layers()]
         return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
 
     def store(self, kind):
-        """Stores them so from now on, and rounds the models' weights.
+        """Rounds the models' weights and stores them in fewer bits.
 
         Args:
-            kind: `"float32"` (as they are), `"bfloat16"` or `"int8"`.
+            kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
 
         Raises:
-            ValueError: for another kind, or a model that Keras has quantized already.
+            ValueError: If `kind` is none of these, or Keras has already quantized a model.
         """
         if kind not in KINDS:
-            raise ValueError(f"Weights are stored as one of {', '.join(KINDS)}; got {kind!r}.")
+            raise ValueError(f"`kind` must be one of {', '.join(KINDS)}; got {kind!r}.")
         if kind == "float32":
             return
         if any(v.dtype == "int8" for v in self.variables):
-            raise ValueError("The model is quantized already: leave its weights as they are.")
+            raise ValueError("The model is quantized already. Store its weights as float32.")
         for variable in self.variables:
             if variable.dtype == "float32" and len(variable.shape) > 1:
                 if np.prod(variable.shape) >= LEAST:
@@ -68,12 +69,15 @@ class StoredWeights:
                     self.stored.append((variable, value))
 
     def trace(self, function, *specs, **named):
-        """The concrete function of given inputs, which reads the stored weights.
+        """Traces a function so that it reads the stored weights.
 
         Args:
-            function: takes the inputs and returns a dict of tensors.
-            *specs: `tf.TensorSpec` with names, of what it takes by position.
-            **named: of what it takes by name.
+            function: function. Takes the inputs and returns a dict of tensors.
+            *specs: `tf.TensorSpec`. Named specs of the positional inputs.
+            **named: `tf.TensorSpec`. Specs of the keyword inputs.
+
+        Returns:
+            The concrete function.
         """
         names = [spec.name for spec in specs]
 
@@ -87,14 +91,14 @@ class StoredWeights:
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
     def tracked(self):
-        """What a `tf.Module` has to hold for a SavedModel to keep the weights: a list."""
+        """Returns the list of objects that a `tf.Module` must track to save the weights."""
         rounded = {id(variable) for variable, _ in self.stored}
         kept = [variable.value for variable in self.variables if id(variable) not in rounded]
         return [*kept, *(value for _, value in self.stored)]
 
 
 class _Rounded(tf.Module):
-    """An array in fewer bits; a call makes float32 of it."""
+    """An array in fewer bits; calling it returns float32."""
 
     def __init__(self, array, kind):
         super().__init__()
@@ -115,7 +119,7 @@ class _Rounded(tf.Module):
 
 
 def _renamed(function, names):
-    """The function, with its first arguments by these names."""
+    """Returns the function with its first arguments passed by these names."""
 
     def run(**inputs):
         return function(*[inputs.pop(name) for name in names], **inputs)

@@ -1,18 +1,18 @@
-"""write_counts: how an export cuts texts, for servers that limit the tokens of a request."""
+"""write_counts: stores how an export tokenizes texts, for servers that limit requests."""
 
 import json
 import pathlib
 import textwrap
 
 PLACE = "assets.extra/tfreps_counts.json"
-ATTENDED = 1024  # tokens of a text up to which attention costs less than all the rest, about
+ATTENDED = 1024  # approximate number of tokens up to which attention is cheaper than the rest
 UNITS = {
     "spaces": "every run of characters between white space",
-    "words": "every run of letters, digits and underscores, and every other character but white "
+    "words": "every run of letters, digits and underscores, and every other character except white "
     "space",
     "bert_words": "every run of letters, digits and underscores, every CJK character, and every "
-    "other character but white space",
-    "characters": "every character but white space",
+    "other character except white space",
+    "characters": "every character except white space",
 }
 
 
@@ -20,11 +20,12 @@ def write_counts(folder, counts):
     """Writes `assets.extra/tfreps_counts.json` into a version.
 
     Args:
-        folder: of the version.
-        counts: dict with `tokens`, a key of `UNITS`; `most_per_text`, int or None: the token after
-            which the model cuts a text; `added_per_text`, int: tokens that the model adds to each;
-            and `attends`, bool: whether each token of a text reads all others, so that the
-            cost of a long text grows with the square of its tokens.
+        folder: str or path-like. Folder of the version.
+        counts: dict with the keys `tokens`, a key of `UNITS`; `most_per_text`, int or `None`, the
+            number of tokens to which the model truncates a text; `added_per_text`, int, the number
+            of tokens that the model adds to each text; and `attends`, bool, whether each token of
+            a text attends to all others, so that the cost of a long text grows with the square of
+            its tokens.
     """
     path = pathlib.Path(folder) / PLACE
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +33,7 @@ def write_counts(folder, counts):
 
 
 def about_cost(counts) -> str:
-    """What the README of an export says of the cost of a request.
+    """Returns the paragraph about the cost of a request for the README of an export.
 
     Example:
     >>> counts = {"tokens": "words", "most_per_text": 512, "added_per_text": 2, "attends": False}
@@ -41,18 +42,18 @@ def about_cost(counts) -> str:
     """
     cut = ""
     if counts["most_per_text"] is not None:
-        cut = f", of which a text has {counts['most_per_text']:,} at most: the rest is cut"
+        cut = f"; texts are truncated to {counts['most_per_text']:,} tokens"
     added = squares = ""
     if counts["added_per_text"]:
-        added = f"; the model adds {counts['added_per_text']} to each text"
+        added = f"; the model adds {counts['added_per_text']} tokens to each text"
     if counts["attends"]:
         squares = (
-            f" A text of t tokens, above {ATTENDED:,}, counts as t * t / {ATTENDED:,}, since each "
-            "of its tokens attends to all others."
+            f" A text of t > {ATTENDED:,} tokens counts as t * t / {ATTENDED:,} tokens, since each "
+            "token attends to all others."
         )
     text = (
         "The time and memory of a request grow with its tokens after padding: texts x tokens of "
-        "the longest. An empty text counts as one token. Each of these is a token: "
+        "the longest text. An empty text counts as one token. Each of these is a token: "
         f"{UNITS[counts['tokens']]}{added}{cut}.{squares} `tfreps serve` rejects requests beyond "
         "`--max-tokens` and `--max-text-tokens`. TensorFlow Serving has no such limit, so limit "
         "requests before they reach it."

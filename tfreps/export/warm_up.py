@@ -1,4 +1,4 @@
-"""write_warm_up: the requests that a server answers before it serves a version."""
+"""write_warm_up: requests that a server runs before it serves a version."""
 
 import pathlib
 
@@ -17,15 +17,16 @@ TEXTS = (
 
 
 def write_warm_up(folder, name, signatures):
-    """Writes `assets.extra/tf_serving_warmup_requests` into a version, if the stubs are there.
+    """Writes `assets.extra/tf_serving_warmup_requests` into the folder of a version.
 
     Args:
-        folder: of the version.
-        name: str. The model's.
-        signatures: names of those that take `text`.
+        folder: str or path-like. Folder of the version.
+        name: str. Name of the model.
+        signatures: list of str. Signatures that take `text`.
 
     Returns:
-        int, the requests; None without the package tensorflow-serving-api.
+        int. Number of requests; `None` if the package tensorflow-serving-api is not installed, in
+        which case nothing is written.
     """
     try:
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2

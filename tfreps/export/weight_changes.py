@@ -1,4 +1,4 @@
-"""weight_changes: what weights in fewer bits do to a model's answers."""
+"""weight_changes: stores weights in fewer bits and measures how a model's answers change."""
 
 import numpy as np
 
@@ -6,15 +6,19 @@ from tfreps.export.export_check import SENTENCES
 
 
 def weight_changes(signatures, kind):
-    """Has an export store its weights in fewer bits, and tells what that changes.
+    """Stores the weights of an export in fewer bits and reports how its answers change.
 
     Args:
-        signatures: what `open_for_export` returns. The weights of its model are rounded.
-        kind: see `StoredWeights.store`.
+        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
+            `open_for_export`. The weights of its model are rounded.
+        kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
 
     Returns:
-        str, a sentence with the largest difference of each output on the sentences that exports
-        are checked with; empty for `"float32"`, which changes nothing.
+        str. A message with the largest difference of each output on `SENTENCES`; empty for
+        `"float32"`.
+
+    Raises:
+        ValueError: If `kind` is none of these, or the model is already quantized.
     """
     if kind == "float32":
         return ""
@@ -26,12 +30,12 @@ def weight_changes(signatures, kind):
         old = np.asarray(value)
         new = np.asarray(after[name])
         if old.dtype == object:
-            changes.append(f"{name} {int((old != new).sum())} of {old.size} others")
+            changes.append(f"{int((old != new).sum())} of {old.size} values of {name}")
         elif old.dtype != np.int32:
             largest = float(np.abs(old).max(initial=0))
             changes.append(f"{name} by {np.abs(new - old).max(initial=0):.2g} of {largest:.3g}")
     return (
-        f"Weights as {kind} change the answers to {len(SENTENCES)} sentences at most so: "
+        f"Storing the weights as {kind} changes, on {len(SENTENCES)} sentences, at most: "
         + ", ".join(changes)
         + "."
     )
