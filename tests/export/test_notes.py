@@ -20,7 +20,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     (base / "README.md").write_text("written by `tfreps export` before")
     write_notes(base, 3, "a toy", functions, COUNTS)
     text = (base / "README.md").read_text()
-    assert text.startswith("# toy\n\nA toy, written by") and "describes version 3" in text
+    assert "\n---\n\n# toy\n\nA toy, written by" in text and "describes version 3" in text
     assert "It needs TensorFlow\nalone." in text and text_ops(functions) == []
     for line in (
         "| input | `text` | str | [N] | raw sentences or texts, UTF-8 |",
@@ -32,6 +32,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         '"signature_name": "explain"',
         "## Cost of a request\n\nThe time and memory of a request",
         "Each of these is a token: every run",
+        "## Training\n\nNot recorded",
     ):
         assert line in text, line
     assert str(tmp_path) not in text

@@ -50,6 +50,8 @@ class BiLMSignatures:
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
 
+    known: dict = {}  # about the training; see `tfreps.runs.run_card`
+
     def __init__(self, loaded, explain=False):
         model = loaded.model
         vocabulary = loaded.vocabulary

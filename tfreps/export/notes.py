@@ -8,6 +8,7 @@ import tensorflow as tf
 from tfreps.export.output_docs import LETTERS, meaning
 from tfreps.export.text_counts import about_cost
 from tfreps.files.atomic_files import write_text
+from tfreps.files.model_card import ModelCard
 
 FILES = "README.md", "models.config", "batching.config"
 MARK = b"ritten by `tfreps export`"  # in each of the files
@@ -36,6 +37,8 @@ num_batch_threads {{ value: 2 }}
 pad_variable_length_inputs: true
 """
 README = """\
+{front_matter}
+
 # {name}
 
 {title}, written by `tfreps export` as a SavedModel that takes raw strings. It needs TensorFlow
@@ -79,12 +82,16 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 ## Cost of a request
 
 {cost}
+
+{origin}
 """
 ALONE = "alone"
 AND_TEXT = """\
 and these operations of TensorFlow Text: {ops}. TensorFlow Serving includes them, and `tfreps serve`
 uses them if tensorflow-text is installed; in Python, `import tensorflow_text` before loading it"""
 IDS_ONLY = """\
+{front_matter}
+
 # {name}
 
 {title}, written by `tfreps export` as a SavedModel. It reads ids, not text. The numbered folders
@@ -94,10 +101,11 @@ are versions; this README describes version {version}.
 
 {letters}.
 {signatures}
+{origin}
 """
 
 
-def write_notes(base, version, title, functions, counts, overwrite=False):
+def write_notes(base, version, title, functions, counts, overwrite=False, known=None):
     """Writes the three files atomically, replacing those of earlier versions.
 
     Args:
@@ -108,6 +116,8 @@ def write_notes(base, version, title, functions, counts, overwrite=False):
         counts: dict. How texts are tokenized, see `write_counts`.
         overwrite: bool. Whether to replace files of these names that tfreps did not write.
             Defaults to `False`.
+        known: dict. What is known about the training; see `tfreps.runs.run_card`. If `None`, the
+            README says that it is not recorded.
 
     Raises:
         ValueError: If there is such a file and `overwrite` is `False`.
@@ -118,8 +128,11 @@ def write_notes(base, version, title, functions, counts, overwrite=False):
     form = README if "default" in functions else IDS_ONLY
     ops = ", ".join(f"`{op}`" for op in text_ops(functions))
     other = "explain" if "explain" in functions else "default"
+    card = ModelCard(name, title, "", **(known or {}))
     text = form.format(
         **{"name": name, "version": version, "server": SERVER, "other": other},
+        front_matter=card.front_matter(),
+        origin=card.origin(),
         cost=about_cost(counts),
         needs=AND_TEXT.format(ops=ops) if ops else ALONE,
         **{"title": title[0].upper() + title[1:], "letters": LETTERS, "signatures": signatures},

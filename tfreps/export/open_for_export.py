@@ -8,6 +8,7 @@ from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.text_bert import TextBert
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BiLMPretrainer
+from tfreps.runs.run_card import run_card
 
 
 def open_for_export(source, explain=False, core_ops=True, **options):
@@ -56,6 +57,9 @@ def open_for_export(source, explain=False, core_ops=True, **options):
                 f"{loaded.source} holds a language model but no vocabulary.txt, which scoring "
                 "needs. Put back the vocabulary that it was trained with."
             )
-        return BiLMSignatures(loaded, explain)
-    kind = BertSignatures if isinstance(loaded, TextBert) else TextSignatures
-    return kind(loaded, explain, core_ops)
+        signatures = BiLMSignatures(loaded, explain)
+    else:
+        kind = BertSignatures if isinstance(loaded, TextBert) else TextSignatures
+        signatures = kind(loaded, explain, core_ops)
+    signatures.known = {} if loaded.run is None else run_card(loaded.run)
+    return signatures

@@ -36,7 +36,12 @@ class StringSignatures:
         weights: `tfreps.export.stored_weights.StoredWeights` of the model.
         title: str. Description of the model for its README.
         explains: bool. Whether there is a signature `explain`.
+
+    Attributes:
+        known: dict. What is known about the training; see `tfreps.runs.run_card`.
     """
+
+    known: dict = {}
 
     def __init__(self, indexer, weights, title, explains):
         self.indexer = indexer

@@ -67,12 +67,17 @@ class ModelCard:
             self.description,
             f"## Load it\n\n```python\n{self.load}\n```",
             "## Size\n\n" + _table(("", ""), [(k, _number(v)) for k, v in self.sizes.items()]),
-            "## Training\n\n" + self._training(),
-            "## Evaluation\n\n" + self._evaluation(),
-            f"## License\n\n{self._license()}",
+            self.origin(),
             MARK,
         ]
         return "\n\n".join(parts) + "\n"
+
+    def origin(self) -> str:
+        """Returns the sections on training, evaluation and the license."""
+        return (
+            f"## Training\n\n{self._training()}\n\n## Evaluation\n\n{self._evaluation()}\n\n"
+            f"## License\n\n{self._license()}"
+        )
 
     def front_matter(self) -> str:
         """Returns the YAML metadata. JSON strings and lists are YAML, too."""

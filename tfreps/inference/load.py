@@ -167,7 +167,9 @@ def _open_run(path, given):
     model = run.load_model()
     for kinds, open_model in MODELS.items():
         if isinstance(model, kinds):
-            return open_model(run, model, given)
+            found = open_model(run, model, given)
+            found.run = run
+            return found
     expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
     raise ValueError(f"{path} holds a {type(model).__name__}; expected one of {expected}.")
 

@@ -12,6 +12,8 @@ class LoadedModel:
             loaded from a file. Defaults to `None`.
 
     Attributes:
+        run: `tfreps.runs.run_folder.RunFolder`. The run that trained the model, if it was loaded
+            from a run folder. Otherwise `None`.
         transformer: `BertEncoder` or `TransformerEncoder`. The Transformer inside the model.
             Raises a ValueError if there is none.
     """
@@ -21,6 +23,7 @@ class LoadedModel:
     def __init__(self, model, source=None):
         self.model = model
         self.source = source
+        self.run = None
 
     @property
     def transformer(self):
