@@ -1,4 +1,4 @@
-"""One exchange of states against the equations, and a chain of them against SLSTM."""
+"""One step against the equations, and a sequence of steps against SLSTM."""
 
 import numpy as np
 import pytest
