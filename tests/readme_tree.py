@@ -1,4 +1,4 @@
-"""Writes the annotated tree in README.md anew from the first lines of the docstrings: make tree."""
+"""Updates the annotated tree in README.md from the docstrings (make tree)."""
 
 import ast
 import pathlib
@@ -8,31 +8,31 @@ import sys
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 README = CHECKOUT / "README.md"
 START, END = "<!-- tree: written by `make tree`", "<!-- end of tree -->"
-WIDTH = 28  # of a name, so that the comments line up
+WIDTH = 28  # width of a name, so that the comments are aligned
 
-# What has no docstring. Folders are described by their __init__.py.
+# Files and folders without a docstring. Other folders are described by their __init__.py.
 COMMENTS = {
     "Makefile": "install · demo · test · check · test-slow · bench · tree · wheel · clean",
     "pyproject.toml": "The build system and the settings of ruff and pytest",
     "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
-    "serving/page/": "The page of `tfreps serve --page`: what every model says of a sentence",
-    "tests/": "A twin for every source file, and checks that walk over the whole tree",
-    "benchmarks/": "Programs that measure: tokens per second, beside the speed of the machine",
+    "serving/page/": "The page of `tfreps serve --page`: the output of each model for a sentence",
+    "tests/": "A test file for every source file, and checks of the whole tree",
+    "benchmarks/": "Programs that measure speed and quality, and the speed of the machine",
 }
-LEFT_OUT = ("tests/", "training/recipes/", ".")  # described as a whole, or not at all
+LEFT_OUT = ("tests/", "training/recipes/", ".")  # described as a whole or omitted
 
 
 def tracked_files(root=CHECKOUT):
-    """Files that git knows; new ones are to be added first. Any owner of the checkout will do."""
+    """Returns the files tracked by git, whoever owns the checkout. Add new files first."""
     command = ["git", "-c", "safe.directory=*", "ls-files"]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     return sorted({name for name in found.splitlines() if (root / name).is_file()})
 
 
 def comment(name, root=CHECKOUT):
-    """The comment on a file or, with a slash at the end, on a folder."""
+    """Returns the comment on a file, or on a folder if the name ends with a slash."""
     if name in COMMENTS:
         return COMMENTS[name]
     path = root / name / "__init__.py" if name.endswith("/") else root / name
@@ -43,7 +43,7 @@ def comment(name, root=CHECKOUT):
 
 
 def lines(files, root=CHECKOUT):
-    """One line for each file and folder: files before folders, folders opened in place."""
+    """Yields one line per file and folder: files first, and each folder with its contents."""
     shown = [f for f in files if f.endswith(".py") and not f.startswith(LEFT_OUT)]
     shown = [f for f in shown if not f.endswith("/__init__.py")] + ["Makefile", "pyproject.toml"]
     folders = {f"{parent}/" for f in files for parent in pathlib.PurePath(f).parents}
@@ -58,7 +58,7 @@ def lines(files, root=CHECKOUT):
 
 
 def place(name):
-    """Sorts files of a folder before its subfolders, and what is in a folder below it."""
+    """Returns a sort key: files of a folder before its subfolders, contents below a folder."""
     *folders, last = name.rstrip("/").split("/")
     if name.endswith("/"):
         folders, last = [*folders, last], ""
@@ -66,7 +66,7 @@ def place(name):
 
 
 def with_tree(readme, tree):
-    """The text of README.md with another tree in it."""
+    """Returns the text of README.md with another tree."""
     before, rest = readme.split(START, 1)
     marker, after = rest.split("-->", 1)[0], rest.split(END, 1)[1]
     block = "\n".join(["```text", *tree, "```"])

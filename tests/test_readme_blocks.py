@@ -1,4 +1,4 @@
-"""The Python blocks of README.md run, and the commands that are marked with `<!-- run -->`."""
+"""Runs the Python blocks of README.md and the commands marked with `<!-- run -->`."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ NOT_RUN = re.compile(r"<!-- not run: \w(?:(?!-->).)*-->\s*\Z", re.S)
 
 
 def readme_sections(text):
-    """`(heading, [(line number, code)])` of every section that has Python blocks to run."""
+    """Returns `(heading, [(line number, code)])` for every section with Python blocks to run."""
     sections = {}
     for match in BLOCK.finditer(text):
         before = text[: match.start()]
@@ -28,7 +28,7 @@ def readme_sections(text):
 
 
 def readme_commands(text, heading):
-    """The commands of a section that are to be run before its Python blocks, as lists of words."""
+    """Returns the commands to run before the Python blocks of a section, split into words."""
     section = re.split(rf"^##? {re.escape(heading)}$", text, flags=re.M)[-1]
     section = re.split(r"^##? ", re.sub(r"(?m)^##? ", "## ", section), flags=re.M)[0]
     lines = "".join(COMMANDS.findall(section)).replace("\\\n", " ").splitlines()
@@ -37,7 +37,7 @@ def readme_commands(text, heading):
 
 TEXT = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 README = readme_sections(TEXT)
-SLOW = "Train, load, ask", "Tour 2: ELMo inside Keras"  # they train or export for seconds
+SLOW = "Train, load, ask", "Tour 2: ELMo inside Keras"  # they train or export models
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ SLOW = "Train, load, ask", "Tour 2: ELMo inside Keras"  # they train or export f
     ],
 )
 def test_readme_blocks(heading, blocks, tmp_path, monkeypatch):
-    """In order, in one namespace for a section, and in a folder of their own."""
+    """The blocks of a section run in order, in one namespace and in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     for command in readme_commands(TEXT, heading):
         assert main(command) == 0
     namespace = {"__name__": "__main__"}
     for line, code in blocks:
-        # Empty lines in front make a traceback show the line of README.md.
+        # The leading empty lines make a traceback show the line number in README.md.
         exec(compile("\n" * (line - 1) + code, str(CHECKOUT / "README.md"), "exec"), namespace)
 
 
@@ -68,7 +68,7 @@ def test_which_blocks_are_run():
     assert readme_sections(text) == [
         ("T", [(3, "a = 1\n")]),
         ("One", [(11, "b = 1\n"), (20, "if d:\n    d = 1\n")]),
-        ("Two", [(26, "e = 1\n")]),  # no reason given, so it is run
+        ("Two", [(26, "e = 1\n")]),  # without a reason, it is run
     ]
 
 

@@ -1,4 +1,4 @@
-"""The annotated tree in README.md is that of the checkout, with a comment on every line."""
+"""The annotated tree in README.md matches the checkout and has a comment on every line."""
 
 import shutil
 
