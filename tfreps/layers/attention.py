@@ -98,7 +98,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
         """Computes attention without zeroing padding, for layers that zero it themselves.
 
         Args:
-            x: float32, shape `[B, T, D]`. Must be finite, also on padding.
+            x: float32, shape `[B, T, D]`. Must be finite, including on padding.
             mask: bool, shape `[B, T]`, or `None`. True on real tokens.
             training: bool. Whether to apply dropout. Defaults to False.
             return_attention: bool. Whether to return the probabilities. Defaults to False.

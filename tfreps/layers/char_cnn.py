@@ -22,7 +22,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         y_i = activation(max_s(sum_k x[s + k] @ kernel_i[k]) + bias_i)   # one per filter
         token = highways([y_1, y_2, ...]) @ projection_kernel + projection_bias
 
-    Three optimizations leave the result unchanged. Each distinct token of a batch is encoded
+    Three optimisations leave the result unchanged. Each distinct token of a batch is encoded
     once. Windows that contain only the padding after a token are computed once, because they
     are all equal. All filters are computed with a single matrix product.
 
@@ -45,7 +45,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         float32, shape `[..., projection_dim]`, zero where there is no token.
 
     Raises:
-        ValueError: if a size is out of range or larger than another one allows.
+        ValueError: if `filters` is invalid for `max_characters`, or a size is out of range.
         tf.errors.InvalidArgumentError: if an id is out of range.
 
     Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et

@@ -51,7 +51,7 @@ class CRF(Configurable, keras.layers.Layer):
         l2: float. Adds `l2 * sum(score ** 2)` over the start, end and transition scores to the
             losses. Defaults to 0.0.
         use_xla: bool or `"auto"`. Whether to compile the computations of the layer with XLA.
-            `"auto"` always compiles the losses, also inside `fit`. It compiles decoding,
+            `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
             plain operations. The results are the same. XLA takes about a second to compile each
             new shape. Defaults to False.
@@ -74,8 +74,8 @@ class CRF(Configurable, keras.layers.Layer):
     emissions were 0.
 
     Raises:
-        ValueError: if an option is invalid, `allowed_transitions` permits no sequence, or the
-            shape of a call argument does not fit.
+        ValueError: if an option is invalid, `allowed_transitions` permits no sequence, or a call
+            argument has the wrong shape.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; Huang, Xu and
     Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", for a CRF on a BiLSTM.
@@ -199,7 +199,7 @@ class CRF(Configurable, keras.layers.Layer):
             float32 scalar, in nats. NaN if a tag at a real token is outside 0 to K - 1.
 
         Raises:
-            ValueError: if the shape of an argument does not fit.
+            ValueError: if an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         batch = tf.shape(emissions)[0]
@@ -285,7 +285,7 @@ class CRF(Configurable, keras.layers.Layer):
             has fewer than `k` legal sequences, the remaining tags are 0 and their scores `-inf`.
 
         Raises:
-            ValueError: if `k` is below 1 or the shape of an argument does not fit.
+            ValueError: if `k` is below 1 or an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         scores = self._scores(float("-inf"))

@@ -1,4 +1,4 @@
-"""TransformerBlock: self-attention and a feed-forward network, each with a residual."""
+"""TransformerBlock: self-attention and a feed-forward network with residuals."""
 
 import keras
 import tensorflow as tf
@@ -203,7 +203,7 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
 
 
 def activation_function(activation):
-    """Returns the activation function of that name from `ACTIVATIONS` or Keras.
+    """Returns an activation function from `ACTIVATIONS` or Keras.
 
     Args:
         activation: str, function or `None`, as accepted by Keras.

@@ -224,7 +224,7 @@ def checked_tags(tags, emissions):
 
 
 def _to_decode(emissions, mask, *scores):
-    """Returns which sentences have no NaN or +inf at a real token, and chains, 0 in the others."""
+    """Returns a mask of sentences without NaN or +inf, and chains that are 0 in the others."""
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]
     return fine, Chain.of(emissions, mask, *scores, readable=mask & fine[:, None])

@@ -145,7 +145,7 @@ def inner_layers(layer, whole=()):
 
     Args:
         layer: `keras.layers.Layer`.
-        whole: set of `id`s of layers whose inner layers are skipped. Defaults to none.
+        whole: set of `id`s of layers whose inner layers are skipped. Defaults to `()`.
 
     Yields:
         Pairs of a path, as described in `Configurable`, and a layer. A layer that occurs more
