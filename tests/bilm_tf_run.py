@@ -1,4 +1,4 @@
-"""A training folder as bilm-tf leaves it: options.json, and a checkpoint of a TF 1 graph."""
+"""Writes a bilm-tf training folder: options.json and a checkpoint of a TF 1 graph."""
 
 import json
 
@@ -12,7 +12,7 @@ SIZE = 20  # tokens
 
 
 def training_options(lstm=(), characters=(), **changes):
-    """options.json of a small run; `characters=None` for one that reads token ids."""
+    """Returns the options.json of a small run. With `characters=None`, it reads token ids."""
     options = oracles.options_with(lstm, characters)
     if "char_cnn" in options:
         options["char_cnn"]["n_characters"] = 261
@@ -33,7 +33,7 @@ def training_options(lstm=(), characters=(), **changes):
 
 
 def training_shapes(options):
-    """The variables of bilm-tf's training graph, read off its code."""
+    """Returns the shapes of the variables of bilm-tf's training graph, taken from its code."""
     lstm, shapes = options["lstm"], {}
     units, dim, size = lstm["dim"], lstm["projection_dim"], options["n_tokens_vocab"]
     if "char_cnn" in options:
@@ -67,7 +67,7 @@ def training_shapes(options):
 
 
 def training_arrays(options, seed=0, slots=True, scale=0.5):
-    """Random weights, and accumulators that are all different."""
+    """Returns random weights and accumulators."""
     rng, arrays = np.random.default_rng(seed), {}
     for name, shape in training_shapes(options).items():
         arrays[name] = (scale * rng.normal(size=shape)).astype("float32")
@@ -77,7 +77,7 @@ def training_arrays(options, seed=0, slots=True, scale=0.5):
 
 
 def write_training_folder(folder, options, arrays, version=v1.train.SaverDef.V2):
-    """Saves the arrays as a TF 1 graph's variables; returns the folder."""
+    """Saves the arrays as variables of a TF 1 graph and returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "options.json").write_text(json.dumps(options), encoding="utf-8")
     with v1.Graph().as_default(), v1.Session() as session:

@@ -1,4 +1,4 @@
-"""One entry per public layer and model: how to make it, what to give it, what comes out."""
+"""Catalogue of the public layers and models, with their options, inputs and outputs."""
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def words_embedder():
 
 
 STATES = ["BLU", "BLU"]
-# In the order of tf.nest.flatten: backward_cell, backward_hidden, forward_cell, forward_hidden,
+# In order of tf.nest.flatten: backward_cell, backward_hidden, forward_cell, forward_hidden,
 # layer_outputs, layer_outputs_with_boundaries, mask, mask_with_boundaries, sequence_output.
 BILM = [*STATES, *STATES, "BLTD", "BLSD", "BT", "BS", "BTD"]
 

@@ -1,16 +1,16 @@
-"""Cuts and pads the arrays of the catalogue by the letters of their axes."""
+"""Slices and pads the arrays of the catalogue by the letters of their axes."""
 
 import numpy as np
 import tensorflow as tf
 
 
 def of(axes, name):
-    """The letters of one array of a dict."""
+    """Returns the letters of one array of a dict."""
     return axes[name] if isinstance(axes, dict) else axes
 
 
 def take(value, axes, letter, index):
-    """`value` (an array, or a dict of them) cut along the axis with that letter, if it has one."""
+    """Slices an array, or a dict of arrays, along the axis with that letter, if there is one."""
     if isinstance(value, dict):
         return {n: take(array, of(axes, n), letter, index) for n, array in value.items()}
     if axes is None or letter not in axes:
@@ -19,7 +19,7 @@ def take(value, axes, letter, index):
 
 
 def pad(value, axes, columns):
-    """`value` with that many columns of zeros behind its axis T."""
+    """Appends columns of zeros along the axis T."""
     if isinstance(value, dict):
         return {n: pad(array, of(axes, n), columns) for n, array in value.items()}
     if "T" not in axes:
@@ -28,7 +28,7 @@ def pad(value, axes, columns):
 
 
 def signature(value, axes):
-    """Specs of `value` with the batch and the length unknown."""
+    """Returns the specs of `value` with unknown batch size and length."""
     if isinstance(value, dict):
         return {n: signature(array, of(axes, n)) for n, array in value.items()}
     shape = [None if axis in "BT" else size for axis, size in zip(axes, value.shape, strict=True)]

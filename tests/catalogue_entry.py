@@ -1,4 +1,4 @@
-"""What the catalogue's entries are made of."""
+"""Entries of the catalogue, and the shapes that they share."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,17 +12,19 @@ RNG = np.random.default_rng(0)
 
 
 class Entry(NamedTuple):
-    """What the checks of tests/test_conformance.py need to know.
+    """Information that the checks of tests/test_conformance.py need.
 
     Args:
-        cls: the layer or model.
-        options: makes the constructor's arguments, as many as possible other than the defaults.
-        inputs: name of a call argument -> (array, letters of its axes). B is the batch; T
-            may be padded. The first is given by position. Of a dict of arrays, the letters
-            of all of them, or a dict too.
-        outputs: the letters of each output's axes, in the order of `tf.nest.flatten`; S is
-            T with sentence boundaries; None for an output that does not keep sentences apart.
-        nested: names of options that are models themselves.
+        cls: type. The layer or model.
+        options: function that returns the constructor arguments, most of them other than the
+            defaults.
+        inputs: dict from the name of a call argument to a tuple (array, letters of its axes). B
+            is the batch; T may be padded. The first argument is passed by position. For a dict
+            of arrays, the letters apply to all of them or are a dict as well.
+        outputs: list of the letters of the axes of each output, in the order of
+            `tf.nest.flatten`. S is T with sentence boundaries. `None` for an output that does
+            not separate sentences.
+        nested: tuple of the names of options that are models.
     """
 
     cls: type

@@ -1,4 +1,4 @@
-"""The catalogue's entries of attention, Transformer blocks and what they stand on."""
+"""Catalogue entries of attention, Transformer layers and models with Transformers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What all tests share: quiet TensorFlow, fixed seeds, a small corpus, the optional data."""
+"""Shared fixtures and settings: quiet TensorFlow, fixed seeds, a small corpus, data sets."""
 
 import collections
 import gc
@@ -8,7 +8,7 @@ import pathlib
 import random
 import sys
 
-# Before anything imports TensorFlow. A process of tests to a core, so a thread of products to each.
+# Set before TensorFlow is imported. Tests run one process per core, so each needs one thread.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 
@@ -17,7 +17,7 @@ import pytest
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
-# Three files of tokenised sentences: words come again, two of them in two senses.
+# Three files of tokenised sentences. Words recur, two of them ("bank", "left") in two senses.
 CORPUS = {
     "train-00.txt": """
 The old bank of the river was covered with wet leaves .
@@ -66,7 +66,7 @@ Did the boats come back after the storm ?
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leaves all but the first forms of a test that is marked `few` to the slow tests."""
+    """Marks all but the first variants of a test that is marked `few` as slow."""
     seen = collections.Counter()
     for item in items:
         few = item.get_closest_marker("few")
@@ -78,10 +78,11 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
-    """Skips bfloat16 where oneDNN was told to leave instructions of the CPU unused.
+    """Skips bfloat16 tests if ONEDNN_MAX_CPU_ISA restricts the instructions of oneDNN.
 
-    TensorFlow 2.21 asks the CPU whether it has bfloat16 products and oneDNN obeys the variable, so
-    that `tf.matmul` of two bfloat16 matrices ends the process. A CPU without them is no such case.
+    TensorFlow 2.21 checks whether the CPU supports bfloat16 products, but oneDNN follows the
+    variable, so that `tf.matmul` of two bfloat16 matrices crashes the process. A CPU without
+    bfloat16 products is not affected.
     """
     isa = os.environ.get("ONEDNN_MAX_CPU_ISA")
     is_marked = item.get_closest_marker("bfloat16") is not None
@@ -92,7 +93,7 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture
 def small_corpus(tmp_path):
-    """A folder with train-00.txt, train-01.txt (30 sentences) and heldout.txt (6 sentences)."""
+    """Writes train-00.txt and train-01.txt (30 sentences) and heldout.txt (6) to a folder."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     for name, text in CORPUS.items():
@@ -102,23 +103,23 @@ def small_corpus(tmp_path):
 
 @pytest.fixture
 def tfreps_data():
-    """The folder of data sets that are not part of the project; a test without them is skipped."""
+    """Returns the folder of external data sets; skips the test if it does not exist."""
     folder = pathlib.Path(os.environ.get("TFREPS_DATA", CHECKOUT.parent / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip(f"needs the data sets, and TFREPS_DATA={folder} is not a folder")
+        pytest.skip(f"needs the data sets; TFREPS_DATA={folder} is not a folder")
     return folder
 
 
 @pytest.fixture(autouse=True)
 def fixed_seeds():
-    """Every test starts from the same random numbers. Keras draws its seeds from `random`."""
+    """Sets the seeds before every test. Keras draws its seeds from `random`."""
     random.seed(0)
     np.random.seed(0)
 
 
 @pytest.fixture(autouse=True)
 def default_precision():
-    """A program's `--precision` is set for its whole process: no test leaves it to the next."""
+    """Resets the dtype policy, which `--precision` of a program sets for the whole process."""
     yield
     if "keras" in sys.modules:
         sys.modules["keras"].config.set_dtype_policy("float32")
@@ -126,10 +127,10 @@ def default_precision():
 
 @pytest.fixture(autouse=True, scope="module")
 def small_heap():
-    """What TensorFlow still holds of a file's functions is not searched for garbage ever again.
+    """Clears the kernels of TensorFlow after each file, and freezes the remaining objects.
 
-    Its kernels are thrown away, which `set_seed` does. Before every test, that would take a quarter
-    of the time of all tests; after no file, it would take much memory.
+    `set_seed` clears the kernels. Doing so before every test would take a quarter of the time of
+    all tests; not doing so would take much memory. Garbage collection skips frozen objects.
     """
     yield
     if "tensorflow" in sys.modules:

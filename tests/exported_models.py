@@ -1,4 +1,4 @@
-"""A tiny model for every public class of tfreps.models, as `tfreps.load` would open it."""
+"""Tiny models for every public class of tfreps.models, as `tfreps.load` returns them."""
 
 import keras
 import numpy as np
@@ -40,7 +40,7 @@ def transformer():
 
 
 def make_model(kind):
-    """Taggers and classifiers that read tokens."""
+    """Returns a tagger or classifier that reads tokens."""
     size = indexer().vocabulary_size
     return {
         "crf": lambda: Tagger(BiLSTMEncoder(embedder(), 5), TAGS, "bio"),
@@ -55,7 +55,7 @@ def make_model(kind):
 
 
 def make_trained(kind):
-    """An untrained model whose weights are large enough to decide something."""
+    """Returns a model with random weights that are large enough for distinct outputs."""
     keras.utils.set_random_seed(3)
     model = make_model(kind)
     for weight in model.trainable_weights:
@@ -67,7 +67,7 @@ def make_trained(kind):
 
 
 def make_bert(kind):
-    """A classifier ("characters", "pieces") or a tagger ("words") on a BERT."""
+    """Returns a classifier ("characters", "pieces") or a tagger ("words") on a BERT."""
     words = ["房", "间", "hotels", "the", "dog"]
     cut = tiny_bert.characters(*words) if kind == "characters" else tiny_bert.pieces(*words)
     bert = tiny_bert.make_encoder(cut, pooler=False)
@@ -92,8 +92,7 @@ def pretrainer(encoder):
     return BertPretrainer(encoder)
 
 
-# Class -> a function that makes what `tfreps.load` would return, around a model that is of this
-# class, or stands on one.
+# Maps each class to a function that returns a loaded model that is of this class or contains one.
 MAKERS = {
     "BertEncoder": lambda: of_bert(tiny_bert.pieces("the", "dog", "naïve")),
     "BertPretrainer": lambda: of_bert(tiny_bert.characters("the dog 你好"), pretrainer),

@@ -1,4 +1,4 @@
-"""Processes that are killed while they write: at the n-th file that they open, rename or remove."""
+"""Kills processes at the n-th file that they open, rename or remove."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ main(sys.argv[3:])
 
 
 def kill_at(place, number):
-    """Kills this process at an event below a folder, counted from 1."""
+    """Kills this process at the n-th event below a folder, counted from 1."""
     place, left = os.path.abspath(place), number
 
     def hook(event, arguments):
@@ -30,7 +30,7 @@ def kill_at(place, number):
 
 
 def killed_in_a_fork(work, place, number):
-    """Whether `work()` was killed before its end, in a process like this one."""
+    """Runs `work()` in a fork and returns True if it was killed before its end."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -46,6 +46,6 @@ def killed_in_a_fork(work, place, number):
 
 
 def killed_program(place, number, *arguments):
-    """Whether a program was killed before its end."""
+    """Runs a program and returns True if it was killed before its end."""
     line = [sys.executable, "-c", PROGRAM, str(place), str(number), *map(str, arguments)]
     return subprocess.run(line, capture_output=True).returncode == -signal.SIGKILL

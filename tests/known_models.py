@@ -1,4 +1,4 @@
-"""Run folders of a tagger and a classifier whose answers can be calculated on paper."""
+"""Run folders of a tagger and a classifier whose outputs can be computed by hand."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from tfreps.text import TagSet, Vocabulary
 
 VOCABULARY = Vocabulary("<S> </S> <UNK> Ada Rome saw slept".split())
 TAGS = ["O", "B-PER", "B-LOC"]
-# Scores of the tags for each word, and of the labels; an unknown word says nothing.
+# Scores of the tags and of the labels for each word. Unknown words have the score 0.
 WORDS = {"Ada": [0, 3, 1], "Rome": [0, 1, 2], "saw": [4, 0, 0], "slept": [5, 0, 0]}
 TEXTS = {"Ada": [2, 0], "Rome": [0, 2], "saw": [1, 0], "slept": [0, 1]}
 
 
 def embedder(scores, width):
-    """Word vectors that are the scores themselves."""
+    """Returns an embedder whose word vectors are the scores."""
     result = TokenEmbedder(vocabulary_size=len(VOCABULARY), embedding_dim=width, name="embedder")
     table = [scores.get(token, [0] * width) for token in VOCABULARY.tokens]
     result.set_word_vectors(np.array(table, "float32"))
@@ -22,7 +22,7 @@ def embedder(scores, width):
 
 
 def tagger_run(path, **options):
-    """Tags word by word: softmax(WORDS[word])."""
+    """Writes a run whose tag probabilities are softmax(WORDS[word])."""
     run = RunFolder.create(path, "train-tagger", {"tokens": "spaces", **options})
     model = Tagger(embedder(WORDS, 3), TAGS, "bio", use_crf=False, name="tagger")
     model.kernel.assign(np.eye(3, dtype="float32"))
@@ -31,7 +31,7 @@ def tagger_run(path, **options):
 
 
 def classifier_run(path, **options):
-    """Labels by the mean over words: softmax(mean(TEXTS[word]))."""
+    """Writes a run whose label probabilities are softmax(mean(TEXTS[word]))."""
     run = RunFolder.create(path, "train-classifier", {"tokens": "words", **options})
     model = Classifier(embedder(TEXTS, 2), ["bad", "good"], name="classifier")
     model.kernel.assign(np.eye(2, dtype="float32"))

@@ -1,4 +1,4 @@
-"""A line to be learned, and the options that every training program has."""
+"""A linear model to train, and the options that every training program has."""
 
 import argparse
 
@@ -9,7 +9,7 @@ from tfreps.models.whole_model import WholeModel
 
 
 class Line(WholeModel, keras.Sequential):
-    """A model that knows its parts, of which it has none."""
+    """Sequential model with the interface of `WholeModel`, without parts."""
 
 
 def make_model():

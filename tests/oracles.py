@@ -1,4 +1,4 @@
-"""The formulas of ELMo in plain NumPy loops, on weights in bilm-tf's own naming and layout."""
+"""Formulas of ELMo in plain NumPy loops, with the names and layout of bilm-tf's weights."""
 
 import collections
 import json
@@ -7,7 +7,7 @@ import math
 import h5py
 import numpy as np
 
-# Sizes of the models that the tests make: small, but every part is there.
+# Options of the models in the tests: small, but with every part.
 OPTIONS = {
     "lstm": {
         "dim": 6,
@@ -35,7 +35,7 @@ SENTENCES = [
 
 
 def options_with(lstm=(), characters=()):
-    """`OPTIONS` with other values; `characters=None` for a model that reads token ids."""
+    """Returns `OPTIONS` with changes. With `characters=None`, the model reads token ids."""
     options = {"lstm": {**OPTIONS["lstm"], **dict(lstm)}}
     if characters is not None:
         options["char_cnn"] = {**OPTIONS["char_cnn"], **dict(characters)}
@@ -43,7 +43,7 @@ def options_with(lstm=(), characters=()):
 
 
 def random_weights(options, vocabulary_size=20, scale=1.0, seed=0, directions=2):
-    """Arrays by the names and in the shapes of bilm-tf's HDF5 files (reference 2.4)."""
+    """Returns random arrays with the names and shapes of bilm-tf's HDF5 files."""
     rng, lstm = np.random.default_rng(seed), options["lstm"]
     units, dim = lstm["dim"], lstm["projection_dim"]
     shapes = {}
@@ -88,7 +88,7 @@ def sigmoid(x):
 
 
 def characters(token, length=50):
-    """bilm-tf's training ids (reference 2.1): bytes, 256 to 260 for the markers."""
+    """Returns bilm-tf's training ids: bytes, and 256 to 260 for the markers."""
     if token in ("<S>", "</S>"):
         inner = [256 if token == "<S>" else 257]
     else:
@@ -98,7 +98,7 @@ def characters(token, length=50):
 
 
 def convolution(weights, options, row):
-    """Every filter at every position, padding included; the maximum; the activation."""
+    """Computes the activation of each filter's maximum over all positions, with padding."""
     cnn = options["char_cnn"]
     vectors = [weights["char_embed"][character].astype(float) for character in row]
     result = []
@@ -114,7 +114,7 @@ def convolution(weights, options, row):
 
 
 def highway(weights, number, x):
-    """What bilm-tf calls carry gates the transform (reference 2.5)."""
+    """Computes a highway layer. In bilm-tf, the weights named carry gate the transform."""
     part = {name: weights[f"CNN_high_{number}/{name}"].astype(float) for name in HIGHWAY}
     y = np.zeros_like(x)
     for d in range(len(x)):
@@ -128,7 +128,7 @@ HIGHWAY = "W_carry", "b_carry", "W_transform", "b_transform"
 
 
 def token_vector(weights, options, token):
-    """Vector of a token (str), or of a token id, which counts from 0 here."""
+    """Returns the vector of a token (str) or of a token id, counted from 0."""
     if "char_cnn" not in options:
         return weights["embedding"][token].astype(float)
     x = convolution(
@@ -142,7 +142,7 @@ def token_vector(weights, options, token):
 
 
 def lstm_step(weights, cell_name, lstm, x, hidden, cell, bites):
-    """One step of one layer (reference 2.6), unit by unit; counts the values clipped."""
+    """Computes one step of one layer, unit by unit, and counts the clipped values."""
     units = lstm["dim"]
     z = np.concatenate([x, hidden]) @ weights[cell_name + "W_0"].astype(float)
     z = z + weights[cell_name + "B"]
@@ -166,7 +166,7 @@ def clip(value, bound, bites, name):
 
 
 def read_direction(weights, options, direction, vectors, state, bites):
-    """One direction over one sentence: outputs of every layer `[L][T]`, and the new state.
+    """Reads a sentence in one direction: outputs of every layer `[L][T]` and the new state.
 
     `state` is a list of one (hidden, cell) per layer.
     """
@@ -186,14 +186,14 @@ def read_direction(weights, options, direction, vectors, state, bites):
 
 
 def zero_state(options):
-    """Of one sentence: for each direction a list of (hidden, cell) per layer."""
+    """Returns the zero state of a sentence: per direction a list of (hidden, cell) per layer."""
     lstm = options["lstm"]
     pair = np.zeros(lstm["projection_dim"]), np.zeros(lstm["dim"])
     return [[pair] * lstm["n_layers"] for _ in range(2)]
 
 
 def bilm(weights, options, sentence, state=None, boundaries=("<S>", "</S>"), bites=None):
-    """Layers `[L+1, T+2, 2P]` of one sentence, and its last state."""
+    """Computes the layers `[L+1, T+2, 2P]` of one sentence and its last state."""
     bites = collections.Counter() if bites is None else bites
     state = zero_state(options) if state is None else state
     tokens = [boundaries[0], *sentence, boundaries[1]]
@@ -207,7 +207,7 @@ def bilm(weights, options, sentence, state=None, boundaries=("<S>", "</S>"), bit
 
 
 def scalar_mix(layers, weights, gamma):
-    """Mix of the layers `[L, T, D]` of one sentence."""
+    """Mixes the layers `[L, T, D]` of one sentence."""
     powers = [math.exp(w - max(weights)) for w in weights]
     mixed = np.zeros_like(layers[0])
     for power, layer in zip(powers, layers, strict=True):
@@ -216,9 +216,9 @@ def scalar_mix(layers, weights, gamma):
 
 
 def normalised(batch, epsilon):
-    """Layer norm of a list of `[L, T, D]`: one mean, one variance a layer, over all that is given.
+    """Normalises a list of `[L, T, D]` with one mean and one variance per layer.
 
-    bilm-tf gives it the sentences alone, AllenNLP their boundaries too (reference 2.7).
+    bilm-tf computes them over the tokens, AllenNLP also over the sentence boundaries.
     """
     result = [np.array(layers, float) for layers in batch]
     for number in range(len(batch[0])):
@@ -231,7 +231,7 @@ def normalised(batch, epsilon):
 
 
 def full_softmax_nll(x, kernel, bias, target):
-    """Of one position: `x` `[D]`, `kernel` `[V, D]`."""
+    """Computes the loss of one position: `x` `[D]`, `kernel` `[V, D]`."""
     logits = [float(x @ row + b) for row, b in zip(kernel, bias, strict=True)]
     highest = max(logits)
     return highest + math.log(sum(math.exp(z - highest) for z in logits)) - logits[target]
@@ -242,12 +242,12 @@ def zipf_probability(i, size):
 
 
 def expected_count(i, size, tries):
-    """How often an id is expected in a sample of distinct ids that took `tries` draws."""
+    """Returns the expected count of an id in a sample of distinct ids after `tries` draws."""
     return 1.0 - (1.0 - zipf_probability(i, size)) ** tries
 
 
 def sampled_softmax_nll(x, kernel, bias, target, negatives, tries):
-    """Of one position; a negative that is the target is left out (an accidental hit)."""
+    """Computes the loss of one position; a negative that equals the target is excluded."""
     size = len(kernel)
     candidates = [target, *(n for n in negatives if n != target)]
     logits = [
@@ -263,14 +263,14 @@ def perplexity(nlls):
 
 
 def clip_by_global_norm(gradients, bound):
-    """The clipped gradients, and the norm before."""
+    """Returns the clipped gradients and the norm before clipping."""
     norm = math.sqrt(sum(float((g.astype(float) ** 2).sum()) for g in gradients.values()))
     scale = min(1.0, bound / norm)
     return {name: g * scale for name, g in gradients.items()}, norm
 
 
 def adagrad(weights, accumulators, gradients, learning_rate=0.2):
-    """TF 1's Adagrad: no epsilon; changes `accumulators`, returns the new weights."""
+    """Applies TF 1's Adagrad without epsilon: updates `accumulators`, returns new weights."""
     result = {}
     for name, gradient in gradients.items():
         accumulators[name] = accumulators[name] + gradient.astype(float) ** 2

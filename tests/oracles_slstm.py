@@ -1,4 +1,4 @@
-"""The equations of the S-LSTM in plain NumPy loops, one sentence at a time."""
+"""Equations of the S-LSTM in plain NumPy loops, one sentence at a time."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ def sigmoid(x):
 
 
 def normalized(logits, kind):
-    """Gates from what stands before them: rows of one per competitor."""
+    """Computes normalised gates from their logits, one row per gate."""
     if kind == "none":
         return sigmoid(logits)
     powers = np.exp(sigmoid(logits) if kind == "softmax_of_sigmoids" else logits)
@@ -16,7 +16,7 @@ def normalized(logits, kind):
 
 
 def groups(options, of):
-    """Offsets of the neighbours that are read together."""
+    """Returns the groups of offsets whose neighbours are read together."""
     window, kind = options["window"], options["neighbours"]
     if kind == "summed":
         return [[-k for k in range(1, window + 1)], [0], list(range(1, window + 1))]
@@ -26,19 +26,19 @@ def groups(options, of):
 
 
 def at(states, position, offsets):
-    """Sum of the states at these offsets; zeros beyond the ends."""
+    """Sums the states at these offsets, with zeros beyond the ends."""
     inside = [position + k for k in offsets if 0 <= position + k < len(states)]
     return sum((states[i] for i in inside), np.zeros_like(states[0]))
 
 
 def step(x, h, c, g, q, weights, options, fixed=()):
-    """One exchange. `x` `[n, P]`, `h`, `c` `[n, H]`, `g`, `q` `[S, H]` -> new h, c, g, q."""
+    """Computes a step: `x` `[n, P]`, `h`, `c` `[n, H]`, `g`, `q` `[S, H]` -> h, c, g, q."""
     units, num_nodes, kind = h.shape[1], len(g), options["gate_normalization"]
     num_cells = len(groups(options, "cells"))
     gated = options["input_term"] == "gate"
     names = ["i", *(f"f{j}" for j in range(num_cells)), *(f"s{k}" for k in range(num_nodes)), "o"]
     names += ["u"] if gated else []
-    # What a node gives: to each gate (of those for nodes only its own), then to its own three.
+    # Columns of a node: the gates of the words (only its own `s`), then its own three gates.
     from_node = ["i", *(f"f{j}" for j in range(num_cells)), "s", "o", *(["u"] if gated else [])]
     from_node += ["node_own", "node_output", "node_word"]
 
@@ -92,7 +92,7 @@ def step(x, h, c, g, q, weights, options, fixed=()):
 
 
 def slstm(x, weights, options):
-    """The whole layer on one sentence `[n, P]`, n > 0: `[n, H]` and `[S, H]`."""
+    """Computes the layer for one sentence `[n, P]`, n > 0: `[n, H]` and `[S, H]`."""
     units, num_nodes = options["units"], options["num_sentence_nodes"]
     boundary, start = options["boundary"], options["initial_state"]
     if boundary == "learned":

@@ -1,4 +1,4 @@
-"""The formulas of ELMo in plain TensorFlow and float64, without masks, for their gradients."""
+"""Formulas of ELMo in plain TensorFlow in float64, without masks, for gradients."""
 
 import tensorflow as tf
 
@@ -8,7 +8,7 @@ def as_tensors(weights):
 
 
 def token_vectors(w, options, rows):
-    """`rows` int `[N, C]`, bilm-tf's training ids (counted from 0); vectors `[N, P]`."""
+    """Computes vectors `[N, P]` from bilm-tf's training ids `[N, C]`, counted from 0."""
     if "char_cnn" not in options:
         return tf.gather(w["embedding"], rows)
     cnn, parts = options["char_cnn"], []
@@ -29,7 +29,7 @@ HIGHWAY = "W_carry", "b_carry", "W_transform", "b_transform"
 
 
 def lstm(x, hidden, cell, kernel, bias, projection, cell_clip, projection_clip, mask=None):
-    """One layer over `x` `[T, B, P]`, gates i, j, f, o; outputs `[T, B, H]` and the last state."""
+    """Computes a layer over `x` `[T, B, P]` with gates i, j, f, o: outputs and last state."""
     outputs = []
     for t in range(x.shape[0]):
         i, j, f, o = tf.split(tf.concat([x[t], hidden], 1) @ kernel + bias, 4, axis=1)
@@ -51,7 +51,7 @@ def clip(x, bound):
 
 
 def language_model(w, options, rows, direction, state=None):
-    """Top layer `[B, T, P]` of one direction over `rows` `[B, T(, C)]`, and its last state."""
+    """Computes the top layer `[B, T, P]` of one direction over `rows`, and its last state."""
     sizes = options["lstm"]
     flat = tf.reshape(rows, [-1, *rows.shape[2:]])
     x = tf.reshape(token_vectors(w, options, flat), [*rows.shape[:2], sizes["projection_dim"]])
@@ -71,13 +71,13 @@ def language_model(w, options, rows, direction, state=None):
 
 
 def full_softmax_nll(x, kernel, bias, targets):
-    """`x` `[N, D]`, `kernel` `[V, D]`, `targets` `[N]`."""
+    """Computes the losses `[N]` from `x` `[N, D]`, `kernel` `[V, D]`, `targets` `[N]`."""
     logits = x @ tf.transpose(kernel) + bias
     return tf.reduce_logsumexp(logits, -1) - tf.gather(logits, targets, batch_dims=1)
 
 
 def sampled_softmax_nll(x, kernel, bias, targets, negatives, tries):
-    """TensorFlow's own loss on given negatives, accidental hits removed."""
+    """Computes TensorFlow's loss on given negatives, without accidental hits."""
     size = kernel.shape[0]
 
     def expected(ids):

@@ -1,4 +1,4 @@
-"""The equations of the Transformer in plain NumPy loops, one text at a time, in float64."""
+"""Equations of the Transformer in plain NumPy loops in float64, one text at a time."""
 
 import math
 
@@ -14,7 +14,7 @@ ACTIVATIONS = {
 
 
 def attention(x, weights, num_heads, mask, causal=False):
-    """`x` `[T, D]`, mask `[T]` -> `[T, D]` and the probabilities `[H, T, T]`.
+    """Computes `[T, D]` and the probabilities `[H, T, T]` from `x` `[T, D]` and mask `[T]`.
 
     `weights` has a kernel and a bias for each of `query`, `key`, `value` and `combine`.
     """
@@ -41,7 +41,7 @@ def attention(x, weights, num_heads, mask, causal=False):
 
 
 def layer_norm(x, gamma, beta, epsilon):
-    """Each row of `[T, D]` on its own."""
+    """Normalises each row of `[T, D]`."""
     rows = []
     for row in x:
         mean = sum(row) / len(row)
@@ -51,7 +51,7 @@ def layer_norm(x, gamma, beta, epsilon):
 
 
 def block(x, weights, options, mask):
-    """One block on one text: `[T, D]` and `[H, T, T]`, zero on padding."""
+    """Computes one block for one text: `[T, D]` and `[H, T, T]`, zero on padding."""
     pre = options["normalization"] == "pre"
     activation = np.vectorize(ACTIVATIONS[options["activation"]], otypes=["float64"])
 
@@ -78,7 +78,7 @@ def block(x, weights, options, mask):
 
 
 def positions(length, dim, kind, normalize_rows=False):
-    """The vectors of sines and cosines, number by number: `[T, D]`."""
+    """Computes the sinusoidal vectors, number by number: `[T, D]`."""
     rows = np.zeros([length, dim])
     for p in range(length):
         for i in range(dim):
@@ -95,7 +95,7 @@ def positions(length, dim, kind, normalize_rows=False):
 
 
 def block_weights(layer):
-    """The weights of a `TransformerBlock` or `SelfAttention` by the names used here."""
+    """Returns the weights of a `TransformerBlock` or `SelfAttention` by the names used here."""
     attention = getattr(layer, "attention", layer)
     found = {}
     fused = {w.name: np.asarray(w, "float64") for w in attention.query_key_value.weights}

@@ -1,4 +1,4 @@
-"""Writes the public API of tfreps to public_api.txt, one line a name: make api."""
+"""Writes the public API of tfreps to public_api.txt, one line per name (make api)."""
 
 import functools
 import importlib
@@ -12,28 +12,28 @@ import tfreps
 TREE = pathlib.Path(tfreps.__file__).parent
 FILE = pathlib.Path(__file__).with_name("public_api.txt")
 HEADER = """\
-# The public API: every name that can be reached without an underscore, with its signature.
-# First what `__all__` of the packages lists, with the methods and properties that tfreps itself
-# defines; then the functions and classes that only their module has. A change here is a change
-# for users. `make api` writes it anew.
+# The public API: every name without a leading underscore, with its signature.
+# The names in `__all__` of the packages come first, with the methods and properties that tfreps
+# defines; then the functions and classes that are only in their module. A change in this file is
+# a change for users. `make api` updates it.
 """
 PLAIN = (bool, int, float, str, bytes, type(None))
 
 
 def packages():
-    """The names of all packages of tfreps."""
+    """Returns the names of all packages of tfreps."""
     folders = [path.parent.relative_to(TREE.parent) for path in TREE.rglob("__init__.py")]
     return sorted(".".join(folder.parts) for folder in folders)
 
 
 def modules():
-    """The names of all files of tfreps that are no packages, without those with an underscore."""
+    """Returns the names of all modules of tfreps without a leading underscore."""
     files = [path.relative_to(TREE.parent).with_suffix("") for path in TREE.rglob("*.py")]
     return sorted(".".join(file.parts) for file in files if not file.name.startswith("_"))
 
 
 def own_names(module):
-    """The functions and classes without an underscore that a module defines."""
+    """Returns the public functions and classes that a module defines."""
     found = {n: value for n, value in vars(module).items() if not n.startswith("_")}
     kinds = inspect.isclass, inspect.isfunction
     return sorted(
@@ -44,7 +44,7 @@ def own_names(module):
 
 
 def public_names(module):
-    """What `__all__` lists; of tfreps itself, which has none, what it shows."""
+    """Returns the names in `__all__`, or the public names of `tfreps`, which has no `__all__`."""
     if hasattr(module, "__all__"):
         return sorted(module.__all__)
     names = sorted({name for name in dir(module) if not name.startswith("_")})
@@ -53,7 +53,7 @@ def public_names(module):
 
 
 def lines():
-    """The lines of the file, without its header. What has two names is described once."""
+    """Yields the lines of the file without its header. Objects with two names occur once."""
     first_names = {}
     for package in packages():
         module = importlib.import_module(package)
@@ -73,7 +73,7 @@ def lines():
 
 
 def lines_of(name, value):
-    """One line for a value, and one for each public member of a class."""
+    """Yields one line for a value, and one for each public member of a class."""
     if inspect.isclass(value):
         yield f"class {name}{signature_of_class(value)}"
         for member, found in sorted(members(value).items()):
@@ -83,7 +83,7 @@ def lines_of(name, value):
 
 
 def described(name, value, is_method=False):
-    """A function with its signature, plain data with its value, anything else with its type."""
+    """Describes a function by its signature, plain data by its value, all else by its type."""
     if isinstance(value, types.ModuleType):
         return f"{name}: module"
     if isinstance(value, property | functools.cached_property):
@@ -100,7 +100,7 @@ def described(name, value, is_method=False):
 
 
 def members(kind):
-    """Public members that tfreps defines in a class; fields are in the signature already."""
+    """Returns the public members that tfreps defines in a class, except fields."""
     fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__dataclass_fields__", ())}
     found = {}
     for base in reversed(kind.__mro__):
@@ -110,7 +110,7 @@ def members(kind):
 
 
 def signature_of_class(kind):
-    """The signature of the constructor; empty where tfreps does not define it."""
+    """Returns the signature of the constructor; empty if tfreps does not define it."""
     for base in kind.__mro__:
         for name in ("__init__", "__new__"):
             if name in vars(base) and base.__module__.partition(".")[0] == "tfreps":
@@ -120,7 +120,7 @@ def signature_of_class(kind):
 
 
 def signature(function, is_method=False):
-    """Names, kinds and defaults of the parameters, without `self` and without annotations."""
+    """Returns the names, kinds and defaults of the parameters, without `self`."""
     found = inspect.signature(function)
     parameters = []
     for parameter in list(found.parameters.values())[is_method:]:
@@ -132,7 +132,7 @@ def signature(function, is_method=False):
 
 
 class Default:
-    """A default value, whose `repr` has no address and depends on no machine."""
+    """Default value with a `repr` that is the same on every machine and has no address."""
 
     def __init__(self, value):
         self.value = value
@@ -154,7 +154,7 @@ class Default:
 
 
 def text():
-    """The whole content of the file."""
+    """Returns the whole content of the file."""
     return HEADER + "".join(f"{line}\n" for line in lines())
 
 

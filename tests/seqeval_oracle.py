@@ -1,10 +1,10 @@
-"""seqeval as the oracle of spans and their scores, with the letters it knows."""
+"""seqeval as a reference for spans and their scores, with its letters."""
 
 import numpy as np
 import pytest
 
 TYPES = ("", "X", "Y-Z")
-# Our scheme -> the class in seqeval.scheme, and what seqeval calls the letters.
+# Maps a scheme to the class in seqeval.scheme and to the letters of seqeval.
 SCHEMES = {
     "bio": ("IOB2", {}),
     "iob1": ("IOB1", {}),
@@ -16,30 +16,30 @@ LETTERS = {"bio": "BI", "iob1": "BI", "bioes": "BIES", "bilou": "BILU", "bmes": 
 
 
 def inventory(scheme, types=TYPES):
-    """All tags of a scheme."""
+    """Returns all tags of a scheme."""
     return ["O"] + [f"{x}-{t}" if t else x for t in types for x in LETTERS[scheme]]
 
 
 def random_sentences(scheme, count, seed, longest=9):
-    """Sentences of random tags, mostly illegal, of lengths from 0."""
+    """Returns sentences of random tags, mostly illegal, with lengths from 0."""
     rng, tags = np.random.default_rng(seed), inventory(scheme)
     return [rng.choice(tags, size=rng.integers(0, longest)).tolist() for _ in range(count)]
 
 
 def noisy(sentences, scheme, seed, share=0.2):
-    """The same with some tags replaced, as a tagger would."""
+    """Returns the sentences with some tags replaced, like the errors of a tagger."""
     rng, tags = np.random.default_rng(seed), inventory(scheme)
     return [[str(rng.choice(tags)) if rng.random() < share else t for t in s] for s in sentences]
 
 
 def spans(tags, scheme, mode):
-    """`(type, start, end)` of a sentence as seqeval has them."""
+    """Returns the `(type, start, end)` of the spans that seqeval finds in a sentence."""
     pytest.importorskip("seqeval", reason="pip install seqeval, the oracle")
     from seqeval import scheme as schemes
     from seqeval.metrics.sequence_labeling import get_entities
 
     name, letters = SCHEMES[scheme]
-    if mode == "conlleval":  # seqeval's default knows B, I, E, S
+    if mode == "conlleval":  # the default mode of seqeval accepts B, I, E, S
         letters = {"M": "I", "L": "E", "U": "S"}
     tags = [letters.get(tag[0], tag[0]) + tag[1:] for tag in tags]
     if mode == "conlleval":

@@ -1,4 +1,4 @@
-"""Every flag of every program with every absurd value: one line, exit code 2, nothing written."""
+"""Every flag of every program rejects absurd values: one line, exit code 2, no output."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tfreps.cli import options
 LONG = "x" * 5000
 NUMBERS = ["", LONG, "-1", "0", "nan", "inf", "-inf", "1e400", "9" * 400, "9" * 5000, "1.5", "٣x"]
 WORDS = ["", LONG, "-x", "a\0b"]
-# What a program needs beside the flag that is tried: names of files that are not there.
+# Required arguments of each program besides the flag under test: files that do not exist.
 LEAST = {
     "demo-corpus": ["--output", "out", "--text", "absent"],
     "demo-tags": ["--output", "file/out"],
@@ -43,7 +43,7 @@ def parser_of(name):
 
 
 def flags_of(name):
-    """The flags of a program that take a value, as argparse knows them."""
+    """Returns the argparse actions of the flags that take a value."""
     actions = parser_of(name)._actions
     return [a for a in actions if a.option_strings and a.nargs != 0 and a.dest != "help"]
 
@@ -54,7 +54,7 @@ def test_every_program_is_there():
 
 @pytest.fixture
 def refused(tmp_path, monkeypatch, capsys):
-    """A function that runs a command and gives its one line, for a code of 2."""
+    """Returns a function that runs a command, checks the exit code 2 and returns its line."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TFREPS_DEBUG", raising=False)
     (tmp_path / "file").write_text("text\n")
@@ -78,13 +78,13 @@ def refused(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("name", LEAST)
 def test_numbers_and_words(name, refused):
-    """The absent files end what the values do not; a number that is wrong is told before."""
+    """An invalid value is reported first; otherwise the absent files end the program."""
     for action in flags_of(name):
         flag = action.option_strings[-1]
         is_number = action.type in (int, float)
         for value in NUMBERS if is_number else WORDS:
             if f"{name} {flag}" == "demo-tags --output" and value:
-                continue  # no input that could be absent
+                continue  # the program reads no file that could be absent
             error = refused(name, f"{flag}={value}")
             if value == "" and name.split()[0] not in ("predict", "query", "serve"):
                 assert flag in error, (flag, error)
@@ -95,7 +95,7 @@ def test_numbers_and_words(name, refused):
 
 @pytest.mark.parametrize("name", LEAST)
 def test_numbers_know_their_bounds(name):
-    """But for those that anything whole may be: columns, that count from both ends."""
+    """Columns are excluded: they may be any integer, since they count from both ends."""
     free = {"token_column", "tag_column"}
     for action in flags_of(name):
         if action.type in (int, float) and action.dest not in free and name != "query":
@@ -103,7 +103,7 @@ def test_numbers_know_their_bounds(name):
             assert isinstance(option, options.Option), action.dest
 
 
-# Options that are read once those above are fine, each given what is no such file.
+# Options that are read after those above are valid. Each gets a path that is not such a file.
 READ_LATER = {
     "train-tagger --train c.conll --scheme bio --run out": (
         *("--train", "--dev", "--test", "--vectors", "--elmo", "--config", "--train-vectors"),

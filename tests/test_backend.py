@@ -1,4 +1,4 @@
-"""Another Keras than the one that tfreps needs ends in one clear sentence."""
+"""An unsupported Keras version or backend raises an error of one clear sentence."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ CALL = "from tfreps.backend import require_tensorflow_backend; require_tensorflo
 
 
 def last_line(code, **environment):
-    """The last line on stderr of a fresh Python that runs the code."""
+    """Runs the code in a new Python process and returns its last line on stderr."""
     process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=CHECKOUT,
@@ -57,6 +57,6 @@ def test_legacy_keras():
 @pytest.mark.parametrize("package", ["layers", "models"])
 def test_the_packages_call_it(package):
     if not (CHECKOUT / "tfreps" / package / "__init__.py").exists():
-        pytest.skip(f"tfreps.{package} is not there yet")
+        pytest.skip(f"tfreps.{package} does not exist yet")
     line = last_line(f"import tfreps.{package}", KERAS_BACKEND="jax")
     assert "tfreps needs Keras on the TensorFlow backend" in line

@@ -1,4 +1,4 @@
-"""What every public layer and model keeps to: the catalogue, entry by entry."""
+"""Rules for all public layers and models, tested on each entry of the catalogue."""
 
 import inspect
 
@@ -14,25 +14,25 @@ from tfreps import layers, models
 from tfreps.layers.ops.configurable import inner_layers
 
 every = pytest.mark.parametrize("name", CATALOGUE)
-# Where a check takes its time, other forms of a class (`Name, form`) are left to the slow tests.
+# In expensive checks, further variants of a class (`Name, variant`) are slow tests.
 every_class = pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.slow if "," in n else ()) for n in CATALOGUE],
 )
-# An export of a model has unknown sizes too, and is checked wherever models are exported.
+# Exports of models also have unknown sizes and are tested with the exports.
 every_layer = pytest.mark.parametrize(
     "name",
     [
         pytest.param(n, marks=() if hasattr(layers, n) else pytest.mark.slow)
-        for n in CATALOGUE  # `Name, form` is the name of no layer
+        for n in CATALOGUE  # `Name, variant` is not the name of a layer
     ],
 )
-# An export of a model holds its layers: alone they are left to the slow tests too.
+# Exports of models contain the layers, so that exports of single layers are slow tests.
 every_exported = pytest.mark.parametrize(
     "name",
     [
         pytest.param(n, marks=() if hasattr(models, n) else pytest.mark.slow)
-        for n in CATALOGUE  # `Name, form` is the name of no model
+        for n in CATALOGUE  # `Name, variant` is not the name of a model
     ],
 )
 
@@ -107,12 +107,12 @@ def test_saves_and_loads(name, tmp_path):
 @pytest.mark.slow
 @every
 def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
-    """To the bit: int8 kernels and their scales are kept as they are."""
+    """The outputs are bit-identical, because int8 kernels and scales are stored unchanged."""
     entry = CATALOGUE[name]
     layer = entry.make()
     parts = [part for part in layer._flatten_layers() if type(part) in QUANTISED]
     if not parts:
-        return  # nothing that Keras can quantise
+        return  # there is no layer that Keras can quantise
     randomise(layer)
     exact = entry.call(layer, entry.arrays())
     for part in parts:
@@ -130,7 +130,7 @@ def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
 
 @every_class
 def test_layers_inside_come_back_quantised_and_frozen_by_name(name):
-    """Each second of those with weights, each fourth that Keras can quantise; nested ones too."""
+    """Freezes every second layer with weights, quantises every fourth that Keras can."""
     entry = CATALOGUE[name]
     layer = entry.make()
     inside = dict(inner_layers(layer))
@@ -165,7 +165,7 @@ def specs(entry):
 
 
 def randomise(layer):
-    """Other weights than a fresh copy would have; those that count steps stay."""
+    """Sets float weights to values that a new copy would not have."""
     rng = np.random.default_rng(1)
     for weight in layer.weights:
         if "float" in weight.dtype:
@@ -173,7 +173,7 @@ def randomise(layer):
 
 
 def compiled(entry, layer):
-    """One graph for any batch and length, of a list of tensors."""
+    """Returns one graph for any batch size and length, which takes a list of tensors."""
     names = list(entry.inputs)
 
     @tf.function(input_signature=[*specs(entry).values()])
@@ -186,7 +186,7 @@ def compiled(entry, layer):
 @pytest.mark.slow
 @every_exported
 def test_exports_as_a_saved_model(name, tmp_path):
-    """Models that were never called, by Keras's own `export`; alone and in a batch."""
+    """Exports models with Keras's `export` and serves a batch and a single row."""
     entry = CATALOGUE[name]
     layer = entry.make()
     randomise(layer)
@@ -196,14 +196,14 @@ def test_exports_as_a_saved_model(name, tmp_path):
         module = tf.Module()
         module.layer, module.serve = layer, compiled(entry, layer)
         tf.saved_model.save(module, tmp_path)
-    loaded = tf.saved_model.load(tmp_path)  # kept, for its variables live as long as it
+    loaded = tf.saved_model.load(tmp_path)  # must stay referenced, because it owns its variables
     for arrays in entry.arrays(), one_row(entry, 1):
         served = loaded.serve(*arrays.values())
         assert_equal_outputs(served, entry.call(layer, arrays), atol=1e-6)
 
 
 def one_row(entry, row):
-    """The arrays of one row, without its padding."""
+    """Returns the arrays of one row without its padding."""
     length, arrays = max(LENGTHS[row], 1), {}
     for n, (array, axes) in entry.inputs.items():
         array = take(array, axes, "B", slice(row, row + 1))
@@ -219,7 +219,7 @@ def test_compute_output_shape_tells_the_truth(name):
         keras.Model.compute_output_shape,
         keras.layers.Layer.compute_output_shape,
     ):
-        pytest.skip("has none of its own")
+        pytest.skip("does not define compute_output_shape")
     shape = layer.compute_output_shape(next(iter(entry.arrays().values())).shape)
     if isinstance(shape[0], int):
         shape = (shape,)
@@ -247,7 +247,7 @@ def test_unknown_batch_and_length_compile(name):
 
 @every
 def test_padding_changes_nothing(name):
-    """Two more columns of padding: equal on every real token, up to rounding."""
+    """With two more columns of padding, outputs on real tokens are equal up to rounding."""
     entry = CATALOGUE[name]
     layer = entry.make()
     padded = {n: pad(array, axes, 2) for n, (array, axes) in entry.inputs.items()}
@@ -262,7 +262,7 @@ def test_padding_changes_nothing(name):
 
 
 def own(output, axes, row, length):
-    """What belongs to one row: its real tokens, with their boundaries where there are any."""
+    """Returns the output for the real tokens of one row, with boundaries if there are any."""
     output, axes = take(output, axes, "B", row), axes.replace("B", "")
     output = take(output, axes, "T", slice(0, length))
     return take(output, axes, "S", slice(0, length + 2)).astype("float64")
@@ -294,11 +294,11 @@ def test_low_precision_is_close_and_float32(name, policy):
     one, other = (entry.call(layer, entry.arrays()) for layer in (exact, rough))
     assert_equal_outputs(one, other, atol=0.05)
     changed = [(a != b).any() for a, b in zip(flat(one), flat(other), strict=True)]
-    # A mix has no products to lower; those of an Elmo are its biLM's, which has its own policy,
-    # and those of a PieceEncoder its BERT's.
-    # An HMM adds and looks up logarithms, a window looks up and adds; a CRF adds up in float32.
+    # These layers compute no products in low precision. The products of an Elmo belong to its biLM
+    # and those of a PieceEncoder to its BERT, which have their own policies. An HMM and a linear
+    # encoder only look up and add numbers, and a CRF adds in float32.
     exact = ("ScalarMix", "Elmo", "PieceEncoder", "HMMTagger", "LinearEncoder", "CRF")
-    exact += ("PositionEmbedding", "SegmentEmbedding")  # they look up and add
+    exact += ("PositionEmbedding", "SegmentEmbedding")  # they only look up and add
     assert any(changed) == (name not in exact)
 
 
@@ -306,7 +306,7 @@ def test_low_precision_is_close_and_float32(name, policy):
 @every_class
 @pytest.mark.parametrize("policy", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_weights_of_low_precision(name, policy):
-    """All of a model in 16 bits, as a policy of Keras or by `dtype`: half the memory."""
+    """Sets all weights to 16 bits, which halves the memory, by a global policy or `dtype`."""
     entry = CATALOGUE[name]
     exact, rough = entry.make(), entry.make(policy)
     rough.set_weights(exact.get_weights())
@@ -317,7 +317,7 @@ def test_weights_of_low_precision(name, policy):
         keras.config.set_dtype_policy("float32")
     everywhere.set_weights(exact.get_weights())
     are_low = any(weight.dtype == policy for weight in everywhere.weights)
-    assert are_low != (name == "HMMTagger")  # whose counts stay
+    assert are_low != (name == "HMMTagger")  # its counts stay in float32
     expected = entry.call(exact, entry.arrays())
     for layer in rough, everywhere:
         found = entry.call(layer, entry.arrays())

@@ -1,4 +1,4 @@
-"""The examples in docstrings run."""
+"""Runs the examples in docstrings."""
 
 import doctest
 import importlib
@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import CHECKOUT
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# Their examples export or train models, as quicker tests of the same code do.
+# These examples export or train models; quicker tests cover the same code.
 SLOW = {
     f"tfreps.{name}"
     for name in (
@@ -22,7 +22,7 @@ SLOW = {
 
 
 def parameter(path):
-    """The name of a module, marked by what its examples take."""
+    """Returns the name of a module with the marks that its examples need."""
     name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
     examples = [line for line in path.read_text("utf-8").splitlines() if ">>>" in line]
     marks = [pytest.mark.slow] if name in SLOW else []
@@ -36,7 +36,7 @@ MODULES = [parameter(path) for path in sorted((CHECKOUT / "tfreps").rglob("*.py"
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name, tmp_path, monkeypatch):
-    """In a folder of their own."""
+    """The examples run in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     report = []

@@ -1,4 +1,4 @@
-"""Who imports whom (CONTRIBUTING.md), and the other rules that only the whole tree can break."""
+"""Import rules (CONTRIBUTING.md) and other rules for the whole tree."""
 
 import ast
 import pathlib
@@ -7,8 +7,8 @@ import pytest
 
 from tests.conftest import CHECKOUT
 
-# Package of tfreps -> the other packages that its files may import, at the top of a file or inside
-# a function. What a package has in subfolders belongs to it. The backend check is a file.
+# Maps each package of tfreps to the other packages that its files may import, at the top of a file
+# or inside a function. Subfolders belong to their package. `backend` is a single file.
 MAY_IMPORT = {
     "files": set(),
     "text": {"files"},
@@ -38,17 +38,17 @@ PROGRAMS = ("training", "serving", "benchmarks")
 LONGEST_FILE = 500
 LONGEST_TEST = 500
 
-# Source files that have no test of their own name, and why.
+# Source files without a test file of the same name, and the test file that covers them.
 WITHOUT_TWIN = {
     "tfreps/__main__.py": "tests/test_main.py",
-    # Run as plain files by the check.
+    # The export check runs these as plain files.
     "tfreps/export/ask_c_api.py": "tests/export/test_export_check.py",
     "tfreps/export/ask_tensorflow.py": "tests/export/test_export_check.py",
 }
 
 
 def sources(*folders):
-    """The Python files below these folders, as paths relative to the checkout."""
+    """Returns the Python files below these folders, as paths relative to the checkout."""
     return [
         path.relative_to(CHECKOUT)
         for folder in folders
@@ -61,7 +61,7 @@ PROGRAM_FILES = sources(*PROGRAMS)
 
 
 def imported_names(path, source=None):
-    """`(absolute name, whether inside a function)` of everything a file imports."""
+    """Yields `(absolute name, whether inside a function)` for every import of a file."""
     tree = ast.parse((CHECKOUT / path).read_text(encoding="utf-8") if source is None else source)
     package = list(path.with_suffix("").parts[:-1])
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -83,17 +83,17 @@ def imported_names(path, source=None):
 
 
 def package(path):
-    """The package of tfreps that a file belongs to: `layers`, `metrics` ...; or the file itself."""
+    """Returns the package of tfreps that a file belongs to, or the name of a flat file."""
     return path.with_suffix("").parts[1]
 
 
 def forbidden_imports(path, source=None):
-    """What a file of the library imports against the rules."""
+    """Yields the imports of a library file that break the rules."""
     own = package(path)
     for name, _ in imported_names(path, source):
         root, *rest = name.split(".")
         if root in PROGRAMS or root == "argparse" and own != "cli":
-            yield f"{name} (the library knows neither programs nor their flags)"
+            yield f"{name} (the library must not depend on programs or their flags)"
         if root != "tfreps" or rest == ["__version__"] or own == "__main__" and not rest:
             continue
         allowed = {own} | MAY_IMPORT[own]
@@ -128,12 +128,12 @@ def test_the_rule_itself(file, source, fine):
 
 
 def module_name(path):
-    """`tfreps.layers.crf` of a file; `tfreps.layers` of the `__init__.py` of a package."""
+    """Returns the module name, such as `tfreps.layers.crf`; a package for `__init__.py`."""
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
 def import_arrows(paths=LIBRARY, sources=None):
-    """`{module: modules that it imports}`, function-level imports included."""
+    """Returns `{module: modules that it imports}`, including imports inside functions."""
     modules = {module_name(path): path for path in paths}
     arrows = {}
     for module, path in modules.items():
@@ -147,9 +147,9 @@ def import_arrows(paths=LIBRARY, sources=None):
 
 
 def folder_arrows(arrows, paths=LIBRARY):
-    """The same between folders. An `__init__.py` that hands on its subfolders is no arrow.
+    """Returns the imports between folders, without those of a package from its subfolders.
 
-    A file that lies flat in `tfreps/` counts for itself.
+    A flat file in `tfreps/` counts as a folder.
     """
     folders = {
         module_name(path): (path.parent if len(path.parts) > 2 else path).as_posix()
@@ -167,7 +167,7 @@ def folder_arrows(arrows, paths=LIBRARY):
 
 
 def circles(arrows):
-    """The sets of nodes that can reach one another; none where all arrows point down."""
+    """Returns the sets of nodes that can reach each other; empty if there is no cycle."""
     reached = {}
     for start in arrows:
         seen, new = set(), {start}
@@ -203,7 +203,7 @@ def test_circles_are_found():
 
 
 def reached_from(module):
-    """The modules of tfreps that importing one of them imports."""
+    """Returns the modules of tfreps that are imported by importing one of them."""
     found, new = set(), {module}
     while new:
         found |= new
@@ -227,13 +227,13 @@ def test_importing_the_models_registers_all_that_a_saved_model_may_name():
 
 
 def shared_by_benchmarks(path):
-    """What benchmarks share is a file of theirs that is no program."""
+    """Returns True for a file of benchmarks/ that is not a program but shared code."""
     return path.parts[0] == "benchmarks" and "\ndef main(" not in (CHECKOUT / path).read_text()
 
 
 @pytest.mark.parametrize("path", PROGRAM_FILES, ids=str)
 def test_programs_import_the_library_only(path):
-    """Installed, `training.x` is called `tfreps.training.x`: a program must not care which."""
+    """Programs work as `training.x` and, after installation, as `tfreps.training.x`."""
     shared = {f.stem for f in sources("benchmarks") if shared_by_benchmarks(f)}
     for name, _ in imported_names(path):
         folder, *rest = name.removeprefix("tfreps.").split(".")
@@ -250,7 +250,7 @@ def test_programs_define_no_classes(path):
 
 @pytest.mark.parametrize("path", LIBRARY + sources("training", "serving"), ids=str)
 def test_nothing_depends_on_asserts_or_docstrings(path):
-    """Python leaves them out under -O and -OO; `first_line` takes a docstring that is None."""
+    """Python removes them with -O and -OO; `first_line` accepts `None` as a docstring."""
     source = (CHECKOUT / path).read_text(encoding="utf-8")
     for fine in ("first_line(__doc__)", '(__doc__ or "")'):
         source = source.replace(fine, "None")
@@ -266,7 +266,7 @@ def test_the_folder_mapping_is_not_shadowed():
 
 
 def twin(path):
-    """The test file of a source file."""
+    """Returns the test file of a source file."""
     folders = path.parts[1:-1] if path.parts[0] == "tfreps" else path.parts[:-1]
     return pathlib.Path("tests", *folders, f"test_{path.name}")
 
@@ -287,7 +287,7 @@ def test_files_are_short(path):
 
 @pytest.mark.parametrize("path", LIBRARY + PROGRAM_FILES, ids=str)
 def test_files_say_what_they_are(path):
-    """In one line, which the annotated tree repeats."""
+    """The first line of the docstring appears in the annotated tree."""
     text = ast.get_docstring(ast.parse((CHECKOUT / path).read_text(encoding="utf-8"))) or ""
     assert text.splitlines()[:1], f"{path} has no docstring"
 

@@ -1,4 +1,4 @@
-"""SIGKILL in the middle of writing: files are whole or absent, and the next run works."""
+"""After SIGKILL during writing, files are complete or absent and the next run works."""
 
 import json
 import types
@@ -19,7 +19,7 @@ MOST = 60  # events of the longest case
 
 @pytest.fixture(autouse=True)
 def forks():
-    """The processes made here do nothing with TensorFlow, whose threads they lack."""
+    """Ignores the warning about forks: the forked processes do not use TensorFlow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
@@ -66,7 +66,7 @@ def test_a_run_can_be_begun_anew_after_a_kill_at_any_file(tmp_path, earlier):
                 json.loads((path / name).read_text())
         if (path / "options.json").exists():
             RunFolder.open(path)
-        write()  # the next run works, and removes what was left
+        write()  # the next run works and removes temporary files
         assert not [item for item in path.iterdir() if is_temporary(item.name)]
         if not killed:
             break

@@ -1,4 +1,4 @@
-"""The library never prints and never speaks of flags: programs do."""
+"""The library never prints and never mentions flags; only programs do."""
 
 import ast
 import re
@@ -8,16 +8,16 @@ import pytest
 from tests.conftest import CHECKOUT
 from tests.test_imports import LIBRARY
 
-# What programs share may print, in the modules whose job that is, and name their flags.
+# Code shared by programs may mention flags, and may print in the modules listed here.
 OF_PROGRAMS = [path for path in LIBRARY if path.parts[1] in ("cli", "__main__.py")]
 PRINTS = {"tfreps/__main__.py"}
 PRINTS |= {f"tfreps/cli/{name}.py" for name in ("messages", "progress", "standard_streams")}
-# Files that name flags of other programs, or print because Keras does; and why.
+# Files that mention flags of other programs, or print as Keras does, and the reason.
 FOREIGN = {
-    "tfreps/backend.py": "how pip is called",
-    "tfreps/export/export_check.py": "how saved_model_cli is called",
-    "tfreps/export/notes.py": "the notes in an export say how servers are started",
-    "tfreps/export/text_counts.py": "so does its sentence in them",
+    "tfreps/backend.py": "a command line of pip",
+    "tfreps/export/export_check.py": "a command line of saved_model_cli",
+    "tfreps/export/notes.py": "the notes in an export describe how to start servers",
+    "tfreps/export/text_counts.py": "its sentence in these notes",
     "tfreps/models/whole_model.py": "`verbose` of `keras.Model.export`",
 }
 EXEMPT = {*OF_PROGRAMS, *(path for path in LIBRARY if path.as_posix() in FOREIGN)}
@@ -25,14 +25,14 @@ FLAG = re.compile(r"(^|[\s(`'\"])--[a-z]")
 
 
 def calls_of_print(path):
-    """The lines in which a file calls `print`."""
+    """Returns the numbers of the lines in which a file calls `print`."""
     tree = ast.parse((CHECKOUT / path).read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return [call.lineno for call in calls if getattr(call.func, "id", None) == "print"]
 
 
 def docstrings(tree):
-    """The nodes of all docstrings, which may say what programs do with something."""
+    """Yields the nodes of all docstrings, which may mention programs."""
     kinds = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
     for node in ast.walk(tree):
         if isinstance(node, kinds) and node.body and isinstance(node.body[0], ast.Expr):
@@ -40,7 +40,7 @@ def docstrings(tree):
 
 
 def strings_with_flags(source):
-    """The lines of strings, docstrings aside, that hold something like ` --flag`."""
+    """Returns the line numbers of strings, except docstrings, that contain a flag."""
     tree = ast.parse(source)
     passed = {id(node) for node in docstrings(tree)}
     return [

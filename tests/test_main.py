@@ -1,4 +1,4 @@
-"""The `tfreps` command: finds programs, and turns the user's errors into one line."""
+"""The `tfreps` command finds programs and reports user errors in one line."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tfreps import __main__ as command
 
 @pytest.fixture
 def program(monkeypatch):
-    """Lets a test say what the program `demo-corpus` does."""
+    """Returns a function that replaces the main function of `demo-corpus`."""
 
     def install(main):
         monkeypatch.setattr(command, "import_program", lambda _: types.SimpleNamespace(main=main))
@@ -189,7 +189,7 @@ LONG = "main=lambda argv: print('x' * 10_000_000)"
 
 
 def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-corpus"):
-    """Exit code and what is on stderr, of a program behind redirections of the shell."""
+    """Runs a program with shell redirections and returns its exit code and stderr."""
     code = "import sys, tfreps.__main__ as m; import types; " + (
         f"m.import_program = lambda _: types.SimpleNamespace({main}); sys.exit(m.main())"
     )
@@ -211,7 +211,7 @@ def test_streams_that_are_closed_full_or_without_reader(arguments):
     assert error.endswith("error: standard output: No space left on device\n")
     if arguments == "demo-corpus":
         assert as_a_process("2>&1 | true", LONG) == (1, "")
-    else:  # what is short fits into the pipe, or does not, as the reader is slow or quick
+    else:  # short output fits into the pipe unless the reader ends first
         assert as_a_process("| true", arguments=arguments)[1] == ""
 
 
@@ -222,7 +222,7 @@ def test_errors_without_a_stderr_keep_their_code():
 
 def test_a_closed_stream_does_not_become_a_file(tmp_path):
     write = f"main=lambda argv: [f := open('{tmp_path}/a', 'w'), print('said'), f.write('mine')]"
-    assert as_a_process(">&-", write)[0] != 0  # the list is no exit code
+    assert as_a_process(">&-", write)[0] != 0  # the returned list is not a valid exit code
     assert (tmp_path / "a").read_text() == "mine"
 
 

@@ -1,4 +1,4 @@
-"""The demonstration of the Makefile: its trainings are as long on every machine."""
+"""The training runs of `make demo` have the same number of steps on every machine."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ from tfreps.cli.options import parse_options
 
 
 def demo_commands():
-    """`[program, argument ...]` of each command of `make demo`."""
+    """Returns `[program, argument ...]` for each command of `make demo`."""
     text = (CHECKOUT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", text, re.M)[1]
     lines = [line.strip() for line in recipe.splitlines()]
@@ -18,7 +18,7 @@ def demo_commands():
 
 
 def test_the_trainings_of_the_demo_end_by_steps_and_not_by_the_clock():
-    """A clock would leave another model on a slow machine than on a fast one."""
+    """With a time limit, slow and fast machines would get different models."""
     commands = demo_commands()
     assert len(commands) >= 12 and {command[0] for command in commands} <= set(PROGRAMS)
     ends = {}

@@ -1,4 +1,4 @@
-"""The wheel: adds one name to site-packages, and its command works outside the checkout."""
+"""The wheel adds one package, and its command works outside the checkout."""
 
 import os
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def run(*command, cwd, path=""):
-    """What a command prints; Python finds packages in `path` first."""
+    """Runs a command with `path` first in PYTHONPATH and returns its output."""
     process = subprocess.run(
         [str(part) for part in command],
         capture_output=True,
@@ -31,7 +31,7 @@ def run(*command, cwd, path=""):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Built from a copy, so that the checkout gets no build folder."""
+    """Builds the wheel from a copy, so that the checkout gets no build folder."""
     folder = tmp_path_factory.mktemp("wheel")
     leave_out = shutil.ignore_patterns(".*", "demo", "build", "dist", "*.egg-info", "__pycache__")
     shutil.copytree(CHECKOUT, folder / "copy", ignore=leave_out)
@@ -43,7 +43,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(wheel, tmp_path_factory):
-    """A folder with the installed wheel, which PYTHONPATH puts before everything else."""
+    """Installs the wheel into a folder for PYTHONPATH and returns the folder."""
     folder = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
     run(*pip, wheel, cwd=folder)
@@ -89,6 +89,6 @@ def test_installed_programs_live_inside_tfreps(site, tmp_path):
 def test_installed_commands_show_their_help(site, tmp_path, program):
     module = PROGRAMS[program][0]
     if not (CHECKOUT / f"{module.replace('.', '/')}.py").exists():
-        pytest.skip(f"{module} is not there yet")
+        pytest.skip(f"{module} does not exist yet")
     out = run(site / "bin" / "tfreps", program, "--help", cwd=tmp_path, path=site)
     assert f"tfreps {program}" in out

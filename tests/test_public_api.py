@@ -1,4 +1,4 @@
-"""The public API is what tests/public_api.txt says, so that a change to it is a decision."""
+"""The public API matches tests/public_api.txt, so that changes to it are deliberate."""
 
 import dataclasses
 import difflib
@@ -12,8 +12,8 @@ from tests import public_api
 from tests.conftest import CHECKOUT
 
 CHANGED = (
-    "The public API has changed. If that is intended, write tests/public_api.txt anew with "
-    "`make api` (or `python -m tests.public_api`), and say in CHANGELOG.md what changed:\n"
+    "The public API has changed. If that is intended, update tests/public_api.txt with "
+    "`make api` (or `python -m tests.public_api`) and describe the change in CHANGELOG.md:\n"
 )
 
 

@@ -1,4 +1,4 @@
-"""SECURITY.md is true where a test can tell, and users are sent there."""
+"""SECURITY.md agrees with the code, and other documents refer to it."""
 
 import re
 
@@ -10,7 +10,7 @@ from tfreps.server.model_server import ServerOptions
 from tfreps.server.models import model_configs
 
 TEXT = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")
-ELSEWHERE = {"--help", "--resume", "--format"}  # of other programs
+ELSEWHERE = {"--help", "--resume", "--format"}  # flags of other programs
 
 
 def test_flags_that_it_names():

@@ -1,4 +1,4 @@
-"""A tiny BERT with a tokeniser, as a run folder of `tfreps pretrain-bert` and as a checkpoint."""
+"""Tiny BERT with a tokeniser, as a pretrain-bert run folder and as a checkpoint."""
 
 import keras
 
@@ -15,13 +15,13 @@ def characters(*texts):
 
 
 def pieces(*words):
-    """Words of up to four letters are one piece, longer ones two."""
+    """Returns a tokeniser that splits words of more than four letters into two pieces."""
     found = dict.fromkeys(p for w in words for p in (w[:4], w[4:] and f"##{w[4:]}") if p)
     return WordPieceTokenizer([*SPECIALS, *found])
 
 
 def make_encoder(tokenizer, **options):
-    """With weights that do something: BERT's own start too small to learn in a few steps."""
+    """Returns an encoder with larger initial weights than BERT, to learn in a few steps."""
     keras.utils.set_random_seed(1)
     options = {**SIZES, "attention_dropout": 0.0, "initializer_range": 0.3, **options}
     size = len(tokenizer.vocabulary)
@@ -29,7 +29,7 @@ def make_encoder(tokenizer, **options):
 
 
 def write_run(path, tokenizer, next_label=0, **options):
-    """A run folder, and the encoder in it."""
+    """Writes a run folder and returns its path and encoder."""
     run = RunFolder.create(path, "pretrain-bert", {"next_label": next_label})
     encoder = make_encoder(tokenizer, **options)
     run.save_model(BertPretrainer(encoder, next_sentence=encoder.pooler))
@@ -38,7 +38,7 @@ def write_run(path, tokenizer, next_label=0, **options):
 
 
 def write_checkpoint(path, tokenizer, **options):
-    """A folder as Hugging Face has it, and the encoder in it."""
+    """Writes a folder in the format of Hugging Face and returns its path and encoder."""
     encoder = make_encoder(tokenizer, **options)
     encoder.save_pretrained(path)
     tokenizer.write_vocabulary(path / "vocab.txt")

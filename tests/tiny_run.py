@@ -1,4 +1,4 @@
-"""A run folder with a tiny untrained biLM, for the tests of programs."""
+"""Run folder with a tiny untrained biLM, for the tests of programs."""
 
 import keras
 
@@ -13,10 +13,10 @@ SIZES = {"filters": [[1, 8], [2, 8], [3, 8]], "units": 12, "projection_dim": 6, 
 
 
 def make_pretrainer(**options):
-    """A `BiLMPretrainer` whose numbers are the same in every test."""
+    """Returns a `BiLMPretrainer` with the same weights in every test."""
     keras.utils.set_random_seed(7)
     bilm = BiLM(**{**SIZES, **options})
-    for seed, weight in enumerate(bilm.trainable_variables):  # so that context shows
+    for seed, weight in enumerate(bilm.trainable_variables):  # so that context has an effect
         weight.assign(weight + 0.3 * keras.random.normal(weight.shape, seed=seed))
     pretrainer = BiLMPretrainer(bilm, len(VOCABULARY), num_sampled=4, batch_size=2)
     if bilm.vocabulary_size is None:
@@ -25,7 +25,7 @@ def make_pretrainer(**options):
 
 
 def make_run(path, **options):
-    """Writes the run folder, as `tfreps pretrain-elmo` would; returns path (str) and model."""
+    """Writes a run folder of `tfreps pretrain-elmo`; returns its path (str) and model."""
     model = make_pretrainer(**options)
     run = RunFolder.create(path, "pretrain-elmo", {"preset": "tiny"})
     VOCABULARY.write(run.vocabulary_path)

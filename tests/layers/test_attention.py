@@ -1,4 +1,4 @@
-"""SelfAttention against plain loops; what reaches what; masks; kernels that come apart."""
+"""SelfAttention against plain loops; dependencies, masks and separate kernels."""
 
 import keras
 import numpy as np
@@ -9,7 +9,7 @@ from tests import oracles_transformer
 from tfreps.layers import SelfAttention
 
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
-# Padding behind, holes, padding in front, nothing at all.
+# Right padding, holes, left padding, no token.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
 
 
@@ -50,7 +50,7 @@ def test_without_a_mask_all_are_real(causal):
 
 
 def test_equals_keras_with_the_kernels_of_bert():
-    """Separate kernels, concatenated along axis 1, are the fused one."""
+    """The fused kernel is the concatenation of separate kernels along axis 1."""
     rng = np.random.default_rng(5)
     kernels, biases = rng.normal(size=[3, 6, 6]), rng.normal(size=[3, 6])
     combine = [rng.normal(size=[6, 6]), rng.normal(size=[6])]
@@ -73,7 +73,7 @@ def test_gradients_are_finite_and_say_who_reads_whom(causal):
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = layer(x, mask=MASK)
-        chosen = tf.reduce_sum(y[:, 2])  # what position 2 says, where it is real
+        chosen = tf.reduce_sum(y[:, 2])  # output at position 2, if it is real
     gradient = tape.gradient(chosen, x).numpy()
     assert np.isfinite(gradient).all()
     read = MASK & MASK[:, 2:3] & (np.arange(5) <= (2 if causal else 5))
@@ -95,7 +95,7 @@ def test_drops_probabilities_in_training_alone_and_returns_them_before():
     layer.query_key_value.set_weights([np.zeros([d, 3 * d]), np.ones(3 * d)])  # values are 1
     layer.combine.set_weights([np.eye(d), np.zeros(d)])
     y, probabilities = layer(X, training=True, return_attention=True)
-    fifths = (y * 5 / 2).numpy()  # each is the number of tokens that were left, of 5
+    fifths = (y * 5 / 2).numpy()  # number of tokens out of 5 that were not dropped
     np.testing.assert_allclose(fifths, fifths.round(), atol=1e-5)
     assert len(np.unique(fifths.round())) > 2
     np.testing.assert_allclose(probabilities, 0.2, atol=1e-6)
@@ -103,7 +103,7 @@ def test_drops_probabilities_in_training_alone_and_returns_them_before():
 
 
 def test_the_softmax_is_in_float32():
-    """Two thousand equal tokens: bfloat16 would not add up to 1."""
+    """For two thousand equal tokens, a bfloat16 softmax would not sum to 1."""
     layer = SelfAttention(1, dtype="mixed_bfloat16")
     _, probabilities = layer(tf.ones([1, 2000, 4]), return_attention=True)
     np.testing.assert_allclose(tf.reduce_sum(probabilities, axis=-1), 1.0, atol=1e-4)

@@ -1,4 +1,4 @@
-"""BiLSTM against Keras's own LSTM on each sentence alone."""
+"""BiLSTM against the Keras LSTM on each sentence alone."""
 
 import keras
 import numpy as np
@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfreps.layers import BiLSTM
 
 X = np.random.default_rng(3).normal(size=[4, 6, 3]).astype("float32")
-# Padding behind, holes, padding in front, nothing at all.
+# Right padding, holes, left padding, no token.
 MASK = np.array(
     [[1, 1, 1, 1, 0, 0], [1, 0, 1, 1, 0, 1], [0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0]], bool
 )
@@ -24,7 +24,7 @@ def make():
 
 
 def kerass_own(layer):
-    """Keras's bidirectional LSTM with the same weights: a forget bias of 1 is in its bias."""
+    """Returns the Keras layer with the same weights and the forget bias of 1 in its bias."""
     lstm = keras.layers.LSTM(5, return_sequences=True)
     bidirectional = keras.layers.Bidirectional(lstm)
     bidirectional.build((None, None, 3))
@@ -59,7 +59,7 @@ def test_gradients_equal_those_of_keras(training):
     with tf.GradientTape(persistent=True) as tape:
         mine = tf.reduce_sum(d * layer(X, training=training)[0])
         theirs = tf.reduce_sum(d * oracle(X))
-    gradients = tape.gradient(theirs, [w.value for w in oracle.weights])  # three a direction
+    gradients = tape.gradient(theirs, [w.value for w in oracle.weights])  # three per direction
     for direction in range(2):
         kept = layer.kernels, layer.recurrent_kernels, layer.biases
         weights = [part[direction].value for part in kept]
@@ -75,5 +75,5 @@ def test_texts_of_no_columns():
 
 
 def test_wrong_units():
-    with pytest.raises(ValueError, match="`units` must be a whole number from 1 on; got 0"):
+    with pytest.raises(ValueError, match="`units` must be an integer of at least 1; got 0"):
         BiLSTM(0)

@@ -9,7 +9,7 @@ from tfreps.layers import CharCNNEncoder
 from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
 
-# From one byte to beyond the limit of 48, the boundaries, and tokens cut inside a character.
+# Tokens from one byte to more than 48 bytes, boundaries, and tokens truncated inside a character.
 TOKENS = ["a", "dog", "naïve", "<S>", "</S>", "é" * 30, "犬" * 17]
 TOKENS += ["abcdefghij" * 6, "pqrstuvwxyz" * 6]
 TOKENS += [("k" + "lmno" * 15)[:n] for n in range(44, 61)]
@@ -65,7 +65,7 @@ def test_no_token_is_zero_and_leading_dimensions_are_free(tmp_path):
 
 
 def tie_tokens():
-    """Tokens whose windows of padding win, and one that repeats a single character."""
+    """Returns tokens with maxima in windows of padding, and one with a repeated character."""
     return ["a", "dog", "犬", "z" * 48, "y" * 60, "qwertyuiop" * 5, "ab", "<S>", "b" * 46]
 
 
@@ -73,7 +73,7 @@ def tie_tokens():
 def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
     options = oracles.options_with(characters={"activation": activation, "n_highway": 1})
     weights = oracles.random_weights(options, scale=0.3)
-    # A strong padding character, so that windows of padding alone are the maximum of some filters.
+    # Large weights of the padding character, so that some filters have their maximum on padding.
     weights["char_embed"][260] = [2.0, -2.0, 1.5]
     encoder, tokens = encoder_of(tmp_path, options, weights), tie_tokens()
     direction = np.random.default_rng(3).normal(size=(len(tokens), 4))
@@ -93,7 +93,7 @@ def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
     theirs = tape.gradient(loss, naive)
     assert padding_wins(weights, options) > 0
 
-    def close(name, foreign):  # float32 against float64, sums of some hundred terms
+    def close(name, foreign):  # float32 against float64, sums of several hundred terms
         expected = tf.convert_to_tensor(theirs[foreign]).numpy()
         got = tf.convert_to_tensor(ours[name]).numpy().reshape(expected.shape)
         np.testing.assert_allclose(got, expected, atol=2e-5, rtol=2e-5, err_msg=foreign)
@@ -111,7 +111,7 @@ def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
 
 
 def padding_wins(weights, options):
-    """How many filters have their maximum over the token "a" in a window of padding alone."""
+    """Counts the filters whose maximum over the token "a" is in a window of padding only."""
     vectors, wins = weights["char_embed"][oracles.characters("a")], 0
     for i, (width, _) in enumerate(options["char_cnn"]["filters"]):
         kernel = weights[f"CNN/W_cnn_{i}"][0]

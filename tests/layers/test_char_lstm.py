@@ -1,4 +1,4 @@
-"""CharLSTMEncoder against a loop over tokens, one at a time."""
+"""CharLSTMEncoder against a loop over single tokens."""
 
 import numpy as np
 import pytest

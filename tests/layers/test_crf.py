@@ -1,4 +1,4 @@
-"""The CRF layer: constraints, losses, fit, saving, export; the sums themselves in test_chain.py."""
+"""CRF layer: constraints, losses, fit, saving and export; test_chain.py tests the sums."""
 
 import functools
 
@@ -14,7 +14,7 @@ K = 3
 
 
 def random_crf(problem, use_xla=False, **options):
-    """Compiled only where it matters: that takes a second for each shape."""
+    """Returns a CRF without XLA by default, since compiling takes a second for each shape."""
     crf = CRF(len(problem.start), use_xla=use_xla, **options)
     crf.build(problem.emissions.shape)
     crf.set_scores(problem.transitions, problem.start, problem.end)
@@ -25,7 +25,7 @@ def arguments(problem):
     return problem.emissions, problem.mask
 
 
-# Tags O, B, I: no I at the start nor after O; row and column 3 are the start, 4 the end.
+# Tags O, B, I: no I at the start or after O. Row and column 3 are the start, 4 the end.
 BIO = np.ones([5, 5], bool)
 BIO[0, 2] = BIO[3, 2] = False
 
@@ -85,7 +85,7 @@ def is_legal(tags, allowed=BIO):
 def test_no_illegal_sequence_comes_out(scale):
     problem = Problem.random(np.random.default_rng(0).random((30, 25)) < 0.8, scale=scale)
     problem.emissions[:5] = np.nan
-    problem.emissions[5:20, :, 2] += 1e6  # everything speaks for the tag that needs another
+    problem.emissions[5:20, :, 2] += 1e6  # favours I, which is only legal after B or I
     crf = random_crf(problem, allowed_transitions=BIO.tolist())
     for tags in (
         crf.decode(*arguments(problem))[0][:, None],
@@ -106,11 +106,11 @@ def test_illegal_gold_tags_cost_much_but_not_infinitely():
         assert float(loss) == pytest.approx(1e4 * illegal, abs=20.0)
         gradients = tape.gradient(loss, [w.value for w in crf.trainable_variables])
         assert all(np.isfinite(g).all() for g in gradients)
-        assert gradients[1][0, 2] == 0.0  # what is forbidden is not learned either
+        assert gradients[1][0, 2] == 0.0  # forbidden steps are not learned
 
 
 def test_a_length_that_no_legal_sequence_has():
-    """Only 0 1 is legal: nothing to learn from three tokens."""
+    """Only the sequence 0 1 is legal, so that three tokens give no gradient."""
     allowed = np.zeros([4, 4], bool)
     allowed[2, 0] = allowed[0, 1] = allowed[1, 3] = True
     problem = Problem.random([[1, 1, 0], [1, 1, 1]], num_tags=2)
@@ -175,7 +175,7 @@ def test_partly_tagged_sentences():
     problem = Problem.random(MASKS)
     crf = random_crf(problem)
     sets = np.random.default_rng(4).random((len(MASKS), 4, K)) < 0.6
-    sets[0, 2], sets[1] = False, True  # no tag at all; nothing known
+    sets[0, 2], sets[1] = False, True  # no possible tag; all tags possible
     got = crf.partial_log_likelihood(problem.emissions, sets, problem.mask)
     for row, mask in enumerate(problem.mask):
         allowed = sets[row][mask]
@@ -220,12 +220,12 @@ def test_initial_scores_and_l2_are_of_scores():
     np.testing.assert_allclose(crf.start_scores, [0.5, 0.5])
     np.testing.assert_allclose(crf.transitions, [[-2.0, -2.0]] * 2)
     np.testing.assert_allclose(crf.end_scores, [1.0, 1.0])
-    # Keras 3.12, the last for Python 3.10, accepts nothing else.
+    # Keras 3.12, the last version for Python 3.10, requires a Regularizer.
     assert isinstance(crf.transition_weights.regularizer, keras.regularizers.Regularizer)
     np.testing.assert_allclose(sum(crf.losses), 0.1 * (0.5 + 16.0 + 2.0), rtol=1e-6)
     with tf.GradientTape() as tape:
         penalty = sum(crf.losses)
-    # As the gradient of the loss: that of the scores, neither times 8 nor divided by it.
+    # It is the gradient of the scores, neither multiplied nor divided by 8, as for the loss.
     np.testing.assert_allclose(
         tape.gradient(penalty, crf.transition_weights), np.full([2, 2], 2 * 0.1 * -2.0), rtol=1e-6
     )
@@ -262,8 +262,8 @@ def test_low_precision_emissions_are_added_up_in_float32(dtype):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_tags": 0}, "whole number from 1"),
-        ({"num_tags": 2.5}, "whole number from 1"),
+        ({"num_tags": 0}, "integer of at least 1"),
+        ({"num_tags": 2.5}, "integer of at least 1"),
         ({"num_tags": 2, "constrain": "loss"}, "must be one of"),
         ({"num_tags": 2, "transition_learning_rate": 0.0}, "above 0"),
         ({"num_tags": 2, "use_xla": "never"}, '"auto", True or False'),

@@ -32,7 +32,7 @@ def make(tmp_path, lstm):
 
 
 def random_states(options):
-    """One state per direction, for four sentences: ours, and sentence by sentence."""
+    """Returns the states of four sentences in the layer's format and sentence by sentence."""
     rng, lstm = np.random.default_rng(6), options["lstm"]
     shape = 4, lstm["n_layers"]
     ours = [
@@ -107,7 +107,7 @@ def test_what_padding_holds_does_not_matter(tmp_path):
 
 
 def test_carrying_the_state_is_reading_on():
-    """Two halves one after the other give what the whole gives, forwards."""
+    """In the forward direction, two consecutive halves give the result of the whole."""
     layer = ElmoLSTM(units=6, projection_dim=4, num_layers=3)
     x = np.random.default_rng(0).normal(size=(2, 8, 4)).astype("float32")
     whole, last = layer(x)
@@ -118,21 +118,21 @@ def test_carrying_the_state_is_reading_on():
 
 
 def test_dropout_falls_on_the_input_of_every_layer_before_the_skip_connection():
-    """With the LSTM itself silenced, what is left is the dropped input, passed on."""
+    """With constant hidden states, only the dropped-out input varies."""
     layer = ElmoLSTM(units=5, projection_dim=4, num_layers=3, dropout=0.5, seed=1)
     layer.build((None, None, 4))
-    layer.projections[0].assign(10.0 * tf.ones([5, 4]))  # layer 0 gives the clip, 3, everywhere
+    layer.projections[0].assign(10.0 * tf.ones([5, 4]))  # layer 0 returns 3, the clip
     layer.biases[0].assign(10.0 * tf.ones([20]))
     for number in (1, 2):
         layer.projections[number].assign(tf.zeros([5, 4]))
     outputs, _ = layer(tf.ones([50, 10, 4]), training=True)
     first, second, third = tf.unstack(outputs, axis=1)
     np.testing.assert_array_equal(first, 3.0)
-    assert set(np.unique(second)) == {0.0, 6.0}  # scaled up, so that the mean stays
+    assert set(np.unique(second)) == {0.0, 6.0}  # scaled up to preserve the mean
     assert set(np.unique(third)) == {0.0, 12.0}
     assert np.mean(second == 0.0) == pytest.approx(0.5, abs=0.05)
     assert np.mean(third == 0.0) == pytest.approx(0.75, abs=0.05)
-    assert len(np.unique(second[0], axis=0)) > 1  # fresh at every step
+    assert len(np.unique(second[0], axis=0)) > 1  # drawn anew at every step
     np.testing.assert_array_equal(layer(tf.ones([1, 2, 4]))[0][:, 1:], 3.0)
 
 

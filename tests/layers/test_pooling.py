@@ -9,12 +9,12 @@ from tfreps.layers import Pooling
 
 POOLINGS = "mean", "max", "mean_max", "attention", "first"
 X = np.random.default_rng(3).normal(size=[4, 5, 3]).astype("float32")
-# Padding behind, a hole, padding in front, nothing at all.
+# Right padding, a hole, left padding, no token.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
 
 
 def oracle(layer, tokens):
-    """One text of real tokens `[n, D]`."""
+    """Pools one text of real tokens `[n, D]`."""
     if len(tokens) == 0:
         return np.zeros(2 * X.shape[-1] if layer.pooling == "mean_max" else X.shape[-1])
     if layer.pooling == "first":
@@ -65,7 +65,7 @@ def test_texts_of_no_columns(pooling):
 
 
 def test_adds_up_in_float32():
-    """bfloat16 stops counting at 256."""
+    """A sum of ones in bfloat16 stops at 256."""
     x = tf.ones([1, 1000, 1], "bfloat16")
     for pooling in POOLINGS[:2]:
         y = Pooling(pooling, dtype="mixed_bfloat16")(x)
@@ -74,7 +74,7 @@ def test_adds_up_in_float32():
 
 @pytest.mark.slow
 def test_attention_learns_which_token_matters():
-    """The first dimension marks one token of five; its second dimension is the answer."""
+    """The first dimension marks one of five tokens; its second dimension is the target."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=[256, 5, 2]).astype("float32")
     x[..., 0] = 0.0

@@ -1,4 +1,4 @@
-"""Position vectors against their formulas, number by number; masks, and texts that are too long."""
+"""Position vectors against their formulas; masks, and texts that are too long."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tfreps.layers.position_embedding import sinusoids
 
 KINDS = "sinusoidal", "sinusoidal_full_index"
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
-# Padding behind, holes, padding in front, nothing at all.
+# Right padding, holes, left padding, no token.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
 PLACES = np.array([[0, 1, 2, 2, 2], [0, 0, 1, 2, 2], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
 
@@ -32,7 +32,7 @@ def test_sines_and_cosines_equal_the_formulas(kind, dim, normalize_rows):
 
 
 def test_some_numbers_by_hand():
-    """Width 4: the paper turns both pairs by 1 and 1/100, aespresso by 1, 1/100, 1e-4, 1e-6."""
+    """Checks width 4: frequencies 1 and 1/100 in the paper; 1, 1/100, 1e-4, 1e-6 in aespresso."""
     paper, aespresso = (sinusoids(2, 4, kind).numpy() for kind in KINDS)
     first, second = 1.0, 0.01
     expected = [np.sin(first), np.cos(first), np.sin(second), np.cos(second)]
@@ -82,12 +82,12 @@ def test_columns_of_padding_may_be_more_than_positions():
 
 def test_texts_longer_than_the_learned_positions():
     layer, mask = make(max_positions=4), np.ones([4, 5], bool)
-    with pytest.raises(ValueError, match="may have 4 tokens here .* got 5 columns"):
+    with pytest.raises(ValueError, match="texts of up to 4 tokens; got 5 columns"):
         layer(X)
     spec = tf.TensorSpec([None, None, 6])
     unknown = tf.function(lambda x: layer(x), input_signature=[spec])
     for run in (lambda x: layer(x, mask=mask), unknown):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="than there are `max_positions`"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than `max_pos"):
             run(tf.constant(X))
     compiled = tf.function(lambda x: layer(x, mask=mask), jit_compile=True)
     y = compiled(tf.constant(X)).numpy()

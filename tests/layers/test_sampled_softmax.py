@@ -10,7 +10,7 @@ from tfreps.layers import SampledSoftmax, sampled_softmax
 GROUPS, ROWS, DIM, SIZE, SAMPLED = 2, 6, 5, 30, 8
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(GROUPS, ROWS, DIM)).astype("float32")
-TARGETS = np.array([[0, 1, 2, 0, 29, 7], [1, 1, 0, 3, 15, 2]])  # frequent ones, hit often
+TARGETS = np.array([[0, 1, 2, 0, 29, 7], [1, 1, 0, 3, 15, 2]])  # frequent, so often drawn
 
 
 def make(dtype="float32", **options):
@@ -48,7 +48,7 @@ def test_evaluating_in_parts_is_evaluating_at_once(monkeypatch):
 
 
 def negatives_of(layer, step):
-    """What the layer draws at a step: one set for each group."""
+    """Returns the draws of the layer at a step, one set for each group."""
     drawn = [layer.sampler.draw([3, step * GROUPS + group]) for group in range(GROUPS)]
     return [(ids.numpy(), int(tries)) for ids, tries in drawn]
 
@@ -112,7 +112,7 @@ def test_the_sparse_gradient_names_each_row_once():
 
 
 def test_the_sample_is_an_estimate_of_the_whole():
-    """Over many draws the sampled loss comes near the full one, a little below."""
+    """The mean sampled loss over many draws is slightly below the full loss."""
     layer = make(num_sampled=25)
     layer.kernel.assign(0.1 * layer.kernel)
     full = float(tf.reduce_mean(layer(FEATURES, TARGETS)))

@@ -1,4 +1,4 @@
-"""ScalarMix against plain loops: both originals' layer norms, L2, fixed weights, the top alone."""
+"""ScalarMix against plain loops: layer norm, L2, fixed weights and top layer only."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""SegmentEmbedding: any number of segments, and ids that there are none of."""
+"""SegmentEmbedding with any number of segments, and ids out of range."""
 
 import numpy as np
 import pytest

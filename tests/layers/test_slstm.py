@@ -1,4 +1,4 @@
-"""SLSTM against plain loops, sentence by sentence, in every form; what reaches what, and when."""
+"""SLSTM against plain loops in every variant; dependencies between words by step."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ MASKS = np.array(
 
 
 def make(seed=0, scale=0.7, **options):
-    """A layer with random weights, none of them at zero."""
+    """Returns a layer with random nonzero weights."""
     layer = SLSTM(**{**DEFAULT, **options})
     layer.build([None, None, UNITS])
     rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ def batch(seed=1):
 @every
 def test_is_the_plain_loop(form):
     layer, x = make(**FORMS[form]), batch()
-    x[~MASKS] = np.nan  # masked tokens are as good as not there
+    x[~MASKS] = np.nan  # masked tokens have no effect
     words, sentence = layer(x, mask=MASKS)
     options = layer.get_config()
     for row, mask in enumerate(MASKS):
@@ -136,7 +136,7 @@ def test_dropout_draws_hidden_and_cell_states_apart():
     layer, x = make(**options, seed=3), batch()
     one, other = layer(x, training=True)[0], layer(x, training=True)[0]
     assert not np.allclose(one, other)
-    # Without kernels all gates are alike: what is left is the mean of five cell states.
+    # Without kernels all gates are equal, and the result is the mean of five cell states.
     for weight in layer.trainable_weights:
         weight.assign(tf.zeros_like(weight))
     words = layer(x, training=True)[0].numpy()
@@ -147,7 +147,7 @@ def test_dropout_draws_hidden_and_cell_states_apart():
 @pytest.mark.parametrize("start", ["zeros", "learned"])
 def test_one_step_from_a_constant_state_is_a_network_per_word(start):
     layer, x = make(num_steps=1, initial_state=start, boundary="zeros"), batch()
-    if start == "learned":  # neighbours beyond the ends are zero: equal inside only
+    if start == "learned":  # zero neighbours beyond the ends: equal only inside
         inside = slice(1, -1)
     else:
         inside = slice(None)
@@ -162,7 +162,7 @@ def test_one_step_from_a_constant_state_is_a_network_per_word(start):
 
 
 def reached(layer, length=9):
-    """Whether word j has a say in word i, `[n, n]`, and in the sentence nodes, `[n]`."""
+    """Returns whether word j affects word i, `[n, n]`, and the sentence nodes, `[n]`."""
     x = tf.constant(np.random.default_rng(2).normal(size=[1, length, UNITS]), "float32")
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -192,9 +192,9 @@ def test_without_sentence_nodes_a_word_reads_a_window_per_step(steps, window, st
     [("learned", 3), pytest.param("zeros", 3, marks=pytest.mark.slow), ("embedding", 1)],
 )
 def test_the_sentence_node_tells_every_word_of_every_other(start, at_once):
-    """Words mix at step 2, nodes hold the sentence then, words read it at step 3.
+    """Nodes depend on all words from step 2, and words on all others from step 3.
 
-    From embeddings the nodes' states are their mean at once: words read it at step 1.
+    With embeddings as initial states, a node starts as their mean, which words read at step 1.
     """
     for steps in (1, 2, 3):
         rows, node = reached(make(initial_state=start, num_steps=steps, scale=0.4))

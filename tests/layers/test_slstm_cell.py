@@ -1,4 +1,4 @@
-"""One exchange of states against the equations, and a chain of them against SLSTM."""
+"""One step against the equations, and a sequence of steps against SLSTM."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_several_cells_in_a_row_are_an_slstm():
         ({"input_term": "embedding", "neighbours": "summed"}, 3_242_700),
         ({"input_term": "embedding", "neighbours": "summed", "window": 3}, 3_242_700),
         ({"num_sentence_nodes": 0}, 24 * 300**2 + 6 * 300),
-        ({"num_sentence_nodes": 2}, 3_693_000 + 17 * 300**2 + 4 * 300),  # see reference 1.2
+        ({"num_sentence_nodes": 2}, 3_693_000 + 17 * 300**2 + 4 * 300),  # 17 matrices, 4 biases
     ],
 )
 def test_parameters_are_as_many_as_published(options, expected):

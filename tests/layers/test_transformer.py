@@ -1,4 +1,4 @@
-"""TransformerBlock against plain loops in every form; batches, masks, XLA, LoRA and int8."""
+"""TransformerBlock against plain loops in every variant; masks, XLA, LoRA and int8."""
 
 import keras
 import numpy as np
@@ -9,7 +9,7 @@ from tests import oracles_transformer
 from tfreps.layers import TransformerBlock
 
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
-# Padding behind, holes, padding in front, nothing at all.
+# Right padding, holes, left padding, no token.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
 FORMS = [
     {
@@ -60,7 +60,7 @@ def test_equals_plain_loops_whatever_stands_on_padding(form):
 
 
 def test_the_two_gelus_are_two():
-    """They differ most at -2.70: by more than a test of a checkpoint forgives."""
+    """They differ most at -2.70, by more than the tolerance of the checkpoint tests."""
     one, other = (make(activation=name) for name in ("gelu", "gelu_tanh"))
     assert 1e-5 < np.abs(one(X) - other(X)).max() < 1e-2
 
@@ -76,7 +76,7 @@ def test_a_text_is_the_same_alone_and_in_any_batch(form):
 
 @every
 def test_gradients_are_finite_and_zero_on_padding(form):
-    """Also those of a batch in which no text has a token."""
+    """This includes a batch in which no text has a token."""
     layer = make(**form, dropout=0.1, attention_dropout=0.1)
     for mask in (MASK, np.zeros_like(MASK)):
         x = tf.constant(np.where(mask[..., None], X, np.nan))
@@ -120,7 +120,7 @@ def test_a_causal_block_does_not_look_ahead():
 
 
 def test_dropout_is_of_what_both_parts_add_in_training_alone():
-    """With norms first and kernels of zeros, a part adds its bias: 1, and after dropout 0 or 2."""
+    """With "pre" and zero kernels, each part adds its bias, 1, which becomes 0 or 2 by dropout."""
     layer = make(normalization="pre", dropout=0.5)
     for dense in (layer.attention.combine, layer.contract):
         dense.set_weights([np.zeros(dense.kernel.shape), np.ones(6)])
@@ -132,7 +132,7 @@ def test_dropout_is_of_what_both_parts_add_in_training_alone():
 
 
 def test_sums_are_in_float32_under_every_policy():
-    """The way around both parts is exact: kernels of zeros leave the inputs as they are."""
+    """The residual connections are exact: with zero kernels the inputs are unchanged."""
     for policy in ("mixed_bfloat16", "mixed_float16"):
         layer = make(normalization="pre", dtype=policy)
         for dense in (layer.attention.combine, layer.contract):
@@ -143,7 +143,7 @@ def test_sums_are_in_float32_under_every_policy():
 
 
 def test_the_sizes_of_bert():
-    """7,087,872 parameters a block; a normal cut at two standard deviations has 0.88 of one."""
+    """A normal truncated at two standard deviations has a standard deviation of 0.88."""
     layer = TransformerBlock(12, initializer_range=0.02)
     layer.build((None, None, 768))
     assert layer.count_params() == 7_087_872 and layer.expand.units == 3072
@@ -152,7 +152,7 @@ def test_the_sizes_of_bert():
 
 
 def quantize_dense(model):
-    """As `quantize(filters=...)`, which Keras 3.12 does not have: other layers warn."""
+    """Quantises single layers, because Keras 3.12 has no `quantize(filters=...)`."""
     for part in model._flatten_layers():
         if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
             part.quantize("int8")
@@ -163,7 +163,7 @@ def test_keras_adds_lora_and_quantises():
     layer = make()
     before, model = layer(X).numpy(), keras.Model(inputs, layer(inputs))
     layer.attention.query_key_value.enable_lora(2)
-    np.testing.assert_allclose(layer(X), before, atol=1e-6)  # B begins with zeros
+    np.testing.assert_allclose(layer(X), before, atol=1e-6)  # B is zero initially
     assert len(layer.attention.query_key_value.trainable_weights) == 3  # A, B, bias
     quantize_dense(model)
     assert layer.expand.kernel.dtype == "int8"

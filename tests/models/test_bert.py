@@ -215,7 +215,7 @@ def test_inputs_out_of_range():
         encoder(np.array([[2, 9]]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="segment ids must lie in 0..2"):
         encoder({"token_ids": IDS, "segment_ids": SEGMENTS + 1})
-    with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than there are"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than `max_positions`"):
         encoder(np.full([1, 7], 5))
     for theirs, ours in FOREIGN.items():
         with pytest.raises(ValueError, match=f"`{theirs}` is not read: .* called `{ours}`"):

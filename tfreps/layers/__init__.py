@@ -1,4 +1,4 @@
-"""Layers: tensors in, tensors out."""
+"""Keras layers that take tensors and return tensors."""
 
 from tfreps.backend import require_tensorflow_backend
 

@@ -1,4 +1,4 @@
-"""SelfAttention: every token reads all others, by several heads, in one fused product."""
+"""SelfAttention: multi-head self-attention with one fused query-key-value product."""
 
 import keras
 import tensorflow as tf
@@ -10,38 +10,44 @@ from tfreps.layers.ops.products import dense_of_tokens
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SelfAttention(Configurable, keras.layers.Layer):
-    """Scaled dot-product attention of a text to itself, with `H` heads of width `d = D / H`.
+    """Multi-head scaled dot-product self-attention, with `H` heads of width `d = D / H`.
 
         q, k, v = split(x @ query_key_value_kernel + query_key_value_bias)      each [T, D]
         a_h = softmax_j(q_h[i] . k_h[j] / sqrt(d))          over the real tokens j
         y[i] = concat_h(sum_j dropout(a_h)[i, j] * v_h[j]) @ combine_kernel + combine_bias
 
-    The kernel of the fused product is `[query | key | value]`, each `[D, D]` with the columns of
-    a head side by side, as in BERT: separate kernels are concatenated along axis 1.
+    The fused kernel is `[query | key | value]`, the concatenation along axis 1 of three kernels
+    of shape `[D, D]`. As in BERT, the columns of each head are adjacent.
 
     Args:
-        num_heads: int. Must divide the width of the inputs.
-        causal: bool. Whether a token reads itself and what stands before it alone.
-        dropout: float in [0, 1). Of the attention probabilities, in training.
-        initializer_range: float. Standard deviation of the truncated normal that kernels are
-            drawn from (BERT: 0.02); None for Glorot's uniform distribution.
-        seed: int or None. Seed of the dropout.
+        num_heads: int. Number of attention heads, which must divide the width of the inputs.
+        causal: bool. If True, a token attends only to itself and to earlier tokens. Defaults to
+            False.
+        dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults to 0.0.
+        initializer_range: float. Standard deviation of the truncated normal distribution from
+            which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
+            Glorot's uniform distribution. Defaults to `None`.
+        seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
         inputs: float, shape `[B, T, D]`.
-        mask: bool, shape `[B, T]`, True on real tokens, in any places; None for all.
-        training: bool. Whether dropout is active.
-        return_attention: bool. Whether the probabilities are returned too.
+        mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
+            all tokens are real.
+        training: bool. Whether to apply dropout. Defaults to False.
+        return_attention: bool. Whether to return the attention probabilities as well. Defaults
+            to False.
 
     Returns:
-        float32, shape `[B, T, D]`, zero on padding. With `return_attention` also `a`, float32
-        `[B, H, T, T]` (from, to), as before dropout, zero in rows and columns of padding.
+        float32, shape `[B, T, D]`, zero on padding. With `return_attention`, a tuple of this
+        tensor and `a`: float32, shape `[B, H, T, T]` (from, to), before dropout, with zeros in
+        the rows and columns of padding.
 
-    Masking: what stands on padding is ignored, be it NaN; a text without tokens gives zeros.
-    The softmax is in float32 under every dtype policy.
+    Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
+    The softmax is computed in float32 under every dtype policy.
 
     Raises:
-        ValueError: for options out of range, or a width that `num_heads` does not divide.
+        ValueError: if an option is out of range or `num_heads` does not divide the width of the
+            inputs.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.2.
 
@@ -89,21 +95,23 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return (y, probabilities) if return_attention else y
 
     def attend(self, x, mask, training=False, return_attention=False):
-        """As a call, but it clears padding neither before nor after: for a layer that does.
+        """Computes attention without zeroing padding, for layers that zero it themselves.
 
         Args:
-            x: float32, shape `[B, T, D]`, finite, on padding too.
-            mask, training, return_attention: as in a call.
+            x: float32, shape `[B, T, D]`. Must be finite, including on padding.
+            mask: bool, shape `[B, T]`, or `None`. True on real tokens.
+            training: bool. Whether to apply dropout. Defaults to False.
+            return_attention: bool. Whether to return the probabilities. Defaults to False.
 
         Returns:
-            `(y, a)`, as of a call; whatever on the padding of `y`, and None for `a` where it is
-            not wanted.
+            A tuple `(y, a)`: the outputs, float32 `[B, T, D]`, undefined on padding, and the
+            probabilities, float32 `[B, H, T, T]`. Without `return_attention`, `a` is `None`.
         """
         query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
         query *= (x.shape[-1] // self.num_heads) ** -0.5
         scores = tf.cast(tf.matmul(query, key, transpose_b=True), "float32")  # [B, H, T, T]
         forbidden = self._forbidden(mask, tf.shape(x)[1])
-        if forbidden is not None:  # finite, so that a row without tokens is not NaN
+        if forbidden is not None:  # a finite minimum avoids NaN in a row without tokens
             scores += tf.where(forbidden, scores.dtype.min, 0.0)
         probabilities = tf.nn.softmax(scores)
         dropped = tf.cast(self.drop(probabilities, training=training), value.dtype)
@@ -134,14 +142,14 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return dense
 
     def _split_heads(self, x):
-        """Query, key and value of each head: `[B, T, 3D]` to three `[B, H, T, d]`."""
+        """Splits `[B, T, 3D]` into the query, key and value of each head, each `[B, H, T, d]`."""
         batch, length = tf.unstack(tf.shape(x)[:2])
         head_dim = x.shape[-1] // (3 * self.num_heads)
         x = tf.reshape(x, [batch, length, 3, self.num_heads, head_dim])
         return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
 
     def _forbidden(self, mask, length):
-        """Where a token (from) must not read another (to): bool, fits `[B, H, T, T]`, or None."""
+        """Returns True where attention (from, to) is forbidden, broadcastable to `[B, H, T, T]`."""
         forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
         if self.causal:
             place = tf.range(length)
@@ -151,7 +159,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
 
 def kernel_initializer(initializer_range):
-    """BERT's truncated normal of that standard deviation; Glorot's uniform for None."""
+    """Returns a truncated normal initializer, or Glorot's uniform one if the range is `None`."""
     if initializer_range is None:
         return keras.initializers.GlorotUniform()
     if not initializer_range > 0:
@@ -160,7 +168,7 @@ def kernel_initializer(initializer_range):
 
 
 def attention_spec(layer, inputs, return_attention):
-    """What a call returns, for Keras's functional models."""
+    """Returns the symbolic outputs of a call, for functional models."""
     outputs = keras.KerasTensor(inputs.shape, "float32")
     if not return_attention:
         return outputs

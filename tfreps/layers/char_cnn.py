@@ -1,4 +1,4 @@
-"""CharCNNEncoder: the character ids of a token become its vector."""
+"""CharCNNEncoder: encodes each token from its character ids with a CNN."""
 
 import keras
 import tensorflow as tf
@@ -7,45 +7,46 @@ from tfreps.layers.highway import Highway
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.products import product
 
-# A token's character ids: 0 is "no token"; the last id fills up the row behind a token.
-# How text becomes such ids is told in tfreps/text/char_ids.py.
+# Character ids of a token: 0 means "no token", and the last id pads the row after a token.
+# tfreps/text/char_ids.py describes how text is converted to these ids.
 NUM_CHARACTER_IDS = 262
 PADDING_CHARACTER = 261
-NUM_CHUNKS = 6  # groups of tokens of similar length, each cut to its longest
+NUM_CHUNKS = 6  # groups of tokens of similar length, each truncated to its longest token
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class CharCNNEncoder(Configurable, keras.layers.Layer):
-    """Encodes each token from its characters alone, without context.
+    """Character CNN that encodes each token from its characters alone, without context.
 
         x = characters[ids]                                              # [C, character_dim]
         y_i = activation(max_s(sum_k x[s + k] @ kernel_i[k]) + bias_i)   # one per filter
         token = highways([y_1, y_2, ...]) @ projection_kernel + projection_bias
 
-    Equal tokens have equal vectors: each distinct token of a batch is encoded once.
-    The characters behind a token are all alike, so that windows which hold nothing else
-    are computed once. All filters together are one product. All three are exact.
+    Three optimisations leave the result unchanged. Each distinct token of a batch is encoded
+    once. Windows that contain only the padding after a token are computed once, because they
+    are all equal. All filters are computed with a single matrix product.
 
     Args:
         filters: list of `(width, count)` pairs, for example `[[1, 32], [2, 32]]`.
-        projection_dim: int. Width of the token vector; where it equals the number of all
-            filters there is no projection. It may not be larger.
-        character_dim: int. Width of a character's vector.
-        num_highways: int. Highway layers behind the convolutions.
-        activation: of the convolutions, by name or a function, as Keras takes it; the originals
-            have `"relu"` or `"tanh"`. The highways use relu in any case.
-        max_characters: int. Character ids per token.
+        projection_dim: int. Width of the token vector. It must not exceed the total number of
+            filters. If it equals that number, there is no projection.
+        character_dim: int. Width of a character's vector. Defaults to 16.
+        num_highways: int. Number of highway layers after the convolutions. Defaults to 1.
+        activation: str or function. Activation of the convolutions, as accepted by Keras. The
+            published models use `"relu"` or `"tanh"`. The highway layers always use relu.
+            Defaults to `"relu"`.
+        max_characters: int. Number of character ids per token. Defaults to 50.
 
     Call arguments:
-        character_ids: int, shape `[..., max_characters]`, from `tfreps.text`; each in
-            0..261, all 0 where there is no token.
+        character_ids: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is
+            in 0..261; all ids of a row are 0 where there is no token.
 
     Returns:
-        float32, shape `[..., projection_dim]`; zeros where there is no token.
+        float32, shape `[..., projection_dim]`, zero where there is no token.
 
     Raises:
-        ValueError: for sizes that do not fit together.
-        tf.errors.InvalidArgumentError: for ids out of range.
+        ValueError: if `filters` is invalid for `max_characters`, or a size is out of range.
+        tf.errors.InvalidArgumentError: if an id is out of range.
 
     Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et
     al., 2016, "Exploring the Limits of Language Modeling"; bilm-tf.
@@ -110,7 +111,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.reshape(vectors, tf.concat([shape[:-1], [self.projection_dim]], 0))
 
     def encode(self, ids):
-        """Encodes tokens one by one: int32 `[U, C]` to float32 `[U, P]`; for distinct tokens."""
+        """Encodes distinct tokens: int32 `[U, C]` to float32 `[U, P]`."""
         ids = _checked(ids)
         lengths = self._lengths(ids)  # [U]
         order = tf.argsort(lengths, stable=True)
@@ -135,13 +136,13 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return (*input_shape[:-1], self.projection_dim)
 
     def _lengths(self, ids):
-        """Characters up to the last that is no padding, boundaries included: `[U]`."""
+        """Returns the number of characters up to the last that is not padding: `[U]`."""
         shown = tf.logical_and(ids != 0, ids != PADDING_CHARACTER)
         positions = tf.range(1, self.max_characters + 1)
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
     def _convolve(self, ids, lengths, characters, kernel):
-        """Maximum over all windows of tokens of similar length: `[u, C]` to `[u, F]`."""
+        """Computes the maximum over all windows of each token: `[u, C]` to `[u, F]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
         behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=PADDING_CHARACTER)
@@ -158,9 +159,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.maximum(y, _window_maximum(tf.concat([late, none], 1)))
 
     def _packed(self):
-        """Characters, and all filters as one matrix `[W * character_dim, F]`, zeros in the gaps."""
-        # The reshape makes the gradient dense: a character comes again and again in a batch,
-        # and optimisers want each row of a sparse gradient once.
+        """Returns the characters, all filters as one zero-padded matrix, and the bias."""
+        # The reshape makes the gradient dense. Characters repeat within a batch, and optimisers
+        # need each row of a sparse gradient only once.
         characters = tf.reshape(self.characters, [NUM_CHARACTER_IDS, self.character_dim])
         kernels = [
             tf.pad(kernel, [[0, self.widest - width], [0, 0], [0, 0]])
@@ -185,7 +186,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
 @tf.custom_gradient
 def _window_maximum(y):
-    """Maximum over the windows, `[u, S, F]` to `[u, F]`; ties share the gradient."""
+    """Computes the maximum over the windows, `[u, S, F]` to `[u, F]`. Ties share the gradient."""
     maximum = tf.reduce_max(y, axis=1)
 
     def gradient(d):
@@ -201,7 +202,7 @@ def _window_product(windows, kernel):
 
 
 def _fits(filters, first, starts):
-    """Whether a filter's window, begun at `first`, `first + 1`, ..., ends within the token."""
+    """Returns True where a filter's window that starts at `first + i` ends within the token."""
     widest = max(width for width, _ in filters)
     widths = [width for width, count in filters for _ in range(count)]
     room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]
@@ -209,9 +210,11 @@ def _fits(filters, first, starts):
 
 
 def _checked(ids):
-    """The ids, once it is sure that they are in range."""
+    """Returns the ids after checking that they are in range."""
     in_range = tf.logical_and(ids >= 0, ids < NUM_CHARACTER_IDS)
-    message = f"character ids must lie in 0..{NUM_CHARACTER_IDS - 1}; make them with tfreps.text"
+    message = (
+        f"All character ids must lie in 0..{NUM_CHARACTER_IDS - 1}. Create them with tfreps.text."
+    )
     check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
     with tf.control_dependencies([] if check is None else [check]):
         return tf.identity(ids)

@@ -1,4 +1,4 @@
-"""CharLSTMEncoder: a BiLSTM reads the characters of a token."""
+"""CharLSTMEncoder: encodes each token from its character ids with a BiLSTM."""
 
 import keras
 import tensorflow as tf
@@ -11,29 +11,29 @@ from tfreps.layers.ops.table_rows import table_rows
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class CharLSTMEncoder(Configurable, keras.layers.Layer):
-    """Encodes each token from its characters alone, without context.
+    """Character BiLSTM that encodes each token from its characters alone, without context.
 
-        token = [forward(characters) after the last, backward(characters) after the first]
+        token = [forward state after the last character, backward state after the first]
 
-    Equal tokens have equal vectors: each distinct token of a batch is encoded once, and no
-    step is made behind the longest of them.
+    Each distinct token of a batch is encoded once, and the loop ends with the longest token.
 
     Args:
-        units: int. Width of each direction; the token vector has twice as many.
-        character_dim: int. Width of a character's vector.
-        max_characters: int. Character ids per token.
+        units: int. Width of each direction. The token vector is twice as wide.
+        character_dim: int. Width of a character's vector. Defaults to 25.
+        max_characters: int. Number of character ids per token. Defaults to 50.
 
     Call arguments:
-        character_ids: int, shape `[..., max_characters]`, from `tfreps.text`; each in
-            0..261, all 0 where there is no token.
-        training: bool. Whether to keep what the gradient needs.
+        character_ids: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is
+            in 0..261; all ids of a row are 0 where there is no token.
+        training: bool. Whether to store the gates of every step for the gradient. Without it a
+            gradient is still correct, but it runs the loop again. Defaults to False.
 
     Returns:
-        float32, shape `[..., 2 * units]`; zeros where there is no token.
+        float32, shape `[..., 2 * units]`, zero where there is no token.
 
     Raises:
-        ValueError: for sizes below 1.
-        tf.errors.InvalidArgumentError: for ids out of range.
+        ValueError: if `units` or `character_dim` is below 1, or `max_characters` is below 3.
+        tf.errors.InvalidArgumentError: if an id is out of range.
 
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition",
     section 4.1.
@@ -78,7 +78,7 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         longest = tf.reduce_max(tf.concat([[1], tf.reshape(tf.where(mask, positions, 0), [-1])], 0))
         x = table_rows(self.characters, distinct[:, :longest])  # [U, c, character_dim]
         _, last = self.bilstm(x, mask=mask[:, :longest], training=training)  # [U, 2 * units]
-        # Behind a reshape the gradient of `gather` is dense: a loop in a graph takes no other.
+        # The reshape makes the gradient of `gather` dense, as a loop in a graph requires.
         last = tf.reshape(last, [-1, 2 * self.units])
         vectors = tf.gather(last, which)  # [N, 2 * units]
         return tf.reshape(vectors, tf.concat([tf.shape(ids)[:-1], [2 * self.units]], 0))

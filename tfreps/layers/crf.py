@@ -1,4 +1,4 @@
-"""CRF: scores of neighbouring tags over the scores of tags, trained and decoded together."""
+"""CRF: a linear-chain conditional random field with learned tag transitions."""
 
 import keras
 import numpy as np
@@ -14,61 +14,73 @@ CONSTRAIN = ("both", "decode")
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class CRF(Configurable, keras.layers.Layer):
-    """A linear-chain conditional random field over the tags of a sentence.
+    """Linear-chain conditional random field over the tags of a sentence.
 
         score(y)   = start[y_1] + sum_t emissions[t, y_t] + sum_t transitions[y_{t-1}, y_t]
                      + end[y_n]
         p(y)       = exp(score(y)) / Z,    Z = sum over all sequences y' of exp(score(y'))
 
-    The sums run over real tokens; `tfreps.layers.ops.chain` tells how masked ones are passed over.
+    The sums run over the real tokens; `tfreps.layers.ops.chain` describes how masked positions
+    are skipped.
 
-    With `allowed_transitions` a forbidden step has the score `-inf`: no such step ever comes out
-    of `decode`, and `marginals` gives it no probability, whatever the emissions are. With
-    `constrain="both"` the same holds for `Z` in the loss. A gold sequence that breaks the rules
-    then costs 10,000 nats for each forbidden step: the loss stays finite but cannot be
-    overlooked, and `tfreps.text` finds such sequences. A sentence for whose length no legal
-    sequence exists at all decodes to a score of `-inf` (and tags that mean nothing), and its loss
-    has no gradient.
+    With `allowed_transitions`, a forbidden step has the score `-inf`: `decode` never returns one
+    and `marginals` assigns it probability 0, whatever the emissions are. With `constrain="both"`,
+    `Z` in the loss excludes forbidden steps as well. A gold sequence then costs 10,000 nats for
+    each forbidden step that it contains: the loss stays finite, and the error is easy to notice.
+    `tfreps.text` can find such sequences. If a sentence has a length for which no legal sequence
+    exists, `decode` returns the score `-inf` and meaningless tags, and the loss has no gradient.
 
     Args:
-        num_tags: int, K, from 1.
-        allowed_transitions: bool `[K + 2, K + 2]` [from, to], array or nested lists; row and
-            column K are the start of a sentence, K + 1 its end (a scheme's table is made by
-            `tfreps.text`). None to allow everything.
-        constrain: "both" for loss and decoding, "decode" to leave forbidden steps in the loss,
-            as if the constraints were not known there. Without `allowed_transitions` unused.
-        transition_learning_rate: float. How much faster start, end and transition scores learn,
-            under any optimiser: they are kept divided by it, and their gradient arrives as it is.
-            Values of 10 to 1000 help beside an encoder fine-tuned at a rate near 1e-5.
-        start_initializer, transition_initializer, end_initializer: name, config or instance of a
-            Keras initializer, of the scores.
-        l2: float. Adds `l2 * sum(score ** 2)` over start, end and transition scores to the losses.
-        use_xla: bool or "auto". Whether XLA compiles what the layer calculates. "auto":
-            losses always, also inside of `fit`; decoding, marginals and the other scores when
-            they are called eagerly, and never in a graph, so that an export consists of plain
-            operations. Results are the same; XLA takes a second or so for each new shape.
+        num_tags: int. Number of tags `K`, at least 1.
+        allowed_transitions: bool, array or nested lists of shape `[K + 2, K + 2]`, [from, to].
+            Row and column `K` are the start of a sentence, `K + 1` its end. `tfreps.text` creates
+            the table of a tag scheme. If `None`, all transitions are allowed. Defaults to `None`.
+        constrain: `"both"` to apply the constraints to the loss and to decoding, or `"decode"` to
+            apply them to decoding only. Has no effect without `allowed_transitions`. Defaults to
+            `"both"`.
+        transition_learning_rate: float. Factor by which the start, end and transition scores
+            learn faster, with any optimiser. The weights store the scores divided by it, and the
+            gradient of the scores is passed to the weights unscaled. Values of 10 to 1000 help
+            with an encoder that is fine-tuned at a learning rate near 1e-5. Defaults to 1.0.
+        start_initializer: str, config or Keras initializer of the start scores. Defaults to
+            `"zeros"`.
+        transition_initializer: str, config or Keras initializer of the transition scores.
+            Defaults to `"zeros"`.
+        end_initializer: str, config or Keras initializer of the end scores. Defaults to
+            `"zeros"`.
+        l2: float. Adds `l2 * sum(score ** 2)` over the start, end and transition scores to the
+            losses. Defaults to 0.0.
+        use_xla: bool or `"auto"`. Whether to compile the computations of the layer with XLA.
+            `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
+            marginals and the other scores only in eager calls, so that an export consists of
+            plain operations. The results are the same. XLA takes about a second to compile each
+            new shape. Defaults to False.
 
     Call arguments:
-        emissions: float, shape `[B, T, K]`, any float dtype; calculation is in float32 or better.
-        mask: bool, shape `[B, T]`, True on real tokens; None where all are. Any shape of holes.
+        emissions: float, shape `[B, T, K]`. The computation uses float32 or better.
+        mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
+            all tokens are real.
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens. If given, `loss` is added to the
-            losses of the model.
-        sample_weight: float, shape `[B]` or `[B, T]`, see `loss`.
+            losses of the model. Defaults to `None`.
+        sample_weight: float, shape `[B]` or `[B, T]`. Weights of the sentences or tokens in
+            `loss`. Has no effect without `tags`. If `None`, all weights are 1.
 
     Returns:
-        As `decode`: tags int32 `[B, T]`, 0 where masked, and the score of the path, float32 `[B]`.
+        A tuple `(tags, score)`: the best tags, int32 `[B, T]`, 0 where masked, and their path
+        scores, float32 `[B]`.
 
-    Masking: padded positions, their NaN included, influence nothing. A NaN or `+inf` at a real
-    token makes loss and score NaN; such a sentence is decoded as if all its emissions were 0.
+    Masking: emissions at masked positions, including NaN, are ignored. A NaN or `+inf` at a real
+    token makes the loss and the score of its sentence NaN; the sentence is decoded as if all its
+    emissions were 0.
 
     Raises:
-        ValueError: an option is impossible, no legal sequence exists, or emissions have not K
-            scores.
+        ValueError: if an option is invalid, `allowed_transitions` permits no sequence, or a call
+            argument has the wrong shape.
 
-    Reference: Lafferty, McCallum and Pereira, 2001; as a layer on a BiLSTM: Huang, Xu and Yu,
-    2015, "Bidirectional LSTM-CRF Models for Sequence Tagging".
+    Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; Huang, Xu and
+    Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", for a CRF on a BiLSTM.
 
-    Example, trained by an ordinary `fit`, then cut to what is needed for use:
+    Example, with a model that is trained by `fit` and a tagger that shares its layers:
     >>> ids, tags = keras.Input([None], dtype="int32"), keras.Input([None], dtype="int32")
     >>> emissions = keras.layers.Embedding(10, 3)(ids)  # the encoder
     >>> crf = CRF(3)
@@ -113,8 +125,8 @@ class CRF(Configurable, keras.layers.Layer):
     def build(self, input_shape):
         if input_shape[-1] != self.num_tags:
             raise ValueError(
-                f"Emissions need one score per tag: the layer has {self.num_tags} tags, the input "
-                f"has shape {tuple(input_shape)}."
+                f"`emissions` must have one score per tag; the layer has {self.num_tags} tags, got "
+                f"shape {tuple(input_shape)}."
             )
         self.start_weights = self._add("start_weights", 1, self.start_initializer)
         self.transition_weights = self._add("transition_weights", 2, self.transition_initializer)
@@ -133,21 +145,27 @@ class CRF(Configurable, keras.layers.Layer):
 
     @property
     def start_scores(self):
-        """float32, shape `[K]`: score of beginning with a tag."""
+        """Returns the score of starting with each tag: float32 `[K]`."""
         return _times(self.start_weights, self.transition_learning_rate)
 
     @property
     def transitions(self):
-        """float32, shape `[K, K]`, [from, to], as learned: without the constraints."""
+        """Returns the learned scores, unconstrained: float32 `[K, K]`, [from, to]."""
         return _times(self.transition_weights, self.transition_learning_rate)
 
     @property
     def end_scores(self):
-        """float32, shape `[K]`: score of ending with a tag."""
+        """Returns the score of ending with each tag: float32 `[K]`."""
         return _times(self.end_weights, self.transition_learning_rate)
 
     def set_scores(self, transitions=None, start_scores=None, end_scores=None):
-        """Gives a built layer these scores, `[K, K]`, `[K]` and `[K]`; None leaves them."""
+        """Sets the scores of a built layer. Scores that are `None` stay unchanged.
+
+        Args:
+            transitions: float, shape `[K, K]`, [from, to]. Defaults to `None`.
+            start_scores: float, shape `[K]`. Defaults to `None`.
+            end_scores: float, shape `[K]`. Defaults to `None`.
+        """
         given = transitions, start_scores, end_scores
         weights = self.transition_weights, self.start_weights, self.end_weights
         for weight, scores in zip(weights, given, strict=True):
@@ -160,29 +178,35 @@ class CRF(Configurable, keras.layers.Layer):
         return self.decode(emissions, mask)
 
     def loss(self, emissions, tags, mask=None, sample_weight=None):
-        """Negative log-likelihood: the sum over tokens, the mean over the sentences of the batch.
+        """Computes the negative log-likelihood, averaged over the sentences of the batch.
 
-            loss = -1/B * sum_b weight_b * log p(y_b)
-            loss = -1/B * sum_b sum_t weight_bt * log p(y_bt | y_b1 .. y_b,t-1)
+            loss = -1/B * sum_b weight_b * log p(y_b)                             weights [B]
+            loss = -1/B * sum_b sum_t weight_bt * log p(y_bt | y_b1 .. y_b,t-1)   weights [B, T]
 
-        Equal weights of tokens are a weight of the sentence, since the factors multiply to
-        `p(y)`; with weight 0 a token's tag is a condition for its successors, but no target.
-        Weights of tokens are calculated in log space alone, several times slower, and take
-        `constrain` as "both". As for a Keras loss, the weights' sum divides nothing.
+        Equal weights for all tokens of a sentence are equivalent to a weight for the sentence,
+        because the factors multiply to `p(y)`. A token with weight 0 is not a target, but later
+        tags are still conditioned on its tag. Token weights are computed in log space, which is
+        several times slower, and always with `constrain="both"`. As in Keras losses, the result
+        is not divided by the sum of the weights.
 
         Args:
-            emissions, tags, mask: as in `call`.
-            sample_weight: float, shape `[B]` or `[B, T]`; None for 1.
+            emissions: float, shape `[B, T, K]`.
+            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+            sample_weight: float, shape `[B]` or `[B, T]`. If `None`, all weights are 1.
 
         Returns:
-            float32 scalar, in nats. NaN if a tag is outside of 0 to K - 1 at a real token.
+            float32 scalar, in nats. NaN if a tag at a real token is outside 0 to K - 1.
+
+        Raises:
+            ValueError: if an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         batch = tf.shape(emissions)[0]
         weights = tf.ones([batch]) if sample_weight is None else sample_weight
         weights = tf.cast(weights, "float32") / tf.cast(tf.maximum(batch, 1), "float32")
         if weights.shape.rank not in (1, 2):
-            raise ValueError(f"`sample_weight` must be [B] or [B, T], got shape {weights.shape}.")
+            raise ValueError(f"`sample_weight` must be [B] or [B, T]; got shape {weights.shape}.")
         axes = "[B] or [B, T]"
         rank = weights.shape.rank
         check_shape("sample_weight", weights, emissions.shape[:rank], axes)
@@ -192,23 +216,35 @@ class CRF(Configurable, keras.layers.Layer):
         return run(emissions, tags, mask, weights, *self._loss_scores())
 
     def log_likelihood(self, emissions, tags, mask=None):
-        """`log p(y)` of given tags: float32 `[B]`, in nats; 0 for a sentence without a token."""
+        """Computes `log p(y)` of the given tags.
+
+        Args:
+            emissions: float, shape `[B, T, K]`.
+            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+
+        Returns:
+            float32, shape `[B]`, in nats; 0 for a sentence without tokens.
+        """
         emissions, mask = self._given(emissions, mask)
         run = self._function(crf_loss.log_likelihood, is_loss=True)
         tags = chain.checked_tags(tags, emissions)
         return run(emissions, tags, mask, *self._loss_scores())
 
     def partial_log_likelihood(self, emissions, allowed_tags, mask=None):
-        """Log-likelihood of partly tagged sentences: one set of possible tags for each token.
+        """Computes the log-likelihood of partly tagged sentences.
 
-            log of the sum of p(y) over all y with y_t in the set of t
+            log of the sum of p(y) over all y with y_t in the set of tags allowed at token t
 
         Args:
-            emissions, mask: as in `call`.
-            allowed_tags: bool, shape `[B, T, K]`: all True for an unknown tag.
+            emissions: float, shape `[B, T, K]`.
+            allowed_tags: bool, shape `[B, T, K]`. True for the tags that a token may have; all
+                True if its tag is unknown.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`, at least -10,000: so much where no legal sequence fits the sets.
+            float32, shape `[B]`, at least -10,000, which is the value if no legal sequence
+            matches the sets.
         """
         emissions, mask = self._given(emissions, mask)
         allowed_tags = tf.cast(allowed_tags, "bool")
@@ -217,23 +253,39 @@ class CRF(Configurable, keras.layers.Layer):
         return run(emissions, allowed_tags, mask, self._loss_scores()[1])
 
     def path_score(self, emissions, tags, mask=None):
-        """`score(y)` of given tags: float32 `[B]`; a forbidden step counts -10,000."""
+        """Computes `score(y)` of the given tags.
+
+        Args:
+            emissions: float, shape `[B, T, K]`.
+            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+
+        Returns:
+            float32, shape `[B]`. Each forbidden step contributes -10,000.
+        """
         emissions, mask = self._given(emissions, mask)
         tags = chain.checked_tags(tags, emissions)
         run = self._function(chain.path_score)
         return run(emissions, tags, mask, *self._scores(-crf_loss.ILLEGAL_COST))
 
     def decode(self, emissions, mask=None, k=None, use_xla=None):
-        """The best tags (Viterbi), or the k best sequences of tags.
+        """Returns the best sequence of tags (Viterbi), or the `k` best sequences.
 
         Args:
-            emissions, mask: as in `call`.
-            k: int or None. How many sequences.
-            use_xla: bool, "auto" or None for the layer's own choice.
+            emissions: float, shape `[B, T, K]`.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+            k: int. Number of sequences to return. If `None`, returns the best one without the
+                axis `k`. Defaults to `None`.
+            use_xla: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
+                layer is used. Defaults to `None`.
 
         Returns:
-            Tags int32 `[B, T]`, 0 where masked, and their score float32 `[B]`. With `k` `[B, k, T]`
-            and `[B, k]`, best first; `-inf` and tags 0 where there are fewer sequences.
+            A tuple `(tags, score)`: int32 `[B, T]`, 0 where masked, and float32 `[B]`. With `k`,
+            the shapes are `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence
+            has fewer than `k` legal sequences, the remaining tags are 0 and their scores `-inf`.
+
+        Raises:
+            ValueError: if `k` is below 1 or an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         scores = self._scores(float("-inf"))
@@ -242,20 +294,34 @@ class CRF(Configurable, keras.layers.Layer):
         return self._function(chain.k_best, use_xla)(emissions, mask, *scores, k=k)
 
     def marginals(self, emissions, mask=None, use_xla=None):
-        """Probability of each tag at each token: float32 `[B, T, K]`, 0 where masked.
+        """Computes the probability of each tag at each token.
 
         Args:
-            emissions, mask: as in `call`.
-            use_xla: bool, "auto" or None for the layer's own choice.
+            emissions: float, shape `[B, T, K]`.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+            use_xla: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
+                layer is used. Defaults to `None`.
+
+        Returns:
+            float32, shape `[B, T, K]`, 0 where masked.
         """
         emissions, mask = self._given(emissions, mask)
         run = self._function(chain.marginals, use_xla)
         return run(emissions, mask, *self._scores(float("-inf")))
 
     def log_normalizer(self, emissions, mask=None, use_xla=None):
-        """`log Z` over the sequences that `decode` chooses from: float32 `[B]`.
+        """Computes `log Z` over the sequences that `decode` chooses from.
 
-        A path's score less this is its log probability. Arguments as of `marginals`.
+        The log probability of a path is its score minus this value.
+
+        Args:
+            emissions: float, shape `[B, T, K]`.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+            use_xla: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
+                layer is used. Defaults to `None`.
+
+        Returns:
+            float32, shape `[B]`.
         """
         emissions, mask = self._given(emissions, mask)
         run = self._function(chain.log_normalizer, use_xla)
@@ -272,7 +338,7 @@ class CRF(Configurable, keras.layers.Layer):
         return mask, None
 
     def _given(self, emissions, mask):
-        """As tensors, with a mask; builds the layer if no call has."""
+        """Returns the emissions and the mask as tensors; builds the layer if needed."""
         emissions = tf.cast(emissions, "float32")
         check_shape("emissions", emissions, [None, None, self.num_tags], "[B, T, K]")
         if not self.built:
@@ -281,12 +347,12 @@ class CRF(Configurable, keras.layers.Layer):
         return emissions, chain.checked_mask(mask, emissions)
 
     def _scores(self, forbidden):
-        """Transition, start and end scores with the constraints."""
+        """Returns the transition, start and end scores with the constraints applied."""
         scores = self.transitions, self.start_scores, self.end_scores
         return constrained(scores, self.allowed_transitions, forbidden)
 
     def _loss_scores(self):
-        """Scores for the gold path, and for all paths."""
+        """Returns the scores for the gold path and the scores for all paths."""
         if self.constrain == "both":
             return self._scores(-crf_loss.ILLEGAL_COST), self._scores(float("-inf"))
         scores = self.transitions, self.start_scores, self.end_scores
@@ -303,7 +369,10 @@ class CRF(Configurable, keras.layers.Layer):
 
 
 class _ScorePenalty(keras.regularizers.Regularizer):
-    """`l2 * sum of squared scores`. Keras 3.12 accepts no plain function as a regularizer."""
+    """Regularizer that computes `l2 * sum(score ** 2)`.
+
+    It is a class because Keras 3.12 accepts no plain function as a regularizer.
+    """
 
     def __init__(self, l2, rate):
         self.l2 = l2
@@ -314,7 +383,7 @@ class _ScorePenalty(keras.regularizers.Regularizer):
 
 
 def _times(weights, rate):
-    """`rate * weights`, whose gradient arrives at the weights undivided and unmultiplied."""
+    """Returns `rate * weights`, with a gradient that is passed to the weights unscaled."""
 
     @tf.custom_gradient
     def times(weights):
@@ -326,10 +395,10 @@ def _times(weights, rate):
 
 def _check_options(num_tags, constrain, rate, use_xla):
     if not isinstance(num_tags, int) or num_tags < 1:
-        raise ValueError(f"`num_tags` must be a whole number from 1, got {num_tags!r}.")
+        raise ValueError(f"`num_tags` must be an integer of at least 1; got {num_tags!r}.")
     if constrain not in CONSTRAIN:
-        raise ValueError(f"`constrain` must be one of {CONSTRAIN}, got {constrain!r}.")
+        raise ValueError(f"`constrain` must be one of {CONSTRAIN}; got {constrain!r}.")
     if not rate > 0.0:
-        raise ValueError(f"`transition_learning_rate` must be above 0, got {rate!r}.")
+        raise ValueError(f"`transition_learning_rate` must be above 0; got {rate!r}.")
     if use_xla not in ("auto", True, False):
-        raise ValueError(f'`use_xla` must be "auto", True or False, got {use_xla!r}.')
+        raise ValueError(f'`use_xla` must be "auto", True or False; got {use_xla!r}.')

@@ -1,4 +1,4 @@
-"""ElmoBiLSTM: two stacks of projected LSTMs, one a direction, and every layer's output."""
+"""ElmoBiLSTM: ELMo's stacks of projected LSTMs, returning the output of every layer."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,12 @@ from tfreps.layers.ops.projected_lstm import projected_lstm
 
 
 class LSTMState(NamedTuple):
-    """State of a stack of LSTM layers: `hidden` `[B, L, H]` and `cell` `[B, L, U]`."""
+    """State of a stack of LSTM layers.
+
+    Args:
+        hidden: float32, shape `[B, L, H]`. Hidden states.
+        cell: float32, shape `[B, L, U]`. Cell states.
+    """
 
     hidden: tf.Tensor
     cell: tf.Tensor
@@ -18,38 +23,46 @@ class LSTMState(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class ElmoLSTM(Configurable, keras.layers.Layer):
-    """A stack of projected, clipped LSTM layers that reads in one direction.
+    """Unidirectional stack of LSTM layers with projections and clipped states.
 
-    Layer 0 reads the token vectors; layer `l > 0` reads the output of the one below,
+    Layer 0 reads the token vectors; layer `l > 0` reads the output of the layer below,
 
         output_l = h_l + input_l        (with skip connections, from the second layer on)
 
-    where `h_l` is the hidden state of `projected_lstm`. The recurrence sees `h_l` alone.
-    Dropout falls on the input of every layer, before the skip connection branches off.
+    where `h_l` is the hidden state of `projected_lstm`. The recurrence uses `h_l` without the
+    skip connection. Dropout is applied to the input of every layer, before the skip connection
+    branches off.
 
     Args:
         units: int. Width of the cell state.
-        projection_dim: int. Width of token vectors and hidden states; where it equals
-            `units` there is no projection. It may not be larger.
-        num_layers: int, at least 1.
-        cell_clip: float or None. Bound of the cell state.
-        projection_clip: float or None. Bound of the projected hidden state; has no effect
-            without a projection, as in bilm-tf.
-        use_skip_connections: bool.
-        dropout: float in [0, 1). Share of each layer's inputs set to zero in training.
-        seed: int or None. Seed of the dropout.
+        projection_dim: int. Width of the token vectors and hidden states. It must not exceed
+            `units`. If it equals `units`, there is no projection.
+        num_layers: int. Number of LSTM layers, at least 1. Defaults to 2.
+        cell_clip: float. Bound on the absolute value of the cell state. If `None`, the cell state
+            is not clipped. Defaults to 3.0.
+        projection_clip: float. Bound on the absolute value of the projected hidden state. If
+            `None`, it is not clipped. As in bilm-tf, it has no effect without a projection.
+            Defaults to 3.0.
+        use_skip_connections: bool. Whether to add the input of each layer to its output, from the
+            second layer on. Defaults to True.
+        dropout: float in [0, 1). Dropout rate of the input of each layer. Defaults to 0.0.
+        seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
         inputs: float, shape `[B, T, P]` with `P = projection_dim`.
-        mask: bool, shape `[B, T]`, True on real tokens, which come first; None for all.
-        initial_state: `LSTMState`; None for zeros.
-        training: bool. Whether dropout is active.
+        mask: bool, shape `[B, T]`. True on real tokens, which must precede the padding. If
+            `None`, all tokens are real.
+        initial_state: `LSTMState` before the first token. If `None`, the state is zero.
+        training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        Layer outputs float32 `[B, L, T, P]` (zero on padding), and the `LSTMState` after
-        each sentence's last real token.
+        A tuple of the layer outputs, float32 `[B, L, T, P]`, zero on padding, and the
+        `LSTMState` after the last real token of each sentence.
 
-    Reference: bilm-tf; the cell in `projected_lstm`.
+    Raises:
+        ValueError: if an option is out of range.
+
+    Reference: bilm-tf; see `projected_lstm` for the cell.
 
     Example:
     >>> lstm = ElmoLSTM(units=8, projection_dim=4, num_layers=2)
@@ -122,7 +135,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         return outputs, LSTMState(tf.stack(hidden, 1), tf.stack(cell, 1))
 
     def zero_state(self, batch_size):
-        """The `LSTMState` of `batch_size` sentences that have read nothing."""
+        """Returns the zero `LSTMState` of `batch_size` sentences."""
         shape = [batch_size, self.num_layers]
         return LSTMState(tf.zeros([*shape, self.projection_dim]), tf.zeros([*shape, self.units]))
 
@@ -156,25 +169,37 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class ElmoBiLSTM(Configurable, keras.layers.Layer):
-    """A forward and a backward `ElmoLSTM`, joined only in the output.
+    """Forward and backward `ElmoLSTM` stacks, whose outputs are concatenated.
 
         output_l[t] = [forward_l[t], backward_l[t]]
 
     Args:
-        units, projection_dim, num_layers, cell_clip, projection_clip,
-            use_skip_connections, dropout: as in `ElmoLSTM`.
-        bidirectional: bool. False for a forward stack alone.
+        units: int. Width of the cell states.
+        projection_dim: int. Width of the token vectors and hidden states. It must not exceed
+            `units`. If it equals `units`, there is no projection.
+        num_layers: int. Number of LSTM layers per direction, at least 1. Defaults to 2.
+        cell_clip: float. Bound on the absolute value of the cell states. If `None`, they are not
+            clipped. Defaults to 3.0.
+        projection_clip: float. Bound on the absolute value of the projected hidden states. If
+            `None`, they are not clipped. It has no effect without a projection. Defaults to 3.0.
+        use_skip_connections: bool. Whether to add the input of each layer to its output, from the
+            second layer on. Defaults to True.
+        dropout: float in [0, 1). Dropout rate of the input of each layer. Defaults to 0.0.
+        bidirectional: bool. If False, there is only a forward stack. Defaults to True.
 
     Call arguments:
         inputs: float, shape `[B, T, P]`.
-        mask: bool, shape `[B, T]`, True on real tokens, which come first; None for all.
-            The backward stack starts at each sentence's last real token.
-        initial_state: tuple of one `LSTMState` per direction; None for zeros.
-        training: bool. Whether dropout is active.
+        mask: bool, shape `[B, T]`. True on real tokens, which must precede the padding. If
+            `None`, all tokens are real. The backward stack starts at the last real token.
+        initial_state: tuple of one `LSTMState` per direction. If `None`, the states are zero.
+        training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        Layer outputs float32 `[B, L, T, 2P]` (zero on padding; `[B, L, T, P]` for one
-        direction), and a tuple of the last `LSTMState` of each direction.
+        A tuple of the layer outputs, float32 `[B, L, T, 2P]`, or `[B, L, T, P]` for one
+        direction, zero on padding, and a tuple of the last `LSTMState` of each direction.
+
+    Raises:
+        ValueError: if an option is out of range.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.1.
 
@@ -251,7 +276,7 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
 
 
 def reverse_tokens(x, mask):
-    """Reverses the real tokens of `x` `[B, T, ...]` in place; padding stays at the end."""
+    """Reverses the order of the real tokens of `x` `[B, T, ...]`; padding stays at the end."""
     if mask is None:
         return tf.reverse(x, [1])
     lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
@@ -259,25 +284,25 @@ def reverse_tokens(x, mask):
 
 
 def flatten_states(states):
-    """A tuple of `LSTMState` as a list: hidden and cell of each direction in turn."""
+    """Flattens a tuple of `LSTMState` to a list: the hidden and cell state of each direction."""
     return [part for state in states for part in state]
 
 
 def unflatten_states(parts):
-    """The tuple of `LSTMState` that `flatten_states` made a list of."""
+    """Restores the tuple of `LSTMState` from a list that `flatten_states` returned."""
     return tuple(LSTMState(*parts[i : i + 2]) for i in range(0, len(parts), 2))
 
 
 def _check_clips(**clips):
     for name, clip in clips.items():
         if clip is not None and not clip > 0:
-            raise ValueError(f"`{name}` must be positive, or None for no clip; got {clip}.")
+            raise ValueError(f"`{name}` must be positive, or None for no clipping; got {clip}.")
 
 
 def _check_sizes(units, projection_dim, num_layers, dropout):
     if not all(isinstance(size, int) for size in (units, projection_dim, num_layers)):
         raise ValueError(
-            "`units`, `projection_dim` and `num_layers` must be whole numbers; "
+            "`units`, `projection_dim` and `num_layers` must be integers; "
             f"got {units!r}, {projection_dim!r} and {num_layers!r}."
         )
     if min(units, projection_dim, num_layers) < 1:

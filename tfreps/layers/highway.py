@@ -1,4 +1,4 @@
-"""Highway: mixes every vector with a learned transform of itself."""
+"""Highway: mixes each vector with a learned transform of itself."""
 
 import keras
 import tensorflow as tf
@@ -9,17 +9,17 @@ from tfreps.layers.ops.products import product
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class Highway(Configurable, keras.layers.Layer):
-    """Mixes every vector with a learned transform of itself.
+    """Highway layer, which mixes each vector with a learned transform of itself.
 
         gate = sigmoid(x @ gate_kernel + gate_bias)
         y = gate * relu(x @ transform_kernel + transform_bias) + (1 - gate) * x
 
-    bilm-tf calls the weights of the gate `W_carry`, `b_carry`, although they gate the
-    transform; AllenNLP stores them negated and lets them gate `x`.
+    bilm-tf names the gate weights `W_carry` and `b_carry`, although they gate the transform.
+    AllenNLP stores them negated and uses them to gate `x`.
 
     Args:
-        gate_bias: float. Where `gate_bias` starts; the lower it is, the closer the
-            fresh layer is to the identity. Default -2, as in bilm-tf.
+        gate_bias: float. Initial value of `gate_bias`. The lower it is, the closer the untrained
+            layer is to the identity. Defaults to -2.0, as in bilm-tf.
 
     Call arguments:
         x: float, shape `[..., D]`.
@@ -27,7 +27,7 @@ class Highway(Configurable, keras.layers.Layer):
     Returns:
         float32, shape `[..., D]`.
 
-    Masking: works on each position alone, so any mask passes through.
+    Masking: each position is computed independently, and the mask is passed on unchanged.
 
     Reference: Srivastava, Greff and Schmidhuber, 2015, "Highway Networks", equation 3.
 

@@ -1,4 +1,4 @@
-"""Pooling: the vectors of a text's tokens become one vector."""
+"""Pooling: combines the token vectors of a text into one vector."""
 
 import keras
 import tensorflow as tf
@@ -12,7 +12,7 @@ POOLINGS = "mean", "max", "mean_max", "attention", "first"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class Pooling(Configurable, keras.layers.Layer):
-    """Pools the real tokens of each text, however long the batch is.
+    """Pooling layer that combines the real tokens of each text into one vector.
 
         "mean":       y = sum_t h_t / n                       over the n real tokens
         "max":        y = max_t h_t                           per dimension
@@ -22,23 +22,26 @@ class Pooling(Configurable, keras.layers.Layer):
         "first":      y = h_t of the first real token
 
     Args:
-        pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"`.
-        attention_units: int. Width of `e_t`; None for that of `h_t`. Used by `"attention"` alone.
+        pooling: str. One of `"mean"`, `"max"`, `"mean_max"`, `"attention"` and `"first"`. Defaults
+            to `"mean"`.
+        attention_units: int. Width of `e_t`. If `None`, the width of `h_t` is used. Applies only
+            to `"attention"`. Defaults to `None`.
 
     Call arguments:
         sequence: float, shape `[B, T, D]`.
-        mask: bool, shape `[B, T]`, True on real tokens, in any places; None for all.
+        mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
+            all tokens are real.
 
     Returns:
-        float32, shape `[B, D]`, or `[B, 2D]` from `"mean_max"`.
+        float32, shape `[B, D]`, or `[B, 2D]` for `"mean_max"`.
 
-    Masking: what stands on padding is ignored, be it NaN; a text without tokens gives zeros.
+    Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
 
     Raises:
-        ValueError: for an unknown pooling, or a width below 1.
+        ValueError: if `pooling` is unknown or `attention_units` is below 1.
 
-    Reference: attention as in Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text
-    Representation", section 4 (after Lin et al., 2017).
+    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation",
+    section 4 (after Lin et al., 2017), for attention.
 
     Example:
     >>> sequence = tf.constant([[[1.0, 6.0], [3.0, 2.0], [9.0, 9.0]]])        # [1, 3, 2]
@@ -81,7 +84,7 @@ class Pooling(Configurable, keras.layers.Layer):
         return _weighted_sum(x, self.attention(x, mask))
 
     def attention(self, sequence, mask):
-        """The weights `a` of `"attention"`: float32 `[B, T]`, 0 on padding."""
+        """Computes the weights `a` of `"attention"`: float32 `[B, T]`, 0 on padding."""
         flat = tf.reshape(sequence, [-1, self.kernel.shape[0]])  # [B*T, D]
         bias, query = (tf.cast(weight, "float32") for weight in (self.bias, self.query))
         hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + bias)
@@ -91,7 +94,7 @@ class Pooling(Configurable, keras.layers.Layer):
         return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, lowest)), 0.0)
 
     def compute_mask(self, inputs, previous_mask):
-        return None  # there are no tokens left
+        return None  # the output has no token axis
 
     def compute_output_shape(self, input_shape):
         dim = input_shape[-1]
@@ -107,7 +110,7 @@ def _mean(x, mask):
 
 
 def _max(x, mask):
-    """Maximum per dimension; -inf nowhere, not even where there is no token (or no column)."""
+    """Computes the maximum per dimension, and 0 for a text without tokens or columns."""
     x = tf.where(mask[..., None], x, x.dtype.min)
     lowest = tf.fill([tf.shape(x)[0], 1, x.shape[-1]], x.dtype.min)
     y = tf.reduce_max(tf.concat([x, lowest], axis=1), axis=1)  # [B, D]
@@ -115,7 +118,7 @@ def _max(x, mask):
 
 
 def _first(mask):
-    """1 on the first real token: float32 `[B, T]`."""
+    """Returns 1 on the first real token, else 0: float32 `[B, T]`."""
     number = tf.cumsum(tf.cast(mask, "int32"), axis=1)
     return tf.cast(tf.logical_and(mask, number == 1), "float32")
 

@@ -1,4 +1,4 @@
-"""PositionEmbedding: adds a vector for each token's place, learned or of sines and cosines."""
+"""PositionEmbedding: adds a learned or sinusoidal vector for each position."""
 
 import keras
 import tensorflow as tf
@@ -13,40 +13,43 @@ KINDS = "learned", "sinusoidal", "sinusoidal_full_index"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class PositionEmbedding(Configurable, keras.layers.Layer):
-    """Adds to each token's vector that of its position `p`, counted from 0.
+    """Position embedding layer, which adds a vector for each position `p`, counted from 0.
 
         "learned":              y_p = x_p + table[p]
         "sinusoidal":           y_p = x_p + [sin(p / 10000^(2k/D)), cos(p / 10000^(2k/D))]
-                                for k = 0 .. D/2 - 1, sine and cosine side by side
+                                for k = 0 .. D/2 - 1, with sines and cosines interleaved
         "sinusoidal_full_index":  dimension i is sin(p / 10000^(2i/D)) for even i, cos for odd i;
                                   zeros at position 0
 
-    The exponent of `"sinusoidal_full_index"` has the index of the dimension where the paper's has
-    the number of the pair, so that wavelengths grow twice as fast and differ within a pair. The
-    code of aespresso/a_journey_into_math_of_ml has it so.
+    In `"sinusoidal_full_index"`, the exponent contains the index of the dimension, whereas that
+    of the paper contains the index of the pair. Wavelengths therefore grow twice as fast and
+    differ within a pair. The code of aespresso/a_journey_into_math_of_ml uses this variant.
 
     Args:
-        positions: `"learned"`, `"sinusoidal"` (the paper) or `"sinusoidal_full_index"`.
-        max_positions: int. Rows of the table. Used by `"learned"` alone; the others have no end.
-        normalize_positions: bool. Whether each vector of sines and cosines is divided by its
-            length, as in that code.
-        initializer: of the table: `"truncated_normal"`, `"orthogonal_rows"`, or any other that
-            Keras takes.
-        initializer_range: float. Standard deviation of `"truncated_normal"`.
+        positions: str. `"learned"`, `"sinusoidal"` (the paper) or `"sinusoidal_full_index"`.
+            Defaults to `"learned"`.
+        max_positions: int. Number of rows of the table. Has no effect on the sinusoidal variants,
+            which are unbounded. Defaults to 512.
+        normalize_positions: bool. Whether to divide each sinusoidal vector by its norm, as the
+            aespresso code does. Defaults to False.
+        initializer: str or Keras initializer of the table: `"truncated_normal"`,
+            `"orthogonal_rows"`, or any other that Keras accepts. Defaults to
+            `"truncated_normal"`.
+        initializer_range: float. Standard deviation of `"truncated_normal"`. Defaults to 0.02.
 
     Call arguments:
         inputs: float, shape `[B, T, D]`.
-        mask: bool, shape `[B, T]`, True on real tokens, in any places. With a mask only real
-            tokens are counted; None counts columns, as BERT does.
+        mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. With a
+            mask, only real tokens are counted. If `None`, all columns are counted, as in BERT.
 
     Returns:
         float32, shape `[B, T, D]`. Padding gets the position of the last token before it.
 
     Raises:
-        ValueError: for options out of range, and for more columns than `max_positions`
-            where that can be seen beforehand.
-        tf.errors.InvalidArgumentError: for a text of more tokens than `max_positions`. (XLA
-            drops the check: the tokens in excess become NaN.)
+        ValueError: if an option is out of range, or the static shape of the inputs has more
+            columns than `max_positions`.
+        tf.errors.InvalidArgumentError: if a text has more tokens than `max_positions`. XLA drops
+            this check; the excess tokens then become NaN.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.5; Devlin et al., 2019,
     "BERT"; aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
@@ -77,7 +80,7 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         self.normalize_positions = normalize_positions
         self.initializer = initializer
         self.initializer_range = initializer_range
-        table_initializer(initializer, initializer_range)  # raises
+        table_initializer(initializer, initializer_range)  # checks both options
         self.supports_masking = True
 
     def build(self, input_shape):
@@ -101,10 +104,10 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
             return x + tf.gather(rows, positions)
         if mask is None and x.shape[1] is not None and x.shape[1] > self.max_positions:
             raise ValueError(
-                f"A text may have {self.max_positions} tokens here (`max_positions`); got "
-                f"{x.shape[1]} columns. Cut the texts, or give more positions."
+                f"`max_positions` allows texts of up to {self.max_positions} tokens; got "
+                f"{x.shape[1]} columns. Shorten the texts or increase `max_positions`."
             )
-        message = f"a text has more tokens than there are `max_positions`, {self.max_positions}"
+        message = f"A text has more tokens than `max_positions` ({self.max_positions})."
         return x + rows_of_short_table(self.table, positions, message)
 
     def compute_output_shape(self, input_shape):
@@ -112,13 +115,15 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
 
 
 def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
-    """The vectors of the first `length` positions.
+    """Computes the sinusoidal vectors of the first `length` positions.
 
     Args:
-        length: int, or an int tensor.
-        dim: int.
-        positions: `"sinusoidal"` or `"sinusoidal_full_index"`, see `PositionEmbedding`.
-        normalize_positions: bool. Whether each row is divided by its length (plus 1e-8).
+        length: int or int tensor. Number of positions.
+        dim: int. Width of the vectors.
+        positions: str. `"sinusoidal"` or `"sinusoidal_full_index"`; `PositionEmbedding` has the
+            formulas. Defaults to `"sinusoidal"`.
+        normalize_positions: bool. Whether to divide each row by its norm plus 1e-8. Defaults to
+            False.
 
     Returns:
         float32, shape `[length, dim]`.

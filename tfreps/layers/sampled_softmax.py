@@ -1,4 +1,4 @@
-"""SampledSoftmax: a language model's loss over a large vocabulary."""
+"""SampledSoftmax: language model loss over a large vocabulary."""
 
 import keras
 import tensorflow as tf
@@ -7,41 +7,47 @@ from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.log_uniform import LogUniformSampler
 from tfreps.layers.ops.products import product
 
-MAX_LOGITS = 1 << 24  # logits held at once when evaluating: 64 MiB
+MAX_LOGITS = 1 << 24  # logits in memory at once during evaluation: 64 MiB
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SampledSoftmax(Configurable, keras.layers.Layer):
-    """Negative log-likelihood of the next token, over a sample in training, else over all.
+    """Negative log-likelihood of the next token, with a sampled softmax in training.
 
         full:     nll = logsumexp_v(z_v) - z_target,        z_v = x @ kernel[v] + bias[v]
         sampled:  nll = logsumexp({target} + negatives) - z'_target,  z'_v = z_v - log q(v)
 
-    Negatives are distinct, log-uniform (ids must be sorted by falling count) and shared
-    by all positions of a group; `q` is a token's expected count in the sample. A negative
-    that is the position's own target does not count twice. Draws depend on `seed` and on
-    the weight `draws`, which counts the steps, and on nothing else.
+    The negatives are distinct, drawn from a log-uniform distribution (which assumes that ids are
+    sorted by decreasing count) and shared by all positions of a group. `q` is the expected count
+    of a token in the sample. A negative that equals the target of a position is not counted
+    twice. The draws depend only on `seed` and on the weight `draws`, which counts the steps.
 
     Args:
-        vocabulary_size: int.
-        num_sampled: int, smaller than the vocabulary; None for the full softmax in training.
-        seed: int. Seed of the negatives.
-        tied: bool. Whether the kernel is a word embedding given at each call, instead of a
-            weight of this layer.
+        vocabulary_size: int. Number of tokens in the vocabulary.
+        num_sampled: int. Number of negatives, smaller than the vocabulary. If `None`, the full
+            softmax is used in training as well. Defaults to `None`.
+        seed: int. Random seed for the negatives. Defaults to 0.
+        tied: bool. If True, the kernel is a word embedding that is passed to each call, and not a
+            weight of this layer. Defaults to False.
 
     Call arguments:
-        features: float, shape `[G, N, D]`: G groups (directions) of N positions.
-        targets: int, shape `[G, N]`, each in `0 .. vocabulary_size - 1`.
-        kernel: float, shape `[vocabulary_size, D]`; for `tied=True` alone.
-        training: bool. Whether to sample.
+        features: float, shape `[G, N, D]`. `G` groups (directions) of `N` positions.
+        targets: int, shape `[G, N]`. Token ids in `0 .. vocabulary_size - 1`.
+        kernel: float, shape `[vocabulary_size, D]`. Required with `tied=True`. If `None`, the
+            layer's own kernel is used.
+        training: bool. Whether to use the sampled softmax. Defaults to False.
 
     Returns:
         float32, shape `[G, N]`, in nats.
 
-    Masking: none; positions that do not count are left out of the sum by the caller.
+    Masking: masks are not supported. The caller excludes masked positions from the sum.
+
+    Raises:
+        ValueError: unless `num_sampled` is `None`, or positive and smaller than
+            `vocabulary_size`.
 
     Reference: Jean et al., 2014, "On Using Very Large Target Vocabulary for Neural Machine
-    Translation", section 3; `tf.nn.sampled_softmax_loss`, which it agrees with.
+    Translation", section 3. The sampled loss agrees with `tf.nn.sampled_softmax_loss`.
 
     Example:
     >>> softmax = SampledSoftmax(vocabulary_size=10)
@@ -118,8 +124,8 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         negatives = tf.stack(negatives)  # [G, S]
         tries = tf.stack(tries)[:, None]  # [G, 1]
 
-        # Every row of the kernel that is needed is read once, so its gradient has each
-        # row once too.
+        # Each required row of the kernel is read once, so that it also occurs once in the
+        # gradient.
         wanted = tf.concat([tf.reshape(targets, [-1]), tf.reshape(negatives, [-1])], 0)
         distinct, which = tf.unique(wanted)
         rows = tf.gather(kernel, distinct)  # [U, D]
@@ -135,7 +141,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         offset -= self.sampler.log_expected_count(negatives, tries)  # [G, S]
         z_negatives = _logsumexp(z + offset[:, None])  # [G, N]
 
-        # A target among the negatives is in their sum already, with the same logit.
+        # If the target is one of the negatives, their sum already contains its logit.
         drawn = _among(at_target, at_negative, tf.size(distinct))  # [G, N]
         alone = tf.where(drawn, z_target.dtype.min, z_target)
         high = tf.stop_gradient(tf.maximum(z_negatives, alone))
@@ -145,7 +151,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
 
 @tf.custom_gradient
 def _logsumexp(z):
-    """log(sum(exp(z))) over the last axis, with the exponentials kept for the gradient."""
+    """Computes log(sum(exp(z))) over the last axis; stores the exponentials for the gradient."""
     highest = tf.reduce_max(z, axis=-1, keepdims=True)
     weights = tf.exp(z - highest)
     total = tf.reduce_sum(weights, axis=-1, keepdims=True)
@@ -157,7 +163,7 @@ def _logsumexp(z):
 
 
 def _among(at_target, at_negative, size):
-    """Whether each target `[G, N]` is one of its group's negatives `[G, S]`: bool `[G, N]`."""
+    """Returns True where a target `[G, N]` is among the negatives `[G, S]` of its group."""
     groups = tf.shape(at_negative)[0]
     group = tf.broadcast_to(tf.range(groups)[:, None], tf.shape(at_negative))
     where = tf.stack([group, at_negative], axis=-1)  # [G, S, 2]

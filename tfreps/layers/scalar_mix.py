@@ -1,4 +1,4 @@
-"""ScalarMix: one learned weighted sum of the layers of an encoder."""
+"""ScalarMix: a learned weighted sum of the layers of an encoder."""
 
 import keras
 import tensorflow as tf
@@ -8,39 +8,44 @@ from tfreps.layers.ops.configurable import Configurable
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class ScalarMix(Configurable, keras.layers.Layer):
-    """Mixes the layers of an encoder into one vector per token.
+    """Learned weighted sum of the layers of an encoder.
 
         s = softmax(w)
         y = gamma * sum_l s_l * norm(x_l)
 
-    `norm` is the identity, or with `layer_norm=True` subtracts one mean and divides by
-    one deviation, both taken over every real position and dimension of the whole batch:
+    By default, `norm` is the identity. With `layer_norm=True`, it normalises each layer with one
+    mean and one variance, computed over all real positions and dimensions of the whole batch:
 
         norm(x) = (x - mean) / sqrt(variance + epsilon)
 
-    so a sentence's result then depends on its batch. Both originals do this; it is off by
-    default, in theirs and here.
+    The result of a sentence then depends on the other sentences of its batch. bilm-tf and
+    AllenNLP offer the same option, which is off by default in both.
 
     Args:
-        initial_weights: list of float, one per layer, where `w` starts; None for zeros
-            (the plain average). With `trainable=False` they stay as given, and
-            for example `[-9e10, 1, -9e10]` selects the second layer.
-        layer_norm: bool. Whether to normalise each layer first.
-        layer_norm_epsilon: float. Added to the variance; bilm-tf and AllenNLP up to 0.9 use 1e-12,
-            AllenNLP from 1.0 uses 1e-13.
-        l2: float. The layer's loss is `l2 * sum(w ** 2)`: on `w`, not on `s`. Strong values
-            (1) keep the mix near the average, weak ones (0.001) leave it free.
-        top_only: bool. Whether to use the last layer alone, times `gamma`.
+        initial_weights: list of float. Initial values of `w`, one per layer. If `None`, they are
+            zero, which gives the average. With `trainable=False`, they stay constant; for
+            example, `[-9e10, 1, -9e10]` selects the second layer. Defaults to `None`.
+        layer_norm: bool. Whether to normalise each layer before mixing. Defaults to False.
+        layer_norm_epsilon: float. Added to the variance. bilm-tf and AllenNLP up to 0.9 use 1e-12;
+            AllenNLP 1.0 and later use 1e-13. Defaults to 1e-12.
+        l2: float. Adds `l2 * sum(w ** 2)` to the losses; the penalty applies to `w`, not to `s`.
+            Large values (1) keep the mix close to the average; small values (0.001) barely
+            restrict it. Defaults to 0.0.
+        top_only: bool. If True, only the last layer is used, multiplied by `gamma`. Defaults to
+            False.
 
     Call arguments:
         layer_outputs: float, shape `[B, L, T, D]`.
-        mask: bool, shape `[B, T]`, True on real tokens; used by `layer_norm` alone.
+        mask: bool, shape `[B, T]`. True on real tokens. Has an effect only with `layer_norm`. If
+            `None`, all tokens are real.
 
     Returns:
         float32, shape `[B, T, D]`.
 
-    Masking: padded positions are mixed like all others; without `layer_norm` zeros
-    stay zeros.
+    Masking: padding is mixed like real tokens. Without `layer_norm`, zeros on padding stay zero.
+
+    Raises:
+        ValueError: if the number of `initial_weights` differs from the number of layers.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", equation 1.
 
@@ -73,7 +78,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         if len(initial) != num_layers:
             raise ValueError(
                 f"`initial_weights` needs one value per layer; the input has {num_layers} layers "
-                f"(shape {tuple(input_shape)}), got {len(initial)} values."
+                f"(shape {tuple(input_shape)}), but got {len(initial)} values."
             )
         self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones", autocast=False)
         if not self.top_only:
@@ -98,7 +103,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         return tf.einsum("l,bltd->btd", weights, layer_outputs)  # [B, T, D]
 
     def shares(self):
-        """How much each layer has in the mix: float32 `[L]`, sums to 1; None with `top_only`."""
+        """Returns the weights `s`: float32 `[L]`, with sum 1; `None` with `top_only`."""
         return None if self.top_only else tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))
 
     def compute_output_shape(self, input_shape):

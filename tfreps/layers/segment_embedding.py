@@ -1,4 +1,4 @@
-"""SegmentEmbedding: a learned vector for each kind of segment a token may belong to."""
+"""SegmentEmbedding: a learned vector for each segment of a text."""
 
 import keras
 
@@ -9,29 +9,33 @@ from tfreps.layers.ops.table_rows import rows_of_short_table
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SegmentEmbedding(Configurable, keras.layers.Layer):
-    """Looks up the vector of each token's segment: the first sentence of a pair, the second ...
+    """Segment embedding layer, which looks up the vector of each token's segment.
+
+    In a pair of sentences, each sentence is one segment.
 
         y_t = table[segment_ids_t]
 
     Args:
-        num_segments: int. Kinds of segments: 2 in BERT, 256 in aespresso's models.
-        units: int. Width of the vectors.
-        initializer: of the table: `"truncated_normal"`, `"orthogonal_rows"`, or any other that
-            Keras takes.
-        initializer_range: float. Standard deviation of `"truncated_normal"`.
+        num_segments: int. Number of segment ids: 2 in BERT, 256 in the aespresso models. Defaults
+            to 2.
+        units: int. Width of the vectors. Defaults to 768.
+        initializer: str or Keras initializer of the table: `"truncated_normal"`,
+            `"orthogonal_rows"`, or any other that Keras accepts. Defaults to
+            `"truncated_normal"`.
+        initializer_range: float. Standard deviation of `"truncated_normal"`. Defaults to 0.02.
 
     Call arguments:
-        segment_ids: int, shape `[B, T]`, each in `0..num_segments-1`.
+        segment_ids: int, shape `[B, T]`. Each id is in `0..num_segments-1`.
 
     Returns:
         float32, shape `[B, T, units]`.
 
-    Masking: works on each position alone, so any mask passes through.
+    Masking: each position is computed independently, and the mask is passed on unchanged.
 
     Raises:
-        ValueError: for options out of range.
-        tf.errors.InvalidArgumentError: for ids out of range. (XLA drops the check: ids in
-            excess become NaN.)
+        ValueError: if an option is out of range.
+        tf.errors.InvalidArgumentError: if an id is out of range. XLA drops this check; the
+            vectors of these ids then become NaN.
 
     Reference: Devlin et al., 2019, "BERT", section 3.
 
@@ -58,7 +62,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         self.units = units
         self.initializer = initializer
         self.initializer_range = initializer_range
-        table_initializer(initializer, initializer_range)  # raises
+        table_initializer(initializer, initializer_range)  # checks both options
         self.supports_masking = True
 
     def build(self, input_shape):
@@ -70,7 +74,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         )
 
     def call(self, segment_ids):
-        message = f"segment ids must lie in 0..{self.num_segments - 1}"
+        message = f"All segment ids must lie in 0..{self.num_segments - 1}."
         return rows_of_short_table(self.table, segment_ids, message)
 
     def compute_output_shape(self, input_shape):

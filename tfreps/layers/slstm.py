@@ -1,4 +1,4 @@
-"""SLSTM: words and sentence nodes that exchange their states in a fixed number of steps."""
+"""SLSTM: words and sentence nodes that exchange their states in a few steps."""
 
 import keras
 import tensorflow as tf
@@ -13,47 +13,66 @@ BOUNDARIES = "learned", "fixed", "zeros"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SLSTM(Configurable, keras.layers.Layer):
-    """A Sentence-State LSTM: `num_steps` steps of one `SLSTMCell`, on all words at once.
+    """Sentence-State LSTM layer, which applies one `SLSTMCell` to all words `num_steps` times.
 
         states_t = cell(inputs, states_{t-1})        t = 1 .. num_steps
 
-    After `t` steps a word has read `(t - 1) * window` words on each side and, from the third
-    step on, the whole sentence through its node. With `initial_state="embedding"` it has read
-    `t * window`, and the sentence at once, for its node starts as a mean.
-
-    A token that is masked is as good as not there: the words beside a hole are neighbours,
-    padding may be on the left or the right, means are over true lengths. A sentence gets the
-    same states alone and in any batch, up to rounding.
+    After `t` steps, a word state depends on `(t - 1) * window` words on each side and, from the
+    third step on, on the whole sentence through its node. With `initial_state="embedding"`, it
+    depends on `t * window` words on each side, and on the whole sentence from the first step on,
+    because the sentence node starts as a mean.
 
     Args:
         units: int. Width `H` of all states.
-        num_steps: int, at least 1.
-        window, num_sentence_nodes, neighbours, input_term, gate_normalization,
-            sentence_normalization, sentence_term, l2: as in `SLSTMCell`.
-        initial_state: `"learned"`: one vector for all hidden states, one for all cell states
-            (zeros before training). `"learned_apart"`: sentence nodes have their own.
-            `"zeros"`. `"embedding"`: the inputs, which must be `H` wide; for sentence nodes
-            their mean (released code).
-        boundary: what stands at both ends of a sentence. `"learned"`: `<s>` and `</s>`,
-            words with learned inputs. `"fixed"`: learned states that no step changes. Both
-            count in means and in the gates of sentence nodes. `"zeros"`: nothing, zeros
-            are read beyond the ends (released code).
-        state_dropout: float in [0, 1). With `initial_state="embedding"`, share of the initial
-            states set to zero in training, drawn apart for hidden and cell states.
-        seed: int or None. Seed of the dropout.
+        num_steps: int. Number of steps, at least 1. Defaults to 9.
+        window: int. Number of neighbours on each side, at least 1. Defaults to 1.
+        num_sentence_nodes: int. Number of sentence nodes `S`; 0 for none. Defaults to 1.
+        neighbours: str. How the neighbours are read: `"apart"`, `"summed"` or
+            `"nearest_cells"`; see `SLSTMCell`. Defaults to `"apart"`.
+        input_term: str. Value multiplied by the input gate: `"gate"` or `"embedding"`; see
+            `SLSTMCell`. Defaults to `"gate"`.
+        gate_normalization: str. Normalisation of the gates: `"softmax_of_sigmoids"`, `"softmax"`
+            or `"none"`; see `SLSTMCell`. Defaults to `"softmax_of_sigmoids"`.
+        sentence_normalization: str. Gates in the softmax of a sentence node: `"joint"` or
+            `"words"`; see `SLSTMCell`. Defaults to `"joint"`.
+        sentence_term: str. State of the sentence node that words read: `"cell"` or `"hidden"`.
+            Defaults to `"cell"`.
+        initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
+            for all cell states, both zero before training. `"learned_apart"`: as `"learned"`, but
+            with separate vectors for the sentence nodes. `"zeros"`: zeros. `"embedding"`: the
+            inputs, which must have the width `H`, and their mean for the sentence nodes (released
+            code). Defaults to `"learned"`.
+        boundary: str. Nodes at both ends of a sentence. `"learned"`: `<s>` and `</s>`, words with
+            learned inputs. `"fixed"`: nodes with learned states that no step changes. Both kinds
+            count in the means and in the gates of the sentence nodes. `"zeros"`: no nodes; zeros
+            are read beyond the ends (released code). Defaults to `"learned"`.
+        state_dropout: float in [0, 1). Dropout rate of the initial states, drawn separately for
+            hidden and cell states. Has an effect only with `initial_state="embedding"`. Defaults
+            to 0.0.
+        l2: float. Adds `l2` times the sum of the squared kernels to the losses. Defaults to 0.0.
+        seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
         inputs: float, shape `[B, T, P]`.
-        mask: bool, shape `[B, T]`, True on real tokens, anywhere; None for all.
-        training: bool. Whether dropout is active.
+        mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
+            all tokens are real.
+        training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        Hidden states of the words, float32 `[B, T, H]`, zero where masked, and of the sentence
-        nodes, float32 `[B, S, H]`, zero for a sentence without tokens.
+        A tuple of the hidden states of the words, float32 `[B, T, H]`, zero where masked, and
+        those of the sentence nodes, float32 `[B, S, H]`, zero for a sentence without tokens.
 
-    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation"; the
-    released code of its authors (`input_term="embedding"`, `initial_state="embedding"`,
-    `boundary="zeros"`, `neighbours="summed"`), whose means depend on padding.
+    Masking: masked tokens are skipped. The words on both sides of a hole are neighbours, and
+    means are computed over the real tokens. A sentence gets the same states alone and in any
+    batch, up to rounding.
+
+    Raises:
+        ValueError: if an option is out of range, or the inputs do not have the width `units` with
+            `initial_state="embedding"` or `input_term="embedding"`.
+
+    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation". The
+    authors' released code corresponds to `input_term="embedding"`, `initial_state="embedding"`,
+    `boundary="zeros"` and `neighbours="summed"`, but its means depend on padding.
 
     Example:
     >>> slstm = SLSTM(units=4, num_steps=3)
@@ -124,8 +143,8 @@ class SLSTM(Configurable, keras.layers.Layer):
         units = self.units
         if self.initial_state == "embedding" and dim != units:
             raise ValueError(
-                'With `initial_state="embedding"` inputs must be as wide as the states, '
-                f"{units}; they are {dim} wide. Put a Dense layer in between."
+                'With `initial_state="embedding"`, the inputs must be as wide as the states, '
+                f"{units}; they are {dim} wide. Add a Dense layer before this layer."
             )
         self.cell.build(input_shape)
         if self.boundary == "learned":
@@ -159,7 +178,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         )
         if ends:
             hidden = hidden[:, 1:-1]  # [B, T, H]
-        if self.boundary != "zeros":  # behind a short sentence stands its `</s>`
+        if self.boundary != "zeros":  # `</s>` follows a short sentence
             hidden *= words[:, 1:-1]
         if order is not None:
             hidden = _permute(hidden, *reversed(order))
@@ -170,7 +189,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         return (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
 
     def _with_boundaries(self, inputs, lengths):
-        """Inputs, where words are, and where the first and last node are if there are any."""
+        """Returns the inputs, a mask of the words, and masks of the first and last node, if any."""
         has_ends = self.boundary != "zeros"
         if has_ends:
             inputs = tf.pad(inputs, [[0, 0], [1, 1], [0, 0]])  # [B, T+2, P]
@@ -188,7 +207,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         return inputs, words, ends
 
     def _start(self, inputs, updated, counted, ends, training):
-        """All states before the first step, and the `First` that goes with them."""
+        """Returns all states before the first step and the corresponding `First`."""
         units = self.units
         kinds = []
         hidden_rows = []
@@ -201,7 +220,7 @@ class SLSTM(Configurable, keras.layers.Layer):
             kinds += ends
             hidden_rows.append(self.boundary_hidden)
             cell_rows.append(self.boundary_cell)
-        # States that many nodes have alike: R rows, and which of them each node has.
+        # Many nodes share a state, so `kinds` selects one of R rows for each node.
         kinds = tf.concat([inputs[..., :0], *kinds], axis=2)  # [B, T', R]
         rows = _joined(units, hidden_rows)  # [R, H]
         hidden = tf.matmul(kinds, rows)
@@ -244,12 +263,12 @@ class SLSTM(Configurable, keras.layers.Layer):
 
 
 def _joined(units, rows):
-    """Rows below each other, and none without: float32 `[R, H]`."""
+    """Concatenates the rows, of which there may be none: float32 `[R, H]`."""
     return tf.concat([tf.zeros([0, units]), *(tf.cast(row, "float32") for row in rows)], axis=0)
 
 
 def _order(mask):
-    """Positions of real tokens first, as they come, and where each position went: `[B, T]`."""
+    """Returns a stable order with real tokens first, and its inverse: int32 `[B, T]` each."""
     real = tf.cast(mask, "int32")
     before = tf.cumsum(real, axis=1, exclusive=True)
     masked_before = tf.cumsum(1 - real, axis=1, exclusive=True)
@@ -258,7 +277,7 @@ def _order(mask):
 
 
 def _permute(x, order, inverse):
-    """Tokens in another order; the gradient is the way back, not a sum over positions."""
+    """Reorders tokens; the gradient applies the inverse order instead of a sum over positions."""
 
     @tf.custom_gradient
     def permute(x):

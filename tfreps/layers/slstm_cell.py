@@ -1,4 +1,4 @@
-"""SLSTMCell: one exchange of states between words, their neighbours and the sentence."""
+"""SLSTMCell: one S-LSTM step between words, their neighbours and the sentence."""
 
 import keras
 import tensorflow as tf
@@ -16,52 +16,66 @@ SENTENCE_TERMS = "cell", "hidden"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SLSTMCell(Configurable, keras.layers.Layer):
-    """One step of a Sentence-State LSTM, on all words and sentence nodes at once.
+    """Cell that computes one step of a Sentence-State LSTM for all words and sentence nodes.
 
-    Word `i`, where `xi = [h_{i-w}, ..., h_{i+w}]`, reads the states of before the step:
+    With `xi = [h_{i-w}, ..., h_{i+w}]`, all from the previous step, word `i` computes
 
         gate_k = W_k xi + U_k x_i + V_k g + b_k       for k in i, l, r, f, s, o, u
         i, l, r, f, s = softmax(sigmoid(gate_i), ..., sigmoid(gate_s))     in each dimension
         c_i = l * c_{i-1} + f * c_i + r * c_{i+1} + s * c_g + i * tanh(gate_u)
         h_i = sigmoid(gate_o) * tanh(c_i)
 
-    and so does the sentence node, where `mean` is that of the words' hidden states:
+    and the sentence node, where `mean` is the mean of the hidden states of the words,
 
         f_g, o = sigmoid(W_g g + U_g mean + b_g), sigmoid(W_o g + U_o mean + b_o)
         f_i = sigmoid(W_f g + U_f h_i + b_f)
         c_g = f'_g * c_g + sum_i f'_i * c_i         with f' = softmax(f_1, ..., f_n, f_g)
         g = o * tanh(c_g)
 
-    This is the paper's form; the options give the others that were published. A softmax
-    over five sigmoids lies between 0.084 and 0.405: no word keeps more of its cell state.
-    Of several sentence nodes each has a gate `s` of its own, which sees no other node.
+    This is the variant of the paper; the options select the other published ones. A softmax over
+    five sigmoids lies between 0.084 and 0.405, so that no word keeps more of its cell state than
+    that. If there are several sentence nodes, each has its own gate `s`, which does not depend on
+    the other nodes.
 
     Args:
         units: int. Width `H` of all states.
-        window: int, at least 1. Neighbours `w` on each side.
-        num_sentence_nodes: int, `S`; 0 for none.
-        neighbours: `"apart"`: each neighbour is read and has a gate of its own. `"summed"`:
-            the neighbours of a side are summed first and have one gate (released code).
-            `"nearest_cells"`: apart, but gates and cell states of the nearest two alone.
-        input_term: what the gate `i` lets in: `"gate"`: `tanh(gate_u)`. `"embedding"`: the
-            input itself, which must be as wide as the states; then there is no `u`
-            (released code).
-        gate_normalization: `"softmax_of_sigmoids"`, `"softmax"` (of the gates before the
-            sigmoid) or `"none"` (sigmoids), for words and sentence nodes alike.
-        sentence_normalization: `"joint"`, or `"words"`: `f_g` stays a sigmoid out of the softmax.
-        sentence_term: what the gate `s` lets in: `"cell"`, `c_g`, or `"hidden"`, `g`.
-        l2: float. Factor of the sum of squares of all kernels, added to the losses.
+        window: int. Number of neighbours `w` on each side, at least 1. Defaults to 1.
+        num_sentence_nodes: int. Number of sentence nodes `S`; 0 for none. Defaults to 1.
+        neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
+            and has its own gate. `"summed"`: the neighbours of a side are summed first and share
+            one gate (released code). `"nearest_cells"`: the hidden states are read as with
+            `"apart"`, but only the cell states of the nearest two neighbours are read and have
+            gates. Defaults to `"apart"`.
+        input_term: str. Value multiplied by the gate `i`. `"gate"`: `tanh(gate_u)`. `"embedding"`:
+            the input itself, which must be as wide as the states; there is no gate `u` (released
+            code). Defaults to `"gate"`.
+        gate_normalization: str. Normalisation of the gates of words and sentence nodes:
+            `"softmax_of_sigmoids"`, `"softmax"` of the gates without the sigmoid, or `"none"` for
+            sigmoids only. Defaults to `"softmax_of_sigmoids"`.
+        sentence_normalization: str. `"joint"`, or `"words"`, which excludes `f_g` from the
+            softmax and leaves it a sigmoid. Defaults to `"joint"`.
+        sentence_term: str. Value multiplied by the gate `s`: `"cell"` for `c_g`, or `"hidden"` for
+            `g`. Defaults to `"cell"`.
+        l2: float. Adds `l2` times the sum of the squared kernels to the losses. Defaults to 0.0.
 
     Call arguments:
         inputs: float, shape `[B, T, P]`.
-        hidden, cell: float, shape `[B, T, H]`.
-        sentence_hidden, sentence_cell: float, shape `[B, S, H]`.
-        mask: bool, shape `[B, T]`, True on real tokens; None for all. Neighbours are those
-            in the tensor: elsewhere than between tokens and padding, masked positions are
-            neighbours with zero states. `SLSTM` closes such holes.
+        hidden: float, shape `[B, T, H]`. Hidden states of the words.
+        cell: float, shape `[B, T, H]`. Cell states of the words.
+        sentence_hidden: float, shape `[B, S, H]`. Hidden states of the sentence nodes.
+        sentence_cell: float, shape `[B, S, H]`. Cell states of the sentence nodes.
+        mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
     Returns:
-        The four states after the step, float32; those of words are zero where masked.
+        A tuple of the four states after the step, float32, in the order of the call arguments.
+        The states of words are zero where masked.
+
+    Masking: masked positions are not skipped. A masked position between two tokens is their
+    neighbour and has zero states; `SLSTM` closes these holes.
+
+    Raises:
+        ValueError: if an option is out of range, or the inputs do not have the width `units` with
+            `input_term="embedding"`.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation".
 
@@ -113,8 +127,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         nodes = self.num_sentence_nodes
         if self.input_term == "embedding" and dim != self.units:
             raise ValueError(
-                'With `input_term="embedding"` inputs must be as wide as the states, '
-                f"{self.units}; they are {dim} wide. Put a Dense layer in between."
+                'With `input_term="embedding"`, the inputs must be as wide as the states, '
+                f"{self.units}; they are {dim} wide. Add a Dense layer before this layer."
             )
         units = self.units
         wide = form.num_gates * self.units
@@ -128,7 +142,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         self.mean_kernel = None
         self.sentence_bias = None
         if nodes:
-            from_node = wide + (4 - nodes) * units  # gates of words but other nodes', own three
+            from_node = wide + (4 - nodes) * units  # word gates with one `s`, and three own gates
             self.word_kernel = self._add("word_kernel", [units, nodes * units])
             self.sentence_kernel = self._add("sentence_kernel", [nodes, units, from_node])
             self.mean_kernel = self._add("mean_kernel", [nodes, units, 2 * units])
@@ -143,15 +157,17 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         return self.exchange(inputs, (hidden, cell, *sentence), first, (real, real))
 
     def exchange(self, inputs, states, first, masks, num_steps=1, embedding=None):
-        """Steps from these states on.
+        """Computes `num_steps` steps from the given states.
 
         Args:
-            inputs: as in a call.
-            states: the four states of a call, zero where there is no node.
-            first: `slstm_steps.First`, for these states.
-            masks: float32 `[B, T, 1]`, two: nodes that change, nodes that sentences read.
-            num_steps: int, at least 1.
-            embedding: float32 `[B, T, H]`, instead of `inputs` as the input term.
+            inputs: float, shape `[B, T, P]`.
+            states: tuple of the four states of a call, zero where there is no node.
+            first: `slstm_steps.First` of these states.
+            masks: tuple of two float32 `[B, T, 1]`: 1 on the nodes that the steps change, and on
+                the nodes that the sentence nodes read.
+            num_steps: int. Number of steps, at least 1. Defaults to 1.
+            embedding: float32, shape `[B, T, H]`. Input term of `input_term="embedding"`. If
+                `None`, `inputs` are used. Defaults to `None`.
 
         Returns:
             The four states after the last step.
@@ -202,13 +218,13 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
 
 def check_choice(name, value, choices):
-    """Raises a ValueError where an option has another value than these."""
+    """Raises a ValueError if the value of an option is not one of the choices."""
     if value not in choices:
         raise ValueError(f"`{name}` must be one of {list(choices)}; got {value!r}.")
 
 
 def check_at_least(least, **values):
-    """Raises a ValueError where an option is smaller than that."""
+    """Raises a ValueError if an option is smaller than `least`."""
     for name, value in values.items():
         if isinstance(value, bool) or not value >= least:
             raise ValueError(f"`{name}` must be at least {least}; got {value!r}.")

@@ -1,4 +1,4 @@
-"""TransformerBlock: self-attention and a feed-forward network, each with a way around it."""
+"""TransformerBlock: self-attention and a feed-forward network with residuals."""
 
 import keras
 import tensorflow as tf
@@ -8,7 +8,7 @@ from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 
 NORMALIZATIONS = "post", "pre"
-# Forms that TensorFlow's graphs compute together with the product before them.
+# TensorFlow can fuse these expressions with the preceding matrix product in a graph.
 ACTIVATIONS = {
     "gelu": lambda x: 0.5 * x * (1.0 + tf.math.erf(x * 0.5**0.5)),
     "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
@@ -18,7 +18,7 @@ ACTIVATIONS = {
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TransformerBlock(Configurable, keras.layers.Layer):
-    """One block of a Transformer encoder, as in BERT or with the layer norm first.
+    """Transformer encoder block, with layer normalisation after or before each part.
 
         feed_forward(x) = activation(x @ expand_kernel + expand_bias) @ contract_kernel
                           + contract_bias
@@ -29,37 +29,48 @@ class TransformerBlock(Configurable, keras.layers.Layer):
                  y = x + dropout(feed_forward(feed_forward_norm(x)))
 
     Args:
-        num_heads: int. Heads of the attention; must divide the width of the inputs.
-        intermediate_dim: int. Width between the two products of the feed-forward network; None
-            for four times that of the inputs.
-        normalization: `"post"` (the paper's, and BERT's) or `"pre"`, which trains without
-            warm-up; what stands above the last block then needs a layer norm of its own.
-        activation: `"gelu"`, the exact one with erf (Hugging Face's default), `"gelu_tanh"`,
-            the approximation (Google's code), `"relu"` (the paper), or any other that Keras takes.
-            The first two differ by up to 4.7e-4.
-        causal: bool. Whether a token reads itself and what stands before it alone.
-        dropout: float in [0, 1). Of what both parts add, in training.
-        attention_dropout: float in [0, 1). Of the attention probabilities, in training.
-        layer_norm_epsilon: float. Added to the variance in the layer norms.
-        initializer_range: float. Standard deviation of the truncated normal that kernels are
-            drawn from (BERT: 0.02); None for Glorot's uniform distribution.
-        seed: int or None. Seed of the dropout.
+        num_heads: int. Number of attention heads, which must divide the width of the inputs.
+        intermediate_dim: int. Width of the hidden layer of the feed-forward network. If `None`,
+            four times the width of the inputs. Defaults to `None`.
+        normalization: str. `"post"` (the original paper and BERT) or `"pre"`, which trains without
+            warm-up and requires a final layer normalisation after the last block. Defaults to
+            `"post"`.
+        activation: str or function. `"gelu"`, the exact function with erf (default of Hugging
+            Face); `"gelu_tanh"`, its approximation (Google's code); `"relu"` (the original
+            paper); or any other activation that Keras accepts. The first two differ by up to
+            4.7e-4. Defaults to `"gelu"`.
+        causal: bool. If True, a token attends only to itself and to earlier tokens. Defaults to
+            False.
+        dropout: float in [0, 1). Dropout rate of the outputs of both parts, before they are added
+            to their inputs. Defaults to 0.0.
+        attention_dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults
+            to 0.0.
+        layer_norm_epsilon: float. Added to the variance in the layer normalisations. Defaults to
+            1e-12.
+        initializer_range: float. Standard deviation of the truncated normal distribution from
+            which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
+            Glorot's uniform distribution. Defaults to `None`.
+        seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
         inputs: float, shape `[B, T, D]`.
-        mask: bool, shape `[B, T]`, True on real tokens, in any places; None for all.
-        training: bool. Whether dropout is active.
-        return_attention: bool. Whether the attention probabilities are returned too.
+        mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
+            all tokens are real.
+        training: bool. Whether to apply dropout. Defaults to False.
+        return_attention: bool. Whether to return the attention probabilities as well. Defaults
+            to False.
 
     Returns:
-        float32, shape `[B, T, D]`, zero on padding. With `return_attention` also float32
-        `[B, H, T, T]` (from, to), as before dropout, zero in rows and columns of padding.
+        float32, shape `[B, T, D]`, zero on padding. With `return_attention`, a tuple of this
+        tensor and the attention probabilities: float32, shape `[B, H, T, T]` (from, to), before
+        dropout, with zeros in the rows and columns of padding.
 
-    Masking: what stands on padding is ignored, be it NaN; a text without tokens gives zeros.
-    Softmax, layer norm and activation are in float32 under every dtype policy.
+    Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
+    Softmax, layer normalisation and activation use float32 under every dtype policy.
 
     Raises:
-        ValueError: for options out of range, or a width that `num_heads` does not divide.
+        ValueError: if an option is out of range or `num_heads` does not divide the width of the
+            inputs.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need"; Devlin et al., 2019, "BERT";
     Xiong et al., 2020, "On Layer Normalization in the Transformer Architecture" (`"pre"`).
@@ -153,27 +164,27 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         return dense
 
     def _feed_forward(self, x):
-        """Of all tokens as one matrix, with nothing between a product and its activation."""
+        """Applies the network to one matrix of all tokens, so that TensorFlow can fuse the ops."""
         y = self.expand(tf.reshape(x, [-1, x.shape[-1]]))  # [B*T, intermediate_dim]
         y = self.contract(self.activate(tf.cast(y, "float32")))  # [B*T, D]
         return tf.reshape(tf.cast(y, "float32"), tf.shape(x))
 
 
 def read_blocks(blocks, x, mask, training=False, attention=None):
-    """Reads with one block above the other.
+    """Applies a stack of blocks and returns the output of each.
 
         x_l = block_l(x_{l-1})          l = 1 .. L
 
     Args:
         blocks: list of `TransformerBlock`.
         x: float32, shape `[B, T, D]`.
-        mask: bool, shape `[B, T]`.
-        training: bool. Whether dropout is active.
-        attention: list, to which the probabilities of each block are added, float32
-            `[B, H, T, T]`; None where they are not wanted.
+        mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+        training: bool. Whether to apply dropout. Defaults to False.
+        attention: list. The attention probabilities of each block, float32 `[B, H, T, T]`, are
+            appended to it. If `None`, they are not returned. Defaults to `None`.
 
     Returns:
-        list of L+1 float32 `[B, T, D]`: `x` and what each block returns.
+        List of `L + 1` tensors, float32 `[B, T, D]`: `x` and the output of each block.
 
     Example:
     >>> block = TransformerBlock(num_heads=2)
@@ -192,13 +203,13 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
 
 
 def activation_function(activation):
-    """The function of an activation that Keras takes, or that `ACTIVATIONS` names.
+    """Returns an activation function from `ACTIVATIONS` or Keras.
 
     Args:
-        activation: str, function or None.
+        activation: str, function or `None`, as accepted by Keras.
 
     Raises:
-        ValueError: for a name that neither knows.
+        ValueError: if the name is unknown.
 
     Example:
     >>> float(activation_function("gelu_tanh")(tf.constant(1.0)))  # doctest: +ELLIPSIS
@@ -210,7 +221,7 @@ def activation_function(activation):
 
 
 def layer_norm(epsilon, dim, name):
-    """A layer norm over `dim` features in float32, built."""
+    """Returns a built float32 layer normalisation over `dim` features."""
     norm = keras.layers.LayerNormalization(epsilon=epsilon, dtype="float32", name=name)
     norm.build((None, None, dim))
     return norm

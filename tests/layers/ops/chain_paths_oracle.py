@@ -1,4 +1,4 @@
-"""Every path of a linear chain, one by one, in float64."""
+"""Enumerates all paths of a linear chain in float64."""
 
 import itertools
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Problem(NamedTuple):
-    """Emissions `[B, T, K]`, mask `[B, T]`, transitions `[K, K]`, start and end `[K]`."""
+    """Scores of chains: emissions, mask, transitions, start and end."""
 
     emissions: np.ndarray
     mask: np.ndarray
@@ -20,11 +20,11 @@ class Problem(NamedTuple):
         rng, mask = np.random.default_rng(seed), np.array(masks, bool)
         shapes = (*mask.shape, num_tags), (num_tags, num_tags), (num_tags,), (num_tags,)
         e, *scores = ((scale * rng.normal(size=shape)).astype("float32") for shape in shapes)
-        e[~mask] = np.nan  # what is masked must not be looked at
+        e[~mask] = np.nan  # masked values must not be read
         return cls(e, mask, *scores)
 
     def paths(self, row):
-        """(tags at the real tokens, score) of every path of a row."""
+        """Returns (tags at the real tokens, score) for every path of a row."""
         emissions = self.emissions[row][self.mask[row]].astype(float)
         for tags in itertools.product(range(len(self.start)), repeat=len(emissions)):
             score = sum(e[tag] for e, tag in zip(emissions, tags, strict=True))
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
         return result
 
 
-# Full, right padding, left padding, a hole, both ends and a hole, one token, none.
+# Full, right padding, left padding, a hole, padding and a hole, one token, no token.
 MASKS = [
     [1, 1, 1, 1],
     [1, 1, 1, 0],

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers.ops import chain, chain_gradient
 
-# XLA compiles for seconds. What `CRF` makes of these functions, it compiles: see `test_crf`.
+# XLA takes seconds to compile. `test_crf` tests the compiled functions as `CRF` uses them.
 WAYS = ["eager", "graph", pytest.param("XLA", marks=pytest.mark.slow)]
 every_way = pytest.mark.parametrize("how", WAYS)
 
@@ -20,7 +20,7 @@ def called(function, how):
 
 
 def forbidding():
-    """One step, one start and one end forbidden, one by a large number instead of infinity."""
+    """Returns scores that forbid a step, a start (with -1e33 instead of -inf) and an end."""
     problem = Problem.random(MASKS)
     problem.transitions[0, 1] = -np.inf
     problem.start[2], problem.end[0] = -1e33, -np.inf
@@ -28,8 +28,10 @@ def forbidding():
 
 
 def far_apart():
-    """What has no place in probability space: of two hundred nats per token none is a likely
-    rival, yet a tag can only follow itself."""
+    """Returns scores that underflow in probability space.
+
+    Tags differ by two hundred nats per token, yet a tag can only follow itself.
+    """
     problem = Problem.random([[1] * 6, [1, 1, 0, 1, 1, 1]], scale=60.0)
     problem.transitions[~np.eye(3, dtype=bool)] = -np.inf
     return problem
@@ -154,7 +156,7 @@ TAGS = np.random.default_rng(1).integers(0, 3, [len(MASKS), 4]).astype("int32")
 
 
 def token_values(problem, row, tags):
-    """(position, log p(tag | tags before)) of each real token, by adding up paths."""
+    """Sums paths: (position, log p(tag | tags before)) for each real token."""
     positions, before = np.flatnonzero(problem.mask[row]), problem.log_normalizer(row)
     for number, t in enumerate(positions):
         prefix = tuple(tags[positions[: number + 1]])
@@ -165,7 +167,7 @@ def token_values(problem, row, tags):
 
 
 def assert_slopes(got, problem, function, step=1e-5):
-    """Central differences in float64 of the weighted sum of `function` over rows."""
+    """Returns central differences in float64 of the weighted sum of `function` over rows."""
     for which, place in enumerate(("emissions", "transitions", "start", "end")):
         array = getattr(problem, place).astype(float)
         for index in np.ndindex(array.shape):
@@ -198,16 +200,16 @@ def test_probabilities_of_tokens_given_those_before(name):
     for row in rows(problem):
         for t, value in token_values(problem, row, tags[row]):
             if value > -1e30:
-                # Differences of sums that reach some hundreds.
+                # The tolerance allows for differences of sums of several hundred.
                 np.testing.assert_allclose(got[row, t], value, rtol=1e-5, atol=2e-4)
-            else:  # the path is impossible here, or already was before
+            else:  # the path is impossible here or at an earlier token
                 assert got[row, t] < -1e29
                 break
 
 
 @pytest.mark.parametrize("space", ["probability", "log"])
 def test_no_path_at_all(space, monkeypatch):
-    """Two tags that cannot follow themselves nor each other: one token at most."""
+    """Two tags without any legal step allow at most one token."""
     if space == "log":
         monkeypatch.setattr(chain_gradient, "SMALLEST", 2.0)
     zeros, mask = tf.zeros([3, 2, 2]), tf.constant([[1, 1], [0, 1], [0, 0]]) > 0
@@ -287,7 +289,7 @@ def test_there_is_no_second_derivative():
 
 
 def test_the_worked_example_of_the_article():
-    """Li Hang's boxes: observations 0, 1, 0; the best path is 2, 2, 2."""
+    """Checks Li Hang's box example: for observations 0, 1, 0 the best path is 2, 2, 2."""
     steps = np.log([[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]])
     colours = np.log([[0.5, 0.5], [0.4, 0.6], [0.7, 0.3]])
     start, end = np.log([0.2, 0.4, 0.4]), np.zeros(3)
@@ -295,7 +297,7 @@ def test_the_worked_example_of_the_article():
     tags, score = chain.viterbi(emissions[None], None, steps, start, end)
     assert tags.numpy().tolist() == [[2, 2, 2]]
     np.testing.assert_allclose(np.exp(score), [0.0147], rtol=1e-6)
-    # The best way to each tag at the second token, and the tag it comes from.
+    # Best path to each tag at the second token, and its previous tag.
     for tag, (value, pointer) in enumerate([(0.028, 2), (0.0504, 2), (0.042, 2)]):
         only = np.where(np.arange(3) == tag, 0.0, -np.inf)
         tags, score = chain.viterbi(emissions[None, :2], None, steps, start, only)

@@ -1,4 +1,4 @@
-"""The two paths of the log normaliser: where the fast one is left, and that both agree."""
+"""Both algorithms of the log normaliser: agreement, and when the fast one is used."""
 
 import numpy as np
 import pytest
@@ -31,17 +31,17 @@ def long_problem(scale):
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
 def test_both_paths_agree(scale, monkeypatch):
     problem = long_problem(scale)
-    problem.transitions[1:3, 0] = problem.start[3] = -np.inf  # as tagging schemes have it
+    problem.transitions[1:3, 0] = problem.start[3] = -np.inf  # as in tag schemes
     assert exact_in_probability_space(problem)
     fast = value_and_gradients(problem)
-    monkeypatch.setattr(chain_gradient, "SMALLEST", 2.0)  # nothing is exact enough
+    monkeypatch.setattr(chain_gradient, "SMALLEST", 2.0)  # no sum is large enough
     assert not exact_in_probability_space(problem)
     for one, other in zip(fast, value_and_gradients(problem), strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5 * (1 + scale))
 
 
 def test_the_fast_path_is_left_where_paths_would_get_lost():
-    """Each tag only follows itself: the loser of the first half wins in the second."""
+    """Each tag only follows itself; the worse tag of the first half is better in the second."""
     problem = Problem.random(np.ones([1, 40]), num_tags=2)
     problem.transitions[~np.eye(2, dtype=bool)] = -np.inf
     problem.emissions[0, :20], problem.emissions[0, 20:] = [40.0, 0.0], [0.0, 50.0]
@@ -62,7 +62,7 @@ def test_one_wide_step_is_enough_to_leave_it(place):
 
 
 def test_extreme_emissions_with_one_allowed_step_per_tag():
-    """As the issue has it: x 60, every tag follows itself alone."""
+    """Tests emissions scaled by 60 with tags that only follow themselves."""
     problem = long_problem(60.0)
     problem.transitions[~np.eye(6, dtype=bool)] = -np.inf
     assert not exact_in_probability_space(problem)
@@ -78,7 +78,7 @@ def test_extreme_emissions_with_one_allowed_step_per_tag():
 
 @pytest.mark.slow
 def test_memory_grows_with_tags_times_tokens():
-    """No tensor of the value and its gradient holds a pair of tags for every token."""
+    """No tensor of the value or its gradient contains pairs of tags for every token."""
     batch, tokens, tags = 2, 64, 16
 
     @tf.function

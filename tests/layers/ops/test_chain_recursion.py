@@ -1,4 +1,4 @@
-"""Recursions and best paths of chains, compared with loops."""
+"""Recursions and best paths of chains against loops."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_a_chain_has_one_state_more_and_whole_blocks():
     np.testing.assert_array_equal(chain.mask[:, 0, 0], [True] + (BLOCK - 1) * [False])
     lowest = np.float32(FORBIDDEN)
     np.testing.assert_array_equal(chain.scores[0, 0], [*problem.emissions[0, 0], lowest])
-    np.testing.assert_array_equal(chain.scores[1, 0], [0.0, 0.0, 0.0, lowest])  # NaN before
+    np.testing.assert_array_equal(chain.scores[1, 0], [0.0, 0.0, 0.0, lowest])  # replaces NaN
     np.testing.assert_array_equal(chain.steps[:3, :3], problem.transitions)
     np.testing.assert_array_equal(chain.steps[3, :3], problem.start)
     np.testing.assert_array_equal(chain.steps[:, 3], lowest)
@@ -112,7 +112,7 @@ def test_previous_values_pass_over_holes():
 
 
 def equal_chain():
-    """Eight paths, all of score 0."""
+    """Returns a chain with eight paths of score 0."""
     zeros, mask = tf.zeros([1, 4, 2]), tf.constant([[True, False, True, True]])
     return Chain.of(zeros, mask, tf.zeros([2, 2]), tf.zeros(2), tf.zeros(2))
 

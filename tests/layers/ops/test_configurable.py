@@ -1,4 +1,4 @@
-"""A config has the arguments; only a part, or a part of a part, comes back quantised or frozen."""
+"""Configs contain the arguments, and quantised or frozen inner layers are restored."""
 
 import warnings
 
@@ -66,7 +66,7 @@ def test_a_layer_that_is_built_later():
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_is_frozen_stays_so(tmp_path, whole):
-    """The optimiser's state fits too, and a loaded model leaves frozen weights alone."""
+    """The optimiser state also loads, and training the loaded model keeps frozen weights."""
     model = Classifier(make(pooler=False), ["bad", "good"], pooling="first")
     if whole:
         model.encoder.trainable = False
@@ -89,7 +89,7 @@ def test_what_is_frozen_stays_so(tmp_path, whole):
 
 @pytest.mark.parametrize("activation", ["selu", "gelu_tanh", keras.activations.tanh, doubled])
 def test_activations_are_those_of_keras(activation):
-    """Names and functions, in blocks and convolutions, here and after a config."""
+    """Tests names and functions, in blocks and convolutions, before and after a config."""
     x = np.random.default_rng(0).normal(size=[2, 3, 4]).astype("float32")
     block = TransformerBlock(num_heads=2, activation=activation)
     block(x)
@@ -101,7 +101,7 @@ def test_activations_are_those_of_keras(activation):
     assert again.activation == activation and again.get_config() == block.get_config()
     assert again.activate is block.activate
     assert make(activation=activation, pooler=False).blocks[1].activate is function
-    if activation != "gelu_tanh":  # a form of ours, which the originals of blocks have
+    if activation != "gelu_tanh":  # the CNN does not accept this tfreps name
         cnn = CharCNNEncoder([[1, 2]], 2, activation=activation, character_dim=2, num_highways=0)
         encoder = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(cnn))
         assert encoder.activate is function and encoder.activation == activation
@@ -142,7 +142,7 @@ def test_a_name_that_is_not_there():
 
 
 def test_what_options_freeze_is_not_in_the_config():
-    """So that the same config with other options trains it."""
+    """The same config with other options can therefore train it."""
     tagger = Tagger(make(), ["a", "b"], use_crf=False)
     config = tagger.get_config()
     assert "frozen" not in config and tagger.crf.trainable_weights == []
@@ -179,5 +179,5 @@ def test_adapters_are_merged_when_a_quantised_model_is_saved(tmp_path):
     adapted = model(IDS)["sequence_output"].numpy()
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    # A step of int8 is 1/127 of the largest weight of its column: the sum is rounded anew.
+    # An int8 step is 1/127 of the largest weight of its column, and the sum is rounded again.
     np.testing.assert_allclose(loaded(IDS)["sequence_output"], adapted, atol=0.05)

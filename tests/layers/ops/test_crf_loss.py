@@ -1,4 +1,4 @@
-"""Constraints and losses of the CRF in `fit`, in files and in exports."""
+"""CRF constraints and losses in `fit`, in files and in exports."""
 
 import keras
 import numpy as np
@@ -42,7 +42,7 @@ def test_rows_and_columns_find_their_scores():
     assert constrained((transitions, start, end), None, -9.0)[0] is transitions
 
 
-# Tags follow in a ring, and words say little: a tagger must look at neighbours.
+# Tags follow each other cyclically. Words are little evidence, so that transitions matter.
 IDS = np.array([[1, 2, 3, 1, 2], [2, 3, 1, 0, 0], [0, 0, 3, 1, 2], [3, 0, 1, 0, 2]])
 
 
@@ -56,7 +56,7 @@ RING[:3, :3] = np.roll(np.eye(3, dtype=bool), 1, 1)
 
 
 def models(policy="float32", **options):
-    """A model to train, and the part of it to use."""
+    """Returns a model for training and its part for inference."""
     ids = keras.Input([None], dtype="int32", name="ids")
     tags = keras.Input([None], dtype="int32", name="tags")
     emissions = keras.layers.Embedding(4, 3, dtype=policy)(ids)
@@ -94,7 +94,7 @@ def test_learns_in_fit_saves_and_exports(policy, tmp_path):
 
 
 def compiled_functions(graph):
-    """Names of the functions below a graph that XLA must compile."""
+    """Returns the names of the functions in a graph that XLA must compile."""
     definition = graph.as_graph_def()
     nodes = [*definition.node, *(n for f in definition.library.function for n in f.node_def)]
     marked = [n.name for n in nodes if n.attr["_XlaMustCompile"].b]
@@ -130,7 +130,7 @@ def test_what_is_compiled_where():
 
 @pytest.mark.slow
 def test_calls_of_other_sizes_do_not_disturb_one_another():
-    """Traced again for another size, a function forgets the sizes that differed."""
+    """Retracing for another size relaxes the sizes that differ."""
     function = crf_loss.log_likelihood
     assert crf_loss.compiled(function, 3) is crf_loss.compiled(function, 3)
     for sizes in ((2, 5, 3), (3, 4, 5), (1, 7, 3)):
@@ -146,7 +146,7 @@ def test_calls_of_other_sizes_do_not_disturb_one_another():
 
 @pytest.mark.slow
 def test_the_loss_reaches_variables_by_any_tape():
-    """Persistent tapes, two losses in one, and a factor behind."""
+    """Tests a persistent tape, and a combination of two losses with a factor."""
     problem, tags = Problem.random(MASKS), np.ones(np.shape(MASKS), int)
     crf = CRF(3, transition_initializer="random_normal", use_xla="auto")
     with tf.GradientTape(persistent=True) as tape:

@@ -1,4 +1,4 @@
-"""Log-uniform draws: distinct, repeatable, and distributed as TensorFlow's own sampler's."""
+"""Log-uniform draws are distinct, repeatable and distributed as in TensorFlow's sampler."""
 
 import numpy as np
 import pytest
@@ -37,10 +37,10 @@ def test_equal_seeds_give_equal_draws_and_other_seeds_others():
 
 @pytest.mark.slow
 def test_counts_are_those_of_the_theory():
-    """Each id's number of appearances over many draws, against its expected number.
+    """Compares the count of each id over many draws with its expected count.
 
-    With `tries` known, an id is in a sample with probability q(i), close to independently from
-    draw to draw: (count - expected) / deviation is near a standard normal.
+    Given `tries`, an id is in a sample with probability q(i), almost independently of other
+    draws, so that (count - expected) / deviation is approximately standard normal.
     """
     size, number = 50, 3000
     sampler = LogUniformSampler(10, size)
@@ -51,7 +51,7 @@ def test_counts_are_those_of_the_theory():
         expected += q
         variance += q * (1.0 - q)
     assert counts.sum() == 10 * number
-    # The condition that the last try brings a new id favours rare ids by a little.
+    # The condition that the last try yields a new id slightly favours rare ids.
     deviations = (counts - expected) / np.sqrt(variance)
     assert np.abs(deviations).max() < 6.0
     np.testing.assert_allclose(counts[:10], expected[:10], rtol=0.08)
@@ -59,9 +59,9 @@ def test_counts_are_those_of_the_theory():
 
 @pytest.mark.slow
 def test_counts_and_tries_are_those_of_tensorflows_sampler():
-    """Two samples of one distribution: a chi-square over ids, and the mean number of tries."""
-    # Enough negatives that some id always comes twice: without a repetition TensorFlow takes
-    # p * tries for the expected count, as if ids could repeat.
+    """Compares both samplers with a chi-square test over ids and the mean number of tries."""
+    # There are enough negatives that some id is always drawn twice. Without a repetition,
+    # TensorFlow computes the expected count as p * tries, as if ids could repeat.
     size, sampled, number = 40, 16, 2000
     sampler = LogUniformSampler(sampled, size)
     ours, theirs = np.zeros(size), np.zeros(size)
@@ -80,8 +80,8 @@ def test_counts_and_tries_are_those_of_tensorflows_sampler():
         theirs[ids.numpy()] += 1
         mean_expected[ids.numpy()] += expected.numpy()
     chi_square = ((ours - theirs) ** 2 / (ours + theirs)).sum()
-    assert chi_square < 39 + 5 * np.sqrt(2 * 39)  # its mean and five deviations
-    # TensorFlow's expected counts of the ids it drew, and ours, over as many draws.
+    assert chi_square < 39 + 5 * np.sqrt(2 * 39)  # mean plus five standard deviations
+    # Expected counts of the drawn ids in TensorFlow and in tfreps, over equally many draws.
     mean_ours = np.zeros(size)
     for ids, tries in draws(sampler, number):
         mean_ours[ids.numpy()] += np.exp(sampler.log_expected_count(ids, tries))
@@ -100,7 +100,7 @@ def test_expected_counts_are_those_of_the_formula():
 
 
 def test_tries_are_counted_up_to_the_last_new_id():
-    """The draws are repeated here one by one, to the first with enough distinct ids."""
+    """Repeats the draws one by one until there are enough distinct ids."""
     sampler = LogUniformSampler(5, 12)
     for step in range(30):
         ids, tries = sampler.draw([1, step])

@@ -1,4 +1,4 @@
-"""Masks of other shapes than [B, T] are refused by every layer that takes one, never stretched."""
+"""Every layer that takes a mask rejects shapes other than [B, T] and never broadcasts."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ WRONG = [
 @pytest.mark.parametrize("method", OF_A_CRF)
 def test_what_a_crf_is_given(method):
     run = OF_A_CRF[method]
-    run(CRF(8, use_xla=False))  # as it should be
+    run(CRF(8, use_xla=False))  # with correct shapes
     names = {"mask", "emissions"} | {"loss": {"tags", "sample_weight"}}.get(method, set())
     names |= {"tags"} if method in ("log_likelihood", "path_score") else set()
     names |= {"allowed_tags"} if method == "partial" else set()

@@ -1,4 +1,4 @@
-"""OrthogonalRows: lengths, angles, seeds."""
+"""OrthogonalRows: norms, angles and seeds."""
 
 import keras
 import numpy as np
@@ -38,7 +38,7 @@ def test_by_name():
     assert not table_initializer("zeros", 0.02)([2, 3]).numpy().any()
     uniform = keras.initializers.RandomUniform(2.0, 3.0)
     one, other = (table_initializer(uniform, 0.02)([4, 3]).numpy() for _ in range(2))
-    assert one.min() >= 2.0 and (one != other).any()  # each table draws its own
+    assert one.min() >= 2.0 and (one != other).any()  # each table gets different values
     with pytest.raises(ValueError, match="zeros and ones"):
         table_initializer("zeros and ones", 0.02)
     with pytest.raises(ValueError, match="`initializer_range` must be above 0; got 0"):

@@ -16,7 +16,7 @@ def test_is_the_product_of_the_rounded_factors(dtype):
     rounded = [tf.cast(tf.cast(a, dtype), "float64").numpy() for a in (X, KERNEL)]
     y = product(X, KERNEL, dtype)
     assert y.dtype == tf.float32
-    # The result is rounded to the compute precision once more.
+    # The result is also rounded to the compute precision.
     tolerance = {"float32": 1e-6, "bfloat16": 2.0**-8, "float16": 2.0**-10}[dtype]
     np.testing.assert_allclose(y, rounded[0] @ rounded[1], rtol=tolerance, atol=tolerance)
 

@@ -1,4 +1,4 @@
-"""The hand-written gradient of projected_lstm against autodiff of a naive loop."""
+"""Hand-written gradient of projected_lstm against autodiff of a naive loop."""
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ def arguments(projected=True, seed=0):
 
 
 def swapped(x):
-    """Gates i, f, g, o to i, g, f, o: the order of TF 1."""
+    """Reorders gates from i, f, g, o to i, g, f, o, the order of TF 1."""
     i, f, g, o = tf.split(x, 4, axis=-1)
     return tf.concat([i, g, f, o], axis=-1)
 
 
 def value_and_gradients(run, values):
-    """A loss that looks at all three results, and its gradient with respect to everything."""
+    """Returns a loss of all three results and its gradients with respect to all inputs."""
     weights = [np.random.default_rng(9).normal(size=s) for s in result_shapes(values)]
     watched = [value for value in values if value is not None]
     with tf.GradientTape() as tape:
@@ -94,7 +94,7 @@ def test_value_and_gradient_are_those_of_the_naive_loop(case, training, compiled
     assert_clips_bite(expected, options)
     for got, wanted in zip(results, expected, strict=True):
         np.testing.assert_allclose(got, wanted, atol=2e-6)
-    # float32 against float64 through 7 steps; the gradients reach some tens.
+    # float32 against float64 over 7 steps; the gradients are as large as several tens.
     for name, got, wanted in zip(NAMES, gradients, expected_gradients, strict=False):
         np.testing.assert_allclose(got, wanted, atol=3e-5, rtol=3e-5, err_msg=name)
 
@@ -113,7 +113,7 @@ def test_masked_steps_keep_the_state_and_give_zeros():
     inputs, hidden, cell, *weights = arguments()
     mask = tf.cast(MASK, "float32")
     outputs, last_hidden, last_cell = projected_lstm(inputs, mask, hidden, cell, *weights, options)
-    np.testing.assert_array_equal(last_hidden[2], hidden[2])  # a sentence of no tokens
+    np.testing.assert_array_equal(last_hidden[2], hidden[2])  # a sentence without tokens
     np.testing.assert_array_equal(last_cell[2], cell[2])
     np.testing.assert_array_equal(outputs[:, 2], 0.0)
     np.testing.assert_array_equal(outputs[4:, 1], 0.0)

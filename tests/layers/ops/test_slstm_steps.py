@@ -1,4 +1,4 @@
-"""The gradient of the S-LSTM by hand against autodiff and against finite differences."""
+"""Hand-written gradient of the S-LSTM against autodiff and finite differences."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tfreps.layers import SLSTM
 
 
 def losses(words, sentence):
-    """A number that looks at every state, differently."""
+    """Returns a scalar that depends on every state with a different weight."""
     rng = np.random.default_rng(5)
     pair = [rng.normal(size=[*MASKS.shape, UNITS]), rng.normal(size=[len(MASKS), 3, UNITS])]
     weights = [weight.astype("float32") for weight in pair]
@@ -19,7 +19,7 @@ def losses(words, sentence):
 
 
 def gradients(layer, x):
-    """With respect to `x` and all weights."""
+    """Computes the gradients with respect to `x` and all weights."""
     variables = [weight.value for weight in layer.trainable_weights]
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -65,7 +65,7 @@ def test_gradient_is_that_of_finite_differences(form):
 
 
 def differences(loss, array, distance=1e-5):
-    """Central differences in each element of `array`, which `loss` reads."""
+    """Returns central differences for each element of `array`, which `loss` reads."""
     result = np.zeros_like(array)
     for position in np.ndindex(array.shape):
         value, ends = array[position], []

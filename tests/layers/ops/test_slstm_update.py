@@ -1,4 +1,4 @@
-"""The parts of one S-LSTM step: bounds of the gates, neighbours and the way back."""
+"""Parts of one S-LSTM step: bounds of the gates, neighbours and their gradient."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows of a table: values, gradients, ids out of range."""
+"""Table rows: values, gradients and ids out of range."""
 
 import keras
 import numpy as np

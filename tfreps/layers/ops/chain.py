@@ -1,24 +1,27 @@
-"""Linear chains: scores of paths, log normaliser, marginals, best paths.
+"""Linear chains: path scores, log normaliser, marginals and best paths.
 
-A chain gives every sequence of tags `y_1 .. y_n` of a sentence of `n` real tokens the score
+A chain assigns to each tag sequence `y_1 .. y_n` of a sentence with `n` real tokens the score
 
     score(y) = start[y_1] + sum_t emissions[t, y_t]
                + sum_{t > 1} transitions[y_{t-1}, y_t] + end[y_n]
 
-and the probability `exp(score(y)) / Z`, with `Z` the sum of `exp(score)` over all sequences. A
-sentence without a token has one sequence, the empty one, of score 0.
+and the probability `exp(score(y)) / Z`, where `Z` is the sum of `exp(score)` over all sequences.
+A sentence without tokens has one sequence, the empty one, with score 0.
 
-All functions here take
+The functions share these arguments:
 
-    emissions: float, shape `[B, T, K]`, natural logarithms; any `K` from 1, any `T` from 0.
-    mask: bool, shape `[B, T]`, True on real tokens; None where all are. Neighbours are real
-        tokens with none between them: padding on the left, on the right and holes are alike,
-        and what stands there, NaN included, influences nothing.
-    transitions: float, shape `[K, K]`, [from, to]; `start`, `end`: float, shape `[K]`.
+    emissions: float, shape `[B, T, K]`. Natural logarithms; `K` is at least 1, `T` at least 0.
+    mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real. Masked
+        positions may be anywhere and are skipped: two real tokens are neighbours if there is no
+        real token between them. Values at masked positions, including NaN, are ignored.
+    transitions: float, shape `[K, K]`, [from, to]. Transition scores.
+    start: float, shape `[K]`. Scores of the first tag.
+    end: float, shape `[K]`. Scores of the last tag.
 
-and calculate in float32 or better. Scores of `-inf`, and all below -1e30, forbid a tag or a step
-for good. Other scores should stay below 1e20 in size. A NaN or `+inf` at a real token makes the
-results of its sentence NaN (decoding: the score, with some path as tags), of no other.
+The computation uses float32 or better. A score of `-inf`, or any score below -1e30, forbids a tag
+or a step. The absolute values of other scores should be below 1e20. A NaN or `+inf` at a real
+token makes the results of its sentence NaN, but not those of other sentences. In decoding, the
+score of the sentence is then NaN and its tags are arbitrary.
 """
 
 import tensorflow as tf
@@ -29,11 +32,11 @@ from tfreps.layers.ops.masks import as_mask, check_shape
 
 
 def path_score(emissions, tags, mask, transitions, start, end):
-    """Scores of given paths.
+    """Computes the scores of given paths.
 
     Args:
-        tags: int, shape `[B, T]`; ignored where masked. A tag outside of 0 to K - 1 at a real
-            token makes the score NaN.
+        tags: int, shape `[B, T]`. Ignored where masked. A tag outside 0 to K - 1 at a real token
+            makes the score NaN.
 
     Returns:
         float32, shape `[B]`. `-inf` for a path with a step of `-inf`. Differentiable.
@@ -58,12 +61,12 @@ def path_score(emissions, tags, mask, transitions, start, end):
 
 
 def log_normalizer(emissions, mask, transitions, start, end):
-    """`log Z`: the logarithm of the sum of `exp(score)` over all paths.
+    """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths.
 
-    Its gradient is calculated by forward-backward: with respect to emissions the marginals, to
-    transitions, start and end the expected counts of their use. Both are exact however far
-    scores are apart. Memory grows with `T * K` for a sentence. There is no second derivative:
-    asking for one is a LookupError.
+    The gradient is computed with forward-backward. With respect to emissions it is the marginals;
+    with respect to transitions, start and end it is the expected number of uses. Both are exact
+    for any range of scores. A sentence needs memory proportional to `T * K`. Computing a second
+    derivative raises a LookupError.
 
     Returns:
         float32, shape `[B]`. `-inf`, with a gradient of 0, where no path is possible.
@@ -79,10 +82,10 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
 
 def marginals(emissions, mask, transitions, start, end):
-    """Probability of each tag at each token, over all paths (forward-backward).
+    """Computes the probability of each tag at each token (forward-backward).
 
     Returns:
-        float32, shape `[B, T, K]`; 0 where masked, and where no path is possible.
+        float32, shape `[B, T, K]`. 0 where masked and for sentences without a possible path.
 
     Example:
     >>> marginals([[[0., 0.]]], None, tf.zeros([2, 2]), [0., 0.], [1., 0.]).numpy().round(3)
@@ -96,18 +99,19 @@ def marginals(emissions, mask, transitions, start, end):
 
 
 def token_log_probabilities(emissions, tags, mask, transitions, start, end):
-    """Log probability of each tag of a path, given the tags before it.
+    """Computes the log probability of each tag of a path, given the tags before it.
 
-        log p(y_t | y_1 .. y_{t-1}); their sum over t is score(y) - log Z
+        log p(y_t | y_1 .. y_{t-1}); the sum over t is score(y) - log Z
 
-    Calculated in log space, several times slower than `log_normalizer`. Differentiable once.
+    The computation is in log space and several times slower than `log_normalizer`. The result is
+    differentiable once.
 
     Args:
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
 
     Returns:
-        float32, shape `[B, T]`, at most 0; 0 where masked, and -1e30 at a token whose step is
-        impossible, or from or to where no path can go on.
+        float32, shape `[B, T]`, at most 0. 0 where masked. -1e30 at a token if its step is
+        impossible, or if no path can be completed from the previous tag or from its own tag.
 
     Example:
     >>> zeros = tf.zeros([1, 2, 4])
@@ -121,11 +125,12 @@ def token_log_probabilities(emissions, tags, mask, transitions, start, end):
 
 
 def viterbi(emissions, mask, transitions, start, end):
-    """The best path of each sentence, and its score.
+    """Finds the best path of each sentence and its score.
 
     Returns:
-        Tags int32 `[B, T]`, 0 where masked, and their scores float32 `[B]`: `-inf`, with tags
-        that mean nothing, where no path is possible. Scores are differentiable along the path.
+        A tuple of the tags, int32 `[B, T]`, 0 where masked, and their scores, float32 `[B]`. If
+        no path is possible, the score is `-inf` and the tags are meaningless. The scores are
+        differentiable along the path.
 
     Reference: Viterbi, 1967, "Error Bounds for Convolutional Codes and an Asymptotically
     Optimum Decoding Algorithm".
@@ -146,14 +151,18 @@ def viterbi(emissions, mask, transitions, start, end):
 
 
 def k_best(emissions, mask, transitions, start, end, k):
-    """The `k` best paths of each sentence, best first.
+    """Finds the `k` best paths of each sentence, best first.
 
     Args:
-        k: int, from 1.
+        k: int. Number of paths, at least 1.
 
     Returns:
-        Tags int32 `[B, k, T]`, 0 where masked, and scores float32 `[B, k]`, which carry no
-        gradient: `-inf`, with tags 0, where a sentence has fewer than k possible paths.
+        A tuple of the tags, int32 `[B, k, T]`, 0 where masked, and the scores, float32 `[B, k]`,
+        which have no gradient. If a sentence has fewer than `k` possible paths, the remaining
+        scores are `-inf` and their tags 0.
+
+    Raises:
+        ValueError: if `k` is below 1.
 
     Example:
     >>> zeros = tf.zeros([2, 2])
@@ -162,7 +171,7 @@ def k_best(emissions, mask, transitions, start, end, k):
     ([[[0, 0], [0, 1]]], [[4.0, 3.0]])
     """
     if k < 1:
-        raise ValueError(f"`k`, the number of paths, must be at least 1, got {k}.")
+        raise ValueError(f"`k`, the number of paths, must be at least 1; got {k}.")
     emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
     finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, scores = chain_recursion.k_best_paths(chain, k)
@@ -174,7 +183,7 @@ def k_best(emissions, mask, transitions, start, end, k):
 
 
 def _score_along(tags, score, emissions, mask, scores):
-    """The known score of a path, with the gradient of `path_score`."""
+    """Returns the given score of a path with the gradient of `path_score`."""
 
     @tf.custom_gradient
     def known(emissions, *scores):
@@ -201,21 +210,21 @@ def _checked(emissions, mask, transitions, start, end):
 
 
 def checked_mask(mask, emissions):
-    """The mask `[B, T]`; True for all where there is none."""
+    """Returns the mask as bool `[B, T]`, all True if it is `None`."""
     if mask is None:
         return tf.ones(tf.shape(emissions)[:2], "bool")
     return as_mask(mask, emissions)
 
 
 def checked_tags(tags, emissions):
-    """The tags as int32 `[B, T]`."""
+    """Returns the tags as int32 `[B, T]`."""
     tags = tf.cast(tags, "int32")
     check_shape("tags", tags, emissions.shape[:2], "[B, T]")
     return tags
 
 
 def _to_decode(emissions, mask, *scores):
-    """Which sentences have no NaN and no +inf at a real token; and chains, of 0 for the others."""
+    """Returns a mask of sentences without NaN or +inf, and chains that are 0 in the others."""
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]
     return fine, Chain.of(emissions, mask, *scores, readable=mask & fine[:, None])

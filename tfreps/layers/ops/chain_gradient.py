@@ -1,4 +1,4 @@
-"""Log normaliser of linear chains with its gradient: forward-backward, fast where that is exact."""
+"""Log normaliser of linear chains and its gradient (forward-backward)."""
 
 import tensorflow as tf
 
@@ -12,15 +12,15 @@ from tfreps.layers.ops.chain_recursion import (
     suffix_scores,
 )
 
-# Scores of one step may differ by this much in probability space: exp(-80) is a normal float32.
+# Largest difference of the scores of one step in probability space: exp(-80) is a normal float32.
 WIDEST_STEP = 80.0
-# And its numbers may get this small: times exp(-160) still a normal float64, so nothing is lost.
+# Smallest sum in probability space: multiplied by exp(-160) it is still a normal float64.
 SMALLEST = 1e-200
 TINY = 1e-30
 
 
 def log_normalizer(emissions, mask, transitions, start, end):
-    """`tfreps.layers.ops.chain.log_normalizer` on float32 tensors."""
+    """Computes `tfreps.layers.ops.chain.log_normalizer` on float32 tensors."""
 
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
@@ -50,10 +50,11 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
 
 def token_log_probabilities(tags, emissions, mask, transitions, start, end):
-    """`tfreps.layers.ops.chain.token_log_probabilities` on int32 and float32 tensors.
+    """Computes `tfreps.layers.ops.chain.token_log_probabilities` on int32 and float32 tensors.
 
-    Each is a score of one step and one token, plus the suffix sum after it, less that before it.
-    So its gradient is the counts of walks that begin after it, less those that begin before it.
+    Each value is the score of one step and one token, plus the suffix score after the token,
+    minus the suffix score before it. Its gradient is therefore the counts of walks that begin
+    after the token, minus the counts of walks that begin before it.
     """
     tags = tf.where(mask, tags, 0)
 
@@ -98,25 +99,27 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
 
 
 def expected_counts(chain, suffixes, scales, flow, injections=None):
-    """How often, on average, a walk through the chains comes to each tag and takes each step.
+    """Computes how often, on average, a walk through the chains visits each tag and step.
 
         p_t(j | i) = exp(steps[i, j] + scores_t[j] + suffix_{t+1}[j] - scale_t - suffix_t[i])
         flow_t[j]  = sum_i flow_{t-1}[i] * p_t(j | i) + injections_t[j]
 
-    Begun with 1 in the state before the first tag these are the marginals, and so the gradient
-    of the log normaliser. All numbers are probabilities: what gets lost below 1e-38 is nothing.
-    Divided by their sum, which only rounding keeps from 1, they lose no flow over many steps.
+    With a flow of 1 from the state before the first tag, the counts are the marginals, which are
+    the gradient of the log normaliser. All values are probabilities, so that underflow below
+    1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs from
+    1 only by rounding, conserves the flow over many steps.
 
     Args:
         chain: `Chain`.
-        suffixes, scales: float32, shapes `[T + 1, B, S]` and `[T, B, 1]`, as from
-            `suffix_scores` with sums.
-        flow: float32, shape `[B, S]`, what begins before the first position.
-        injections: float32, shape `[T, B, S]`, what begins at each position; None for nothing.
+        suffixes: float32, shape `[T + 1, B, S]`, from `suffix_scores` with `log_sum_exp`.
+        scales: float32, shape `[T, B, 1]`, from the same call.
+        flow: float32, shape `[B, S]`. Flow that begins before the first position.
+        injections: float32, shape `[T, B, S]`. Flow that begins at each position. If `None`,
+            there is none. Defaults to `None`.
 
     Returns:
-        Flow into every tag `[T, B, S]` (0 where masked), steps taken `[S, S]`, and where walks
-        end `[S]`.
+        A tuple of the flow into every tag, `[T, B, S]`, 0 where masked; the number of uses of
+        each step, `[S, S]`; and the flow that ends in each state, `[S]`.
     """
 
     def step(state, scores, mask, scale, before, after, *injected):
@@ -144,18 +147,18 @@ def _in_log_space(chain):
 
 
 def _nothing(chain, value):
-    """The value, and zeros of the shapes that `_in_log_space` returns."""
+    """Returns the value, and zeros of the shapes that `_in_log_space` returns."""
     suffixes = tf.zeros_like(tf.pad(chain.scores, [[0, 1], [0, 0], [0, 0]]))
     return value, suffixes, tf.zeros(tf.shape(chain.mask))
 
 
 def _forward_backward(chain):
-    """Prefix and suffix sums in probability space, both directions in one loop.
+    """Computes prefix and suffix sums in probability space, both directions in one loop.
 
-    Each is a vector of sum 1 times a scale; the highest score is factored out of every step.
-    Float64, and exact when no path was lost to underflow. None was if every step's factors are
-    above exp(-2 * WIDEST_STEP) and every sum that is not 0 came out above SMALLEST: then each
-    product was a normal number, and what is 0 is impossible.
+    Each sum is a vector with sum 1 times a scale; the highest score is factored out of every
+    step. The computation uses float64 and is exact if no path is lost to underflow. This holds if
+    the factors of every step are above exp(-2 * WIDEST_STEP) and every nonzero sum is above
+    SMALLEST: then each product is a normal number, and a sum of 0 means that no path is possible.
     """
     highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [T, B, 1]
     highest_step = tf.reduce_max(chain.steps)
@@ -166,7 +169,7 @@ def _forward_backward(chain):
     both_steps = tf.stack([steps, tf.transpose(steps)])  # [2, S, S]
 
     def step(state, ahead, back, ahead_mask, back_mask):
-        (sums,) = state  # [2, B, S]: of what came before, of what follows
+        (sums,) = state  # [2, B, S]: prefix and suffix sums
         z = tf.matmul(tf.stack([sums[0], sums[1] * back]), both_steps)
         z = tf.stack([z[0] * ahead, z[1]])
         masks = tf.stack([ahead_mask, back_mask])  # [2, B, 1]
@@ -208,7 +211,7 @@ def _forward_backward(chain):
 
 
 def _fast_gradient(chain, fast, d_value):
-    """Gradients with respect to scores, steps and ends."""
+    """Computes the gradients with respect to scores, steps and ends."""
     before = fast["prefixes"][:-1]
     after = fast["prefixes"][1:]
     d_value = tf.cast(d_value, "float64")[None, :, None]  # [1, B, 1]
@@ -226,7 +229,7 @@ def _fast_gradient(chain, fast, d_value):
 
 
 def _width(scores, axis=-1):
-    """Highest difference between possible scores along the axis."""
+    """Returns the largest difference between possible scores along the axis."""
     possible = is_possible(scores)
     highest = tf.reduce_max(scores, axis, keepdims=True)
     return tf.reduce_max(highest - tf.where(possible, scores, highest))
@@ -234,5 +237,5 @@ def _width(scores, axis=-1):
 
 def _only_once(gradient):
     return tf.raw_ops.PreventGradient(
-        input=gradient, message="The log normaliser of a chain has no second derivative here."
+        input=gradient, message="The log normaliser of a chain has no second derivative."
     )

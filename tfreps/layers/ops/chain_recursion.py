@@ -1,30 +1,31 @@
-"""One recursion over the positions of a linear chain: sums, best paths and k best paths."""
+"""Recursion over the positions of a linear chain: sums, best paths and k best paths."""
 
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-# What stands for "impossible". Finite, so that differences of it are no NaN; scores below half
-# of it count as impossible. It swallows scores of ordinary size when it is added to them.
+# Score of an impossible step. It is finite, so that its differences are not NaN. Scores below half
+# of it count as impossible. Adding an ordinary score to it does not change it in float32.
 FORBIDDEN = -1e30
 
 
-# Positions that one turn of a loop takes: with more of them graphs grow and gain little.
+# Positions per loop iteration. More positions make graphs larger and only slightly faster.
 BLOCK = 4
 
 
 class Chain(NamedTuple):
-    """A batch of chains as the recursions see it: positions first, one state more than tags.
+    """Batch of chains in the layout of the recursions, with positions on the first axis.
 
-    The last of the `S = K + 1` states is the one before the first tag, so that start scores are
-    a row of transitions. A chain stays in its state where the mask is False: left padding,
-    holes, right padding and empty sentences are no special cases. `T` is a multiple of BLOCK.
+    The last of the `S = K + 1` states is the one before the first tag, so that the start scores
+    are a row of transitions. Where the mask is False, a chain keeps its state, so that padding on
+    either side, holes and empty sentences need no special cases. `T` is a multiple of BLOCK.
 
     Args:
-        scores: float32, shape `[T, B, S]`; FORBIDDEN for the state before the first tag.
-        mask: bool, shape `[T, B, 1]`.
-        steps: float32, shape `[S, S]`, [from, to]: transitions, and in the last row start scores.
-        ends: float32, shape `[S]`: end scores, and 0 for the sentence without a token.
+        scores: float32, shape `[T, B, S]`. FORBIDDEN for the state before the first tag.
+        mask: bool, shape `[T, B, 1]`. True on real tokens.
+        steps: float32, shape `[S, S]`, [from, to]. Transitions, with the start scores as the last
+            row.
+        ends: float32, shape `[S]`. End scores, followed by 0 for a sentence without tokens.
     """
 
     scores: Any
@@ -34,9 +35,9 @@ class Chain(NamedTuple):
 
     @classmethod
     def of(cls, emissions, mask, transitions, start, end, readable=None):
-        """From `[B, T, K]`, `[B, T]`, `[K, K]`, `[K]` and `[K]`; one block or more.
+        """Creates chains of at least one block from the arguments of `chain`.
 
-        Emissions outside of `readable`, bool `[B, T]`, by default the mask, count as 0.
+        Emissions where `readable`, bool `[B, T]`, is False count as 0. It defaults to the mask.
         """
         readable = mask if readable is None else readable
         emissions = tf.where(readable[..., None], emissions, 0.0)
@@ -58,7 +59,7 @@ class Chain(NamedTuple):
         return self.scores.shape[-1]
 
     def before_the_first(self, dtype="float32"):
-        """1 for the state before the first tag, else 0: `[B, S]`."""
+        """Returns 1 for the state before the first tag, else 0: `[B, S]`."""
         last = tf.fill([tf.shape(self.scores)[1]], self.num_states - 1)
         return tf.one_hot(last, self.num_states, dtype=dtype)
 
@@ -66,18 +67,21 @@ class Chain(NamedTuple):
 def recur(step, state, inputs, outputs, reverse=False):
     """Runs `state, outputs = step(state, *values of inputs at t)` over all positions `t`.
 
-    A plain graph spends more time on the loop than on a step, so that each turn of the loop takes
-    BLOCK positions, of whose multiples chains are.
+    In a plain graph, the overhead of a loop iteration exceeds the time of a step. Each iteration
+    therefore processes BLOCK positions.
 
     Args:
-        step: function; `state` and `outputs` are tuples of tensors.
-        state: tuple of tensors, the first state.
-        inputs: list of tensors with positions first, a multiple of BLOCK.
-        outputs: list of `tf.TensorSpec`, what `step` puts out.
-        reverse: bool. Whether to begin at the last position.
+        step: function that takes and returns `state` and returns `outputs`, both tuples of
+            tensors.
+        state: tuple of tensors. The initial state.
+        inputs: list of tensors. The size of their first axis, the positions, is a multiple of
+            BLOCK.
+        outputs: list of `tf.TensorSpec` of the outputs of `step`.
+        reverse: bool. Whether to start at the last position. Defaults to False.
 
     Returns:
-        The last state, and the outputs with positions first, as they were given.
+        A tuple of the last state and the outputs, with positions on the first axis in their
+        original order.
     """
     inputs = [_in_blocks(array) for array in inputs]  # [T / BLOCK, BLOCK, ...]
     num_blocks = tf.shape(inputs[0])[0]
@@ -101,27 +105,29 @@ def recur(step, state, inputs, outputs, reverse=False):
         body,
         (num_blocks - 1 if reverse else 0, state, arrays),
         maximum_iterations=num_blocks,
-        parallel_iterations=1,  # there is nothing to run ahead
+        parallel_iterations=1,  # each iteration depends on the previous one
     )
     return state, tuple(array.concat() for array in arrays)
 
 
 def suffix_scores(chain, plus):
-    """Score of all that follows a position, for every state there.
+    """Computes the score of the rest of the chain after each position, for every state.
 
         suffix_t[i] = plus_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j]) - scale_t
         suffix_T[i] = ends[i]
 
-    with the highest value of any tag as the scale, so that float32 tells tags apart after
-    hundreds of tokens too. Where the mask is False suffixes stay as they are, and the scale is 0.
+    The scale is the highest value of any tag, so that float32 distinguishes tags even after
+    hundreds of tokens. Where the mask is False, suffixes are unchanged and the scale is 0.
 
     Args:
         chain: `Chain`.
-        plus: function of `[B, S, S]` that reduces axis 1: `tf.reduce_max`, `log_sum_exp` ...
+        plus: function that reduces axis 1 of `[B, S, S]`, such as `tf.reduce_max` or
+            `log_sum_exp`.
 
     Returns:
-        Suffixes `[T + 1, B, S]`, scales `[T, B, 1]`, and the total over all paths `[B]`: what the
-        state before the first tag has at 0, plus all scales. All float32.
+        A tuple of the suffixes, `[T + 1, B, S]`; the scales, `[T, B, 1]`; and the total over all
+        paths, `[B]`, which is the suffix of the state before the first tag at position 0 plus all
+        scales. All are float32.
     """
     into = tf.transpose(chain.steps)  # [to, from]
 
@@ -143,22 +149,22 @@ def suffix_scores(chain, plus):
 
 
 def log_sum_exp(x, axis):
-    """As `tf.reduce_logsumexp` where nothing is infinite, without its checks."""
+    """Computes `tf.reduce_logsumexp` of finite values without its checks."""
     highest = tf.reduce_max(x, axis, keepdims=True)
     total = tf.reduce_sum(tf.exp(x - highest), axis)
     return tf.math.log(total) + tf.squeeze(highest, axis)
 
 
 def previous_values(values, mask, first):
-    """The value at the last real token before each position, and the one at the last of all.
+    """Returns the value at the last real token before each position, and at the last one of all.
 
     Args:
         values: tensor, shape `[B, T]`.
-        mask: bool, shape `[B, T]`.
-        first: scalar, what comes before the first real token.
+        mask: bool, shape `[B, T]`. True on real tokens.
+        first: scalar. Value before the first real token.
 
     Returns:
-        Shapes `[B, T]` and `[B]`, the dtype of `values`.
+        A tuple of two tensors of shapes `[B, T]` and `[B]`, with the dtype of `values`.
 
     Example:
     >>> mask = tf.constant([[False, True, False, True]])
@@ -168,7 +174,7 @@ def previous_values(values, mask, first):
     real = tf.cast(mask, "int32")
     rank = tf.cumsum(real, axis=1, exclusive=True)  # [B, T]
     batch, length = tf.unstack(tf.shape(values))
-    slots = tf.where(mask, rank + 1, length + 1)  # masked values go where nobody looks
+    slots = tf.where(mask, rank + 1, length + 1)  # the last slot, for masked values, is not read
     rows = tf.broadcast_to(tf.range(batch)[:, None], tf.shape(values))
     compact = tf.fill([batch, length + 2], tf.cast(first, values.dtype))
     compact = tf.tensor_scatter_nd_update(compact, tf.stack([rows, slots], -1), values)
@@ -177,26 +183,27 @@ def previous_values(values, mask, first):
 
 
 def is_possible(score):
-    """Whether a sum of scores took no forbidden step."""
+    """Returns True where a sum of scores contains no forbidden step."""
     return score > 0.5 * FORBIDDEN
 
 
 def _bounded(x):
-    """Not below FORBIDDEN; NaN stays NaN."""
+    """Replaces values below FORBIDDEN by FORBIDDEN; NaN stays NaN."""
     return tf.maximum(x, FORBIDDEN)
 
 
 def _in_blocks(x):
-    """`[T, ...]` as `[T / BLOCK, BLOCK, ...]`."""
+    """Reshapes `[T, ...]` to `[T / BLOCK, BLOCK, ...]`."""
     length, *others = tf.unstack(tf.shape(x))
     return tf.reshape(x, [length // BLOCK, BLOCK, *others])
 
 
 def best_path(chain):
-    """The best path of every chain, walked from the front along the best suffix scores.
+    """Finds the best path of every chain by following the best suffix scores from the front.
 
     Returns:
-        Tags int32 `[T, B]` (without meaning where masked) and score float32 `[B]`.
+        A tuple of the tags, int32 `[T, B]`, undefined where masked, and the scores, float32
+        `[B]`.
     """
     suffixes, _, total = suffix_scores(chain, tf.reduce_max)
 
@@ -213,14 +220,14 @@ def best_path(chain):
 
 
 def k_best_paths(chain, k):
-    """The k best paths of every chain, best first.
+    """Finds the `k` best paths of every chain, best first.
 
-    From the back, every state keeps its k best ways to the end, and of each the next state and
-    which of that state's ways it is; from the front, these are followed.
+    A backward pass stores the `k` best suffixes of every state, each with its next state and the
+    rank of its remainder among the suffixes of that state. A forward pass follows them.
 
     Returns:
-        Tags int32 `[T, B, k]` (without meaning where masked) and scores float32 `[B, k]`,
-        impossible where there are fewer paths.
+        A tuple of the tags, int32 `[T, B, k]`, undefined where masked, and the scores, float32
+        `[B, k]`, impossible if there are fewer paths.
     """
     batch = tf.shape(chain.scores)[1]
     states = chain.num_states

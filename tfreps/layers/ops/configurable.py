@@ -1,4 +1,4 @@
-"""Configurable: `get_config` and `from_config` of all layers and models, whatever is inside."""
+"""Configurable: `get_config` and `from_config` of all layers and models."""
 
 import inspect
 
@@ -6,17 +6,17 @@ import keras
 
 
 class Configurable:
-    """Base class before `keras.layers.Layer` or `keras.Model`: arguments are the config.
+    """Mixin that derives the config of a layer or model from its constructor arguments.
 
-    Every argument of the constructor is an attribute and a key of the config, all of the same
-    name. Plain values stand in the config as they are; models, layers, initializers and functions
-    as Keras serialises them.
+    List it before `keras.layers.Layer` or `keras.Model` in the bases of a class. Every argument
+    of the constructor is an attribute of the same name and a key of the config. Plain values are
+    stored unchanged; models, layers, initializers and functions are serialised by Keras.
 
-    Layers that the constructor or `build` made have no config of their own there. What `quantize`
-    and `trainable` did to them is kept by name: the config gains `quantized`, from the path of a
-    layer to its mode, and `frozen`, the paths of layers that are not trained, as soon as there are
-    any. A path is what one would write to reach the layer: `"blocks/0/attention/combine"` is
-    `model.blocks[0].attention.combine`.
+    Layers that the constructor or `build` creates have no config of their own. Changes to them
+    by `quantize` and `trainable` are stored by path: the config contains `quantized`, which maps
+    the path of a layer to its mode, and `frozen`, the list of paths of layers that are not
+    trainable. Each key is present only if there are such layers. A path corresponds to attribute
+    access: `"blocks/0/attention/combine"` is `model.blocks[0].attention.combine`.
 
     Example:
     >>> from tfreps.layers import SelfAttention
@@ -57,25 +57,25 @@ class Configurable:
         super().build_from_config(config)
         self._restore()
 
-    # What a config says of layers that are not built yet.
+    # `quantized` and `frozen` of a config, stored until the layers are built.
     _pending = None
 
     def _frozen_by_options(self):
-        """The layers and weights that options keep from being trained, whatever else is."""
+        """Returns the layers and weights that options make non-trainable."""
         return []
 
     def _own_layers(self):
-        """The layers inside, by path, but for those inside of arguments, which have configs.
+        """Returns the inner layers, except those inside arguments, which have their own configs.
 
         Returns:
-            dict from paths to `keras.layers.Layer`, outer ones first.
+            Dict from paths to `keras.layers.Layer`, outer layers first.
         """
         arguments = [vars(self).get(name) for name in argument_names(type(self))]
         given = {id(value) for value in arguments if isinstance(value, Configurable)}
         return dict(inner_layers(self, given))
 
     def _changed(self):
-        """The modes of quantised layers, and the paths of frozen ones that are in none of them."""
+        """Returns the modes of quantised layers and the paths of the outermost frozen layers."""
         layers = self._own_layers()
         quantized = {
             path: layer.quantization_mode
@@ -83,14 +83,14 @@ class Configurable:
             if layer.quantization_mode and not layer._layers
         }
         if not self.trainable:
-            return quantized, []  # that is in the config already
+            return quantized, []  # the config already contains `trainable`
         known = {id(part) for part in self._frozen_by_options()}
         paths = [p for p, layer in layers.items() if not layer.trainable and id(layer) not in known]
         inside = tuple(f"{path}/" for path in paths)
         return quantized, [path for path in paths if not path.startswith(inside)]
 
     def _restore(self):
-        """Quantises and freezes what the config named, once it is there."""
+        """Quantises and freezes the layers that the config names."""
         quantized, frozen = self._pending or ({}, [])
         self._pending = None
         layers = self._own_layers() if quantized or frozen else {}
@@ -98,7 +98,7 @@ class Configurable:
             if path not in layers:
                 raise ValueError(
                     f"The config of {type(self).__name__} {self.name!r} says that its layer "
-                    f"{path!r} is quantized or frozen, and it has none of that name; it has "
+                    f"{path!r} is quantized or frozen, and it has no layer of that name. It has "
                     f"{', '.join(layers)}."
                 )
         for path, mode in quantized.items():
@@ -106,19 +106,20 @@ class Configurable:
                 layers[path].quantize(mode)
         for path in frozen:
             layers[path].trainable = False
-        if not self.trainable:  # which its layers, made later, do not know
-            # TensorFlow ignores `self.trainable = False` where it is False already.
+        if not self.trainable:  # layers created later are still trainable
+            # TensorFlow ignores `self.trainable = False` if it is already False.
             keras.layers.Layer.trainable.fset(self, False)
 
 
 def argument_names(cls):
-    """Names of the arguments that layers or models of a class have besides those of Keras.
+    """Returns the names of the constructor arguments of a class, without those of Keras.
 
     Args:
-        cls: a class whose constructor hands its `**kwargs` on to the next class's.
+        cls: type. A class whose constructor passes its `**kwargs` to the constructor of the next
+            class.
 
     Returns:
-        list of str, without the arguments of `keras.layers.Layer`, such as `name` and `dtype`.
+        List of str, without arguments of `keras.layers.Layer` such as `name` and `dtype`.
 
     Example:
     >>> from tfreps.layers import SelfAttention
@@ -140,14 +141,15 @@ def argument_names(cls):
 
 
 def inner_layers(layer, whole=()):
-    """Yields all layers inside of a layer, with their paths, outer ones first.
+    """Yields all layers inside a layer with their paths, outer layers first.
 
     Args:
         layer: `keras.layers.Layer`.
-        whole: set of `id`s of layers that are not looked into.
+        whole: set of `id`s of layers whose inner layers are skipped. Defaults to `()`.
 
     Yields:
-        pairs of a path, see `Configurable`, and a layer. What is there twice has its first path.
+        Pairs of a path, as described in `Configurable`, and a layer. A layer that occurs more
+        than once is yielded once, with its first path.
     """
     visited = set()
 
@@ -164,7 +166,7 @@ def inner_layers(layer, whole=()):
 
 
 def _children(layer):
-    """The layers that are attributes of a layer, or in lists or dicts that are; then all others."""
+    """Yields the layers in attributes, or in lists or dicts of attributes; then all others."""
     for name, value in vars(layer).items():
         if name.startswith("_"):
             continue

@@ -1,4 +1,4 @@
-"""Losses and hard constraints of a CRF: whole sequences, weighted tokens, partial tags."""
+"""CRF losses for sequences, weighted tokens and partial tags, and hard constraints."""
 
 import functools
 
@@ -12,15 +12,15 @@ def checked_transitions(allowed, num_tags):
     """Checks a table of allowed transitions and returns it as plain lists.
 
     Args:
-        allowed: bool, `[K + 2, K + 2]` [from, to]; row and column K are the start of a
-            sentence, K + 1 its end.
-        num_tags: int, K.
+        allowed: bool, shape `[K + 2, K + 2]`, [from, to]. Row and column `K` are the start of a
+            sentence, `K + 1` its end.
+        num_tags: int. Number of tags `K`.
 
     Returns:
         List of `K + 2` lists of bool.
 
     Raises:
-        ValueError: another shape or dtype, or no sentence of any length is legal.
+        ValueError: if the shape or dtype is different, or if no sequence of any length is legal.
 
     Example:
     >>> checked_transitions(np.ones([3, 3], bool), 1)[0]
@@ -39,22 +39,23 @@ def checked_transitions(allowed, num_tags):
         reached = reached | (reached @ allowed[:num_tags, :num_tags])
     if not (reached & allowed[:num_tags, num_tags + 1]).any():
         raise ValueError(
-            "`allowed_transitions` leaves no legal sequence: no way leads from the start (row "
-            f"{num_tags}) over tags to the end (column {num_tags + 1}). Was it transposed?"
+            "`allowed_transitions` permits no legal sequence: no path leads from the start (row "
+            f"{num_tags}) over tags to the end (column {num_tags + 1}). Is the table transposed?"
         )
     return allowed.tolist()
 
 
 def constrained(scores, allowed, forbidden):
-    """Scores with another value wherever a step is not allowed.
+    """Replaces the scores of forbidden steps.
 
     Args:
-        scores: (transitions `[K, K]`, start `[K]`, end `[K]`), float.
-        allowed: as from `checked_transitions`; None for everything.
-        forbidden: float, the score of what is not allowed.
+        scores: tuple of the transition scores, float `[K, K]`, and the start and end scores,
+            float `[K]`.
+        allowed: list from `checked_transitions`. If `None`, all steps are allowed.
+        forbidden: float. New score of forbidden steps.
 
     Returns:
-        Transitions, start and end scores.
+        Tuple of the transition, start and end scores.
 
     Example:
     >>> scores = tf.zeros([1, 1]), tf.zeros([1]), tf.zeros([1])
@@ -69,20 +70,23 @@ def constrained(scores, allowed, forbidden):
     return tuple(tf.where(a, s, forbidden) for a, s in zip(parts, scores, strict=True))
 
 
-# What an impossible step in a given path costs, in nats. Finite, so that training goes on.
+# Cost of an impossible step in a given path, in nats. It is finite, so that training continues.
 ILLEGAL_COST = 1e4
 
 
 def log_likelihood(emissions, tags, mask, gold_scores, scores):
-    """Score of the path less `log Z`.
+    """Computes the score of a path minus `log Z`.
 
     Args:
-        emissions, tags, mask: as in `tfreps.layers.ops.chain`.
-        gold_scores, scores: (transitions, start, end) for the path and for `log Z`: the same, but
-            that forbidden steps of the path cost ILLEGAL_COST instead of infinitely much.
+        emissions: float32, shape `[B, T, K]`.
+        tags: int32, shape `[B, T]`.
+        mask: bool, shape `[B, T]`. True on real tokens.
+        gold_scores: tuple of the transition, start and end scores for the path. They differ from
+            `scores` only in forbidden steps, which cost ILLEGAL_COST instead of infinity.
+        scores: tuple of the transition, start and end scores for `log Z`.
 
     Returns:
-        float32, shape `[B]`. Where no path is possible at all the score alone, without gradient.
+        float32, shape `[B]`. If no path is possible, it is the score alone, without gradient.
     """
     score = chain.path_score(emissions, tags, mask, *gold_scores)
     total = chain.log_normalizer(emissions, mask, *scores)
@@ -92,9 +96,10 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
 
 
 def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
-    """Log probability of each tag given those before it, `[B, T]`, at least -ILLEGAL_COST.
+    """Computes the log probability of each tag given the tags before it: `[B, T]`.
 
-    NaN at all tokens of a sentence with a tag outside of 0 to K - 1.
+    The values are at least -ILLEGAL_COST. They are NaN at all tokens of a sentence that has a tag
+    outside 0 to K - 1.
     """
     del gold_scores
     largest = emissions.shape[-1] - 1
@@ -106,7 +111,7 @@ def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
 
 
 def partial_log_likelihood(emissions, allowed_tags, mask, scores):
-    """Log of the probability of all paths through allowed tags, `[B]`, at least -ILLEGAL_COST."""
+    """Computes the log probability of all paths of allowed tags: `[B]`, at least -ILLEGAL_COST."""
     total = chain.log_normalizer(emissions, mask, *scores)
     kept = tf.where(allowed_tags, emissions, float("-inf"))
     value = chain.log_normalizer(kept, mask, *scores) - tf.where(total == float("-inf"), 0.0, total)
@@ -114,21 +119,21 @@ def partial_log_likelihood(emissions, allowed_tags, mask, scores):
 
 
 def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
-    """Sum of negative log-likelihoods, times weights of sentences `[B]` or of tokens `[B, T]`."""
+    """Computes the sum of negative log-likelihoods, weighted by sentence or by token."""
     function = log_likelihood if weights.shape.rank == 1 else token_log_likelihood
     return -tf.reduce_sum(weights * function(emissions, tags, mask, gold_scores, scores))
 
 
 def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
-    """`weighted_loss` where XLA compiles value and gradient as one function.
+    """Computes `weighted_loss` with its value and gradient in one XLA-compiled function.
 
-    One call costs less than one for the value and one for its gradient, and inside `fit`, which
-    leaves XLA off on a CPU, this part is compiled all the same.
+    One call costs less than separate calls for the value and the gradient. This part is also
+    compiled inside `fit`, which does not use XLA on a CPU.
     """
 
     @tf.custom_gradient
     def loss(emissions, *flat):
-        # Without stop_gradient an outer tape would want the gradient of the gradient compiled.
+        # Without stop_gradient, an outer tape would require the gradient of the gradient.
         emissions, *flat = (tf.stop_gradient(x) for x in (emissions, *flat))
         run = compiled(_value_and_gradients, emissions.shape[-1], weights.shape.rank)
         gold_scores = tuple(flat[:3])
@@ -150,10 +155,11 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
 
 @functools.cache
 def compiled(function, *kind):
-    """The function compiled by XLA, once for each shape, also when called from a plain graph.
+    """Returns the function compiled by XLA, for use in eager calls and in plain graphs.
 
-    There is one for each `kind`, the sizes and ranks it needs to know (such as the number of
-    tags): when shapes come to differ, it is traced again with only what they have in common.
+    XLA compiles it once for each shape. `kind` contains the sizes and ranks that must be static,
+    such as the number of tags; there is one function for each `kind`. Retracing relaxes all other
+    sizes that differ between calls.
     """
     del kind
     return tf.function(function, jit_compile=True, reduce_retracing=True, autograph=False)

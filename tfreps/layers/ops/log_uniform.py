@@ -1,27 +1,28 @@
-"""Distinct log-uniform (Zipf) draws that depend on a seed alone."""
+"""Distinct log-uniform (Zipf) samples that depend only on a seed."""
 
 import numpy as np
 import tensorflow as tf
 
-DEVIATIONS = 8.0  # how far above the expected number of tries one block of draws reaches
+DEVIATIONS = 8.0  # standard deviations of a block above the expected number of tries
 
 
 class LogUniformSampler:
-    """Draws `num_sampled` distinct ids in `[0, range_max)`, small ones more often.
+    """Sampler of distinct ids in `[0, range_max)`, with small ids more often.
 
         p(i) = log((i + 2) / (i + 1)) / log(range_max + 1)
 
-    The distribution of TensorFlow's log-uniform candidate sampler with `unique=True`, but
-    without its hidden state: equal seeds give equal draws, so that a training run can be
-    killed and resumed. An id's expected count after `tries` draws is
+    The distribution is that of TensorFlow's log-uniform candidate sampler with `unique=True`.
+    That sampler has a hidden state; here equal seeds give equal draws, so that a training run can
+    be interrupted and resumed. The expected count of an id is
 
         q(i) = 1 - (1 - p(i)) ** tries
 
-    with `tries` the number of draws that it took to find that many distinct ids.
+    where `tries` is the number of draws that were needed to find `num_sampled` distinct ids.
 
     Args:
-        num_sampled: int, smaller than `range_max`.
-        range_max: int. Ids must be sorted by falling count for the draws to be Zipf's.
+        num_sampled: int. Number of distinct ids per draw, smaller than `range_max`.
+        range_max: int. Number of ids. They must be sorted by decreasing count for the draws to
+            follow Zipf's law.
 
     Raises:
         ValueError: unless `0 < num_sampled < range_max`.
@@ -39,22 +40,23 @@ class LogUniformSampler:
     def __init__(self, num_sampled, range_max):
         if not 0 < num_sampled < range_max:
             raise ValueError(
-                "The number of sampled negatives must be positive and smaller than the "
-                f"vocabulary; got {num_sampled} for a vocabulary of {range_max}. Lower it, or use "
-                "the full softmax (num_sampled=None)."
+                "`num_sampled` must be positive and smaller than the vocabulary; got "
+                f"{num_sampled} for a vocabulary of {range_max}. Choose another number, or use "
+                "the full softmax with `num_sampled=None`."
             )
         self.num_sampled = num_sampled
         self.range_max = range_max
         self.block = _block_size(num_sampled, range_max)
 
     def draw(self, seed):
-        """Draws for one seed.
+        """Draws the ids for one seed.
 
         Args:
             seed: int, shape `[2]`.
 
         Returns:
-            Distinct ids int64 `[num_sampled]`, and the number of tries, an int64 scalar.
+            A tuple of the distinct ids, int64 `[num_sampled]`, and the number of tries, an int64
+            scalar.
         """
         seed = tf.cast(seed, "int64")
 
@@ -63,7 +65,7 @@ class LogUniformSampler:
             draws = tf.concat([draws, fresh], 0)
             return draws, tf.unique(draws).y, number + 1
 
-        # Nearly always one block is enough.
+        # One block is almost always enough.
         none = tf.zeros([0], "int64")
         draws, _, _ = tf.while_loop(
             lambda draws, distinct, number: tf.size(distinct) < self.num_sampled,
@@ -72,11 +74,11 @@ class LogUniformSampler:
             shape_invariants=(tf.TensorShape([None]), tf.TensorShape([None]), tf.TensorShape([])),
         )
         distinct, which = tf.unique(draws)
-        last = tf.argmax(tf.equal(which, self.num_sampled - 1))  # the first hit of the last id
+        last = tf.argmax(tf.equal(which, self.num_sampled - 1))  # first draw of the last id
         return tf.ensure_shape(distinct[: self.num_sampled], [self.num_sampled]), last + 1
 
     def log_expected_count(self, ids, tries):
-        """`log q(i)` as float32, of the shape of `ids`."""
+        """Computes `log q(i)`, float32, with the shape of `ids`."""
         ids = tf.cast(ids, "float64")
         probability = tf.math.log((ids + 2.0) / (ids + 1.0)) / np.log(self.range_max + 1.0)
         tries = tf.cast(tries, "float64")
@@ -90,7 +92,7 @@ class LogUniformSampler:
 
 
 def _block_size(num_sampled, range_max):
-    """Tries that nearly always hold `num_sampled` distinct ids: their mean and 8 deviations."""
+    """Returns a number of tries that almost always yields `num_sampled` distinct ids."""
     ids = np.arange(range_max, dtype=np.float64)
     probability = np.log((ids + 2.0) / (ids + 1.0)) / np.log(range_max + 1.0)
     low = float(num_sampled)
@@ -100,5 +102,5 @@ def _block_size(num_sampled, range_max):
         expected = -np.expm1(tries * np.log1p(-probability))
         low, high = (tries, high) if expected.sum() < num_sampled else (low, tries)
     deviation = np.sqrt((expected * (1.0 - expected)).sum())
-    slope = (probability * (1.0 - expected)).sum()  # distinct ids per further try
+    slope = (probability * (1.0 - expected)).sum()  # distinct ids per additional try
     return int(tries + DEVIATIONS * deviation / slope) + 1

@@ -1,20 +1,20 @@
-"""as_mask, check_shape: masks and tags, once it is sure that they belong to their vectors."""
+"""Checks that masks and tags have the shape of their tokens."""
 
 import tensorflow as tf
 
 
 def as_mask(mask, x):
-    """The mask as bool; what would be stretched to fit, and so mean something else, is refused.
+    """Returns the mask as bool, and rejects shapes that would be broadcast silently.
 
     Args:
-        mask: bool or number, shape `[B, T]`; or None.
-        x: tensor, shape `[B, T, ...]`, whose tokens it is about.
+        mask: bool or number, shape `[B, T]`, or `None`.
+        x: tensor, shape `[B, T, ...]`. The tokens that the mask applies to.
 
     Returns:
-        bool tensor, shape `[B, T]`; or None.
+        bool tensor, shape `[B, T]`, or `None`.
 
     Raises:
-        ValueError: for another shape, as far as it is known.
+        ValueError: if the static shape of the mask is different.
 
     Example:
     >>> as_mask([[1, 0]], tf.ones([1, 2, 8])).numpy()
@@ -31,16 +31,16 @@ def as_mask(mask, x):
 
 
 def check_shape(name, tensor, shape, axes):
-    """Refuses a tensor that would be stretched to fit, and so mean something else.
+    """Checks the shape of a tensor that would otherwise be broadcast silently.
 
     Args:
-        name: str. What an error calls it.
-        tensor: of whatever shape.
-        shape: what it must have, None for any size.
-        axes: str. The same in letters.
+        name: str. Name of the tensor in the error message.
+        tensor: tensor of any shape.
+        shape: list of int or `None`. Expected shape; `None` allows any size.
+        axes: str. Expected shape in letters, for the error message.
 
     Raises:
-        ValueError: for another shape, as far as it is known.
+        ValueError: if the static shape of the tensor is different.
 
     Example:
     >>> check_shape("tags", tf.zeros([2, 7]), [2, None], "[B, T]")

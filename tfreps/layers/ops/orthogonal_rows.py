@@ -1,4 +1,4 @@
-"""OrthogonalRows: initialises a table with an orthogonal matrix, each row of length one."""
+"""OrthogonalRows: initializer that draws an orthogonal matrix with unit rows."""
 
 import keras
 import tensorflow as tf
@@ -6,17 +6,18 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class OrthogonalRows(keras.initializers.Initializer):
-    """Draws an orthogonal matrix and divides each of its rows by its length.
+    """Initializer that draws an orthogonal matrix and divides each row by its norm.
 
         table = orthogonal(V, D),    row_i = table_i / |table_i|
 
-    Up to `D` rows are orthogonal to each other; of more, the columns were, before the division.
+    The rows are orthogonal to each other if there are at most `D`. Otherwise the columns are, but
+    only before the division.
 
     Args:
-        seed: int or None.
+        seed: int. Random seed. If `None`, a random seed is used. Defaults to `None`.
 
-    Reference: the embedding tables of aespresso/a_journey_into_math_of_ml, "models/bert_model.py";
-    Saxe et al., 2014, for orthogonal matrices.
+    Reference: aespresso/a_journey_into_math_of_ml, "models/bert_model.py", for the embedding
+    tables; Saxe et al., 2014, for orthogonal matrices.
 
     Example:
     >>> table = OrthogonalRows(seed=1)([3, 4])
@@ -36,14 +37,15 @@ class OrthogonalRows(keras.initializers.Initializer):
 
 
 def table_initializer(initializer, initializer_range):
-    """The initializer of an embedding table.
+    """Returns the initializer of an embedding table.
 
     Args:
-        initializer: `"truncated_normal"`, `"orthogonal_rows"`, or any other that Keras takes.
-        initializer_range: float. Standard deviation of the truncated normal by that name.
+        initializer: str or Keras initializer: `"truncated_normal"`, `"orthogonal_rows"`, or any
+            other that Keras accepts.
+        initializer_range: float. Standard deviation of `"truncated_normal"`.
 
     Raises:
-        ValueError: for a name that Keras does not know, or a range that is not above 0.
+        ValueError: if the name is unknown or `initializer_range` is not above 0.
 
     Example:
     >>> table_initializer("truncated_normal", 0.02).stddev, table_initializer("ones", 0.02)([1])
@@ -56,5 +58,5 @@ def table_initializer(initializer, initializer_range):
     if initializer == "orthogonal_rows":
         return OrthogonalRows()
     if isinstance(initializer, keras.Initializer):
-        return initializer.clone()  # of two tables of one shape each draws its own
+        return initializer.clone()  # so that tables of the same shape get different values
     return keras.initializers.get(initializer)

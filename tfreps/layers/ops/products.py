@@ -8,14 +8,14 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
 
         y = x @ kernel        or        y = x @ kernel^T
 
-    The layers of tfreps keep states, gates and outputs in float32 and lower the
-    precision of their products alone: that is where the time goes.
+    The layers of tfreps keep states, gates and outputs in float32. Only their matrix products,
+    which take most of the time, use a lower precision.
 
     Args:
         x: float, shape `[..., D]`.
         kernel: float, shape `[D, E]`, or `[E, D]` with `transpose_kernel`.
-        compute_dtype: str or dtype, for example `"float32"` or `"bfloat16"`.
-        transpose_kernel: bool. Whether to multiply with the transpose.
+        compute_dtype: str or dtype. For example, `"float32"` or `"bfloat16"`.
+        transpose_kernel: bool. Whether to multiply by the transpose of `kernel`. Defaults to False.
 
     Returns:
         float32, shape `[..., E]`.
@@ -30,16 +30,16 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
 
 
 def dense_of_tokens(dense, x):
-    """Applies a Keras `Dense` layer to all vectors as one matrix, the fastest product there is.
+    """Applies a Keras `Dense` layer to all vectors as one matrix, which is fastest.
 
-    Where a kernel has to be Keras's own, for `quantize` and `enable_lora`.
+    It is used where the kernel must belong to a Keras layer, for `quantize` and `enable_lora`.
 
     Args:
-        dense: `keras.layers.Dense`, built.
+        dense: `keras.layers.Dense`. A built layer.
         x: float, shape `[B, T, D]`.
 
     Returns:
-        float of the layer's compute dtype, shape `[B, T, E]`.
+        float, shape `[B, T, E]`, in the compute dtype of the layer.
 
     Example:
     >>> import keras

@@ -1,4 +1,4 @@
-"""An LSTM with clipped cell, projection and clipped projection, and its gradient by hand."""
+"""LSTM with a projection, clipped states and a hand-written gradient."""
 
 import tensorflow as tf
 
@@ -12,30 +12,31 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
         c_t = clip(sigmoid(f + 1) * c_{t-1} + sigmoid(i) * tanh(g), cell_clip)
         h_t = clip((sigmoid(o) * tanh(c_t)) @ projection, projection_clip)
 
-    The products with all inputs are made at once before the loop, and in the gradient
-    the weights' products at once after it: only the recurrence itself is a loop.
-    Gate order i, f, g, o as in Keras; the forget bias of 1 is added here at every step and
-    is no part of `bias`, as in TF 1.
+    The products with all inputs are computed at once before the loop, and those of the gradients
+    of the weights at once after it, so that the loop contains only the recurrence. The order of
+    the gates is i, f, g, o, as in Keras. As in TF 1, the forget bias of 1 is added at every step
+    and is not part of `bias`.
 
     Args:
         inputs: float32, shape `[T, B, P]`.
-        mask: float32, shape `[T, B, 1]`, 1 on real tokens; None where all are real. At a
-            masked step the state stays as it is and the output is zero.
-        hidden: float32, shape `[B, H]`, the first hidden state (clipped, projected).
-        cell: float32, shape `[B, U]`, the first cell state.
+        mask: float32, shape `[T, B, 1]`. 1 on real tokens. If `None`, all tokens are real. At a
+            masked step, the state is unchanged and the output is zero.
+        hidden: float32, shape `[B, H]`. Initial hidden state, after projection and clipping.
+        cell: float32, shape `[B, U]`. Initial cell state.
         kernel: float, shape `[P + H, 4 * U]`.
         bias: float, shape `[4 * U]`.
-        projection: float, shape `[U, H]`; None for none, and then `H = U`.
-        options: dict with `cell_clip` and `projection_clip` (float or None for none) and
-            `compute_dtype` of the products.
-        training: bool. Whether to keep every step's gates for the gradient. Without it
-            a gradient is still right, but runs the loop a second time.
+        projection: float, shape `[U, H]`. If `None`, there is no projection and `H = U`.
+        options: dict with `cell_clip` and `projection_clip`, float or `None` for no clipping, and
+            `compute_dtype`, the dtype of the products.
+        training: bool. Whether to store the gates of every step for the gradient. Without it a
+            gradient is still correct, but it runs the loop again. Defaults to False.
 
     Returns:
-        Outputs float32 `[T, B, H]`, last hidden state `[B, H]`, last cell state `[B, U]`.
+        A tuple of the outputs, float32 `[T, B, H]`, the last hidden state, `[B, H]`, and the last
+        cell state, `[B, U]`.
 
     Reference: Sak, Senior and Beaufays, 2014, "Long Short-Term Memory Based Recurrent
-    Neural Network Architectures for Large Scale Acoustic Modeling"; clips as in bilm-tf.
+    Neural Network Architectures for Large Scale Acoustic Modeling"; bilm-tf, for the clipping.
 
     Example:
     >>> options = {"cell_clip": 3.0, "projection_clip": 3.0, "compute_dtype": "float32"}
@@ -86,7 +87,7 @@ def _forward(inputs, mask, hidden, cell, weights, options, keep):
             new_cell = _where(mask[t], new_cell, cell)
         return t + 1, new_hidden, new_cell, outputs, tape
 
-    def array():  # the gradient reads some twice, which an eager array allows only if told
+    def array():  # the gradient reads some arrays twice
         return tf.TensorArray("float32", num_steps, clear_after_read=False)
 
     _, hidden, cell, outputs, tape = tf.while_loop(
@@ -155,7 +156,7 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
 
 
 def _unpack(weights, options):
-    """The weights in the precision they are used in, cast once for all steps."""
+    """Casts the weights to the dtypes in which they are used, once for all steps."""
     dtype = options["compute_dtype"]
     kernel, bias, *rest = weights
     projection = tf.cast(rest[0], dtype) if rest else None
@@ -163,7 +164,7 @@ def _unpack(weights, options):
 
 
 def _gates(z, cell, cell_clip):
-    units = cell.shape[1]  # slices: tf.split hands each part to another thread and waits for it
+    units = cell.shape[1]  # tf.split is slower: it waits for one thread per part
     i, f, g, o = (z[:, n * units : (n + 1) * units] for n in range(4))  # [B, U] each
     i = tf.sigmoid(i)
     f = tf.sigmoid(f + 1.0)
@@ -175,7 +176,7 @@ def _gates(z, cell, cell_clip):
 
 
 def _where(mask, x, y):
-    """Rows of `x` where the mask is 1, else of `y`; many times faster than to broadcast."""
+    """Selects rows of `x` where the mask is 1, else of `y`; much faster than broadcasting."""
     return tf.raw_ops.Select(condition=tf.reshape(mask, [-1]) > 0, x=x, y=y)
 
 
@@ -184,5 +185,5 @@ def _clip(x, bound):
 
 
 def _inside(x, bound):
-    """1 where the clip lets the gradient through, its bounds included."""
+    """Returns 1 where clipping passes the gradient on, which includes the bounds."""
     return 1.0 if bound is None else tf.cast(tf.abs(x) <= bound, "float32")

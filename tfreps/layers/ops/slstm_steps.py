@@ -1,4 +1,4 @@
-"""The steps of an S-LSTM as one operation: all products fused, the gradient by hand."""
+"""S-LSTM steps as one operation with fused products and a hand-written gradient."""
 
 from typing import NamedTuple
 
@@ -14,17 +14,19 @@ from tfreps.layers.ops.slstm_update import (
 
 
 class Weights(NamedTuple):
-    """What the steps multiply with; the last four are None where there is no sentence node.
+    """Weights of the steps. The last four are `None` if there is no sentence node.
 
     Args:
-        kernel: `[P, G*H]`, from a word's input to its gates.
-        bias: `[G*H]`.
-        recurrent_kernel: `[N*H, G*H]`, from the `N` groups of hidden states to a word's gates.
-        word_kernel: `[H, S*H]`, from a word to the nodes' gates for it.
-        sentence_kernel: `[S, H, (G-S+4)*H]`, from a node to the words' gates (of those for
-            nodes only its own) and to its own three.
-        mean_kernel: `[S, H, 2*H]`, from the mean of the words to a node's own gates.
-        sentence_bias: `[S, 3*H]`.
+        kernel: `[P, G*H]`. Maps the input of a word to its gates.
+        bias: `[G*H]`. Bias of the gates of a word.
+        recurrent_kernel: `[N*H, G*H]`. Maps the `N` groups of hidden states to the gates of a
+            word.
+        word_kernel: `[H, S*H]`. Maps a word to the gates that the nodes have for it.
+        sentence_kernel: `[S, H, (G-S+4)*H]`. Maps a node to the gates of the words, except those
+            for other nodes, and to its own three gates.
+        mean_kernel: `[S, H, 2*H]`. Maps the mean of the words to two gates of a node, own cell
+            and output.
+        sentence_bias: `[S, 3*H]`. Bias of the three gates of a node.
     """
 
     kernel: tf.Tensor
@@ -37,16 +39,17 @@ class Weights(NamedTuple):
 
 
 class First(NamedTuple):
-    """Where the first step's hidden states come from: `hidden = source @ rows`.
+    """Factors of the hidden states before the first step, `hidden = source @ rows`.
 
-    Where many states are alike (a learned state, zeros), `source` says which of a few rows
-    each is, and the kernels are given times those rows: the first step's large product
-    becomes a small one. Otherwise `source` is `hidden`, and the kernels are those of `Weights`.
+    If many states are equal (learned states or zeros), `source` selects one of a few rows for
+    each node, and the kernels are multiplied by these rows in advance. The large product of the
+    first step then becomes a small one. Otherwise `source` is `hidden`, and the kernels are those
+    of `Weights`.
 
     Args:
-        source: float32 `[B, T, R]`.
-        recurrent_kernel: `[N*R, G*H]`.
-        word_kernel: `[R, S*H]`; None without sentence nodes.
+        source: float32, shape `[B, T, R]`.
+        recurrent_kernel: float32, shape `[N*R, G*H]`.
+        word_kernel: float32, shape `[R, S*H]`, or `None` without sentence nodes.
     """
 
     source: tf.Tensor
@@ -55,27 +58,28 @@ class First(NamedTuple):
 
 
 def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, compute_dtype):
-    """Runs a number of S-LSTM steps: `SLSTMCell` has the equations.
+    """Computes a number of S-LSTM steps; `SLSTMCell` has the equations.
 
-    All gates of all words are one product in each step; the inputs' is made once. The
-    gradient goes back through the steps by hand, on gates that were kept, and makes the
-    products of the weights' gradients once, after it.
+    Each step computes all gates of all words with one product; the product with the inputs is
+    computed once for all steps. The gradient is hand-written: it uses the stored gates, goes back
+    through the steps, and then computes the gradients of the weights with one product each.
 
     Args:
         form: `Form`.
         weights: `Weights`.
-        states: hidden and cell states of the words `[B, T, H]` and of the sentence nodes
-            `[S, B, H]`, before the first step; float32.
+        states: tuple of float32 states before the first step: hidden and cell states of the
+            words, `[B, T, H]`, and of the sentence nodes, `[S, B, H]`. They are zero where there
+            is no node.
         first: `First`.
-        inputs: float32 `[B, T, P]`.
-        embedding: float32 `[B, T, H]` with `input_term="embedding"`, else None.
-        masks: float32 `[B, T, 1]`, two: nodes that the steps change, nodes that the sentence
-            nodes read. States are zero where there is no node.
-        num_steps: int, at least 1.
-        compute_dtype: str, of the products; all else is float32.
+        inputs: float32, shape `[B, T, P]`.
+        embedding: float32, shape `[B, T, H]`, with `input_term="embedding"`, else `None`.
+        masks: tuple of two float32 `[B, T, 1]`: 1 on the nodes that the steps change, and on the
+            nodes that the sentence nodes read.
+        num_steps: int. Number of steps, at least 1.
+        compute_dtype: str. Dtype of the products; everything else is float32.
 
     Returns:
-        The four states after the last step, float32.
+        Tuple of the four states after the last step, float32.
     """
     everything = [*states, inputs, embedding, *first, *weights]
     there = [tensor is not None for tensor in everything]
@@ -101,7 +105,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
 
 
 class _Steps:
-    """The two loops of `exchange`."""
+    """Forward and backward loops of `exchange`."""
 
     def __init__(self, form, weights, first, inputs, embedding, masks, dtype):
         self.form = form
@@ -110,7 +114,7 @@ class _Steps:
         self.embedding = embedding
         self.bias = weights.bias
         self.sentence_bias = weights.sentence_bias
-        # Cast once for all steps.
+        # The casts are done once for all steps.
         self.weights = Weights(*(None if w is None else tf.cast(w, dtype) for w in weights))
         self.first = First(*(None if t is None else tf.cast(t, dtype) for t in first))
         self.inputs = tf.cast(inputs, dtype)
@@ -144,7 +148,7 @@ class _Steps:
         return states, tape
 
     def backward(self, tape, d_states):
-        """Gradients in the order of `exchange`'s tensors."""
+        """Computes the gradients in the order of the tensors in `exchange`."""
         form = self.form
         nodes = self.form.num_sentence_nodes
         recurrent = tf.transpose(self.weights.recurrent_kernel)  # [G*H, N*H]
@@ -173,7 +177,7 @@ class _Steps:
                 kernel = tf.transpose(self.first.recurrent_kernel)
                 d_source = self._source_gradient(pairs, kernel, self.first.word_kernel)
                 d_first = [d_source, *self._outer([pairs], self.first)]
-            d_hidden += tf.zeros_like(terms.hidden)  # to its shape, where the mean alone read it
+            d_hidden += tf.zeros_like(terms.hidden)  # broadcasts if only the mean read it
             d_states = d_hidden, d.cell, d_node_hidden, d.node_cell
         d_inputs = tf.reshape(d_inputs, [-1, self.bias.shape[0]])
         low = tf.cast(d_inputs, self.dtype)
@@ -183,18 +187,18 @@ class _Steps:
         return [*gradients, *self._outer(later, self.weights), *self._node_weights(every)]
 
     def _gate_major(self, kernel):
-        """`[D, G*H]` to `[G, D, H]`."""
+        """Reshapes `[D, G*H]` to `[G, D, H]`."""
         number = self.form.num_gates
         units = self.form.units
         return tf.transpose(tf.reshape(kernel, [-1, number, units]), [1, 0, 2])
 
     def _to_gates(self, x, kernel):
-        """All gates of all words, `[G, B, T, H]`, from `[B, T, D]` and `[G, D, H]`."""
+        """Multiplies `[B, T, D]` by `[G, D, H]`: all gates of all words, `[G, B, T, H]`."""
         out = _product(tf.reshape(x, [1, -1, x.shape[-1]]), kernel)  # [G, B*T, H]
         return tf.reshape(out, [self.form.num_gates, *self.shape, self.form.units])
 
     def _rows(self, x, kernel, transpose=False):
-        """`[B, T, D]`, or its rows, by `[D, E]`: `[B, T, E]`; empty without a kernel."""
+        """Multiplies `[B, T, D]`, or its rows, by `[D, E]`: `[B, T, E]`; empty without a kernel."""
         if kernel is None:
             return tf.zeros([*self.shape, 0])
         width = kernel.shape[0 if transpose else 1]
@@ -202,7 +206,7 @@ class _Steps:
         return tf.reshape(out, [*self.shape, width])
 
     def _source_gradient(self, pairs, recurrent, word_kernel):
-        """Of what hidden states come from, given the kernel `recurrent` transposed."""
+        """Computes the gradient of `source`, given the transposed kernel `recurrent`."""
         _, d_gates, source, d_forgets = pairs
         groups = self.form.hidden_groups
         width = source.shape[-1]
@@ -214,7 +218,7 @@ class _Steps:
         return d_source
 
     def _from_nodes(self, states):
-        """What the nodes give: to their gates `[S, B, 3H]`, to words `[G, B, 1, H]`; the mean."""
+        """Returns the nodes' terms in their own gates and in the words' gates, and the mean."""
         hidden, _, node_hidden, _ = states
         form = self.form
         units = self.form.units
@@ -236,7 +240,7 @@ class _Steps:
         return node_gates, tf.transpose(gates, [2, 0, 1, 3]), mean
 
     def _node_gradient(self, d):
-        """Gradients of the words' mean, all hidden states alike, and of the nodes' products."""
+        """Computes the gradients of the words' mean and of the nodes' products."""
         form = self.form
         units = self.form.units
         from_mean = d.node_gates[..., : 2 * units]  # [S, B, 2H]
@@ -253,7 +257,7 @@ class _Steps:
         return d_mean, tf.cast(tf.stack(to_words), self.dtype)
 
     def _outer(self, steps, kernels):
-        """Gradients of the two kernels of hidden states: one product each for all steps."""
+        """Computes the gradients of the two kernels of hidden states with one product each."""
         gradients = []
         for kernel, at in ((kernels.recurrent_kernel, 0), (kernels.word_kernel, 2)):
             if kernel is None:
@@ -269,7 +273,7 @@ class _Steps:
         return gradients
 
     def _node_weights(self, every):
-        """Gradients of the last three weights."""
+        """Computes the gradients of the last three weights."""
         if not every:
             return [None] * 3
         node_hidden, d_from_node, mean, d_gates = (list(part) for part in zip(*every, strict=True))
@@ -288,7 +292,7 @@ class _Steps:
 
 
 def _product(x, kernel, transpose=False):
-    """In the precision of both, as float32."""
+    """Multiplies in the dtype of the operands and returns float32."""
     return tf.cast(tf.matmul(x, kernel, transpose_b=transpose), "float32")
 
 

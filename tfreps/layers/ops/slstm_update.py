@@ -1,4 +1,4 @@
-"""The gates of one S-LSTM step, element by element, and their gradient by hand."""
+"""Elementwise gates of one S-LSTM step and their hand-written gradient."""
 
 from typing import NamedTuple
 
@@ -6,21 +6,25 @@ import tensorflow as tf
 
 
 class Form(NamedTuple):
-    """Which S-LSTM: what `update` has to know besides tensors.
+    """Variant of the S-LSTM: the options of `update` other than tensors.
 
-    Gates of a word stand in the order input, one per group of cells, one per sentence node,
-    output, candidate (this one with `input_term="gate"` alone); those of a sentence node in
-    the order own cell, output, words.
+    The order of the gates of a word is input, one per group of cells, one per sentence node,
+    output, and candidate (only with `input_term="gate"`). The order of the gates of a sentence
+    node is own cell, output, words.
 
     Args:
         units: int. Width `H` of all states.
-        hidden_groups: tuple of tuples of offsets. The hidden states of each are summed, the
-            sums joined, and read by every gate.
-        cell_groups: tuple of tuples of offsets. The cell states of each are summed and
-            weighed by a gate of their own.
-        num_sentence_nodes: int, `S`.
-        input_term, gate_normalization, sentence_normalization, sentence_term: as in `SLSTMCell`.
-        has_fixed: bool. Whether there are nodes with states that no step changes.
+        hidden_groups: tuple of tuples of offsets. The hidden states of each group are summed; the
+            concatenated sums are an input of every gate.
+        cell_groups: tuple of tuples of offsets. The cell states of each group are summed and
+            weighted by a gate of the group.
+        num_sentence_nodes: int. Number of sentence nodes `S`.
+        input_term: str. Option of `SLSTMCell`.
+        gate_normalization: str. Option of `SLSTMCell`.
+        sentence_normalization: str. Option of `SLSTMCell`.
+        sentence_term: str. Option of `SLSTMCell`.
+        has_fixed: bool. Whether there are nodes with states that no step changes. Defaults to
+            False.
     """
 
     units: int
@@ -35,29 +39,34 @@ class Form(NamedTuple):
 
     @property
     def num_weights(self):
-        """Gates of a word that weigh a term of its cell state."""
+        """Returns the number of gates of a word that multiply a term of its cell state."""
         return 1 + len(self.cell_groups) + self.num_sentence_nodes
 
     @property
     def num_gates(self):
-        """All gates of a word, `G`."""
+        """Returns the number of gates of a word, `G`."""
         return self.num_weights + 1 + (self.input_term == "gate")
 
 
 class Terms(NamedTuple):
-    """What one step is made of; all float32. Gates stand first: `G` matrices lie apart in memory.
+    """Inputs of one step, all float32.
+
+    The gates are on the first axis, so that each of the `G` matrices is contiguous in memory.
 
     Args:
-        products: `[G, B, T, H]`, hidden states times their kernel.
-        from_inputs: `[G, B, T, H]`, inputs times theirs, and the bias.
-        from_sentence: `[G, B, 1, H]`, sentence states times theirs.
-        forgets: `[B, T, S*H]`, hidden states times the kernel of the nodes' gates for words.
-        node_gates: `[S, B, 3*H]`, all else that goes into the nodes' gates.
-        hidden, cell: `[B, T, H]`; zero where no node is.
-        node_hidden, node_cell: `[S, B, H]`.
-        embedding: `[B, T, H]`, what the input gate weighs with `input_term="embedding"`.
-        updated, counted: `[B, T, 1]`, 1 on the nodes that a step changes, and on those that
-            the sentence nodes read.
+        products: `[G, B, T, H]`. Hidden states times their kernel.
+        from_inputs: `[G, B, T, H]`. Inputs times their kernel, plus the bias.
+        from_sentence: `[G, B, 1, H]`. Sentence states times their kernel.
+        forgets: `[B, T, S*H]`. Hidden states times the kernel of the gates that nodes have for
+            words.
+        node_gates: `[S, B, 3*H]`. Sum of all other terms of the gates of the nodes.
+        hidden: `[B, T, H]`. Hidden states of the words, zero where there is no node.
+        cell: `[B, T, H]`. Cell states of the words, zero where there is no node.
+        node_hidden: `[S, B, H]`. Hidden states of the sentence nodes.
+        node_cell: `[S, B, H]`. Cell states of the sentence nodes.
+        embedding: `[B, T, H]`. Value multiplied by the input gate with `input_term="embedding"`.
+        updated: `[B, T, 1]`. 1 on the nodes that a step changes.
+        counted: `[B, T, 1]`. 1 on the nodes that the sentence nodes read.
     """
 
     products: tf.Tensor
@@ -75,7 +84,7 @@ class Terms(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Of the terms that have one; `gates` is `[B, T, G*H]`, the others are shaped as the terms."""
+    """Gradients of `Terms`. `gates` is `[B, T, G*H]`; the others have the shapes of their terms."""
 
     gates: tf.Tensor
     forgets: tf.Tensor
@@ -88,11 +97,11 @@ class Gradients(NamedTuple):
 
 
 class WordGates(NamedTuple):
-    """What the gradient needs of a step's words."""
+    """Values of the words of a step that the gradient needs."""
 
-    parts: tf.Tensor  # [N, B, T, H]; times `scale` they weigh `values`
-    scale: tf.Tensor  # [B, T, H], or None for 1
-    values: list  # of [B, T, H] or [B, 1, H]
+    parts: tf.Tensor  # [N, B, T, H]; times `scale`, the weights of `values`
+    scale: tf.Tensor  # [B, T, H]; None if it is 1
+    values: list  # of tensors [B, T, H] or [B, 1, H]
     sigmoids: tf.Tensor  # [N, B, T, H], before the softmax; None for a softmax of logits
     output: tf.Tensor  # [B, T, H]
     cell: tf.Tensor  # after the step
@@ -100,9 +109,9 @@ class WordGates(NamedTuple):
 
 
 class NodeGates(NamedTuple):
-    """What the gradient needs of a step's sentence node."""
+    """Values of a sentence node of a step that the gradient needs."""
 
-    parts: tf.Tensor  # [B, T, H]; by `total` they weigh the words' cell states
+    parts: tf.Tensor  # [B, T, H]; divided by `total`, the weights of the words' cell states
     total: tf.Tensor  # [B, H]
     sigmoids: tf.Tensor  # [B, T, H], before the softmax; None for a softmax of logits
     own: tf.Tensor  # [B, H], weight of the node's own cell state
@@ -114,7 +123,7 @@ class NodeGates(NamedTuple):
 
 
 def neighbours(x, groups):
-    """Per group the sum of `x` at these offsets, zero beyond the ends: a list of `[B, T, D]`."""
+    """Sums `x` over the offsets of each group, with zeros beyond the ends: list of `[B, T, D]`."""
     reach = max(abs(offset) for group in groups for offset in group)
     padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]
     length = tf.shape(x)[1]
@@ -125,7 +134,7 @@ def neighbours(x, groups):
 
 
 def from_neighbours(gradients, groups):
-    """The gradient of `neighbours`: from one `[B, T, D]` per group to that of `x`."""
+    """Computes the gradient of `neighbours` with respect to `x` from one gradient per group."""
     return _sum(
         neighbours(gradient, [tuple(-offset for offset in group)])[0]
         for gradient, group in zip(gradients, groups, strict=True)
@@ -133,11 +142,11 @@ def from_neighbours(gradients, groups):
 
 
 def update(form, terms):
-    """One step.
+    """Computes one step.
 
     Returns:
-        New hidden and cell states of words `[B, T, H]` and of nodes `[S, B, H]`; and what
-        `update_gradient` needs.
+        A tuple of the new states and the gates that `update_gradient` needs. The states are the
+        hidden and cell states of the words, `[B, T, H]`, and of the nodes, `[S, B, H]`.
     """
     words = _word_gates(form, terms)
     nodes = [_node_gates(form, terms, k) for k in range(form.num_sentence_nodes)]
@@ -153,7 +162,7 @@ def update(form, terms):
 
 
 def update_gradient(form, terms, gates, d_hidden, d_cell, d_node_hidden, d_node_cell):
-    """The `Gradients` of `update`, from those of its four results."""
+    """Computes the `Gradients` of `update` from the gradients of its four states."""
     words, nodes = gates
     from_nodes = [
         _node_gradient(form, terms, k, node, d_node_hidden[k], d_node_cell[k])
@@ -208,7 +217,7 @@ def _word_gates(form, terms):
 
 
 def _word_gradient(form, terms, words, d_hidden, d_cell):
-    """Gradients of a word's gates `[B, T, G*H]` and of each term of its cell state."""
+    """Computes the gradients of a word's gates, `[B, T, G*H]`, and of each term of its cell."""
     if form.has_fixed:
         d_hidden = d_hidden * terms.updated
     d_cell = (d_cell + _through_tanh(words.squashed, d_hidden * words.output)) * terms.updated
@@ -289,12 +298,12 @@ def _node_gradient(form, terms, k, node, d_hidden, d_cell):
 
 
 def _through_sigmoid(y, gradient):
-    """`gradient * y * (1 - y)` in one pass."""
+    """Computes `gradient * y * (1 - y)` in one pass."""
     return tf.raw_ops.SigmoidGrad(y=y, dy=gradient)
 
 
 def _through_tanh(y, gradient):
-    """`gradient * (1 - y * y)` in one pass."""
+    """Computes `gradient * (1 - y * y)` in one pass."""
     return tf.raw_ops.TanhGrad(y=y, dy=gradient)
 
 

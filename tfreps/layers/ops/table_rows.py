@@ -1,23 +1,24 @@
-"""Rows of a table by id, with gradients that optimisers can use."""
+"""Lookup of table rows by id, with gradients that optimisers can use."""
 
 import numpy as np
 import tensorflow as tf
 
 
 def table_rows(table, ids):
-    """Looks up `ids`, so that the table's gradient, which is sparse, has each row once.
+    """Looks up `ids`, with a sparse gradient of the table that contains each row once.
 
-    Optimisers square the rows of a sparse gradient, and want those of one id summed before.
+    Optimisers square the rows of a sparse gradient, so that the rows of one id must be summed
+    first.
 
     Args:
         table: variable or tensor, float, shape `[V, D]`.
-        ids: int, any shape, each in `0..V-1`.
+        ids: int, any shape. Each id is in `0..V-1`.
 
     Returns:
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: for ids out of range, on every device.
+        tf.errors.InvalidArgumentError: if an id is out of range, on every device.
 
     Example:
     >>> table_rows(tf.constant([[0.0], [7.0], [8.0]]), tf.constant([[2, 2, 1]])).numpy().tolist()
@@ -30,19 +31,19 @@ def table_rows(table, ids):
 
 
 def rows_of_distinct(look_up, ids, size):
-    """Looks up each of the distinct `ids` once, as `table_rows` does, by any function.
+    """Looks up each distinct id once with a given function.
 
     Args:
-        look_up: function of int `[U]` that returns float `[U, D]`, for example a Keras
-            embedding layer.
-        ids: int, any shape, each in `0..size-1`.
-        size: int. Rows of the table.
+        look_up: function that maps int `[U]` to float `[U, D]`, for example a Keras embedding
+            layer.
+        ids: int, any shape. Each id is in `0..size-1`.
+        size: int. Number of rows of the table.
 
     Returns:
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: for ids out of range, on every device.
+        tf.errors.InvalidArgumentError: if an id is out of range, on every device.
 
     Example:
     >>> rows_of_distinct(lambda ids: 1.0 / tf.cast(ids[:, None], "float32"), [[2, 4]], 5).numpy()
@@ -52,7 +53,7 @@ def rows_of_distinct(look_up, ids, size):
     ids = tf.convert_to_tensor(ids)
     distinct, which = tf.unique(tf.reshape(ids, [-1]))  # [U], [N]
     in_range = tf.reduce_all(tf.logical_and(distinct >= 0, distinct < size))
-    check = tf.debugging.assert_equal(in_range, True, f"ids must lie in 0..{size - 1}")
+    check = tf.debugging.assert_equal(in_range, True, f"All ids must lie in 0..{size - 1}.")
     with tf.control_dependencies([] if check is None else [check]):
         distinct = tf.identity(distinct)
     rows = look_up(distinct)  # [U, D]
@@ -62,19 +63,19 @@ def rows_of_distinct(look_up, ids, size):
 
 
 def rows_of_short_table(table, ids, message):
-    """Looks up `ids` in a table of some hundred rows, whose gradient is dense.
+    """Looks up `ids` in a table of a few hundred rows, with a dense gradient.
 
     Args:
         table: variable or tensor, float, shape `[N, D]`.
-        ids: int, any shape, each in `0..N-1`.
-        message: str. What the error says of other ids.
+        ids: int, any shape. Each id is in `0..N-1`.
+        message: str. Error message for ids out of range.
 
     Returns:
         float32, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: for ids out of range; where XLA drops the check, their
-            rows are NaN.
+        tf.errors.InvalidArgumentError: if an id is out of range. XLA drops this check; the rows
+            of these ids are then NaN.
 
     Example:
     >>> rows_of_short_table(tf.constant([[0.0], [7.0]]), tf.constant([1, 1]), "0..1").numpy()[0]
