@@ -148,7 +148,7 @@ def test_batches_without_masked_tokens_count_nothing():
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="make it with `pooler=True`, or say `next_sentence=F"):
+    with pytest.raises(ValueError, match="with `pooler=True`, or pass `next_sentence=F"):
         BertPretrainer(make(pooler=False))
     model = pretrainer()
     with pytest.raises(ValueError, match="`next_label` must be 0 or 1; got 2"):
@@ -158,7 +158,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="must have `masked_positions`; got EagerTensor"):
         model(IDS)
     for wrong in (np.array([[9]] * 3), np.array([[-1]] * 3)):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="masked positions must lie in"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Masked positions must lie in"):
             model({**FEATURES, "masked_positions": wrong})
     for wrong in (np.array([1, 1, 1]), np.ones([3, 1])):
         with pytest.raises(ValueError, match="`masked_positions` must be integers"):

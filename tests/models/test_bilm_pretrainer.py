@@ -370,10 +370,10 @@ def test_fit_and_evaluate_under_stock_keras(tmp_path):
 @pytest.mark.parametrize(
     "bilm, options, message",
     [
-        ({"initial_state": "carry"}, {}, "A pretrainer carries states itself"),
+        ({"initial_state": "carry"}, {}, "The pretrainer carries the states itself"),
         ({}, {"num_sampled": SIZE}, "smaller than the vocabulary; got 20 for a vocabulary of 20"),
-        ({"vocabulary_size": None, "filters": [[1, 4]]}, {"tied": True}, "has none. Leave it out"),
-        ({}, {"reset_probability": 1.5}, r"`reset_probability` must lie in \[0, 1\]; got 1.5"),
+        ({"vocabulary_size": None, "filters": [[1, 4]]}, {"tied": True}, "no word embedding"),
+        ({}, {"reset_probability": 1.5}, r"`reset_probability` must be in \[0, 1\]; got 1.5"),
     ],
 )
 def test_options_that_do_not_fit(bilm, options, message):

@@ -106,7 +106,7 @@ def test_label_ids_out_of_range():
     model = make()
     model.compile("sgd")
     for wrong in -1, 2:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="label ids must lie in 0..1"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Label ids must lie in 0..1"):
             model.train_on_batch({"token_ids": IDS}, np.array([0, 1, wrong]))
 
 
@@ -114,7 +114,7 @@ def test_label_ids_out_of_range():
     "options, message",
     [
         ({"labels": ["a", "a"]}, "no two alike"),
-        ({"labels": [0, 1]}, "must be names"),
+        ({"labels": [0, 1]}, "non-empty names"),
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
         ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),

@@ -152,5 +152,5 @@ def test_bad_counts(value):
 
 
 def test_bad_shapes():
-    with pytest.raises(ValueError, match=r"transition counts must have the shape \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"transition counts must have shape \(2, 2\)"):
         HMMCounts([1, 1], [[1, 1]], [[0, 0]], [1, 1])

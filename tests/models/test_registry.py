@@ -17,8 +17,8 @@ def test_derived_classes_have_the_converters_of_their_parents():
 
 def test_what_has_no_converter():
     with pytest.raises(
-        ValueError, match="Elmo has no format 'pretrained'; models that have one: BertEncoder, "
+        ValueError, match="Elmo has no format 'pretrained'; models that have it: BertEncoder, "
     ):
         converter(Elmo, "pretrained")
-    with pytest.raises(ValueError, match="BertEncoder has no format 'onnx'.* have one: none"):
+    with pytest.raises(ValueError, match="BertEncoder has no format 'onnx'.* have it: none"):
         converter(BertEncoder, "onnx")

@@ -216,7 +216,7 @@ def test_tag_ids_out_of_range(use_crf):
     model.compile("sgd")
     features = {"token_ids": np.ones([2, 3], "int32")}
     for wrong in -1, 3:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="tag ids must lie in 0..2"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Tag ids must lie in 0..2"):
             model.train_on_batch(features, np.full([2, 3], wrong))
 
 
@@ -224,7 +224,7 @@ def test_tag_ids_out_of_range(use_crf):
     "options, message",
     [
         ({"tags": ["O", "O"]}, "no two alike"),
-        ({"tags": ["O", ""]}, "must be names"),
+        ({"tags": ["O", ""]}, "non-empty names"),
         ({"tags": []}, "one at least"),
         ({"tags": ["O", "PER"]}, "'PER'"),
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),

@@ -112,7 +112,7 @@ def test_ids_out_of_range(wrong):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({}, "needs one part at least"),
+        ({}, "needs at least one of"),
         ({"characters": "rnn"}, "`characters` must be one of .*; got 'rnn'"),
         ({"vector_layers": 2}, "belong together; got 2 and 0"),
         ({"vocabulary_size": 0}, "must be at least 1; got 0 and 100"),

@@ -173,7 +173,7 @@ def test_an_encoder_of_ones_own():
     class Mine(keras.Model):
         output_dim = 4
 
-    with pytest.raises(ValueError, match="Mine does not say what it reads: give `export` an"):
+    with pytest.raises(ValueError, match="Mine does not specify its inputs. Pass an"):
         models.Tagger(Mine(), ["a", "b"]).export("nowhere")
 
 
