@@ -1,4 +1,4 @@
-"""Weights are copied by name, all or none, whatever is trainable."""
+"""Tests that weights are copied by name, all or none, trainable or not."""
 
 import numpy as np
 import pytest

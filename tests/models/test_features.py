@@ -1,4 +1,4 @@
-"""Features: what is missing is named, and what is real is seen."""
+"""Tests that missing features are named, and the mask of real tokens."""
 
 import numpy as np
 import pytest

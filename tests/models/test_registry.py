@@ -1,4 +1,4 @@
-"""Converters are found by the class of a model, and for classes derived from it."""
+"""Tests that converters are found for a model class and for classes derived from it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tagger: learns by fit, never breaks its scheme, weighs, saves, exports."""
+"""Tests Tagger: training, legal tags, weights, saving, export."""
 
 import keras
 import numpy as np
@@ -251,7 +251,7 @@ def test_an_empty_data_set():
 
 @pytest.mark.slow
 def test_training_shows_the_mean_loss_of_sentences():
-    """Batches of 3 and 1 sentences, weighted as by `SequenceBatches`; nothing is learnt."""
+    """Batches of 3 and 1 sentences have the weights of `SequenceBatches`; the rate is 0."""
     model = make()
     randomise(model, 0.3)
     model.compile(keras.optimizers.SGD(0.0))

@@ -1,4 +1,4 @@
-"""TokenEmbedder: what it joins, what it freezes, what it asks for; and with an Elmo inside fit."""
+"""Tests TokenEmbedder: its parts, frozen weights, errors, and an Elmo inside fit."""
 
 import keras
 import numpy as np
@@ -29,7 +29,7 @@ def test_joins_its_parts_in_order():
     words = np.asarray(embedder.word_embeddings)[IDS]
     characters = embedder.character_encoder(CHARACTERS)
     contextual = elmo(CHARACTERS)["sequence_output"]
-    mixed = VECTORS.mean(axis=1)  # a fresh mix is the average
+    mixed = VECTORS.mean(axis=1)  # a new mix is the average
     expected = np.concatenate([words, characters, contextual, mixed], axis=-1)
     expected[IDS == 0] = 0.0
     np.testing.assert_allclose(out["sequence_output"], expected, atol=1e-6)
@@ -64,7 +64,9 @@ def test_where_the_mask_comes_from():
     given = np.array([[True, False, False]] * 3)
     out = words({"token_ids": IDS, "mask": given})
     np.testing.assert_array_equal(out["mask"], given)
-    np.testing.assert_array_equal(out["sequence_output"][2], 0.0)  # padding stays the zero vector
+    np.testing.assert_array_equal(
+        out["sequence_output"][2], 0.0
+    )  # padding is still the zero vector
 
 
 def test_word_vectors_are_set_and_frozen():
@@ -132,7 +134,7 @@ def test_an_elmo_that_does_not_fit():
 
 
 def tagged_by_neighbour():
-    """A token's tag is the class of the token before it: nothing but context tells."""
+    """Returns tokens whose tag is the class of the previous token, so that context is needed."""
     rng = np.random.default_rng(0)
     ids = rng.integers(0, 4, [128, 5])
     words = np.array(["cat", "dog", "a", "the"])
@@ -159,7 +161,7 @@ def test_an_elmo_inside_fit_frozen_and_fine_tuned(fine_tune, tmp_path):
         np.abs(new.numpy() - old).max() for new, old in zip(elmo.bilm.weights, before, strict=True)
     ]
     assert np.abs(elmo.mixes[0].scalar_weights.numpy() - mix_before).max() > 0.05
-    # Adam's steps are at most about the learning rate each: 30 of 1e-3, not of 0.05.
+    # Each step of Adam is at most about the learning rate: 30 steps of 1e-3, not of 0.05.
     assert (max(steps) == 0.0) != fine_tune and max(steps) < 0.06
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
