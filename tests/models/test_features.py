@@ -12,7 +12,7 @@ def test_what_is_missing_is_named():
     check_features({"token_ids": IDS}, ["token_ids"], "mine")
     with pytest.raises(ValueError, match="`mine` reads a dict with token_ids, .* got ndarray"):
         check_features(IDS, ["token_ids"], "mine")
-    with pytest.raises(ValueError, match="reads the features a, b; 'b' is missing; got .'a'."):
+    with pytest.raises(ValueError, match="reads the features a, b; 'b' is missing from .'a'."):
         check_features({"a": IDS}, ["a", "b", "a"], "mine")
 
 

@@ -135,11 +135,11 @@ def test_bad_sentences(tokens, tags, message):
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        ({"smoothing": 1, "floor": 1e-8}, "not both"),
+        ({"smoothing": 1, "floor": 1e-8}, "cannot be combined with `floor`"),
         ({"smoothing": -1}, "must not be negative; got -1 for initial"),
         ({"smoothing": float("nan")}, "must not be negative"),
         ({"smoothing": {"initial": 1}}, "one for each of initial, transition, emission, end"),
-        ({"floor": 0}, "above 0"),
+        ({"floor": 0}, "positive and finite"),
     ],
 )
 def test_bad_smoothing(kwargs, message):

@@ -121,7 +121,7 @@ def test_wrong_options(options, message):
 
 def test_wrong_input():
     encoder = make()
-    with pytest.raises(ValueError, match="'token_ids' is missing; got \\['mask'\\]"):
+    with pytest.raises(ValueError, match="'token_ids' is missing from \\['mask'\\]"):
         encoder({"mask": IDS > 0})
     with pytest.raises(tf.errors.InvalidArgumentError, match="Token ids must lie in 0..8"):
         encoder({"token_ids": np.array([[9]])})

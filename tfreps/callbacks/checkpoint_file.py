@@ -137,7 +137,9 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
         if metadata.get("format") != FORMAT:
             raise ValueError(f"expected the format {FORMAT!r}, found {metadata.get('format')!r}")
         if metadata.get("step") != str(step):
-            raise ValueError(f"its name says step {step}, but its header {metadata.get('step')!r}")
+            raise ValueError(
+                f"its name says step {step}, but its header says {metadata.get('step')!r}"
+            )
         if "state" not in metadata:
             raise ValueError("its header has no 'state'")
         try:

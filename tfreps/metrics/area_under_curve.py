@@ -57,12 +57,12 @@ class AreaUnderCurve(keras.metrics.Metric):
         if sample_weight is not None:
             seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
         places = tf.stack([labels, bins], axis=1)  # [B, 2]
-        self.counts.value.scatter_nd_add(places, seen)  # in place: the table is large
+        self.counts.value.scatter_nd_add(places, seen)  # in place, as the table is large
 
     def result(self):
         """Returns the area, a float32 scalar; 0.5 until both labels have occurred."""
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))
-        below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # of each bin
+        below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # counts below each bin
         pairs = tf.reduce_sum(negative) * tf.reduce_sum(positive)
         won = tf.reduce_sum(positive * below)
         return tf.cast(tf.where(pairs > 0, tf.math.divide_no_nan(won, pairs), 0.5), "float32")

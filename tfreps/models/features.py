@@ -14,7 +14,7 @@ def check_features(features, needed, reader):
     if missing:
         raise ValueError(
             f"`{reader}` reads the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
-            f"missing; got {sorted(features)}. Create them with tfreps.text.TokenIndexer "
+            f"missing from {sorted(features)}. Create them with tfreps.text.TokenIndexer "
             "(`character_ids` with its `max_characters`), and `vectors` with `tfreps embed`."
         )
 

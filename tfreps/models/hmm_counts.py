@@ -80,7 +80,7 @@ class HMMCounts:
         stops = np.cumsum(lengths)
         starts = stops - lengths
         inner = np.ones(len(tags), bool)
-        inner[starts[lengths > 0]] = False  # positions with a tag before them
+        inner[starts[lengths > 0]] = False  # True at positions that have a previous tag
         inner = np.flatnonzero(inner)
         begins = starts[lengths > (1 if skip_single_tokens else 0)]
         return cls(
@@ -146,9 +146,9 @@ def smoothing_of(smoothing, floor):
     """Returns a dict with one checked smoothing value for each table."""
     if floor is not None:
         if smoothing is not None:
-            raise ValueError("Give `smoothing` or `floor`, not both.")
+            raise ValueError("`smoothing` cannot be combined with `floor`; pass only one of them.")
         if not 0 < floor < math.inf:
-            raise ValueError(f"`floor` must be above 0; got {floor}.")
+            raise ValueError(f"`floor` must be positive and finite; got {floor}.")
         return dict.fromkeys(TABLES, 0.0)
     if smoothing is None:
         smoothing = 0.1

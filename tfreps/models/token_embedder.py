@@ -250,7 +250,7 @@ def _check(model):
         raise ValueError(f"`characters` must be one of {CHARACTERS}; got {model.characters!r}.")
     if (model.vector_layers > 0) != (model.vector_dim > 0):
         raise ValueError(
-            "`vector_layers` and `vector_dim` belong together, set both or neither; "
+            "`vector_layers` and `vector_dim` must be given together; "
             f"got {model.vector_layers} and {model.vector_dim}."
         )
     parts = model.vocabulary_size, model.characters, model.elmo, model.vector_layers or None
