@@ -39,10 +39,10 @@ class Checkpoints(CountedSteps):
             Defaults to 1000.
         callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as
             `BestModel`. Their states are saved and restored under these names. Defaults to `None`.
-        minutes: float. Time after which training ends. If `None` (the default), there is no limit.
-        measure_when_over: bool. Whether the epoch in which the time ends is evaluated like any
-            other epoch. If `False`, `OutOfTime` ends `fit`, and a resumed run continues within the
-            epoch. Defaults to `False`.
+        minutes: float. Time limit of training in minutes. If `None` (the default), there is none.
+        measure_when_over: bool. Whether the epoch in which the limit is reached is evaluated like
+            any other epoch. If `False`, `OutOfTime` ends `fit`, and a resumed run continues within
+            the epoch. Defaults to `False`.
 
     Attributes:
         unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which
@@ -50,9 +50,9 @@ class Checkpoints(CountedSteps):
             metrics.
 
     Raises:
-        ValueError: During `fit`, if the loss is no longer finite; no checkpoint of that is saved.
+        ValueError: During `fit`, if the loss is no longer finite; this state is not saved.
         Stopped: During `fit`, if a signal was received.
-        OutOfTime: During `fit`, if the time is over.
+        OutOfTime: During `fit`, if the time limit is reached.
 
     Example:
     >>> import keras, numpy as np, tempfile

@@ -17,8 +17,8 @@ class EpochLog(MetricLog):
         epochs: int. Number of epochs of the run. If `None` (the default), that of `fit`.
         tokens_per_epoch: int. Number of real tokens per epoch. If `None` (the default), no speed is
             shown.
-        minutes: float. Time limit of the run, used for the time left. If `None` (the default),
-            there is no limit.
+        minutes: float. Time limit of the run in minutes, used for the time left. If `None` (the
+            default), there is no limit.
         every: int. Number of steps between points within an epoch, each with the metrics of the
             epoch so far. If `None` (the default), there are no such points.
         say: function that shows a line of progress; see `MetricLog`. If `None` (the default),

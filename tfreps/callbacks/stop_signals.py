@@ -29,10 +29,9 @@ class Stopped(KeyboardInterrupt):
 def stopped_by_signals():
     """Context manager in which SIGINT and SIGTERM raise `Stopped`.
 
-    A second signal ends the process at once. Files that are written completely or not at all stay
-    so. Inside `held_back`, the signal is delayed. A signal that the process ignores, as under
-    `nohup`, is still ignored. Only the main thread receives signals, so this does nothing in other
-    threads.
+    A second signal ends the process at once. Atomic file writes stay atomic. Inside `held_back`,
+    the signal is delayed. A signal that the process ignores, as under `nohup`, is still ignored.
+    Only the main thread receives signals, so this does nothing in other threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

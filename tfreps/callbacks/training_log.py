@@ -24,8 +24,8 @@ class TrainingLog(MetricLog):
         total_steps: int. Number of steps of the run.
         every: int. Number of steps between two points; each point is the mean over these steps.
             Defaults to 100.
-        minutes: float. Time limit of the run, used for the time left. If `None` (the default),
-            there is no limit.
+        minutes: float. Time limit of the run in minutes, used for the time left. If `None` (the
+            default), there is no limit.
         train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
         histograms: bool. Whether to write histograms of all weights after each epoch.

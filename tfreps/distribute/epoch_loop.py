@@ -57,11 +57,11 @@ def fit_epochs(
         mode: `"min"`, `"max"` or `"auto"`, as in Keras. Defaults to `"auto"`.
         patience: int. Number of epochs without improvement after which training stops. If `None`
             (the default), training does not stop early.
-        minutes: float. Time after which training ends, also within an epoch. The progress in that
-            epoch is saved for resuming; in the first epoch, the model is saved too. If `None` (the
-            default), there is no limit.
-        measure_when_over: bool. Whether the epoch in which the time ends is evaluated like any
-            other epoch. Defaults to `False`.
+        minutes: float. Time limit of training in minutes, which also applies within an epoch. The
+            progress in that epoch is saved for resuming; in the first epoch, the model is saved
+            too. If `None` (the default), there is no limit.
+        measure_when_over: bool. Whether the epoch in which the limit is reached is evaluated like
+            any other epoch. Defaults to `False`.
         checkpoint_every: int. Number of steps between checkpoints; there is also one after each
             epoch. Defaults to 500.
         resume: bool. Whether to continue from the newest checkpoint in the folder.
@@ -120,7 +120,8 @@ def fit_epochs(
                     measure_epoch(model, data, callbacks, place.epoch, checkpoints.unmeasured)
         except OutOfTime:
             log.say(
-                f"Time is over in epoch {place.epoch + 1} of {epochs}. Resume the run to continue.",
+                f"The time limit was reached in epoch {place.epoch + 1} of {epochs}. Resume the "
+                "run to continue.",
                 final=True,
             )
             if place.epoch == 0:  # there is no earlier model to keep

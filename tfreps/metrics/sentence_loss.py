@@ -13,7 +13,7 @@ class SentenceLoss(keras.metrics.Mean):
     `B_b` is the number of sentences of a batch and `w_b` their mean weight. Training uses weights
     that give every sentence the same influence (see `tfreps.data.SequenceBatches`). Keras's own
     `loss` applies these weights and then weights batches by their size too, so it is too high for
-    batches of different sizes.
+    batches of different sizes. The result is a float32 scalar, 0 before the first batch.
 
     Args:
         name: str. Name of the metric. Defaults to `"sentence_loss"`.

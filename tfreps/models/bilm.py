@@ -55,8 +55,8 @@ class BiLM(WholeModel, keras.Model):
             with character ids. Defaults to 2.
         initial_state: `"zero"`, `"warm"` or `"carry"`. The state that each batch starts from.
             `"zero"`: zeros, as in the first call of the original implementations. `"warm"`: the
-            state after one fixed sentence (see `warm_up`), stored with the weights; it is
-            deterministic and close to the results of later calls of the originals. `"carry"`: row i
+            state after one fixed sentence (see `warm_up`), stored with the weights; the results are
+            deterministic and close to those of later calls of the originals. `"carry"`: row i
             continues from the final state of row i of the previous batch until `reset_states` is
             called, as in bilm-tf and AllenNLP. Defaults to `"zero"`.
         max_batch_size: int. Number of rows for which `"carry"` stores states. Defaults to 128.

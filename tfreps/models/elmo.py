@@ -47,7 +47,7 @@ class Elmo(WholeModel, keras.Model):
     Returns:
         dict with `elmo_representations`, a list of float32 `[B, T, 2P]`, zero on padding; `mask`
         bool `[B, T]`; `sequence_output`, the first representation; and `layer_outputs`
-        float32 `[B, L+1, T, 2P]`. With `keep_sentence_boundaries`, `T` is `T + 2`.
+        float32 `[B, L+1, T, 2P]`. With `keep_sentence_boundaries`, `T + 2` replaces `T`.
 
     Raises:
         ValueError: If an option is out of range, or both `top_only` and `mix_weights` are given.

@@ -42,7 +42,7 @@ class HMMTagger(WholeModel, keras.Model):
     Returns:
         dict with `emissions` float32 `[B, T, K]`, log p(token | tag), 0 where masked; `mask`
         bool `[B, T]`; and `log_likelihood` float32 `[B]`, log p(tokens), 0 for a sentence without
-        tokens. `tag`, `decode` and `marginals` return tags.
+        tokens. `tag` and `decode` return tags.
 
     Raises:
         ValueError: If an option is invalid.

@@ -8,7 +8,7 @@ from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class PieceEncoder(WholeModel, keras.Model):
-    """Encodes words with a BERT and represents each word by the vector of its first piece.
+    """BERT encoder of words, which takes the vector of each word from its first piece.
 
         pieces = [start, pieces of word 1, pieces of word 2, ..., separator]
         sequence_output_t = encoder(pieces)[position of the first piece of word t]

@@ -31,8 +31,8 @@ class TextCNN(WholeModel, keras.Model):
     Returns:
         dict with `pooled_output` float32 `[B, pooled_dim]`; `sequence_output`
         float32 `[B, T, output_dim]`, the filter outputs of the windows that begin at each token,
-        zero where no real window begins; and `mask` bool `[B, T]`. Both widths are
-        `num_filters * len(widths)`.
+        zero where no real window begins; and `mask` bool `[B, T]`. `pooled_dim` and `output_dim`
+        are `num_filters * len(widths)`.
 
     Raises:
         ValueError: If a size is below 1, or `dropout` is out of range.

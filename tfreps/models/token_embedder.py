@@ -16,7 +16,7 @@ CHARACTERS = None, "cnn", "bilstm"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TokenEmbedder(WholeModel, keras.Model):
-    """Concatenates up to four kinds of vectors for each token.
+    """Token embedder that concatenates up to four kinds of vectors.
 
         token = dropout([word_embeddings[id], characters(token), elmo(sentence), mix(vectors)])
 

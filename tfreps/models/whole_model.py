@@ -9,7 +9,7 @@ from tfreps.layers.ops.configurable import Configurable, argument_names
 
 
 class WholeModel(Configurable):
-    """Base class of all models, next to `keras.Model`: parts, input specs, export, quantization.
+    """Mixin of all models, used with `keras.Model`: parts, input specs, export, quantization.
 
     `keras.Model.export` infers the inputs of a subclassed model from its first call, and only if
     they are floats. Here, every model lists the inputs it accepts, so `model.export(folder)` also

@@ -18,8 +18,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             that is logged. Keras's `LearningRateScheduler` changes it together with the rates of
             all groups; in Keras 3.12, the last version for Python 3.10, it changes only this one.
         groups: dict from the name of a group to its Keras optimizer. A group that is not in
-            `members` contains the variables whose paths match its name as a regular expression. If
-            several groups match, the first one is used.
+            `members` contains the variables whose paths contain a match of its name, which is a
+            regular expression. If several groups match, the first one is used.
         members: dict from the name of a group to a list of its variables or their paths, such as
             `{"biLM": elmo.bilm.trainable_variables}`. Defaults to `None`.
         name: str. Name of the optimizer. Defaults to `"grouped"`.
