@@ -248,7 +248,7 @@ def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
 @pytest.mark.parametrize(
     "ids, message",
     [
-        (np.zeros([2, 3], "int32"), r"reads \[B, T, C\] of character ids; got shape \(2, 3\)"),
+        (np.zeros([2, 3], "int32"), r"shape \[B, T, C\] \(character ids\); got \(2, 3\)"),
         (np.zeros([2, 3, 40], "int32"), "reads 50 characters per token; got 40"),
     ],
 )
@@ -265,7 +265,7 @@ def test_wrong_ids(tmp_path):
     with pytest.raises(tf.errors.InvalidArgumentError, match="must lie in 0..261"):
         characters(ids)
     _, _, tokens = make(tmp_path, characters=None)
-    with pytest.raises(ValueError, match=r"reads \[B, T\] of token ids; got shape \(1, 2, 50\)"):
+    with pytest.raises(ValueError, match=r"shape \[B, T\] \(token ids\); got \(1, 2, 50\)"):
         tokens(ids)
     for wrong in (21, -1):
         with pytest.raises(tf.errors.InvalidArgumentError, match="must lie in 0..20"):

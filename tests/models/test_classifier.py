@@ -113,13 +113,13 @@ def test_label_ids_out_of_range():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"labels": ["a", "a"]}, "no two alike"),
+        ({"labels": ["a", "a"]}, "must be distinct"),
         ({"labels": [0, 1]}, "non-empty names"),
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
         ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
         ({"class_weights": [1.0]}, r"one factor .* for each of .*; got \[1.0\]"),
-        ({"linear": LinearEncoder(9, 3, num_buckets=9)}, "one unit per label, 2; it has 3"),
+        ({"linear": LinearEncoder(9, 3, num_buckets=9)}, r"one unit per label \(2\); got 3"),
         ({"pooling": "pooled"}, "`pooled_dim`; TokenEmbedder has none"),
     ],
 )

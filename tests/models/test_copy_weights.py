@@ -76,13 +76,13 @@ def test_a_copy_of_what_was_quantised():
         (
             {"pooler": False},
             None,
-            "BertEncoder 'theirs' has the weight 'pooler_dense/bias', and BertEncoder 'ours' has "
-            "not.*the same options, or name the `parts`",
+            "BertEncoder 'theirs' has the weight 'pooler_dense/bias', which BertEncoder 'ours' does "
+            "not have.*the same options, or list the common `parts`",
         ),
         (
             {"max_positions": 6},
             None,
-            r"The weight 'add_positions/table' has the shape \(6, 8\) in BertEncoder 'ours', and "
+            r"The weight 'add_positions/table' has shape \(6, 8\) in BertEncoder 'ours' and "
             r"\(5, 8\) in BertEncoder 'theirs'",
         ),
         ({}, ["blocks/2"], "BertEncoder 'ours' has no part 'blocks/2'; it has token_embedding, "),

@@ -277,7 +277,7 @@ def test_counts_of_another_model():
 
 
 def test_nothing_to_learn_from():
-    with pytest.raises(ValueError, match="nothing to learn from"):
+    with pytest.raises(ValueError, match="must contain at least one token"):
         learned().baum_welch([[]], 1)
     with pytest.raises(ValueError, match="token id 8; expected 1 to 7"):
         learned().decode_sentences([[1], [8]])

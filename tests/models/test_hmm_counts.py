@@ -117,7 +117,7 @@ def test_plus_weighs():
     [
         ([], [], "no token in 0 sentences"),
         ([[], []], [[], []], "no token in 2 sentences"),
-        ([[1]], [[0], [1]], "1 sentences of tokens and 2 of tags"),
+        ([[1]], [[0], [1]], "the same number of sentences; got 1 and 2"),
         ([[1], [1, 2]], [[0], [1]], "Sentence 2 has 2 tokens and 1 tags"),
         ([[1], [], [0]], [[0], [], [1]], "Sentence 3 has the token id 0; expected 1 to 3"),
         ([[1, 4]], [[0, 1]], "token id 4"),

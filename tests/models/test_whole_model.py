@@ -187,7 +187,7 @@ def test_carried_states_are_not_exported(tmp_path):
 
 
 def test_options_of_other_formats():
-    with pytest.raises(ValueError, match="no options .'opset_version'.: leave them out"):
+    with pytest.raises(ValueError, match="no options .'opset_version'.: omit them"):
         words().export("nowhere", opset_version=18)
 
 
@@ -196,7 +196,7 @@ def test_nothing_to_quantize(recwarn):
     hmm = CATALOGUE["HMMTagger"].make()
     for model in (*plain, hmm, words(), models.LinearEncoder(11, 2, num_buckets=8)):
         with pytest.raises(
-            NotImplementedError, match=f"nothing to quantize in {type(model).__name__}"
+            NotImplementedError, match=f"{type(model).__name__} .* has no layer to quantize"
         ):
             model.quantize("int8")
     model = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
@@ -211,5 +211,5 @@ def test_next_to_what_can_be_quantized():
     model = keras.Model(ids, dense(hmm(ids)["emissions"]))
     with pytest.warns(UserWarning) as noted:  # the other layers warn too
         model.quantize("int8")
-    assert any("nothing to quantize in HMMTagger" in str(note.message) for note in noted)
+    assert any("no layer to quantize" in str(note.message) for note in noted)
     assert dense.kernel.dtype == "int8"

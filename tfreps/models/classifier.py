@@ -52,8 +52,8 @@ class Classifier(WholeModel, keras.Model):
         dict with `logits` and `probabilities`, float32 `[B, N]`. `predict` returns a dict with
         `labels` int32 `[B]`, the most probable labels, and `probabilities`.
 
-    Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights `[B]`
-    as a third item. The logs contain `loss`, `accuracy` and, with two labels, `auc`
+    Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights
+    `[B]` as a third item. The logs contain `loss`, `accuracy` and, with two labels, `auc`
     of the second label. Accuracy and AUC exclude texts of weight 0 and count all others equally.
 
     Masking: padding has no influence. For a text without tokens, the pooled vector is zero.

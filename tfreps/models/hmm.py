@@ -108,7 +108,7 @@ class HMMTagger(WholeModel, keras.Model):
         return [ids, *with_optional([ids], mask)]
 
     def tag(self, features):
-        """Tags sentences. It also works inside a graph and in an exported model.
+        """Tags sentences, also inside a graph and in an exported model.
 
         Args:
             features: The inputs of a call.
@@ -213,8 +213,11 @@ class HMMTagger(WholeModel, keras.Model):
 
         Args:
             counts: `HMMCounts`.
-            smoothing: float or dict, as described in `fit_counts`. Defaults to `None`.
-            floor: float, as described in `fit_counts`. Defaults to `None`.
+            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
+                and `end`. The value that is added to every count. If `None` (the default), 0.1, or
+                0 with `floor`.
+            floor: float. The value that replaces counts of 0, instead of smoothing.
+                Defaults to `None`.
             check: bool. Whether to require that each tag occurs. Defaults to `True`.
 
         Raises:
@@ -231,7 +234,7 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_tables(counts, smoothing, floor)
 
     def set_tables(self, counts, smoothing, floor=None):
-        """Sets the probabilities from counts that already include those of unknown tokens."""
+        """Sets the probabilities from counts that include those of unknown tokens if needed."""
         uniform = self.unknown == "uniform"
         left_out = [self.unknown_id] if uniform else []
         tables = counts.log_tables(smoothing, floor, self.use_end, left_out)
@@ -260,7 +263,8 @@ class HMMTagger(WholeModel, keras.Model):
             counts: `HMMCounts` of tagged text, added to the expected counts. Defaults to `None`.
             counts_weight: float. Weight of a tagged sentence relative to one without tags.
                 Defaults to 1.0.
-            smoothing: float or dict, as described in `fit_counts`. Defaults to 0.0.
+            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
+                and `end`. The value that is added to every count. Defaults to 0.0.
             progress: function of (step, log likelihood), called after each step.
                 Defaults to `None`.
 

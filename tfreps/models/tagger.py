@@ -58,8 +58,8 @@ class Tagger(WholeModel, keras.Model):
         dict with `emissions` float32 `[B, T, K]`, zero on padding, and `mask` bool `[B, T]`.
         `predict` and `tag` return decoded tags.
 
-    Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]` or
-    `[B, T]` as a third item. Tags on padding are ignored. Training logs `loss`. Evaluation
+    Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
+    or `[B, T]` as a third item. Tags on padding are ignored. Training logs `loss`. Evaluation
     also decodes and logs `accuracy` over tokens and, with a scheme, `span_f1`.
 
     Raises:
@@ -144,7 +144,7 @@ class Tagger(WholeModel, keras.Model):
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
     def tag(self, features):
-        """Tags sentences. It also works inside a graph and in an exported model.
+        """Tags sentences, also inside a graph and in an exported model.
 
         Args:
             features: The features of a call.

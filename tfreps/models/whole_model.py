@@ -179,7 +179,7 @@ class WholeModel(Configurable):
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def evaluate(self, *args, **kwargs):
-        """Like `keras.Model.evaluate`, but returns floats where Keras 3.12 returns tensors."""
+        """Evaluates like `keras.Model.evaluate`; returns floats where Keras 3.12 has tensors."""
         return tf.nest.map_structure(_as_float, super().evaluate(*args, **kwargs))
 
     def quantize(self, *args, **kwargs):
