@@ -76,8 +76,8 @@ def test_a_copy_of_what_was_quantised():
         (
             {"pooler": False},
             None,
-            "BertEncoder 'theirs' has the weight 'pooler_dense/bias', which BertEncoder 'ours' does "
-            "not have.*the same options, or list the common `parts`",
+            "BertEncoder 'theirs' has the weight 'pooler_dense/bias', which BertEncoder 'ours' "
+            "does not have.*the same options, or list the common `parts`",
         ),
         (
             {"max_positions": 6},
