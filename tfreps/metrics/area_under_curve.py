@@ -22,7 +22,7 @@ class AreaUnderCurve(keras.metrics.Metric):
 
     Args:
         name: str. Name of the metric. Defaults to `"auc"`.
-        dtype: str. Dtype of the metric. Defaults to `None`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Reference: Hanley and McNeil, 1982, "The meaning and use of the area under a receiver operating
     characteristic (ROC) curve".

@@ -14,7 +14,7 @@ class Perplexity(keras.metrics.Metric):
 
     Args:
         name: str. Name of the metric. Defaults to `"perplexity"`.
-        dtype: str. Dtype of the metric. Defaults to `None`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Example:
     >>> metric = Perplexity()

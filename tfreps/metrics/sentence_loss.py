@@ -17,7 +17,7 @@ class SentenceLoss(keras.metrics.Mean):
 
     Args:
         name: str. Name of the metric. Defaults to `"sentence_loss"`.
-        dtype: str. Dtype of the metric. Defaults to `None`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Example:
     >>> metric = SentenceLoss()

@@ -28,7 +28,7 @@ class SpanF1(keras.metrics.Metric):
         average: `"micro"` for F1 over all spans, `"macro"` for the mean over the types that occur
             in the data or in predictions. Defaults to `"micro"`.
         name: str. Name of the metric. Defaults to `"span_f1"`.
-        dtype: str. Dtype of the metric. Defaults to `None`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Raises:
         ValueError: If an option is invalid, a tag does not belong to the scheme, or the tags do not

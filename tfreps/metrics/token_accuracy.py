@@ -12,7 +12,7 @@ class TokenAccuracy(keras.metrics.Metric):
 
     Args:
         name: str. Name of the metric. Defaults to `"token_accuracy"`.
-        dtype: str. Dtype of the metric. Defaults to `None`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Example:
     >>> metric = TokenAccuracy()

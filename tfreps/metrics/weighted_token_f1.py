@@ -26,7 +26,7 @@ class WeightedTokenF1(keras.metrics.Metric):
             (the default), all tokens count, as in the published results.
         statistic: `"precision"`, `"recall"` or `"f1"`. Defaults to `"f1"`.
         name: str. Name of the metric. Defaults to `"weighted_token_f1"`.
-        dtype: str. Dtype of the metric. Defaults to `None`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Raises:
         ValueError: If an option is out of range.

@@ -41,8 +41,8 @@ class Classifier(WholeModel, keras.Model):
         attention_units: int. Width of the attention of `pooling="attention"`. If `None` (the
             default), the width of the encoder's output. Has no effect with other poolings.
         linear: `LinearEncoder` with one unit per label: a linear model of the tokens and token
-            pairs, trained together with the encoder. Its scores are added to the logits.
-            Defaults to `None`.
+            pairs, trained together with the encoder. Its scores are added to the logits. If
+            `None` (the default), there is no linear model.
 
     Call arguments:
         features: The features of the encoder, usually a dict.

@@ -27,7 +27,8 @@ class HMMTagger(WholeModel, keras.Model):
         vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is
             padding.
         tags: list of str. Tag names in the order of their ids.
-        scheme: str. Tag scheme, stored for the programs that read the tags. Defaults to `None`.
+        scheme: str. Tag scheme, stored for the programs that read the tags. `None` if
+            there is none.
         unknown_id: int. Token id of tokens outside the vocabulary, that of `<UNK>`. Defaults to 3.
         unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
             1/K under every tag. With `"hapax"`, it has the counts of all tokens that occur once.
@@ -190,7 +191,8 @@ class HMMTagger(WholeModel, keras.Model):
                 and `end`. The value that is added to every count. If `None` (the default), 0.1, or
                 0 with `floor`.
             floor: float. The value that replaces counts of 0, instead of smoothing: 1e-10 in
-                luopeixiang's program, 1e-8 in the article's. Defaults to `None`.
+                luopeixiang's program, 1e-8 in the article's. If `None` (the default), smoothing is
+                used.
             skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
                 counts, as the article's program does. Defaults to `False`.
 
@@ -216,8 +218,8 @@ class HMMTagger(WholeModel, keras.Model):
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
                 and `end`. The value that is added to every count. If `None` (the default), 0.1, or
                 0 with `floor`.
-            floor: float. The value that replaces counts of 0, instead of smoothing.
-                Defaults to `None`.
+            floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
+                (the default), smoothing is used.
             check: bool. Whether to require that each tag occurs. Defaults to `True`.
 
         Raises:
@@ -260,7 +262,8 @@ class HMMTagger(WholeModel, keras.Model):
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`.
             num_steps: int. Number of steps.
-            counts: `HMMCounts` of tagged text, added to the expected counts. Defaults to `None`.
+            counts: `HMMCounts` of tagged text, added to the expected counts. If `None` (the
+                default), only the expected counts are used.
             counts_weight: float. Weight of a tagged sentence relative to one without tags.
                 Defaults to 1.0.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`

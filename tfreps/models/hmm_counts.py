@@ -110,8 +110,8 @@ class HMMCounts:
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
                 and `end`. The value that is added to every count. If `None` (the default), 0.1, or
                 0 with `floor`.
-            floor: float. The value that replaces counts of 0, instead of smoothing.
-                Defaults to `None`.
+            floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
+                (the default), smoothing is used.
             use_end: bool. Whether a tag may be followed by the end of the sentence. Transitions and
                 end are then normalized together. Defaults to `False`.
             left_out: Ids of tokens that get no probability. Defaults to `()`.

@@ -48,7 +48,7 @@ class Tagger(WholeModel, keras.Model):
         linear: `LinearEncoder` with one unit per tag: a linear model of the tokens and token pairs
             around each token. Its scores are added to the emissions. It helps on small data sets,
             where rare but informative token pairs are not learned by the encoder alone.
-            Defaults to `None`.
+            If `None` (the default), there is no linear model.
 
     Call arguments:
         features: The features of the encoder, usually a dict.

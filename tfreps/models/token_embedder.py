@@ -40,7 +40,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         character_units: int. Width of each direction of the BiLSTM. Defaults to 25.
         max_characters: int. Number of character ids per token. Defaults to 50.
         elmo: `Elmo`, whose first representation is used. Its options determine whether it is
-            frozen, mixed or fine-tuned. Defaults to `None`.
+            frozen, mixed or fine-tuned. If `None` (the default), there are no ELMo vectors.
         vector_layers: int. Number of layers of precomputed vectors (`tfreps embed`), which are
             mixed by a `ScalarMix`. With 0, there are no such vectors. Defaults to 0.
         vector_dim: int. Width of the precomputed vectors. Defaults to 0.

@@ -21,7 +21,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             `members` contains the variables whose paths contain a match of its name, which is a
             regular expression. If several groups match, the first one is used.
         members: dict from the name of a group to a list of its variables or their paths, such as
-            `{"biLM": elmo.bilm.trainable_variables}`. Defaults to `None`.
+            `{"biLM": elmo.bilm.trainable_variables}`. If `None` (the default), all groups are
+            matched by their names.
         name: str. Name of the optimizer. Defaults to `"grouped"`.
         **kwargs: Further arguments of `keras.optimizers.Optimizer`, such as `global_clipnorm`, the
             bound on the global norm of all gradients. The clipping options of the single optimizers
