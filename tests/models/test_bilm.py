@@ -249,7 +249,7 @@ def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
     "ids, message",
     [
         (np.zeros([2, 3], "int32"), r"shape \[B, T, C\] \(character ids\); got \(2, 3\)"),
-        (np.zeros([2, 3, 40], "int32"), "reads 50 characters per token; got 40"),
+        (np.zeros([2, 3, 40], "int32"), "must have 50 characters per token; got 40"),
     ],
 )
 def test_wrong_shapes(tmp_path, ids, message):
@@ -274,7 +274,7 @@ def test_wrong_ids(tmp_path):
 
 def test_wrong_uses_of_states(tmp_path):
     _, _, bilm = make(tmp_path, initial_state="carry", max_batch_size=3)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="raise `max_batch_size`"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="increase `max_batch_size`"):
         bilm(as_ids(SENTENCES))
     with pytest.raises(ValueError, match="needs a model with .*warm\"`; this model has 'carry'"):
         bilm.warm_up()

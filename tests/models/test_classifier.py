@@ -118,7 +118,7 @@ def test_label_ids_out_of_range():
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
         ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
-        ({"class_weights": [1.0]}, r"one factor .* for each of .*; got \[1.0\]"),
+        ({"class_weights": [1.0]}, r"one non-negative factor for each of .*; got \[1.0\]"),
         ({"linear": LinearEncoder(9, 3, num_buckets=9)}, r"one unit per label \(2\); got 3"),
         ({"pooling": "pooled"}, "`pooled_dim`; TokenEmbedder has none"),
     ],

@@ -100,7 +100,7 @@ def test_what_does_not_fit(options, parts, message):
 def test_what_was_quantised_is_not_copied_to_what_was_not():
     source = bert()
     source.blocks[0].expand.quantize("int8")
-    with pytest.raises(ValueError, match="has the weight 'blocks/0/expand/kernel_scale', and"):
+    with pytest.raises(ValueError, match="has the weight 'blocks/0/expand/kernel_scale', which"):
         copy_weights(bert(), source)
 
 

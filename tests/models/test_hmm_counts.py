@@ -115,8 +115,8 @@ def test_plus_weighs():
 @pytest.mark.parametrize(
     "tokens, tags, message",
     [
-        ([], [], "no token in 0 sentences"),
-        ([[], []], [[], []], "no token in 2 sentences"),
+        ([], [], "at least one token; got 0 empty"),
+        ([[], []], [[], []], "at least one token; got 2 empty"),
         ([[1]], [[0], [1]], "the same number of sentences; got 1 and 2"),
         ([[1], [1, 2]], [[0], [1]], "Sentence 2 has 2 tokens and 1 tags"),
         ([[1], [], [0]], [[0], [], [1]], "Sentence 3 has the token id 0; expected 1 to 3"),

@@ -101,7 +101,7 @@ def test_a_missing_feature_is_named():
     stored = TokenEmbedder(vector_layers=2, vector_dim=4)
     with pytest.raises(ValueError, match="'mask' is missing"):
         stored({"vectors": VECTORS})
-    with pytest.raises(ValueError, match=r"`vectors` \[B, 2, T, 4\]; got shape \(3, 1, 3, 4\)"):
+    with pytest.raises(ValueError, match=r"shape \[B, 2, T, 4\] .*; got \(3, 1, 3, 4\)"):
         stored({"vectors": VECTORS[:, :1], "mask": IDS > 0})
 
 
