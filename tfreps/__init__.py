@@ -4,7 +4,7 @@ import importlib
 
 __version__ = "0.1.0"
 
-# Imported when first used, so that `import tfreps` alone stays cheap: no TensorFlow, no Keras.
+# Imported on first use, so that `import tfreps` alone does not load TensorFlow and Keras.
 SUBMODULES = (
     "callbacks",
     "cli",

@@ -8,7 +8,7 @@ from tfreps.callbacks import Checkpoints
 
 
 class Line(keras.Model):
-    """A linear model with dropout; its mean squared error stands for a perplexity."""
+    """Linear model with dropout, whose mean squared error serves as a perplexity."""
 
     def __init__(self, units):
         super().__init__(name="model")

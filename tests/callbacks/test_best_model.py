@@ -1,4 +1,4 @@
-"""Which model is kept, and when training stops."""
+"""Tests which model is saved and when training stops."""
 
 import types
 
@@ -9,7 +9,7 @@ from tfreps.callbacks import BestModel
 
 
 def best_of(perplexities, save=None):
-    """What `BestModel` keeps over epochs with these validation perplexities (None: none)."""
+    """Returns the saved steps and `best` for these validation perplexities (None: no metric)."""
     saved = []
     callback = BestModel(save or (lambda model: saved.append(callback.step)), "val_perplexity")
     for perplexity in perplexities:
@@ -35,7 +35,7 @@ def test_a_model_that_cannot_be_saved_is_not_the_best(caplog):
             raise OSError(28, "No space left on device")
 
     assert best_of([5.0, 3.0, 4.0], save)[1] == {"perplexity": 4.0, "step": 30}
-    assert "the model was not saved: [Errno 28]" in caplog.text
+    assert "could not save the model: [Errno 28]" in caplog.text
 
 
 def test_a_metric_of_which_more_is_better_and_patience():

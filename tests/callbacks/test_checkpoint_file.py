@@ -1,4 +1,4 @@
-"""Checkpoints: what goes in comes out, and no failure costs the last good one."""
+"""Tests that checkpoints round-trip and that no failure loses the last valid one."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""Exact checkpoints of a tiny model."""
+"""Tests exact checkpoints of a tiny model."""
 
 import keras
 import numpy as np
@@ -27,7 +27,7 @@ def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
     assert state == {**expected, "unmeasured": None}
     assert {name.split("/")[0] for name in arrays} == {"model", "metrics", "optimizer"}
     assert any(name.endswith("seed_generator_state") for name in arrays)
-    fit(make_model(), 6, [checkpoints_in(tmp_path / "b", every=3)])  # the last step once, not twice
+    fit(make_model(), 6, [checkpoints_in(tmp_path / "b", every=3)])  # the last step only once
     assert load_latest_checkpoint(tmp_path / "b")[2]["in_epoch"] is False
 
 
@@ -37,7 +37,7 @@ def adam_for_float16():
 
 @pytest.mark.parametrize("optimizer", [keras.optimizers.Adam, adam_for_float16])
 def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer):
-    """Weights, moments, dropout and the running metrics in mid-epoch."""
+    """Weights, moments, dropout and the running metrics are equal within an epoch."""
     whole = make_model(optimizer=optimizer())
     fit(whole, 8, [])
     fit(
@@ -46,7 +46,7 @@ def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer
     (tmp_path / "step-00000005.safetensors").unlink()
 
     model = make_model(optimizer=optimizer())
-    build_optimizer(model)  # as the programs do
+    build_optimizer(model)  # like the programs
     model.line.kernel.assign([[9.0], [9.0]])
     checkpoints = checkpoints_in(tmp_path)
     assert checkpoints.restore(model) == {"line": 4} and checkpoints.step == 4
@@ -82,7 +82,7 @@ def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(checkpoints_module, "save_checkpoint", full)
     fit(make_model(), 5, [checkpoints_in(tmp_path, every=2)])
     assert kept(tmp_path) == [2, 5]
-    assert "no checkpoint at step 4: [Errno 28] No space" in caplog.text
+    assert "could not save the checkpoint of step 4: [Errno 28] No space" in caplog.text
 
 
 def test_a_model_that_has_diverged_is_not_saved(tmp_path):
@@ -97,7 +97,7 @@ def test_a_model_that_has_diverged_is_not_saved(tmp_path):
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
 def test_callbacks_in_any_order(tmp_path, order):
-    """The checkpoint of an epoch's end holds what the others concluded of it."""
+    """The checkpoint at the end of an epoch contains the other callbacks' final states."""
 
     def made():
         keeper = BestModel(lambda model: None, "sampled_perplexity")

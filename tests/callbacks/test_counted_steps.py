@@ -1,11 +1,11 @@
-"""Steps are counted from their beginning, over calls of fit, and come back with the state."""
+"""Tests that steps are counted when they begin, over calls of fit, and restored."""
 
 from tests.callbacks.line import fit, make_model
 from tfreps.callbacks.counted_steps import CountedSteps
 
 
 class Seen(CountedSteps):
-    """Notes the number that another callback has at the end of each step."""
+    """Records the step of another callback at the end of each step."""
 
     def __init__(self, other):
         super().__init__()

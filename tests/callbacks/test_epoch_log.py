@@ -1,4 +1,4 @@
-"""Figures and progress of a tagger or classifier, on a tiny model."""
+"""Tests metrics and progress of a tagger or classifier on a tiny model."""
 
 import json
 import types
@@ -17,7 +17,7 @@ def train(folder, epochs=2, **options):
 
 
 def log_of(folder, epochs, step, said=None):
-    """A log in the middle of a run, and what it says."""
+    """Returns a log in the middle of a run, and its lines."""
     said = [] if said is None else said
     say = lambda text, final=False, progress=False: said.append(text)  # noqa: E731
     log = EpochLog(folder, epochs, tokens_per_epoch=40, say=say)
@@ -61,14 +61,14 @@ def test_validation_has_a_line_and_a_run_of_its_own(tmp_path):
         "loss": 0.75,
         "f1": 0.9,
     }
-    # without a pace, as no step was done
+    # no speed, because no step was done
     assert said == ["epoch 1 of 3 | train loss 0.5000 | validation loss 0.7500, f1 0.9000"]
     with pytest.raises(ValueError, match="Training has diverged: at step 4 the loss is nan"):
         log.on_epoch_end(1, {"loss": float("nan")})
 
 
 def test_pace_counts_tokens_of_the_epochs_left(tmp_path, monkeypatch):
-    """A clock of our own: 4 batches of 10 tokens, 5 seconds each."""
+    """Uses a fake clock: 4 batches of 10 tokens, 5 seconds each."""
     now = [0.0]
     monkeypatch.setattr(epoch_log, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
     log, said = log_of(tmp_path, 3, step=0)
@@ -94,7 +94,7 @@ def test_a_log_alone_knows_where_fit_ends_and_says_no_pace(tmp_path):
 
 
 def test_an_epoch_that_goes_on_where_it_was_left(tmp_path, monkeypatch):
-    """Three of its four batches, of 10 tokens and 5 seconds each, were done before."""
+    """Three of its four batches, of 10 tokens and 5 seconds each, were done earlier."""
     now = [0.0]
     monkeypatch.setattr(epoch_log, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
     log, said = log_of(tmp_path, 2, step=3)

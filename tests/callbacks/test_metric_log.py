@@ -1,4 +1,4 @@
-"""What the logs of training share: the history, the progress line, the watch for divergence."""
+"""Tests the common parts of training logs: history, progress line, divergence."""
 
 import json
 

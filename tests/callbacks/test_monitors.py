@@ -1,4 +1,4 @@
-"""Keras's modes: what counts as better."""
+"""Tests the comparison of metrics in Keras's modes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When the learning rate is cut, and that a state brings the cuts back."""
+"""Tests when the learning rate is reduced, and that a state restores the reductions."""
 
 import pytest
 import tensorflow as tf
@@ -16,7 +16,7 @@ def test_every_epoch_without_a_better_metric_cuts():
         factors.append(float(factor))
     assert factors == pytest.approx([1.0, 1.0, 0.5, 0.25, 0.25, 0.125])
     assert cuts.state() == {"best": 0.9, "cuts": 3}
-    later = tf.Variable(1.0)  # that of a resumed run
+    later = tf.Variable(1.0)  # for a resumed run
     again = RateCuts(later, 0.5, "val_auc")
     again.restore_state(cuts.state())
     again.on_train_begin()

@@ -1,4 +1,4 @@
-"""Signals end a program in order: at once, or where it asks for them."""
+"""Tests that signals end a program in order: at once, or where it checks for them."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from tfreps.callbacks.stop_signals import (
 
 @pytest.fixture(autouse=True)
 def interruptible():
-    """Where the tests run in the background of a shell, SIGINT is ignored."""
+    """Enables SIGINT, which is ignored if the tests run in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -44,7 +44,7 @@ def test_a_signal_raises_where_nothing_holds_it_back(number, code):
 
 def test_a_signal_waits_until_it_is_asked_for(capfd):
     done = []
-    with pytest.raises(Stopped, match="stopped by SIGTERM at step 7. Go on with: tfreps x$"):
+    with pytest.raises(Stopped, match="stopped by SIGTERM at step 7. Continue with: tfreps x$"):
         with stopped_by_signals():
             go_on_with("tfreps x")
             with held_back():
@@ -63,7 +63,7 @@ def test_a_signal_waits_until_it_is_asked_for(capfd):
 def test_a_signal_waits_until_the_end_at_most():
     done = []
     with pytest.raises(Stopped, match="stopped by SIGTERM.$"):
-        with stopped_by_signals():  # what was to be said the time before is forgotten
+        with stopped_by_signals():  # the earlier command is forgotten
             with held_back():
                 send(signal.SIGTERM)
                 done.append("all")

@@ -1,4 +1,4 @@
-"""Figures and progress of a language model, on a tiny model."""
+"""Tests metrics and progress of a language model on a tiny model."""
 
 import json
 import types
@@ -13,13 +13,13 @@ from tfreps.callbacks import TrainingLog, training_log
 def train(folder, steps, epochs=1, **options):
     log = TrainingLog(folder, 10, steps * epochs, **options)
     model = make_model()
-    for _ in range(epochs):  # as pretrain-elmo does: one `fit` an epoch
+    for _ in range(epochs):  # like pretrain-elmo: one `fit` per epoch
         fit(model, steps, [log], start=log.step)
     return model, log
 
 
 def log_with_ears(folder, total_steps, every=2, **options):
-    """A log, and the list of what it says."""
+    """Returns a log and the list of its lines."""
     said = []
     say = lambda text, **how: said.append(text)  # noqa: E731
     return TrainingLog(folder, 10, total_steps, every=every, say=say, **options), said
@@ -30,7 +30,7 @@ def lines(folder):
 
 
 def test_figures_are_means_over_their_windows(tmp_path):
-    """Every second step; a window ends with its epoch."""
+    """There is a point at every second step, and windows end with their epoch."""
     train(tmp_path, 5, epochs=2, every=2)
     single = tmp_path / "single"
     train(single, 5, epochs=2, every=1)
@@ -45,7 +45,7 @@ def test_figures_are_means_over_their_windows(tmp_path):
 
 
 def test_the_pace_is_said_between_two_points(tmp_path, monkeypatch):
-    """Of 10 tokens in 5 seconds, with the last figure that there is."""
+    """The speed is 10 tokens in 5 seconds, shown with the latest metric."""
     now = [0.0]
     monkeypatch.setattr(training_log, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
     log, said = log_with_ears(tmp_path, 100)
@@ -64,7 +64,7 @@ def test_the_pace_is_said_between_two_points(tmp_path, monkeypatch):
 
 
 def test_tokens_per_second_count_training_alone(tmp_path, monkeypatch):
-    """A clock that ticks once a look; an hour passes between two epochs."""
+    """A clock that advances with each call; an hour passes between two epochs."""
     now, written = [0.0], {}
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr(training_log, "time", clock)

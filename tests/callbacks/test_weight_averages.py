@@ -1,4 +1,4 @@
-"""Averages as a plain loop has them; measured and saved with them, trained without."""
+"""Tests averages against a plain loop; evaluation and saving use them, training does not."""
 
 import keras
 import numpy as np
@@ -27,7 +27,7 @@ def train(optimizer, callbacks=(), epochs=2):
 
 
 class Kept(keras.callbacks.Callback):
-    """The weights after every batch."""
+    """Records the weights after every batch."""
 
     def on_train_begin(self, logs=None):
         self.kernels = []

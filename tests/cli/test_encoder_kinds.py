@@ -93,7 +93,7 @@ def test_without_words_elmo_or_stored_vectors_are_read():
     assert encoder.output_dim == 2 * bilm.projection_dim and encoder.vocabulary_size is None
     stored = make_encoder(given, EncoderInputs(indexer(), stored=(3, 7)))
     assert (stored.vector_layers, stored.vector_dim, stored.output_dim) == (3, 7, 7)
-    with pytest.raises(ValueError, match="one part at least"):
+    with pytest.raises(ValueError, match="needs at least one of"):
         make_encoder(given, EncoderInputs(indexer()))
 
 

@@ -1,4 +1,4 @@
-"""The epoch loop: the best model, patience, kills, signals, cuts and averages."""
+"""Tests the epoch loop: best model, patience, interruptions, signals, rates, averages."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tfreps.optimizers import CutRate, GroupedOptimizer
 
 
 class Batches:
-    """Rows of two numbers and their sum, in an order of each epoch; 5, 4, 5, ... batches."""
+    """Rows of two numbers and their sum, shuffled per epoch; 5, 4, 5, ... batches."""
 
     num_tokens = 40
 
@@ -80,7 +80,7 @@ def test_training_ends_when_nothing_gets_better(tmp_path):
     _, batches, result = fit(run, model, epochs=9, patience=2)
     assert batches.begun == [0, 1, 2] and result["step"] == 5 and result["waited"] == 2
     _, batches, again = fit(run, make_model(), epochs=9, patience=2, resume=True)
-    assert batches.begun == [0] and again == result  # it had waited enough before
+    assert batches.begun == [0] and again == result  # its patience was exhausted before
 
 
 @pytest.mark.few(1)
@@ -109,7 +109,7 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, ste
 def test_minutes_end_a_run_that_can_go_on(tmp_path):
     run = make_run(tmp_path)
     _, _, result = fit(run, minutes=1e-9)
-    assert result["steps"] == 1 and len(run.saved) == 1  # there is none that is better
+    assert result["steps"] == 1 and len(run.saved) == 1  # there is no better one
     model, _, result = fit(run, resume=True)
     whole, _, expected = fit(make_run(tmp_path / "whole"))
     assert result["steps"] == expected["steps"] == 18
@@ -118,7 +118,7 @@ def test_minutes_end_a_run_that_can_go_on(tmp_path):
 
 @pytest.mark.slow
 def test_an_epoch_in_several_parts_is_judged_once(tmp_path):
-    """However often it was interrupted: by figures, lines and the wait for a better figure."""
+    """Metrics, lines and epochs without improvement do not depend on the interruptions."""
     whole = make_run(tmp_path / "whole")
     _, _, expected = fit(whole, still(), epochs=3, patience=3)
     run = make_run(tmp_path / "parts")
@@ -138,7 +138,7 @@ def still():
 
 
 def asks(monkeypatch, kind, moment, step):
-    """Has a signal come at a moment of a callback, such as the end of a batch of training."""
+    """Simulates a signal at a given moment of a callback, such as the end of a training batch."""
     name = f"on_{moment}"
     goes_on = getattr(kind, name)
 
@@ -159,9 +159,9 @@ def asks(monkeypatch, kind, moment, step):
         (False, "epoch_begin", 0),  # before the first step
         (False, "train_batch_end", 8),  # before the last step of the second epoch
         (False, "test_begin", 9),
-        (True, "test_begin", 9),  # measured with the averages, saved without
-        (False, "epoch_end", 9),  # the model may be saved, its checkpoint is not
-        (False, "epoch_end", 18),  # nothing is left to train
+        (True, "test_begin", 9),  # evaluated with the averages, saved without
+        (False, "epoch_end", 9),  # the model can be saved, but not the checkpoint
+        (False, "epoch_end", 18),  # no training is left
     ],
 )
 def test_a_signal_ends_a_run_that_goes_on_bit_by_bit(tmp_path, monkeypatch, average, moment, step):

@@ -1,11 +1,11 @@
-"""Batches of tag ids with masks full of holes, and what stands under the mask."""
+"""Batches of tag ids with masks that have gaps, and noise under the mask."""
 
 import keras
 import numpy as np
 
 
 def to_batch(true, pred, tags, rng):
-    """Lists of tags as `y_true`, `y_pred`, `mask`: tokens scattered over longer rows of noise."""
+    """Returns `y_true`, `y_pred` and `mask`: tokens scattered over longer rows of noise."""
     width = max(map(len, true), default=0) + 4
     shape = (len(true), width)
     y_true, y_pred = rng.integers(0, len(tags), size=(2, *shape))
@@ -19,7 +19,7 @@ def to_batch(true, pred, tags, rng):
 
 
 class Echo(keras.Model):
-    """Gives its inputs back; its loss is that of a weight which has no part in them."""
+    """Model that returns its inputs; its loss is that of an unrelated weight."""
 
     def build(self, input_shape):
         self.weight = self.add_weight(shape=(), initializer="ones")
@@ -32,7 +32,7 @@ class Echo(keras.Model):
 
 
 def evaluate(metric, y_true, y_pred, mask, batch_size):
-    """The metric as `fit` and `evaluate` of a compiled model have it, which answers `y_pred`."""
+    """Evaluates the metric in a compiled model that returns `y_pred`."""
     model = Echo()
     model.compile("sgd", weighted_metrics=[metric])
     options = {"sample_weight": mask.astype("float32"), "batch_size": batch_size, "verbose": 0}
@@ -43,5 +43,5 @@ def evaluate(metric, y_true, y_pred, mask, batch_size):
 
 
 def round_trip(metric):
-    """The metric made again from its config, as a `.keras` file does."""
+    """Recreates the metric from its config, as a `.keras` file does."""
     return keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(metric))

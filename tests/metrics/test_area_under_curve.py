@@ -12,7 +12,7 @@ SCORES = RNG.normal(size=200) * 8 + LABELS * 3
 
 
 def pairs_won(labels, scores):
-    """The definition: all pairs, ties half."""
+    """Computes the definition over all pairs; ties count half."""
     positive, negative = scores[labels == 1], scores[labels == 0]
     return np.mean([(p > n) + (p == n) / 2 for p in positive for n in negative])
 
@@ -23,7 +23,7 @@ def test_is_the_share_of_pairs_in_order_however_batched(rows):
     for start in range(0, 200, rows):
         metric.update_state(LABELS[start : start + rows], SCORES[start : start + rows])
     expected = pairs_won(LABELS, np.round(np.clip(SCORES, -16, 16) * 2048))
-    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)  # its result is float32
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)  # the result is float32
     assert auc(LABELS == 1, SCORES) == pytest.approx(pairs_won(LABELS, SCORES), abs=1e-12)
     metric.reset_state()
     assert float(metric.result()) == 0.5
@@ -43,7 +43,7 @@ def test_texts_of_weight_0_are_left_out():
 
 
 def test_scores_that_float_rounding_alone_tells_apart_are_equal():
-    """Both ways of counting, however many digits a machine's products agree in."""
+    """Both ways of counting agree, whatever the rounding of a machine's products."""
     noise = np.random.default_rng(1).uniform(-4e-6, 4e-6, 200)
     scores = RNG.integers(-8, 8, 200) / 4.0  # many ties
     metric = AreaUnderCurve()
@@ -64,6 +64,6 @@ def test_one_label_alone(label):
 def test_scores_that_are_no_numbers_are_left_out():
     metric = AreaUnderCurve()
     metric.update_state([1, 0, 1, 0], [1.0, 2.0, np.nan, np.inf])
-    assert float(metric.result()) == 0.0  # the one pair of each text of 0 with the first
+    assert float(metric.result()) == 0.0  # the pairs of each text of label 0 with the first text
     metric.update_state([0], [-np.inf])
     assert float(metric.result()) == pytest.approx(1 / 3)

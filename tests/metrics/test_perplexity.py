@@ -1,4 +1,4 @@
-"""Perplexity against the formula, and over more tokens than float32 can count."""
+"""Tests Perplexity against the formula, and with more tokens than float32 can count."""
 
 import keras
 import numpy as np

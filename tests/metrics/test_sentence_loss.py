@@ -1,4 +1,4 @@
-"""The mean loss of sentences, from batches of unlike sizes and weights."""
+"""Tests the mean loss of sentences from batches of different sizes and weights."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tfreps.metrics import SentenceLoss
 
 @pytest.mark.parametrize("sizes", [[3, 1], [5, 2, 8]])
 def test_every_sentence_counts_alike(sizes):
-    """As `SequenceBatches` weighs training: rows of a batch / mean rows of all batches."""
+    """As `SequenceBatches` weights training: rows of a batch / mean rows of all batches."""
     losses = np.random.default_rng(0).random(sum(sizes)).astype("float32")
     metric, mean = SentenceLoss(), np.mean(sizes)
     for batch in np.split(losses, np.cumsum(sizes)[:-1]):
@@ -24,7 +24,7 @@ def test_weights_of_ones_own_and_a_penalty():
     assert float(metric.result()) == 1.5
     metric.update_state(3.5, 2)
     assert float(metric.result()) == 2.5
-    metric.update_state(1.0, 2, sample_weight=np.full([2, 3], 9.0))  # of tokens: as it is
+    metric.update_state(1.0, 2, sample_weight=np.full([2, 3], 9.0))  # token weights: unchanged
     assert float(metric.result()) == 2.0
 
 

@@ -1,4 +1,4 @@
-"""SpanF1 against seqeval: random tags, random holes, any batching."""
+"""Tests SpanF1 against seqeval: random tags, random gaps, any batching."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tfreps.text.tags.tag_schemes import LETTERS, MODES
 
 
 def f1_of(sets):
-    """F1 of `(true set, predicted set)`s of all sentences."""
+    """Computes F1 from `(true set, predicted set)` of all sentences."""
     correct, sizes = sum(len(a & b) for a, b in sets), sum(len(a) + len(b) for a, b in sets)
     return 2 * correct / sizes if sizes else 0.0
 
@@ -45,7 +45,7 @@ def test_is_seqeval_however_batched(scheme, mode):
 
 @pytest.mark.parametrize("scheme", LETTERS)
 def test_is_what_seqeval_returns(scheme):
-    """The functions that people call, with their own averages."""
+    """Compares with seqeval's public functions and their averages."""
     pytest.importorskip("seqeval", reason="pip install seqeval, the oracle")
     from seqeval import scheme as schemes
     from seqeval.metrics import f1_score, precision_score, recall_score

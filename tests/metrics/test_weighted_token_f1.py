@@ -1,4 +1,4 @@
-"""WeightedTokenF1 against plain loops, and scikit-learn's weighted average."""
+"""Tests WeightedTokenF1 against plain loops and scikit-learn's weighted average."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ MASK = RNG.random(TRUE.shape) < 0.8
 
 
 def oracle(true, pred, outside=None):
-    """The definition, tag by tag, over lists of tokens."""
+    """Computes the definition, tag by tag, over lists of tokens."""
     pairs = [(t, p) for t, p in zip(true, pred, strict=True) if t != outside]
     sums = {"precision": 0.0, "recall": 0.0, "f1": 0.0}
     for tag in {t for t, _ in pairs}:

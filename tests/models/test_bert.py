@@ -1,4 +1,4 @@
-"""BertEncoder against loops in NumPy, its parameter totals, and what it refuses."""
+"""Tests BertEncoder against loops in NumPy, its parameter counts and its errors."""
 
 import math
 
@@ -38,7 +38,7 @@ def gelu(x):
 
 
 def block(xs, layer):
-    """Each token reads every token, head by head, then the feed-forward network."""
+    """Computes self-attention head by head, then the feed-forward network."""
     heads = layer.num_heads
     q, k, v = np.split(np.array([dense(x, layer.attention.query_key_value) for x in xs]), 3, 1)
     size, out = q.shape[1] // heads, []
@@ -57,7 +57,7 @@ def block(xs, layer):
 
 
 def bert(encoder, ids, segments):
-    """One text without padding: layer outputs `[L+1, T, D]` and the pooled vector."""
+    """Computes one text without padding: layer outputs `[L+1, T, D]` and the pooled vector."""
     xs = [
         encoder.token_embedding.embeddings.numpy()[word]
         + encoder.add_positions.table.numpy()[place]
@@ -76,7 +76,7 @@ def test_equals_numpy_text_by_text():
     for row, length in enumerate((4, 3)):
         layers, pooled = bert(encoder, IDS[row, :length], SEGMENTS[row, :length])
         found = out["layer_outputs"][row, :, :length]
-        np.testing.assert_allclose(found, layers, atol=2e-5)  # sums of float32
+        np.testing.assert_allclose(found, layers, atol=2e-5)  # rounding of float32 sums
         np.testing.assert_allclose(out["pooled_output"][row], pooled, atol=2e-5)
         np.testing.assert_array_equal(found[-1], out["sequence_output"][row, :length])
     assert not out["sequence_output"][2].numpy().any() and not out["mask"][2].numpy().any()
@@ -104,7 +104,7 @@ def test_a_mask_takes_the_place_of_the_padding_id():
 @pytest.mark.parametrize(
     "total, options",
     [
-        # Half a gigabyte of weights each.
+        # Each has half a gigabyte of weights.
         pytest.param(109_482_240, {"vocabulary_size": 30_522}, marks=pytest.mark.slow),
         pytest.param(102_267_648, {"vocabulary_size": 21_128}, marks=pytest.mark.slow),
         (
@@ -112,7 +112,7 @@ def test_a_mask_takes_the_place_of_the_padding_id():
             {"vocabulary_size": 30_522, "hidden_dim": 128, "num_layers": 2, "num_heads": 2},
         ),
         pytest.param(
-            23_243_904,  # aespresso's
+            23_243_904,  # aespresso's model
             {
                 **{"vocabulary_size": 32_162, "hidden_dim": 384, "num_layers": 6},
                 **{"positions": "sinusoidal_full_index", "num_segments": 256},
@@ -218,7 +218,7 @@ def test_inputs_out_of_range():
     with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than `max_positions`"):
         encoder(np.full([1, 7], 5))
     for theirs, ours in FOREIGN.items():
-        with pytest.raises(ValueError, match=f"`{theirs}` is not read: .* called `{ours}`"):
+        with pytest.raises(ValueError, match=f"`{theirs}` is not read; pass it as `{ours}`"):
             encoder({"token_ids": IDS, theirs: IDS})
     with pytest.raises(ValueError, match="must have `token_ids`; got \\['ids'\\]"):
         encoder({"ids": IDS})

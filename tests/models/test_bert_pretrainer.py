@@ -1,4 +1,4 @@
-"""BertPretrainer against NumPy: loss, its gradient, the metrics; and what it refuses."""
+"""Tests BertPretrainer against NumPy: loss, gradient and metrics; and its errors."""
 
 import keras
 import numpy as np
@@ -19,7 +19,7 @@ FEATURES = {
 
 
 def pretrainer(next_sentence=True, **options):
-    """All dropout off, all weights random."""
+    """Returns a model without dropout, with random weights."""
     encoder = make(dropout=0.0, attention_dropout=0.0, pooler=next_sentence, **options)
     model = BertPretrainer(encoder, next_sentence, dtype=encoder.dtype_policy)
     rng = np.random.default_rng(2)
@@ -35,7 +35,7 @@ def nll(logits, target):
 
 
 def scores(model, features):
-    """Per masked token and per text: (NLL, whether the best is right), by loops."""
+    """Computes by loops, per masked token and per text: (NLL, whether the best is correct)."""
     read = model.encoder(features)
     table = model.encoder.token_embedding.embeddings.numpy()
     masked, sentences = [], []
@@ -66,7 +66,7 @@ def test_loss_and_metrics_equal_numpy(next_sentence):
     expected = masked[:, 0].mean() + (sentences[:, 0].mean() if next_sentence else 0.0)
     np.testing.assert_allclose(loss_of(model), expected, rtol=1e-5)
     figures = {name: float(value) for name, value in model.get_metrics_result().items()}
-    assert figures.pop("loss") == 0.0  # that is for `fit` to count
+    assert figures.pop("loss") == 0.0  # only `fit` updates it
     wanted = {"masked_loss": masked[:, 0].mean(), "masked_accuracy": masked[:, 1].mean()}
     wanted["masked_perplexity"] = np.exp(masked[:, 0].mean())
     if next_sentence:
@@ -148,7 +148,7 @@ def test_batches_without_masked_tokens_count_nothing():
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="make it with `pooler=True`, or say `next_sentence=F"):
+    with pytest.raises(ValueError, match="with `pooler=True`, or pass `next_sentence=F"):
         BertPretrainer(make(pooler=False))
     model = pretrainer()
     with pytest.raises(ValueError, match="`next_label` must be 0 or 1; got 2"):
@@ -158,7 +158,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="must have `masked_positions`; got EagerTensor"):
         model(IDS)
     for wrong in (np.array([[9]] * 3), np.array([[-1]] * 3)):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="masked positions must lie in"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Masked positions must lie in"):
             model({**FEATURES, "masked_positions": wrong})
     for wrong in (np.array([1, 1, 1]), np.ones([3, 1])):
         with pytest.raises(ValueError, match="`masked_positions` must be integers"):

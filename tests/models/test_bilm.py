@@ -1,4 +1,4 @@
-"""BiLM against plain loops: every kind of network, every way to start, ragged batches."""
+"""Tests BiLM against plain loops: kinds of networks, initial states, ragged batches."""
 
 import collections
 
@@ -25,7 +25,7 @@ CASES = {
     "token ids": ({}, None),
     "token ids, no projection, 3 layers": ({"dim": 4, "n_layers": 3}, None),
 }
-# Sentences of a token model: ids counted from 0; its vocabulary has 20.
+# Sentences of a token model with 20 vocabulary ids, counted from 0.
 TOKEN_SENTENCES = [[5, 3, 19, 7, 2], [4, 4], [], [11, 2, 6]]
 
 
@@ -37,7 +37,7 @@ def make(tmp_path, lstm=(), characters=(), scale=0.5, **kwargs):
 
 
 def as_ids(sentences):
-    """What the model reads: character ids of strings, or token ids with 1 added."""
+    """Returns the model's inputs: character ids of strings, or token ids plus 1."""
     if any(isinstance(token, str) for sentence in sentences for token in sentence):
         return batch_to_ids(sentences)
     ids = np.zeros([len(sentences), max(map(len, sentences))], "int32")
@@ -52,7 +52,7 @@ def oracle(weights, options, sentence, state=None, bites=None):
 
 
 def assert_output_is(out, row, expected, state):
-    """One sentence of a batch, its padding, and its state, against the oracle's."""
+    """Checks one sentence of a batch, its padding and its state against the oracle."""
     n = expected.shape[1] - 2
     close = {"atol": 3e-6, "rtol": 1e-5}
     layers = out["layer_outputs"][row].numpy()
@@ -94,7 +94,7 @@ def test_equals_the_loops(tmp_path, case):
     ],
 )
 def test_carry_goes_on_row_by_row(tmp_path, case):
-    """Batches of 4, 2, 3 and 4 rows: each row reads on, and rows without a sentence wait."""
+    """Batches of 4, 2, 3 and 4 rows: each row continues, and rows without a sentence wait."""
     lstm, characters = CASES[case]
     options, weights, bilm = make(
         tmp_path, lstm, characters, initial_state="carry", max_batch_size=5
@@ -162,7 +162,7 @@ def test_a_given_state_goes_before_the_models_own_and_is_not_kept(tmp_path, init
 
 
 def test_token_vectors_of_a_known_an_unknown_and_a_60_byte_word(tmp_path):
-    """All three are read by their bytes; the last is cut at 48."""
+    """All three are read as bytes; the last is truncated to 48."""
     options, weights, bilm = make(tmp_path)
     long = "é" * 30
     words = ["dog", "dogfish", long, long[:24], long[:23]]
@@ -239,7 +239,7 @@ def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
     for a, b in zip(tf.nest.flatten(expected), tf.nest.flatten(out), strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(tf.cast(b, "float32"), tf.cast(a, "float32"), atol=0.05)
-    state = {name: out[name] for name in rough.state_names}  # not rounded on the way in
+    state = {name: out[name] for name in rough.state_names}  # inputs are not rounded
     again = rough(np.zeros_like(ids)[:, :0], initial_state=state)
     carried = rough(np.zeros_like(ids)[:, :0])
     np.testing.assert_array_equal(again["forward_cell"], carried["forward_cell"])
@@ -248,8 +248,8 @@ def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
 @pytest.mark.parametrize(
     "ids, message",
     [
-        (np.zeros([2, 3], "int32"), r"reads \[B, T, C\] of character ids; got shape \(2, 3\)"),
-        (np.zeros([2, 3, 40], "int32"), "reads 50 characters per token; got 40"),
+        (np.zeros([2, 3], "int32"), r"shape \[B, T, C\] \(character ids\); got \(2, 3\)"),
+        (np.zeros([2, 3, 40], "int32"), "must have 50 characters per token; got 40"),
     ],
 )
 def test_wrong_shapes(tmp_path, ids, message):
@@ -265,7 +265,7 @@ def test_wrong_ids(tmp_path):
     with pytest.raises(tf.errors.InvalidArgumentError, match="must lie in 0..261"):
         characters(ids)
     _, _, tokens = make(tmp_path, characters=None)
-    with pytest.raises(ValueError, match=r"reads \[B, T\] of token ids; got shape \(1, 2, 50\)"):
+    with pytest.raises(ValueError, match=r"shape \[B, T\] \(token ids\); got \(1, 2, 50\)"):
         tokens(ids)
     for wrong in (21, -1):
         with pytest.raises(tf.errors.InvalidArgumentError, match="must lie in 0..20"):
@@ -274,11 +274,11 @@ def test_wrong_ids(tmp_path):
 
 def test_wrong_uses_of_states(tmp_path):
     _, _, bilm = make(tmp_path, initial_state="carry", max_batch_size=3)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="raise `max_batch_size`"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="increase `max_batch_size`"):
         bilm(as_ids(SENTENCES))
-    with pytest.raises(ValueError, match="Only \"warm\" has a state to set; this is 'carry'"):
+    with pytest.raises(ValueError, match="needs a model with .*warm\"`; this model has 'carry'"):
         bilm.warm_up()
-    with pytest.raises(ValueError, match="Only \"carry\" has states to reset; this is 'zero'"):
+    with pytest.raises(ValueError, match="needs a model with .*carry\"`; this model has 'zero'"):
         bilm.with_initial_state("zero").reset_states()
     with pytest.raises(ValueError, match="`initial_state` must be one of .* got 'cold'"):
         bilm.with_initial_state("cold")

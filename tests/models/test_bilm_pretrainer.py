@@ -1,4 +1,4 @@
-"""BiLMPretrainer: training steps against TF 1's formulas, perplexities against plain loops."""
+"""Tests BiLMPretrainer: steps against TF 1's formulas, perplexities against plain loops."""
 
 import collections
 import math
@@ -23,7 +23,7 @@ CHARACTERS = token_rows(WORDS)  # [V, C]
 
 
 def make(tmp_path, characters=(), num_sampled=None, softmax_scale=1.0, dtype=None, **kwargs):
-    """A pretrainer with random weights, and the options and arrays that it was made from."""
+    """Returns a pretrainer with random weights, and the options and arrays it was made from."""
     options = oracles.options_with(characters=characters)
     weights = oracles.random_weights(options, vocabulary_size=SIZE, scale=0.5, seed=8)
     files = oracles.write_files(tmp_path, options, weights)
@@ -44,7 +44,7 @@ def batches(number, characters=True, masked=False, rows=ROWS):
     for _ in range(number):
         batch = {}
         for suffix in ("", "_reverse"):
-            # Frequent words more often, so that some are drawn as negatives and some come twice.
+            # Frequent words occur more often, so that some are drawn as negatives and some repeat.
             ids = (SIZE * rng.random([rows, STEPS]) ** 2).astype("int32")
             lengths = rng.integers(0, STEPS + 1, [rows, 1]) if masked else STEPS
             batch["token_ids" + suffix] = ids
@@ -56,7 +56,7 @@ def batches(number, characters=True, masked=False, rows=ROWS):
 
 
 def foreign_weights(model):
-    """All trainable weights, by bilm-tf's names and `softmax/...`."""
+    """Returns all trainable weights by bilm-tf's names and `softmax/...`."""
     rows = bilm_tf.table(model.bilm.get_config())
     arrays = written_rows(rows, bilm_tf.weights_of(model.bilm))
     result = {name: make_array().astype(float) for name, make_array in arrays.items()}
@@ -65,7 +65,7 @@ def foreign_weights(model):
 
 
 def oracle_nll(w, options, batch, states, negatives):
-    """NLL `[G, B*T]` and the last states, in plain TensorFlow and float64."""
+    """Computes NLL `[G, B*T]` and the final states in plain TensorFlow and float64."""
     nlls, new_states = [], []
     for direction, suffix in enumerate(("", "_reverse")):
         rows = batch["token_ids" + suffix].numpy()
@@ -85,13 +85,13 @@ def oracle_nll(w, options, batch, states, negatives):
 
 
 def oracle_step(weights, options, batch, states, negatives):
-    """Gradients by name of (loss times unroll steps), NLL, mask and new states."""
+    """Computes gradients by name of (loss times unroll steps), NLL, mask and new states."""
     w = oracles_tf.as_tensors(weights)
     masks = [batch["mask" + suffix].numpy().reshape(-1) for suffix in ("", "_reverse")]
     with tf.GradientTape() as tape:
         tape.watch(w)
         nll, states = oracle_nll(w, options, batch, states, negatives)
-        # 0.5 * (mean forward + mean backward) * unroll steps, where all positions count.
+        # 0.5 * (mean forward + mean backward) * unroll steps, if all positions count.
         loss = tf.reduce_sum(tf.where(np.stack(masks), nll, 0.0)) / (2 * ROWS)
     gradients = {
         name: np.zeros_like(weights[name]) if g is None else tf.convert_to_tensor(g).numpy()
@@ -182,7 +182,7 @@ def test_without_a_clip(tmp_path):
 def test_low_precision_trains_as_float32_does(
     tmp_path, dtype, cosine, deviation, softmax_scale, num_sampled
 ):
-    """Clipped at the same norm; bfloat16 moves some values across a clip of the LSTM."""
+    """The gradient is clipped at the same norm; bfloat16 moves some values across an LSTM clip."""
     results = []
     for policy in (None, dtype):
         _, model = make(
@@ -209,7 +209,7 @@ def test_low_precision_trains_as_float32_does(
 def test_a_step_that_float16_cannot_hold_is_skipped_and_does_not_spoil_the_figures(tmp_path):
     _, model = make(tmp_path, softmax_scale=100.0, dtype="mixed_float16")
     before, (batch,) = foreign_weights(model), batches(1)
-    logs = model.train_step(batch)  # the first loss scale, 2 ** 15, is too much
+    logs = model.train_step(batch)  # the first loss scale, 2 ** 15, is too large
     for name, after in foreign_weights(model).items():
         np.testing.assert_array_equal(after, before[name])
     assert float(logs["gradient_norm"]) == 0.0 and np.isfinite(logs["training_perplexity"])
@@ -227,7 +227,7 @@ def signature():
 
 
 def test_the_test_perplexities_equal_the_loops(tmp_path):
-    """Each row starts from zeros, over the full softmax; padding does not count."""
+    """Each row starts from zeros, with the full softmax; padding does not count."""
     options, model = make(tmp_path, num_sampled=8)
     weights = {name: value.astype("float32") for name, value in foreign_weights(model).items()}
     nlls, data = [[], []], list(batches(2, masked=True))
@@ -277,7 +277,7 @@ def test_the_perplexity_does_not_depend_on_the_batch_size(tmp_path):
 
 
 def test_characters_by_table_are_characters_in_place(tmp_path):
-    """Rows below V are the vocabulary's, those above the batch's own unknown words."""
+    """Rows below V are in the vocabulary, the others are unknown words of the batch."""
     _, model = make(tmp_path)
     model.set_character_table(CHARACTERS)
     own = token_rows(["unheard", "of"])
@@ -370,10 +370,10 @@ def test_fit_and_evaluate_under_stock_keras(tmp_path):
 @pytest.mark.parametrize(
     "bilm, options, message",
     [
-        ({"initial_state": "carry"}, {}, "A pretrainer carries states itself"),
+        ({"initial_state": "carry"}, {}, "The pretrainer carries the states itself"),
         ({}, {"num_sampled": SIZE}, "smaller than the vocabulary; got 20 for a vocabulary of 20"),
-        ({"vocabulary_size": None, "filters": [[1, 4]]}, {"tied": True}, "has none. Leave it out"),
-        ({}, {"reset_probability": 1.5}, r"`reset_probability` must lie in \[0, 1\]; got 1.5"),
+        ({"vocabulary_size": None, "filters": [[1, 4]]}, {"tied": True}, "no word embedding"),
+        ({}, {"reset_probability": 1.5}, r"`reset_probability` must be in \[0, 1\]; got 1.5"),
     ],
 )
 def test_options_that_do_not_fit(bilm, options, message):

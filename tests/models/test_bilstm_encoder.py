@@ -1,4 +1,4 @@
-"""BiLSTMEncoder: its layers in a row, its dropout, and what it learns without a head's help."""
+"""Tests BiLSTMEncoder: its layers in order, its dropout, and training."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Classifier: learns by fit under every pooling, weighs, saves, exports."""
+"""Tests Classifier: training with every pooling, weights, saving, export."""
 
 import keras
 import numpy as np
@@ -37,7 +37,7 @@ def test_learns_saves_and_loads(pooling, tmp_path):
     assert measured == pytest.approx((out["labels"] == y).mean())
     auc = model.evaluate(data, verbose=0, return_dict=True)["auc"]
     shares = out["probabilities"][:, 1]
-    won = np.mean(shares[y == 1][:, None] > shares[y == 0])  # of all pairs
+    won = np.mean(shares[y == 1][:, None] > shares[y == 0])  # over all pairs
     assert auc == pytest.approx(won, abs=1e-3)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras").predict(data, verbose=0)
@@ -71,7 +71,7 @@ def test_accuracy_counts_texts_and_not_weights():
     model = Classifier(embedder(), LABELS, dropout=0.0)
     model.compile("sgd")
     y = 1 - model.predict({"token_ids": IDS}, verbose=0)["labels"]
-    y[0] = 1 - y[0]  # one right, two wrong
+    y[0] = 1 - y[0]  # one correct, two wrong
     figures = [
         model.evaluate({"token_ids": IDS}, y, sample_weight=w, verbose=0, return_dict=True)
         for w in (None, np.array([9.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0]))
@@ -80,7 +80,7 @@ def test_accuracy_counts_texts_and_not_weights():
 
 
 def test_a_linear_model_adds_its_scores():
-    """A linear model of the text, by the root of its length; nothing for an empty one."""
+    """The scores are divided by the square root of the length; an empty text has none."""
     linear = LinearEncoder(9, 2, unigram_offsets=[0], bigram_offsets=[])
     linear.unigrams.assign(np.arange(24.0).reshape(12, 2))
     model = Classifier(embedder(), LABELS, linear=linear)
@@ -106,20 +106,20 @@ def test_label_ids_out_of_range():
     model = make()
     model.compile("sgd")
     for wrong in -1, 2:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="label ids must lie in 0..1"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Label ids must lie in 0..1"):
             model.train_on_batch({"token_ids": IDS}, np.array([0, 1, wrong]))
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"labels": ["a", "a"]}, "no two alike"),
-        ({"labels": [0, 1]}, "must be names"),
+        ({"labels": ["a", "a"]}, "must be distinct"),
+        ({"labels": [0, 1]}, "non-empty names"),
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
         ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
-        ({"class_weights": [1.0]}, r"one factor .* for each of .*; got \[1.0\]"),
-        ({"linear": LinearEncoder(9, 3, num_buckets=9)}, "one unit per label, 2; it has 3"),
+        ({"class_weights": [1.0]}, r"one non-negative factor for each of .*; got \[1.0\]"),
+        ({"linear": LinearEncoder(9, 3, num_buckets=9)}, r"one unit per label \(2\); got 3"),
         ({"pooling": "pooled"}, "`pooled_dim`; TokenEmbedder has none"),
     ],
 )
@@ -130,7 +130,7 @@ def test_wrong_options(options, message):
 
 @pytest.mark.slow
 def test_training_shows_the_mean_loss_of_texts():
-    """Batches of 2 and 1 texts, weighted as `SequenceBatches` weighs them; nothing is learnt."""
+    """Batches of 2 and 1 texts have the weights of `SequenceBatches`; the rate is 0."""
     model = Classifier(embedder(), LABELS, dropout=0.0)
     model.compile(keras.optimizers.SGD(0.0))
     y = np.array([0, 1, 1], "int32")

@@ -1,4 +1,4 @@
-"""Weights are copied by name, all or none, whatever is trainable."""
+"""Tests that weights are copied by name, all or none, trainable or not."""
 
 import numpy as np
 import pytest
@@ -76,13 +76,13 @@ def test_a_copy_of_what_was_quantised():
         (
             {"pooler": False},
             None,
-            "BertEncoder 'theirs' has the weight 'pooler_dense/bias', and BertEncoder 'ours' has "
-            "not.*the same options, or name the `parts`",
+            "BertEncoder 'theirs' has the weight 'pooler_dense/bias', which BertEncoder 'ours' "
+            "does not have.*the same options, or list the common `parts`",
         ),
         (
             {"max_positions": 6},
             None,
-            r"The weight 'add_positions/table' has the shape \(6, 8\) in BertEncoder 'ours', and "
+            r"The weight 'add_positions/table' has shape \(6, 8\) in BertEncoder 'ours' and "
             r"\(5, 8\) in BertEncoder 'theirs'",
         ),
         ({}, ["blocks/2"], "BertEncoder 'ours' has no part 'blocks/2'; it has token_embedding, "),
@@ -100,7 +100,7 @@ def test_what_does_not_fit(options, parts, message):
 def test_what_was_quantised_is_not_copied_to_what_was_not():
     source = bert()
     source.blocks[0].expand.quantize("int8")
-    with pytest.raises(ValueError, match="has the weight 'blocks/0/expand/kernel_scale', and"):
+    with pytest.raises(ValueError, match="has the weight 'blocks/0/expand/kernel_scale', which"):
         copy_weights(bert(), source)
 
 

@@ -1,4 +1,4 @@
-"""Elmo against plain loops, and inside model.fit: frozen and trained, ids and strings."""
+"""Tests Elmo against plain loops and inside model.fit: frozen, trained, ids, strings."""
 
 import keras
 import numpy as np
@@ -21,7 +21,7 @@ def make_bilm(tmp_path, **kwargs):
 
 
 def make(tmp_path, **kwargs):
-    """An Elmo with weights in its mixes, and the oracle's layers of every sentence."""
+    """Returns an Elmo with random mixes, and the oracle's layers of every sentence."""
     options, weights, bilm = make_bilm(tmp_path)
     elmo = Elmo(bilm, **{"dropout": 0.0, **kwargs})
     for mix, (scalars, gamma) in zip(elmo.mixes, MIXES, strict=False):
@@ -73,7 +73,7 @@ def test_layer_norm_of_bilm_tf_does_not(tmp_path):
 
 
 def test_layer_norm_of_the_top_alone(tmp_path):
-    """bilm-tf's `weight_layers(use_top_only=True, do_layer_norm=True)` does not normalise."""
+    """bilm-tf's `weight_layers(use_top_only=True, do_layer_norm=True)` does not normalize."""
     top, layers = make(tmp_path, top_only=True, layer_norm="bilm_tf")
     ids = batch_to_ids(SENTENCES)
     assert_rows(top(ids)["sequence_output"], [0.7 * x[-1, 1:-1] for x in layers])
@@ -137,7 +137,7 @@ def test_the_bilm_that_was_given_stays_as_it_is(tmp_path):
 
 @pytest.mark.parametrize("make_encoder", [Elmo, lambda bilm: bilm], ids=["Elmo", "BiLM"])
 def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
-    """Numbers from plain loops; from ids, tokens, sentences and dicts; alone and in a batch."""
+    """Equals plain loops for ids, tokens, sentences and dicts, alone and in a batch."""
     options, weights, bilm = make_bilm(tmp_path)
     encoder = make_encoder(bilm)
     kernel = np.random.default_rng(4).normal(size=(8, 3))
@@ -161,7 +161,7 @@ def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
     for row, vector in enumerate(vectors):
         mean = (vector @ kernel).mean(axis=0) if len(vector) else np.zeros(3)
         np.testing.assert_allclose(logits[row], mean, atol=2e-5)
-    tags = tagger.tag(texts[1:2])["tags"]  # alone, as in a batch
+    tags = tagger.tag(texts[1:2])["tags"]  # alone gives the same as in a batch
     np.testing.assert_array_equal(tags, (vectors[1] @ kernel).argmax(axis=-1)[None])
     assert tagger.num_characters == classifier.num_characters == 50
 
@@ -203,7 +203,7 @@ def test_a_tagger_on_an_elmo_trains_saves_and_exports(tmp_path):
 
 @pytest.mark.parametrize("fine_tune", [False, True])
 def test_what_trains_is_the_same_after_a_config(tmp_path, fine_tune):
-    """Keras does not tell inner layers that their model was frozen when it was made."""
+    """Keras does not inform inner layers that their model was created frozen."""
     _, _, bilm = make_bilm(tmp_path)
     elmo = Elmo(bilm, fine_tune=fine_tune)
     for model in (elmo, elmo.bilm, elmo.bilm.token_encoder, elmo.bilm.bilstm):
@@ -230,7 +230,7 @@ def test_a_state_of_the_bilm_is_kept_inside(tmp_path, initial_state):
     np.testing.assert_allclose(elmo(ids)["sequence_output"], expected, atol=1e-6)
 
 
-# Inside model.fit: tag the words that the sentence has in capitals.
+# Inside model.fit: tag the words that are in capitals.
 TEXTS = ["the Dog sat", "a Bank", "the River was high", "Rain"]
 TOKENS = [text.split() for text in TEXTS]
 PADDED = np.array([(tokens + [""] * 4)[:4] for tokens in TOKENS])
@@ -271,7 +271,7 @@ def test_a_tagger_trains_saves_and_loads(tmp_path, kind, fine_tune):
     assert history[-1] < history[0]
     changed = [(a != b).any() for a, b in zip(before, bilm.get_weights(), strict=True)]
     if fine_tune:
-        assert sum(changed) == len(bilm.trainable_weights)  # the warm state stays
+        assert sum(changed) == len(bilm.trainable_weights)  # the warm state does not change
     else:
         assert not any(changed)
     assert any(float(w) != 1.0 for w in model.trainable_weights if w.path.endswith("gamma"))

@@ -1,4 +1,4 @@
-"""Features: what is missing is named, and what is real is seen."""
+"""Tests that missing features are named, and the mask of real tokens."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def test_what_is_missing_is_named():
     check_features({"token_ids": IDS}, ["token_ids"], "mine")
     with pytest.raises(ValueError, match="`mine` reads a dict with token_ids, .* got ndarray"):
         check_features(IDS, ["token_ids"], "mine")
-    with pytest.raises(ValueError, match="reads the features a, b; 'b' is missing among .'a'."):
+    with pytest.raises(ValueError, match="reads the features a, b; 'b' is missing from .'a'."):
         check_features({"a": IDS}, ["a", "b", "a"], "mine")
 
 

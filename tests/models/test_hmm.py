@@ -21,7 +21,7 @@ def random_sentences(number, longest=6, seed=0, low=1):
 
 
 def tagged_sentences(number=40):
-    """Tokens that tell something of their tags."""
+    """Returns sentences whose tokens depend on their tags."""
     rng = np.random.default_rng(5)
     tokens = random_sentences(number)
     return tokens, [[(t + int(rng.integers(2))) % 3 for t in one] for one in tokens]
@@ -34,14 +34,14 @@ def learned(smoothing=0.1, **options):
 
 
 def tables(model):
-    """Probabilities in float64: initial, transitions, emissions, end."""
+    """Returns probabilities in float64: initial, transitions, emissions, end."""
     end = model.log_end.numpy() if model.use_end else np.zeros(len(model.tags))
     logs = model.log_initial.numpy(), model.log_transitions.numpy(), model.log_emissions.numpy()
     return [np.exp(np.float64(log)) for log in (*logs, end)]
 
 
 def all_paths(model, sentence):
-    """p(tokens, tags) of every sequence of tags."""
+    """Computes p(tokens, tags) of every sequence of tags."""
     initial, transitions, emissions, end = tables(model)
     found = {}
     for path in itertools.product(range(len(model.tags)), repeat=len(sentence)):
@@ -53,7 +53,7 @@ def all_paths(model, sentence):
 
 
 def viterbi_loop(model, sentence):
-    """The best path in logarithms, one sentence and one position at a time."""
+    """Computes the best path in logarithms, one sentence and one position at a time."""
     if not sentence:
         return []
     with np.errstate(divide="ignore"):
@@ -100,7 +100,7 @@ def test_all_paths_enumerated(options):
 
 
 def test_the_worked_example_of_the_article():
-    """A, B and pi of a classic; observations 0, 1, 0; its best path is 2, 2, 2."""
+    """A, B and pi of a classic example; the best path for observations 0, 1, 0 is 2, 2, 2."""
     model = HMMTagger(2, ["1", "2", "3"], unknown_id=2)
     model.log_initial.assign(np.log([0.2, 0.4, 0.4]))
     model.log_transitions.assign(np.log([[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]]))
@@ -137,7 +137,7 @@ def test_unknown_tokens_say_nothing_or_what_hapaxes_say():
         model.fit_counts([[1, 1, 2, 4, 4]], [[0, 0, 1, 2, 2]], smoothing=0.5)
     np.testing.assert_allclose(np.exp(uniform.log_emissions[3]), 1 / 3, rtol=1e-6)
     known = np.exp(uniform.log_emissions)[[1, 2, 4]].sum(0)
-    np.testing.assert_allclose(known, 1, rtol=1e-6)  # nothing is set aside
+    np.testing.assert_allclose(known, 1, rtol=1e-6)  # no probability is reserved for others
     np.testing.assert_allclose(np.exp(hapax.log_emissions)[1:].sum(0), 1, rtol=1e-6)
     np.testing.assert_allclose(
         np.exp(hapax.log_emissions[3]), [0.5 / 4, 1.5 / 4, 0.5 / 4], rtol=1e-6
@@ -188,7 +188,7 @@ def saved_functions(folder):
 
 
 def penalised(model, sentences, counts, weight, k):
-    """Log likelihood of sentences, tagged counts, and the smoothing as so many more counts."""
+    """Computes the log likelihood of sentences, tagged counts and smoothing as extra counts."""
     total = sum(np.log(sum(all_paths(model, one).values())) for one in sentences if one)
     logs = [np.log(table) for table in tables(model)]
     names = "initial", "transitions", "emissions", "end"
@@ -222,7 +222,7 @@ def test_baum_welch_likelihood_is_that_of_all_paths():
 
 
 def test_one_step_by_enumeration():
-    """Expected counts, path by path."""
+    """Compares the expected counts with an enumeration of all paths."""
     model = learned(unknown="hapax", use_end=True)
     sentences = random_sentences(20, longest=5, seed=4)
     expected = np.zeros(3), np.zeros([3, 3]), np.zeros([SIZE + 1, 3]), np.zeros(3)
@@ -266,7 +266,7 @@ def test_one_tag():
 
 
 def test_a_tag_without_tokens():
-    with pytest.raises(ValueError, match="No token of the training text has the tag I: leave"):
+    with pytest.raises(ValueError, match="No token of the training text has the tag I. Remove"):
         HMMTagger(4, TAGS).fit_counts([[1, 2]], [[0, 1]])
 
 
@@ -277,7 +277,7 @@ def test_counts_of_another_model():
 
 
 def test_nothing_to_learn_from():
-    with pytest.raises(ValueError, match="nothing to learn from"):
+    with pytest.raises(ValueError, match="must contain at least one token"):
         learned().baum_welch([[]], 1)
     with pytest.raises(ValueError, match="token id 8; expected 1 to 7"):
         learned().decode_sentences([[1], [8]])
@@ -287,8 +287,8 @@ def test_nothing_to_learn_from():
     "kwargs, message",
     [
         ({"vocabulary_size": 0}, "at least 1"),
-        ({"tags": []}, "different strings"),
-        ({"tags": ["a", "a"]}, "different strings"),
+        ({"tags": []}, "distinct strings"),
+        ({"tags": ["a", "a"]}, "distinct strings"),
         ({"unknown_id": 8}, r"1 to `vocabulary_size` \(7\); got 8"),
         ({"unknown": "none"}, "must be one of"),
     ],
@@ -299,7 +299,7 @@ def test_bad_options(kwargs, message):
 
 
 def weighted_token_scores(gold, predicted):
-    """Precision, recall and F1 as luopeixiang's program has them."""
+    """Computes precision, recall and F1 as luopeixiang's program does."""
     gold, predicted = np.array(gold), np.array(predicted)
     scores, weights = [], []
     for tag in np.unique(gold):
@@ -320,7 +320,7 @@ def span_f1(gold, predicted):
 
 
 def test_the_published_figures(tfreps_data):
-    """resume_ner: luopeixiang's README to the last digit, and what smoothing makes of it."""
+    """resume_ner: luopeixiang's README to the last digit, and the results with smoothing."""
     folder = tfreps_data / "resume_ner"
     if not folder.is_dir():
         pytest.skip(f"needs {folder}")
@@ -344,5 +344,5 @@ def test_the_published_figures(tfreps_data):
     assert figures(model) == ["0.9165", "0.9138", "0.9146", "0.8397"]
     model.set_counts(counts, smoothing=0.1)
     assert figures(model) == ["0.9290", "0.9240", "0.9255", "0.8736"]
-    # The article's rule on sentences of one token changes nothing here: there is none.
+    # The article's rule for sentences of one token changes nothing here, as there are none.
     assert min(len(sentence.tokens) for sentence in train) > 1

@@ -13,7 +13,7 @@ def counted(**kwargs):
 
 
 def loops(sentences, tagged, vocabulary_size, num_tags):
-    """The four tables, counted one event at a time."""
+    """Counts the four tables one event at a time."""
     initial, end = np.zeros(num_tags), np.zeros(num_tags)
     transitions = np.zeros([num_tags, num_tags])
     emissions = np.zeros([vocabulary_size + 1, num_tags])
@@ -50,7 +50,7 @@ def test_counts_as_loops_do():
 
 
 def test_single_tokens_are_skipped_as_in_the_article():
-    """Its loop over `label[:-1]` sees no first tag where there is only one."""
+    """The article's loop over `label[:-1]` misses the first tag of a single token."""
     np.testing.assert_array_equal(counted(skip_single_tokens=True).initial, [2, 0])
     np.testing.assert_array_equal(counted(skip_single_tokens=True).end, [2, 1])
 
@@ -61,7 +61,7 @@ def test_add_k_by_hand():
     np.testing.assert_allclose(np.exp(tables["initial"]), [3 / 5, 2 / 5], rtol=1e-6)
     transitions = [[1.5 / 3, 1.5 / 3], [1.5 / 2, 0.5 / 2]]
     np.testing.assert_allclose(np.exp(tables["transitions"]), transitions, rtol=1e-6)
-    one, other = 4.75, 2.75  # sums of the columns
+    one, other = 4.75, 2.75  # column sums
     emissions = [[1, 1], [4.25 / one, 0.25 / other], [0.25 / one, 2.25 / other]]
     emissions += [[0.25 / one, 0.25 / other]]
     np.testing.assert_allclose(np.exp(tables["emissions"]), emissions, rtol=1e-6)
@@ -99,7 +99,9 @@ def test_tokens_left_out_have_no_share():
 def test_hapaxes_count_as_unknown_once():
     counts = HMMCounts.from_sentences([[1, 2, 4, 4, 3]], [[0, 1, 0, 0, 1]], 4, 2)
     with_unknown = counts.with_unknown(3)
-    np.testing.assert_array_equal(with_unknown.emissions[3], [1, 2])  # 1 and 2, and its own
+    np.testing.assert_array_equal(
+        with_unknown.emissions[3], [1, 2]
+    )  # the counts of 1 and 2, and its own
     np.testing.assert_array_equal(counts.emissions[3], [0, 1])
 
 
@@ -113,9 +115,9 @@ def test_plus_weighs():
 @pytest.mark.parametrize(
     "tokens, tags, message",
     [
-        ([], [], "no token in 0 sentences"),
-        ([[], []], [[], []], "no token in 2 sentences"),
-        ([[1]], [[0], [1]], "1 sentences of tokens and 2 of tags"),
+        ([], [], "at least one token; got 0 empty"),
+        ([[], []], [[], []], "at least one token; got 2 empty"),
+        ([[1]], [[0], [1]], "the same number of sentences; got 1 and 2"),
         ([[1], [1, 2]], [[0], [1]], "Sentence 2 has 2 tokens and 1 tags"),
         ([[1], [], [0]], [[0], [], [1]], "Sentence 3 has the token id 0; expected 1 to 3"),
         ([[1, 4]], [[0, 1]], "token id 4"),
@@ -133,11 +135,11 @@ def test_bad_sentences(tokens, tags, message):
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        ({"smoothing": 1, "floor": 1e-8}, "not both"),
+        ({"smoothing": 1, "floor": 1e-8}, "cannot be combined with `floor`"),
         ({"smoothing": -1}, "must not be negative; got -1 for initial"),
         ({"smoothing": float("nan")}, "must not be negative"),
         ({"smoothing": {"initial": 1}}, "one for each of initial, transition, emission, end"),
-        ({"floor": 0}, "above 0"),
+        ({"floor": 0}, "positive and finite"),
     ],
 )
 def test_bad_smoothing(kwargs, message):
@@ -152,5 +154,5 @@ def test_bad_counts(value):
 
 
 def test_bad_shapes():
-    with pytest.raises(ValueError, match=r"transition counts must have the shape \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"transition counts must have shape \(2, 2\)"):
         HMMCounts([1, 1], [[1, 1]], [[0, 0]], [1, 1])

@@ -1,4 +1,4 @@
-"""LinearEncoder against loops over features, and as the linear CRF that it is the half of."""
+"""Tests LinearEncoder against loops over features, and as part of a linear CRF."""
 
 import keras
 import numpy as np
@@ -87,13 +87,13 @@ def test_pairs_and_triples_are_spread_over_the_buckets(length, buckets):
     mask = tf.ones(grams.shape, "bool")
     found = encoder._bucket(tf.constant(grams), mask, 0, length, buckets)[:, 0].numpy()
     assert 0 <= found.min() and found.max() < buckets
-    expected = buckets * (1 - (1 - 1 / buckets) ** len(grams))  # of perfectly random hashing
+    expected = buckets * (1 - (1 - 1 / buckets) ** len(grams))  # with perfectly random hashing
     assert len(np.unique(found)) > 0.97 * expected
 
 
 @pytest.mark.slow
 def test_is_a_linear_crf_that_learns(tmp_path):
-    """Spans reach further than the window, so this is the floor that its name promises."""
+    """Spans are longer than the window, so the scores stay below 1."""
     encoder = LinearEncoder(VOCABULARY_SIZE, 3, [-1, 0, 1], [-1, 0], num_buckets=512)
     model = Tagger(encoder, TAGS, "bio", dropout=0.0, use_projection=False)
     model.compile(keras.optimizers.Adam(0.1))
@@ -111,7 +111,7 @@ def test_is_a_linear_crf_that_learns(tmp_path):
     [
         ({"vocabulary_size": 0}, "must be at least 1; got 0, 3 and 262144"),
         ({"num_buckets": 0}, "must be at least 1; got 5, 3 and 0"),
-        ({"unigram_offsets": [], "bigram_offsets": []}, "one at least"),
+        ({"unigram_offsets": [], "bigram_offsets": []}, "must not all be empty"),
     ],
 )
 def test_wrong_options(options, message):
@@ -121,7 +121,7 @@ def test_wrong_options(options, message):
 
 def test_wrong_input():
     encoder = make()
-    with pytest.raises(ValueError, match="'token_ids' is missing among \\['mask'\\]"):
+    with pytest.raises(ValueError, match="'token_ids' is missing from \\['mask'\\]"):
         encoder({"mask": IDS > 0})
-    with pytest.raises(tf.errors.InvalidArgumentError, match="token ids must lie in 0..8"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Token ids must lie in 0..8"):
         encoder({"token_ids": np.array([[9]])})

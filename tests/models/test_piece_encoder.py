@@ -1,4 +1,4 @@
-"""A word's vector is that of its first piece, as if the pieces had been joined by hand."""
+"""Tests that a word's vector is that of its first piece, as if pieces were joined by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The presets are the published models: their parameters are counted."""
+"""Tests that the presets have the parameter counts of the published models."""
 
 import math
 
@@ -14,7 +14,7 @@ PUBLISHED = {"elmo_small": 13.593, "elmo_medium": 28.028, "elmo_original": 93.60
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_parameters_are_as_many_as_published(name):
-    """By the shapes of the published arrays, without making them."""
+    """Counts by the shapes of the published arrays, without creating them."""
     defaults = BiLM(filters=[[1, 1]], units=1, projection_dim=1).get_config()
     rows = bilm_tf.table({**defaults, **ELMO[name]})
     assert sum(math.prod(row.shape) for row in rows) / 1e6 == pytest.approx(
@@ -28,7 +28,7 @@ def test_parameters_are_as_many_as_published(name):
 def test_the_model_is_what_its_table_says(name):
     model = BiLM(**ELMO[name])
     rows = bilm_tf.table(model.get_config())
-    no_token = model.character_dim  # the row that the files do not have
+    no_token = model.character_dim  # this row is not in the files
     assert model.count_params() == sum(math.prod(row.shape) for row in rows) + no_token
     assert model.use_skip_connections and model.cell_clip == model.projection_clip == 3.0
     assert model.max_characters == 50 and model.activation == "relu"

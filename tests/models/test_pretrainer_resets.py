@@ -1,4 +1,4 @@
-"""BiLMPretrainer's `reset_probability`: rows that start a batch from the fixed state."""
+"""Tests `reset_probability`: some rows start a batch from the fixed state."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ ROWS = 40
 
 
 def carried_after(tmp_path, number, **options):
-    """The carried state `[G, ROWS, numbers]` after some batches without learning."""
+    """Returns the carried state `[G, ROWS, numbers]` after some batches without training."""
     _, model = make(tmp_path, batch_size=ROWS, **options)
     model.compile(optimizer=TF1Adagrad(0.0))
     for batch in batches(number, rows=ROWS):
@@ -29,12 +29,12 @@ def test_rows_start_anew_as_often_as_told(tmp_path):
     carried = carried_after(tmp_path, 2)
     _, last = batches(2, rows=ROWS)
     anew = in_rows(make(tmp_path, batch_size=ROWS)[1](last)[1])
-    assert (np.abs(carried - anew).max(-1) > 1e-3).all()  # the batch before matters
+    assert (np.abs(carried - anew).max(-1) > 1e-3).all()  # the previous batch has an effect
     always = carried_after(tmp_path, 2, reset_probability=1.0)
     np.testing.assert_allclose(always, anew, atol=1e-6)
 
     some = carried_after(tmp_path, 2, reset_probability=0.3)
     is_anew = np.abs(some - anew).max(-1) < 1e-5  # [G, ROWS]
     np.testing.assert_allclose(some, np.where(is_anew[..., None], anew, carried), atol=1e-5)
-    assert 0.15 < is_anew.mean() < 0.45  # 80 draws at 0.3: 3 deviations are 0.15
-    assert (is_anew[0] != is_anew[1]).any()  # each direction for itself
+    assert 0.15 < is_anew.mean() < 0.45  # 80 draws at 0.3; three standard deviations are 0.15
+    assert (is_anew[0] != is_anew[1]).any()  # each direction separately

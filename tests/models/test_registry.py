@@ -1,4 +1,4 @@
-"""Converters are found by the class of a model, and for classes derived from it."""
+"""Tests that converters are found for a model class and for classes derived from it."""
 
 import pytest
 
@@ -17,8 +17,8 @@ def test_derived_classes_have_the_converters_of_their_parents():
 
 def test_what_has_no_converter():
     with pytest.raises(
-        ValueError, match="Elmo has no format 'pretrained'; models that have one: BertEncoder, "
+        ValueError, match="Elmo has no format 'pretrained'; models that have it: BertEncoder, "
     ):
         converter(Elmo, "pretrained")
-    with pytest.raises(ValueError, match="BertEncoder has no format 'onnx'.* have one: none"):
+    with pytest.raises(ValueError, match="BertEncoder has no format 'onnx'.* have it: none"):
         converter(BertEncoder, "onnx")

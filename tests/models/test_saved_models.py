@@ -1,4 +1,4 @@
-"""`keras.saving.load_model` opens what every program saves, after `import tfreps.models` alone."""
+"""Tests that `load_model` opens the models of all programs after `import tfreps.models`."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from tfreps.cli.optimizer_options import make_optimizer
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, HMMTagger, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, LinearWarmup, TF1Adagrad
 
-# Loads each compiled model and prints what it holds as one line of JSON.
+# Loads each compiled model and prints its contents as one line of JSON.
 LOADED = """
 import json, pathlib, re, sys
 import tfreps
@@ -52,7 +52,7 @@ def bert():
 
 
 def with_head(kind, names, **given):
-    """A tagger or a classifier, compiled as the programs do."""
+    """Returns a tagger or a classifier, compiled as by the programs."""
     model = kind(TokenEmbedder(6, 4), names)
     factor = tf.Variable(0.5, trainable=False)
     model.compile(make_optimizer(options(**given), model, 5, factor), jit_compile=False)
@@ -61,7 +61,7 @@ def with_head(kind, names, **given):
 
 @pytest.fixture(scope="module")
 def models():
-    """One of each kind of run, by name."""
+    """Returns one model of each kind of run, by name."""
     cosine = keras.optimizers.schedules.CosineDecay(0.1, 10)
     return {
         "pretrain-elmo": bilm(TF1Adagrad(cosine)),
@@ -75,7 +75,7 @@ def models():
 
 
 def numbers(model):
-    """Sums of the optimiser's variables, which are set so that no two are alike."""
+    """Returns sums of the optimizer's variables, which are set so that no two are equal."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
         return []

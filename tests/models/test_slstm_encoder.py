@@ -1,4 +1,4 @@
-"""SLSTMEncoder: the embedder, the layer, and what of it comes out under which name."""
+"""Tests SLSTMEncoder: the embedder, the layer, and the names of its outputs."""
 
 import keras
 import numpy as np
@@ -61,7 +61,7 @@ def test_drops_out_of_the_output_in_training_alone():
 
 @pytest.mark.slow
 def test_learns_under_fit_what_only_the_order_tells():
-    """Which of two words comes first: the sentence node has to have exchanged states."""
+    """Which of two words comes first; the sentence node must have exchanged states."""
     keras.utils.set_random_seed(0)
     rng = np.random.default_rng(0)
     rest = rng.integers(3, 7, [64, 4])

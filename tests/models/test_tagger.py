@@ -1,4 +1,4 @@
-"""Tagger: learns by fit, never breaks its scheme, weighs, saves, exports."""
+"""Tests Tagger: training, legal tags, weights, saving, export."""
 
 import keras
 import numpy as np
@@ -216,21 +216,21 @@ def test_tag_ids_out_of_range(use_crf):
     model.compile("sgd")
     features = {"token_ids": np.ones([2, 3], "int32")}
     for wrong in -1, 3:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="tag ids must lie in 0..2"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Tag ids must lie in 0..2"):
             model.train_on_batch(features, np.full([2, 3], wrong))
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"tags": ["O", "O"]}, "no two alike"),
-        ({"tags": ["O", ""]}, "must be names"),
-        ({"tags": []}, "one at least"),
+        ({"tags": ["O", "O"]}, "must be distinct"),
+        ({"tags": ["O", ""]}, "non-empty names"),
+        ({"tags": []}, "at least one"),
         ({"tags": ["O", "PER"]}, "'PER'"),
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),
         ({"dropout": -0.1}, "below 1; got -0.1"),
-        ({"use_projection": False}, "one score per tag, 3; it has 4"),
-        ({"linear": LinearEncoder(5, 4, num_buckets=9)}, "one unit per tag, 3; it has 4"),
+        ({"use_projection": False}, r"one score per tag \(3\); .* is 4"),
+        ({"linear": LinearEncoder(5, 4, num_buckets=9)}, r"one unit per tag \(3\); got 4"),
     ],
 )
 def test_wrong_options(options, message):
@@ -245,13 +245,13 @@ def test_an_encoder_without_a_width():
 
 
 def test_an_empty_data_set():
-    with pytest.raises(ValueError, match="the data set is empty"):
+    with pytest.raises(ValueError, match="is an empty data set"):
         make().predict(tagged(8).take(0))
 
 
 @pytest.mark.slow
 def test_training_shows_the_mean_loss_of_sentences():
-    """Batches of 3 and 1 sentences, weighted as by `SequenceBatches`; nothing is learnt."""
+    """Batches of 3 and 1 sentences have the weights of `SequenceBatches`; the rate is 0."""
     model = make()
     randomise(model, 0.3)
     model.compile(keras.optimizers.SGD(0.0))

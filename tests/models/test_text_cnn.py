@@ -1,4 +1,4 @@
-"""TextCNN against loops over the real windows of each text."""
+"""Tests TextCNN against loops over the real windows of each text."""
 
 import keras
 import numpy as np
@@ -22,7 +22,7 @@ def randomise(model):
 
 
 def oracle(x, kernel, bias, width):
-    """Maxima over the windows of one text of real tokens `[n, D]`."""
+    """Computes the maxima over the windows of one text of real tokens `[n, D]`."""
     if len(x) == 0:
         return np.zeros(len(bias))
     if len(x) < width:
@@ -32,7 +32,7 @@ def oracle(x, kernel, bias, width):
 
 
 def test_equals_loops_over_the_real_windows():
-    """The biases are positive, so that a window of padding would win."""
+    """The biases are positive, so a window of padding would be the maximum."""
     model = make()
     randomise(model)
     x = np.asarray(model.embedder.word_embeddings)

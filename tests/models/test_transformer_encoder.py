@@ -1,4 +1,4 @@
-"""TransformerEncoder: embedder, positions, blocks and norms in their order; what it can learn."""
+"""Tests TransformerEncoder: embedder, positions, blocks and norms in order; training."""
 
 import keras
 import numpy as np
@@ -30,7 +30,7 @@ def norm(layer, x):
 
 
 def oracle(encoder, ids):
-    """One text: every entry of `layer_outputs`, and the attention of every block."""
+    """Computes, for one text, every entry of `layer_outputs` and the attention of every block."""
     mask = ids > 0
     x = np.asarray(encoder.embedder.word_embeddings, "float64")[ids]
     if encoder.project is not None:
@@ -150,7 +150,7 @@ def test_learns_under_fit_what_only_the_order_tells(normalization):
 
 @pytest.mark.slow
 def test_learns_to_tag():
-    """Tokens between an opening and a closing one; the CRF alone, on token vectors, has 0.84."""
+    """Tokens between an opening and a closing one; a CRF on token vectors alone reaches 0.84."""
     keras.utils.set_random_seed(0)
     embedder = TokenEmbedder(vocabulary_size=toy.VOCABULARY_SIZE, embedding_dim=16)
     options = {"num_heads": 4, "dropout": 0.0, "attention_dropout": 0.0}
@@ -170,7 +170,7 @@ def test_quantises_to_int8_and_takes_lora():
     np.testing.assert_allclose(encoder(features)["sequence_output"], before, atol=1e-5)
     for part in encoder._flatten_layers():
         if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
-            part.quantize("int8")  # of the others `encoder.quantize` warns
+            part.quantize("int8")  # `encoder.quantize` warns about the others
     after = encoder(features)["sequence_output"].numpy()
     assert encoder.blocks[0].expand.kernel.dtype == "int8"
     assert 0.0 < np.abs(after - before).mean() < 0.1

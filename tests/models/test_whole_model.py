@@ -1,4 +1,4 @@
-"""WholeModel: an export takes what a call takes; a model that cannot be quantized says so."""
+"""Tests WholeModel: an export accepts the inputs of a call; quantization errors."""
 
 import keras
 import numpy as np
@@ -29,7 +29,7 @@ def assert_same(found, expected):
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """A BERT that was never called, and its export."""
+    """Returns a BERT that was never called, and its export."""
     model = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
     folder = tmp_path_factory.mktemp("bert")
     model.export(folder, verbose=False)
@@ -100,7 +100,7 @@ def test_inside_a_functional_model(tmp_path):
     inputs = {"token_ids": keras.Input([None], dtype="int32", name="token_ids")}
     model = keras.Model(inputs, tagger(inputs)["emissions"])
     model.export(tmp_path, verbose=False)
-    served = tf.saved_model.load(tmp_path)  # its variables live as long as it
+    served = tf.saved_model.load(tmp_path)  # keeps its variables alive
     found = served.serve({"token_ids": IDS})
     assert_same(found, tagger({"token_ids": IDS})["emissions"])
 
@@ -162,7 +162,7 @@ def test_what_pictures_show_of_a_model():
     shares = tagger.mix_shares()
     np.testing.assert_allclose(shares["elmo_mix"], [0.125, 0.25, 0.625], atol=1e-6)
     np.testing.assert_allclose(shares["vector_mix"], [0.5, 0.5])
-    expected = [[0, 1, np.nan], [3, 4, 5], [6, 7, 8]]  # O is never before I-X
+    expected = [[0, 1, np.nan], [3, 4, 5], [6, 7, 8]]  # O never precedes I-X
     np.testing.assert_array_equal(tagger.transition_scores(), expected)
     softmax = models.Tagger(words(), ["a", "b"], use_crf=False)
     assert softmax.transition_scores() is None and softmax.mix_shares() == {}
@@ -173,7 +173,7 @@ def test_an_encoder_of_ones_own():
     class Mine(keras.Model):
         output_dim = 4
 
-    with pytest.raises(ValueError, match="Mine does not say what it reads: give `export` an"):
+    with pytest.raises(ValueError, match="Mine does not specify its inputs. Pass an"):
         models.Tagger(Mine(), ["a", "b"]).export("nowhere")
 
 
@@ -187,7 +187,7 @@ def test_carried_states_are_not_exported(tmp_path):
 
 
 def test_options_of_other_formats():
-    with pytest.raises(ValueError, match="no options .'opset_version'.: leave them out"):
+    with pytest.raises(ValueError, match="no options .'opset_version'.: omit them"):
         words().export("nowhere", opset_version=18)
 
 
@@ -196,7 +196,7 @@ def test_nothing_to_quantize(recwarn):
     hmm = CATALOGUE["HMMTagger"].make()
     for model in (*plain, hmm, words(), models.LinearEncoder(11, 2, num_buckets=8)):
         with pytest.raises(
-            NotImplementedError, match=f"nothing to quantize in {type(model).__name__}"
+            NotImplementedError, match=f"{type(model).__name__} .* has no layer to quantize"
         ):
             model.quantize("int8")
     model = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
@@ -209,7 +209,7 @@ def test_next_to_what_can_be_quantized():
     ids = keras.Input([None], dtype="int32")
     dense = keras.layers.Dense(2)
     model = keras.Model(ids, dense(hmm(ids)["emissions"]))
-    with pytest.warns(UserWarning) as noted:  # of the other layers too
+    with pytest.warns(UserWarning) as noted:  # the other layers warn too
         model.quantize("int8")
-    assert any("nothing to quantize in HMMTagger" in str(note.message) for note in noted)
+    assert any("no layer to quantize" in str(note.message) for note in noted)
     assert dense.kernel.dtype == "int8"

@@ -1,15 +1,15 @@
-"""Small tasks that a tagger and a classifier learn in seconds, and that only context solves."""
+"""Small tasks that are learned in seconds and need context."""
 
 import numpy as np
 import tensorflow as tf
 
 TAGS = ["O", "B-X", "I-X"]
 VOCABULARY_SIZE = 8
-OPENS, CLOSES = 7, 8  # a span goes from the one to the other, both included
+OPENS, CLOSES = 7, 8  # a span is from one to the other, inclusive
 
 
 def sentences(number=256, seed=0, longest=9):
-    """Token ids `[N, T]` (0 = padding) and BIO tag ids `[N, T]` (-1 = padding)."""
+    """Returns token ids `[N, T]` (0 = padding) and BIO tag ids `[N, T]` (-1 = padding)."""
     rng = np.random.default_rng(seed)
     ids = np.zeros([number, longest], "int32")
     tags = np.full([number, longest], -1, "int32")
@@ -33,7 +33,7 @@ def tagged(number=256, seed=0, batch_size=32, weights=None):
 
 
 def labelled(number=256, seed=0, batch_size=32, weights=None):
-    """Texts of two labels: 1 if the pair 3, 4 occurs in this order, one behind the other."""
+    """Returns texts with label 1 if a 3 is directly followed by a 4, else 0."""
     rng = np.random.default_rng(seed)
     ids = np.zeros([number, 12], "int32")
     for row in range(number):

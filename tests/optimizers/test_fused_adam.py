@@ -1,4 +1,4 @@
-"""FusedAdam: the formula, and Keras's own Adam."""
+"""Tests FusedAdam against the formula and Keras's own Adam."""
 
 import keras
 import numpy as np
@@ -22,7 +22,7 @@ def sparse(gradient, rows):
 
 @pytest.mark.parametrize("rows", [None, [4, 1, 4]])
 def test_adam_is_the_formula(rows):
-    """A row that a sparse gradient names twice gets the sum of both, and all moments decay."""
+    """A row that occurs twice in a sparse gradient gets the sum, and all moments decay."""
     weight, optimizer = keras.Variable(START), FusedAdam(0.1, beta_1=0.8, epsilon=1e-3)
     expected, m, v = START.astype(float), np.zeros([6, 3]), np.zeros([6, 3])
     for t, gradient in enumerate(GRADIENTS, start=1):
@@ -63,7 +63,7 @@ def test_adam_is_keras_own(options, graph):
         found.append([weight.numpy(), *(variable.numpy() for variable in optimizer.variables)])
     assert (found[0][0] != START).all()
     for ours, theirs in zip(*found, strict=True):
-        # 1 - 0.999 is 5e-5 of itself too large in float32, which Keras has in one place of two.
+        # In float32, 1 - 0.999 has a relative error of 5e-5, which Keras has in one of two places.
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
@@ -73,5 +73,5 @@ def test_adam_comes_back_from_its_config():
     )
     assert isinstance(optimizer, FusedAdam)
     assert (optimizer.beta_1, optimizer.weight_decay) == (0.5, 0.1)
-    with pytest.raises(ValueError, match="`amsgrad` is not for FusedAdam"):
+    with pytest.raises(ValueError, match="`amsgrad` is not supported by FusedAdam"):
         FusedAdam(amsgrad=True)

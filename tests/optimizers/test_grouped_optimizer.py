@@ -1,4 +1,4 @@
-"""GroupedOptimizer: each group as under its own optimizer, saved, clipped."""
+"""Tests that each group is updated as by its own optimizer; saving and clipping."""
 
 import keras
 import numpy as np
@@ -29,7 +29,7 @@ def network():
 
 
 def grouped():
-    """One optimizer with momentum and one with two moments, so that both have variables."""
+    """Returns an optimizer with momentum and one with two moments, so that both have variables."""
     small = keras.optimizers.SGD(0.01, momentum=0.9)
     return GroupedOptimizer(FusedAdam(0.1), {"encoder/": small})
 
@@ -86,7 +86,7 @@ def test_all_groups_are_clipped_together():
 
 
 def test_rates_can_be_changed_by_callbacks():
-    """Keras's scheduler changes each optimizer's, Keras 3.12's the default's alone."""
+    """Keras's scheduler changes the rates of all optimizers; in Keras 3.12, the default's only."""
     changes_all = hasattr(keras.callbacks.LearningRateScheduler, "_update_optimizer_lr")
     optimizer, (model, x, y) = grouped(), network()
     model.compile(optimizer, loss="mse")
@@ -104,20 +104,22 @@ def test_a_group_without_variables():
     optimizer, (model, x, y) = grouped(), network()
     optimizer = GroupedOptimizer(keras.optimizers.Adam(), {"bilm/": keras.optimizers.Adam()})
     model.compile(optimizer, loss="mse")
-    with pytest.raises(ValueError, match="No variable's path has a part like 'bilm/'.*head/bias"):
+    with pytest.raises(
+        ValueError, match="group 'bilm/' matches no variable of the model: .*head/bias"
+    ):
         model.fit(x, y, verbose=0)
     optimizer = GroupedOptimizer(
         keras.optimizers.Adam(), {"biLM": keras.optimizers.Adam()}, {"biLM": ["bilm/bias"]}
     )
     model.compile(optimizer, loss="mse")
-    with pytest.raises(ValueError, match="group 'biLM' has no variable: its members are bilm/bias"):
+    with pytest.raises(ValueError, match="group 'biLM' has no variable. Its members are bilm/bias"):
         model.fit(x, y, verbose=0)
-    with pytest.raises(ValueError, match="lists variables of 'b', which is none of `groups`: a"):
+    with pytest.raises(ValueError, match="lists variables of 'b', which is not in `groups`: a"):
         GroupedOptimizer(keras.optimizers.Adam(), {"a": keras.optimizers.SGD()}, {"b": []})
 
 
 def test_a_group_of_listed_variables():
-    """By path, whole: `one` is no part of `one_more`."""
+    """Paths must match completely: `one` does not match `one_more`."""
     sgd = keras.optimizers.SGD
     one, more = keras.Variable(0.0, name="one"), keras.Variable(0.0, name="one_more")
     optimizer = GroupedOptimizer(sgd(1.0), {"part": sgd(0.1)}, {"part": [one]})

@@ -1,4 +1,4 @@
-"""build_optimizer makes the variables once, under loss scaling too."""
+"""Tests that build_optimizer creates the variables once, also with loss scaling."""
 
 import keras
 import pytest

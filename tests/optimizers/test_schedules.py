@@ -1,4 +1,4 @@
-"""Learning rates at sight, inside an optimizer, and what they refuse."""
+"""Tests learning rates by value and inside an optimizer, and errors."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""TF1Adagrad: the formula, TensorFlow 1's own, schedules, clipping."""
+"""Tests TF1Adagrad: the formula, TensorFlow 1's own optimizer, schedules, clipping."""
 
 import keras
 import numpy as np
@@ -23,7 +23,7 @@ def sparse(gradient, rows):
 
 @pytest.mark.parametrize("rows", [None, [4, 1, 3]])
 def test_adagrad_is_the_formula(rows):
-    """A sparse gradient is a dense one with zeros: rows not named stay as they are."""
+    """A sparse gradient is a dense one with zeros: rows that are not in it do not change."""
     weight, optimizer = keras.Variable(START), TF1Adagrad(learning_rate=0.3)
     expected, accumulators = {"w": START.astype(float)}, {"w": np.ones([6, 3])}
     for gradient in GRADIENTS:

@@ -65,7 +65,7 @@ def interrupt(program, files, flags, run, *more, when, number):
         assert (latest[0] if latest else 0) < when
     else:
         assert latest[0] == when and not list(run.glob("*.lock"))
-        command = f"Go on with: tfreps {program} --run {run} --resume"
+        command = f"Continue with: tfreps {program} --run {run} --resume"
         assert f"stopped by {number.name} at step {when}. {command}\n" in err
 
 

@@ -169,7 +169,7 @@ def test_a_signal_saves_a_checkpoint(corpus, whole, tmp_path, when, where, stopp
     run = tmp_path / "my run"
     process = start_killed(corpus, run, "characters", when, where, signal.SIGTERM)
     err = finish(process, 143)
-    message = f"stopped by SIGTERM at step {stopped_at}. Go on with: "
+    message = f"stopped by SIGTERM at step {stopped_at}. Continue with: "
     (command,) = (line.split(message)[1] for line in err.splitlines() if message in line)
     assert command == f"tfreps pretrain-elmo --run '{run}' --resume"
     assert load_latest_checkpoint(run / "checkpoints")[0] == stopped_at

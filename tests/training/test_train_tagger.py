@@ -274,7 +274,7 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(program, "evaluate_tagger", interrupted)
         assert main(line) == 143
-    command = f"Go on with: tfreps train-tagger --run {run} --resume\n"
+    command = f"Continue with: tfreps train-tagger --run {run} --resume\n"
     assert capfd.readouterr().err.endswith(f"stopped by SIGTERM. {command}")
     names = {path.name for path in run.iterdir()}
     assert names == {

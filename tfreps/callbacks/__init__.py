@@ -1,4 +1,4 @@
-"""Callbacks for any `model.fit`: metrics, a progress line, checkpoints, rates, averages."""
+"""Callbacks for Keras's `fit`: logs, checkpoints, best model, learning rate, averages."""
 
 from tfreps.callbacks.best_model import BestModel
 from tfreps.callbacks.checkpoints import Checkpoints, OutOfTime

@@ -1,4 +1,4 @@
-"""BestModel: saves the best model by a monitored metric, and stops when it stays away."""
+"""BestModel: saves the best model by a monitored metric and stops training early."""
 
 import logging
 
@@ -8,24 +8,28 @@ from tfreps.callbacks.monitors import check_mode, is_better, short_name
 
 
 class BestModel(CountedSteps):
-    """Saves the model whenever a monitored metric is better than ever before.
+    """Callback that saves the model whenever a monitored metric improves.
 
-    Where the metric is not measured, as without validation data, the newest model is saved. A model
-    that cannot be saved is not the best: a warning is logged, and training goes on.
+    If the metric is not measured, for example without validation data, the model is saved after
+    every epoch. If a model cannot be saved, a warning is logged, training continues, and the model
+    does not count as the best one.
 
     Args:
-        save: function that saves a model, whole or not at all.
-        monitor: str. Name of the metric in the logs of `fit`. Default `"val_loss"`.
-        mode: str. `"min"`, `"max"` or `"auto"`, where the name decides.
-        patience: int or None. Training stops after so many epochs without a better value.
+        save: function that saves a model, either completely or not at all.
+        monitor: str. Name of the metric in the logs of `fit`. Defaults to `"val_loss"`.
+        mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the
+            mode. Defaults to `"auto"`.
+        patience: int. Number of epochs without improvement after which training stops. If `None`
+            (the default), training does not stop early.
 
     Attributes:
-        best: dict. Value of the metric, by its name without `val_`, and `step` of the best model.
-        waited: int. Epochs since then.
+        best: dict. The value of the metric, by its name without `val_`, and the `step` of the best
+            model.
+        waited: int. Number of epochs since the best model.
 
     Raises:
-        ValueError: the mode is unknown, or `"auto"` does not know the metric. From `fit`: the loss
-            is not a number any more; the model is not saved.
+        ValueError: If the mode is unknown, or the metric is unknown to `"auto"`. During `fit`, if
+            the loss is no longer finite; the model is not saved.
 
     Example:
     >>> import keras, numpy as np
@@ -46,6 +50,7 @@ class BestModel(CountedSteps):
         self.best, self.waited = {}, 0
 
     def on_epoch_end(self, epoch, logs=None):
+        """Saves the model if the metric improved; otherwise counts an epoch without improvement."""
         logs, name, found = logs or {}, short_name(self.monitor), {}
         check_finite(logs, self.step)
         if self.monitor in logs:
@@ -56,20 +61,22 @@ class BestModel(CountedSteps):
                 return
         try:
             self.save(self.model)
-        except OSError as error:  # the best model so far is still there: go on
-            logging.getLogger(__name__).warning("the model was not saved: %s", error)
+        except OSError as error:  # the previous best model still exists
+            logging.getLogger(__name__).warning("could not save the model: %s", error)
             return
         self.best = {**self.best, **found}
         self.waited = 0
 
     def has_waited_enough(self):
-        """Whether `patience` is at its end."""
+        """Returns True if `patience` is exhausted."""
         return self.patience is not None and self.waited >= self.patience
 
     def state(self):
+        """Returns the state that `restore_state` needs, a dict of JSON types."""
         return {**super().state(), "best": dict(self.best), "waited": self.waited}
 
     def restore_state(self, state):
+        """Restores a state that `state` returned, possibly in another process."""
         super().restore_state(state)
         self.best, self.waited = dict(state["best"]), state["waited"]
 

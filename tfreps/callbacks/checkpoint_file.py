@@ -1,4 +1,4 @@
-"""Checkpoints to resume from: one safetensors file per step, the last good ones kept."""
+"""Checkpoints to resume from: one safetensors file per step, of which the newest are kept."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ from tfreps.files.atomic_files import is_temporary, replacing
 
 FORMAT = "tfreps-checkpoint-1"
 NAME = re.compile(r"step-(\d{8,})\.safetensors")
-# What a killed writer leaves besides our temporary file: the one that safetensors makes.
+# Temporary files of safetensors, which an interrupted save leaves in addition to our own.
 UNFINISHED = re.compile(r"\.tmp\w{6}")
 
 Checkpoint = tuple[int, dict[str, np.ndarray], dict]
@@ -27,22 +27,25 @@ def save_checkpoint(
     state: dict,
     keep: int = 2,
 ) -> pathlib.Path:
-    """Writes one checkpoint, whole or not at all, then removes older ones beyond `keep`.
+    """Writes a checkpoint, completely or not at all, then deletes older ones beyond `keep`.
 
     Args:
-        folder: where the checkpoints of a run are; made if absent.
-        step: int, 0 or more. Updates done so far; names the file, `step-00000123.safetensors`.
-            A checkpoint of the same step is replaced.
-        arrays: name -> array of any shape, 0-d included: floats (bfloat16 too), integers, bool.
-        state: whatever else resuming needs, of JSON types.
-        keep: int, 1 or more. How many checkpoints up to this step stay.
+        folder: str or path. Folder of the checkpoints; created if it does not exist.
+        step: int, at least 0. Number of updates so far. It determines the file name, such as
+            `step-00000123.safetensors`. A checkpoint of the same step is replaced.
+        arrays: dict from names to arrays of any shape, including 0-d, and of type float (including
+            bfloat16), int or bool.
+        state: dict of JSON types. Any other state that resuming needs.
+        keep: int, at least 1. Number of checkpoints up to this step that are kept. Defaults to 2.
 
     Returns:
-        The path of the file.
+        Path of the file.
 
     Raises:
-        OSError: the file could not be written (disk full ...). Older checkpoints are untouched.
-        ValueError: `state` is not JSON, or an array has a type that the format lacks.
+        OSError: If the file cannot be written, for example because the disk is full. Older
+            checkpoints are not changed.
+        ValueError: If `state` is not JSON, an array has an unsupported type, or `keep` or `step` is
+            out of range.
 
     Example:
     >>> import numpy as np, tempfile
@@ -66,13 +69,17 @@ def save_checkpoint(
 
 
 def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
-    """The newest checkpoint that can be read, or None where there is none.
+    """Loads the newest checkpoint that is readable.
 
-    A file that cannot be read (torn, cut short, not ours) is named in a logged warning, and
-    the one before it is tried.
+    If a file cannot be read (truncated, damaged or not a checkpoint), a warning that names it is
+    logged, and the next older one is tried.
+
+    Args:
+        folder: str or path. Folder of the checkpoints.
 
     Returns:
-        `(step, arrays, state)` as they were given to `save_checkpoint`, or None.
+        Tuple `(step, arrays, state)` as passed to `save_checkpoint`; `None` if there is no readable
+        checkpoint.
     """
     for step, path in list_checkpoints(pathlib.Path(folder)):
         try:
@@ -83,7 +90,7 @@ def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
 
 
 def list_checkpoints(folder: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
-    """`(step, path)` of the files named like checkpoints, newest first."""
+    """Returns `(step, path)` of all files named like checkpoints, newest first."""
     if not folder.is_dir():
         return []
     named = ((NAME.fullmatch(path.name), path) for path in folder.iterdir())
@@ -91,28 +98,28 @@ def list_checkpoints(folder: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
 
 
 def as_metadata(step: int, state: dict) -> dict[str, str]:
-    """What the header of the file says beside the arrays."""
+    """Returns the header of the file: its format, step and state."""
     try:
         text = json.dumps(state, allow_nan=False)
         changed = json.loads(text) != state
     except (TypeError, ValueError) as error:
-        raise ValueError(f"The state of a checkpoint must be of JSON types: {error}.") from error
+        raise ValueError(f"`state` must contain only JSON types: {error}.") from error
     if changed:
         raise ValueError(
-            "The state of a checkpoint must come back from JSON as it went in: use str keys, "
-            f"and lists instead of tuples; got {state!r}."
+            "`state` must not change in a JSON round trip; use str keys, and lists instead of "
+            f"tuples. Got {state!r}."
         )
     return {"format": FORMAT, "step": str(step), "state": text}
 
 
 def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> None:
-    """Writes under a temporary name, waits for the disk, and renames."""
-    # safetensors copies the memory as it lies, so it has to lie in C order (0-d stays 0-d).
+    """Writes to a temporary file, waits for the disk and renames the file."""
+    # safetensors copies the memory unchanged, so arrays must be in C order (0-d stays 0-d).
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     try:
         with replacing(path, durable=True) as temporary:
             safetensors.numpy.save_file(arrays, temporary, metadata=metadata)
-            temporary.chmod(path.parent.stat().st_mode & 0o666)  # safetensors leaves it private
+            temporary.chmod(path.parent.stat().st_mode & 0o666)  # safetensors makes it private
     except safetensors.SafetensorError as error:
         remove_unfinished(path.parent)
         if "I/O error" in str(error):
@@ -124,13 +131,15 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
 
 
 def read(path: pathlib.Path, step: int) -> Checkpoint:
-    """One checkpoint; ValueError where the file is not what its name says."""
+    """Reads one checkpoint; raises ValueError if the header does not match the file name."""
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:
             raise ValueError(f"expected the format {FORMAT!r}, found {metadata.get('format')!r}")
         if metadata.get("step") != str(step):
-            raise ValueError(f"its name says step {step}, its header {metadata.get('step')!r}")
+            raise ValueError(
+                f"its name says step {step}, but its header says {metadata.get('step')!r}"
+            )
         if "state" not in metadata:
             raise ValueError("its header has no 'state'")
         try:
@@ -141,7 +150,7 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-    """Removes what an interrupted or failed save left."""
+    """Deletes the files that an interrupted or failed save left."""
     for path in folder.iterdir():
         if UNFINISHED.fullmatch(path.name) or is_temporary(path.name):
             path.unlink(missing_ok=True)

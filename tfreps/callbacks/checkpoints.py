@@ -1,4 +1,4 @@
-"""Checkpoints: saves all that an exact resumption needs, and restores it."""
+"""Checkpoints: saves and restores all state that an exact resumption needs."""
 
 import contextlib
 import logging
@@ -12,42 +12,47 @@ from tfreps.optimizers import build_optimizer
 
 
 class OutOfTime(Exception):
-    """Ends `fit` within an epoch, when a checkpoint of that moment has been saved."""
+    """Exception that ends `fit` within an epoch after a checkpoint has been saved."""
 
 
 class Checkpoints(CountedSteps):
-    """Saves everything that an exact resumption needs, and restores it.
+    """Callback that saves and restores all state that an exact resumption needs.
 
-    Weights, optimizer, seeds of dropout and negatives, carried LSTM state, running metrics,
-    the position in the data, the number of the step and the state of other callbacks, in one file
-    that is written whole or not at all. Keras's own weights files hold neither seeds nor metrics
-    nor the position. The model has to have all its variables once it is compiled.
+    A checkpoint contains the weights, optimizer, seeds of dropout and negatives, carried LSTM
+    states, running metrics, the position in the data, the step number and the state of other
+    callbacks. It is one file, which is written completely or not at all. Keras's own weights files
+    contain neither seeds nor metrics nor the position. The model must have all its variables once
+    it is compiled.
 
-    The checkpoint of an epoch's end is saved when all callbacks have seen that end, whatever their
-    order. One that cannot be written is logged as a warning; training goes on.
+    The checkpoint at the end of an epoch is saved after all callbacks have processed that end,
+    whatever their order. If a checkpoint cannot be written, a warning is logged and training
+    continues.
 
-    A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step,
-    with a checkpoint of it. While the model is measured see `kept_when_stopped`.
+    A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step, with
+    a checkpoint of that step. For signals during evaluation, see `kept_when_stopped`.
 
     Args:
-        folder: where checkpoints lie.
-        position: function from the number of a step to the JSON-able position in the data; None
-            for the number of the step itself.
-        every: int. Steps between checkpoints; there is one at the end of each epoch too.
+        folder: str or path. Folder of the checkpoints.
+        position: function from a step number to the position in the data, of JSON types. If `None`
+            (the default), the position is the step number.
+        every: int. Number of steps between checkpoints; there is also one at the end of each epoch.
+            Defaults to 1000.
         callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as
-            `BestModel`; the states are saved, and restored, under these names.
-        minutes: float or None. Training ends after this time.
-        measure_when_over: bool. Whether the time ends the epoch as any other is ended, measured;
-            else `OutOfTime` ends `fit`, and a resumed run goes on within the epoch.
+            `BestModel`. Their states are saved and restored under these names. Defaults to `None`.
+        minutes: float. Time limit of training in minutes. If `None` (the default), there is none.
+        measure_when_over: bool. Whether the epoch in which the limit is reached is evaluated like
+            any other epoch. If `False`, `OutOfTime` ends `fit`, and a resumed run continues within
+            the epoch. Defaults to `False`.
 
     Attributes:
-        unmeasured: dict or None. The metrics of an epoch whose steps are done, and that is not
-            measured yet: what `fit` hands to `on_epoch_end`, less those of validation.
+        unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which
+            has not been evaluated yet: those that `fit` passes to `on_epoch_end`, except validation
+            metrics.
 
-    Raises, from `fit`:
-        ValueError: the loss is not a number any more; nothing of that is saved.
-        Stopped: a signal came.
-        OutOfTime: the time is over.
+    Raises:
+        ValueError: During `fit`, if the loss is no longer finite; this state is not saved.
+        Stopped: During `fit`, if a signal was received.
+        OutOfTime: During `fit`, if the time limit is reached.
 
     Example:
     >>> import keras, numpy as np, tempfile
@@ -82,16 +87,20 @@ class Checkpoints(CountedSteps):
         self.minutes, self.measure_when_over = minutes, measure_when_over
         self.begin = time.monotonic()
         self.metrics_to_restore, self.unmeasured = None, None
-        self.is_due = False  # whether the end of an epoch is to be saved
+        self.is_due = False  # whether the end of an epoch must be saved
 
     def restore(self, model):
-        """Restores the newest checkpoint into a compiled model, and the callbacks' states.
+        """Restores the newest checkpoint into a compiled model, and the states of the callbacks.
+
+        Args:
+            model: `keras.Model`, compiled.
 
         Returns:
-            The position in the data; None where there is no checkpoint.
+            The position in the data; `None` if there is no checkpoint.
 
         Raises:
-            ValueError: for a checkpoint of another model, or with other callbacks.
+            ValueError: If the checkpoint belongs to another model or has the states of other
+                callbacks.
         """
         found = load_latest_checkpoint(self.folder)
         if found is None:
@@ -103,8 +112,8 @@ class Checkpoints(CountedSteps):
             self.metrics_to_restore = [v.numpy() for v in model.metrics_variables]
         if set(state["callbacks"]) != set(self.callbacks):
             raise ValueError(
-                f"The checkpoint in {self.folder} holds the states of "
-                f"{_names(state['callbacks'])}; expected those of {_names(self.callbacks)}: use "
+                f"The checkpoint in {self.folder} has the states of "
+                f"{_names(state['callbacks'])}; expected those of {_names(self.callbacks)}. Use "
                 "the callbacks of the earlier run."
             )
         for name, callback in self.callbacks.items():
@@ -113,7 +122,11 @@ class Checkpoints(CountedSteps):
         return state["position"]
 
     def save(self, in_epoch):
-        """Saves a checkpoint of this moment, within an epoch or at its end."""
+        """Saves a checkpoint of the current state.
+
+        Args:
+            in_epoch: bool. Whether training is within an epoch; else it is at the end of one.
+        """
         arrays = {name: variable.numpy() for name, variable in _variables(self.model).items()}
         state = {
             "position": self.position(self.step),
@@ -123,16 +136,16 @@ class Checkpoints(CountedSteps):
         }
         try:
             save_checkpoint(self.folder, self.step, arrays, state)
-        except OSError as error:  # the last good one is still there: go on
+        except OSError as error:  # the previous checkpoint still exists
             log = logging.getLogger(__name__)
-            log.warning("no checkpoint at step %d: %s", self.step, error)
+            log.warning("could not save the checkpoint of step %d: %s", self.step, error)
 
     @contextlib.contextmanager
     def kept_when_stopped(self, before=None):
-        """Saves a checkpoint where a signal ends what is inside while an epoch is measured.
+        """Context manager that saves a checkpoint if a signal ends the evaluation of an epoch.
 
         Args:
-            before: function that is called then, before the checkpoint is saved.
+            before: function that is called before the checkpoint is saved. Defaults to `None`.
         """
         try:
             yield
@@ -159,7 +172,7 @@ class Checkpoints(CountedSteps):
         if is_over and (is_last or self.measure_when_over):
             self.model.stop_training = True
         if is_last or self.model.stop_training:
-            self.unmeasured = metrics  # the end of the epoch saves
+            self.unmeasured = metrics  # saved at the end of the epoch
             return
         is_stop = is_asked()
         if self.step % self.every == 0 or is_over or is_stop:
@@ -193,7 +206,7 @@ class Checkpoints(CountedSteps):
             odd = sorted(set(variables) ^ set(arrays))
             raise ValueError(
                 f"The checkpoint in {self.folder} belongs to another model or optimizer: "
-                f"{len(odd)} arrays are only here or only there, the first {odd[0]}."
+                f"{len(odd)} arrays are in only one of the two, such as {odd[0]}."
             )
         for name, variable in variables.items():
             if tuple(variable.shape) != arrays[name].shape:
@@ -209,10 +222,10 @@ def _names(callbacks):
 
 
 def _variables(model):
-    """All variables of a model, its metrics and its optimizer by a name of their own.
+    """Returns all variables of a model, its metrics and its optimizer under unique names.
 
-    Without the names of layers, some of which Keras counts up through the process; those of the
-    optimizer's variables hold them.
+    The names do not contain those of layers, because Keras numbers some layers across the process.
+    The variables of the optimizer are numbered only, because their names contain those of layers.
     """
     variables = {}
     for number, variable in enumerate(model.variables):

@@ -1,17 +1,17 @@
-"""CountedSteps: a callback that knows the number of the step and can be restored."""
+"""CountedSteps: a callback that counts steps and can be restored."""
 
 import keras
 
 
 class CountedSteps(keras.callbacks.Callback):
-    """Counts the steps of training; a base class of callbacks with a state.
+    """Base class of callbacks that count training steps and have a state.
 
-    A step counts from its beginning, so that all callbacks of a `fit` agree at its end, in
-    whatever order they are called.
+    A step is counted when it begins, so that all callbacks of a `fit` agree at its end, whatever
+    their order.
 
     Attributes:
-        step: int. Steps begun since the very beginning of the run, earlier calls of `fit` and
-            restored steps included.
+        step: int. Number of steps begun since the start of the run, including earlier calls of
+            `fit` and restored steps.
     """
 
     def __init__(self):
@@ -22,9 +22,9 @@ class CountedSteps(keras.callbacks.Callback):
         self.step += 1
 
     def state(self):
-        """Returns what `restore_state` needs: a dict of JSON types."""
+        """Returns the state that `restore_state` needs, a dict of JSON types."""
         return {"step": self.step}
 
     def restore_state(self, state):
-        """Takes over what `state` returned, here or in another process."""
+        """Restores a state that `state` returned, possibly in another process."""
         self.step = state["step"]

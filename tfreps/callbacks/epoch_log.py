@@ -1,4 +1,4 @@
-"""EpochLog: metrics and progress of a training by epochs, measured after each."""
+"""EpochLog: metrics and progress of training, written after each epoch."""
 
 import time
 
@@ -6,26 +6,30 @@ from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_
 
 
 class EpochLog(MetricLog):
-    """Writes metrics for TensorBoard and `history.jsonl`, and a progress line.
+    """Callback that writes metrics for TensorBoard and `history.jsonl`, and a progress line.
 
-    After each epoch TensorBoard gains a point of every metric of the model under its own name,
-    `loss`, `accuracy`, `f1` ..., for the runs `train` and `validation`; and for `train`
-    `training/tokens_per_second` and `training/learning_rate`.
+    After each epoch, every metric of the model is written to TensorBoard under its own name
+    (`loss`, `accuracy`, `f1` and so on) for the runs `train` and `validation`, as well as
+    `training/tokens_per_second` and `training/learning_rate` for `train`.
 
     Args:
-        folder: path. Where the event files and `history.jsonl` go.
-        epochs: int. Where the run ends; None for where `fit` does.
-        tokens_per_epoch: int. Real tokens of an epoch; None where no pace is wanted.
-        minutes: float or None. When the run ends at the latest, for the time left.
-        every: int or None. Steps between points within an epoch, each of what the metrics say of
-            the epoch so far.
-        say: function that shows a line of progress, as of `MetricLog`; None to show nothing.
+        folder: path. Folder for the event files and `history.jsonl`.
+        epochs: int. Number of epochs of the run. If `None` (the default), that of `fit`.
+        tokens_per_epoch: int. Number of real tokens per epoch. If `None` (the default), no speed is
+            shown.
+        minutes: float. Time limit of the run in minutes, used for the time left. If `None` (the
+            default), there is no limit.
+        every: int. Number of steps between points within an epoch, each with the metrics of the
+            epoch so far. If `None` (the default), there are no such points.
+        say: function that shows a line of progress; see `MetricLog`. If `None` (the default),
+            nothing is shown.
 
     Attributes:
-        first_batch: int. Batches of this epoch that were done before `fit` was called.
+        first_batch: int. Number of batches of this epoch that were processed before `fit` was
+            called.
 
-    Raises, from `fit`:
-        ValueError: the loss is not a number any more.
+    Raises:
+        ValueError: During `fit`, if the loss is no longer finite.
 
     Example:
     >>> import json, keras, numpy as np, pathlib, tempfile
@@ -88,7 +92,7 @@ class EpochLog(MetricLog):
         self.say(" | ".join([*parts, *self._pace()]), final=True)
 
     def _write_train(self, logs, **place):
-        """Writes the metrics of training at a step, and returns them with the learning rate."""
+        """Writes the training metrics of a step and returns them with the learning rate."""
         train = {name: float(value) for name, value in (logs or {}).items()}
         check_finite(train, self.step)
         train["training/learning_rate"] = float(self.model.optimizer.learning_rate)
@@ -104,7 +108,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self):
-        """The tokens per second and the time left; nothing where no step was timed."""
+        """Returns the tokens per second and the time left; nothing before a step was timed."""
         if not self.rate:
             return []
         done = self._tokens(self.first_batch + self.batches)
@@ -117,5 +121,5 @@ class EpochLog(MetricLog):
 
 
 def _shown(logs):
-    """The metrics as `loss 0.1234, f1 0.9012`."""
+    """Formats the metrics like `loss 0.1234, f1 0.9012`."""
     return ", ".join(f"{name} {float(logs[name]):.4f}" for name in logs or () if "/" not in name)

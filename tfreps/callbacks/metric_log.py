@@ -1,4 +1,4 @@
-"""MetricLog: event files, history.jsonl and a progress line, for all logs of training."""
+"""MetricLog: event files, history.jsonl and a progress line, for all training logs."""
 
 import json
 import math
@@ -14,12 +14,12 @@ SECONDS_BETWEEN_LINES = 0.5
 
 
 class MetricLog(CountedSteps):
-    """Writes metrics of the runs `train` and `validation`; how and when is the subclass's.
+    """Base class of callbacks that write the metrics of the runs `train` and `validation`.
 
     Args:
-        folder: path. Where the event files and `history.jsonl` go.
-        say: function that shows a line of progress to whoever looks on, called with the text and
-            the keywords of `MetricLog.say`; None to show nothing.
+        folder: path. Folder for the event files and `history.jsonl`.
+        say: function that shows a line of progress. It is called with the text and the keyword
+            arguments of `MetricLog.say`. If `None` (the default), nothing is shown.
     """
 
     def __init__(self, folder, say=None):
@@ -33,35 +33,37 @@ class MetricLog(CountedSteps):
         }
 
     def write(self, run, step, metrics):
-        """Scalars for TensorBoard."""
+        """Writes scalars for TensorBoard."""
         with self.writers[run].as_default():
             for name, value in metrics.items():
                 tf.summary.scalar(name, value, step)
 
     def append(self, metrics):
-        """A line of the history."""
+        """Appends a line to the history."""
         path = self.history_path
         with naming(path), open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(metrics) + "\n")
 
     def say(self, text, final=False, progress=False):
-        """Hands a line of progress to whoever shows it.
+        """Shows a line of progress.
 
         Args:
-            text: str.
-            final: bool. Whether the line stays; else the next one may be written over it.
-            progress: bool. Whether the line is only for people who look on.
+            text: str. The line.
+            final: bool. Whether the line stays. If `False`, the next line may overwrite it.
+                Defaults to `False`.
+            progress: bool. Whether the line is only of interest while the program runs.
+                Defaults to `False`.
         """
         if self.show is not None:
             self.show(text, final=final, progress=progress)
 
     def flush(self):
-        """Makes what was written so far visible to TensorBoard."""
+        """Flushes the event files, so that TensorBoard can read them."""
         for writer in self.writers.values():
             writer.flush()
 
     def forget_later_steps(self):
-        """Drops from the history the lines of steps that will be done again."""
+        """Removes from the history the lines of steps that will be repeated."""
         if not self.history_path.exists():
             return
         lines = self.history_path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -71,26 +73,27 @@ class MetricLog(CountedSteps):
 
 
 def check_finite(logs, step, metrics=("loss", "perplexity")):
-    """Ends a run that has diverged, before a checkpoint or a model of it is saved.
+    """Raises an error if training has diverged, before a checkpoint or a model is saved.
 
     Args:
         logs: dict from the name of a metric to its value, as in `fit`.
-        step: int. The number of the step, for the message.
-        metrics: names, or ends of them, that have to be finite.
+        step: int. Step number for the message.
+        metrics: tuple of str. Names, or suffixes of names, of metrics that must be finite.
+            Defaults to `("loss", "perplexity")`.
 
     Raises:
-        ValueError: a metric of training is not finite.
+        ValueError: If a training metric is not finite.
     """
     for name, value in logs.items():
         if name.endswith(metrics) and not name.startswith("val_") and not math.isfinite(value):
             raise ValueError(
                 f"Training has diverged: at step {step} the {name.replace('_', ' ')} is {value}. "
-                "Begin a new run with a lower learning rate."
+                "Start a new run with a lower learning rate."
             )
 
 
 def clock(seconds):
-    """Seconds as `1:02:03`."""
+    """Formats seconds like `1:02:03`."""
     hours, rest = divmod(int(seconds), 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

@@ -1,4 +1,4 @@
-"""is_better: compares values of a monitored metric, in Keras's modes."""
+"""Comparison of the values of a monitored metric, in Keras's modes."""
 
 import math
 
@@ -8,14 +8,14 @@ LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
 
 
 def check_mode(monitor, mode):
-    """Returns `"min"` or `"max"`; in `"auto"` the name of the metric decides.
+    """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode.
 
     Args:
         monitor: str. Name of a metric as in the logs of `fit`, such as `"val_loss"`.
-        mode: str. `"min"`, `"max"` or `"auto"`.
+        mode: `"min"`, `"max"` or `"auto"`.
 
     Raises:
-        ValueError: the mode is none of these, or the name does not tell.
+        ValueError: If the mode is unknown, or the name does not determine the mode.
 
     Example:
     >>> check_mode("val_span_f1", "auto"), check_mode("val_perplexity", "auto")
@@ -30,18 +30,18 @@ def check_mode(monitor, mode):
     if monitor.endswith(LARGER_IS_BETTER):
         return "max"
     raise ValueError(
-        f'`mode="auto"` cannot tell whether {monitor!r} should be small or large: '
-        'give `mode="min"` or `mode="max"`.'
+        f'`mode="auto"` cannot tell whether {monitor!r} should be small or large; '
+        'pass `mode="min"` or `mode="max"`.'
     )
 
 
 def is_better(value, best, mode):
-    """Whether a value is better than the best so far; NaN never is.
+    """Returns True if a value is better than the best one so far; NaN never is.
 
     Args:
-        value: float.
-        best: float; None where there is none yet.
-        mode: str. `"min"` or `"max"`.
+        value: float. The new value.
+        best: float. The best value so far; `None` if there is none.
+        mode: `"min"` or `"max"`.
 
     Example:
     >>> is_better(0.5, None, "max"), is_better(0.5, 0.5, "min")
@@ -52,5 +52,5 @@ def is_better(value, best, mode):
 
 
 def short_name(monitor):
-    """The name of the metric itself, as it is in results: `"val_loss"` -> `"loss"`."""
+    """Returns the name of the metric in results, without `val_`: `"val_loss"` -> `"loss"`."""
     return monitor.removeprefix("val_")

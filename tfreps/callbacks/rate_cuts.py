@@ -1,4 +1,4 @@
-"""RateCuts: a lower learning rate after every epoch that brought no better metric."""
+"""RateCuts: reduces the learning rate after each epoch without improvement."""
 
 import keras
 
@@ -6,22 +6,24 @@ from tfreps.callbacks.monitors import check_mode, is_better
 
 
 class RateCuts(keras.callbacks.Callback):
-    """Multiplies the learning rate by a factor after each epoch without a better metric.
+    """Callback that multiplies the learning rate by a factor after each epoch without improvement.
 
-    `keras.callbacks.ReduceLROnPlateau` sets a number, and so cannot cut a schedule, or rates of
-    several groups of variables; this changes the factor of a `tfreps.optimizers.CutRate`.
+    `keras.callbacks.ReduceLROnPlateau` sets the learning rate to a number, so it cannot reduce a
+    schedule or the rates of several groups of variables. This callback changes the factor of a
+    `tfreps.optimizers.CutRate` instead.
 
     Args:
-        factor: `tf.Variable`, the factor of a `CutRate`, which several rates may share.
-        cut: float in (0, 1]. What the factor is multiplied by at each cut.
-        monitor: str. Name of the metric in the logs of `fit`. Default `"val_loss"`.
-        mode: str. `"min"`, `"max"` or `"auto"`, where the name decides.
+        factor: `tf.Variable`. The factor of a `CutRate`, which several rates may share.
+        cut: float in (0, 1]. Value by which the factor is multiplied at each reduction.
+        monitor: str. Name of the metric in the logs of `fit`. Defaults to `"val_loss"`.
+        mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the
+            mode. Defaults to `"auto"`.
 
     Attributes:
-        cuts: int. How often the rate was cut.
+        cuts: int. Number of reductions so far.
 
     Raises:
-        ValueError: the mode is unknown, or `"auto"` does not know the metric.
+        ValueError: If the mode is unknown, or the metric is unknown to `"auto"`.
 
     Example:
     >>> import keras, numpy as np
@@ -29,7 +31,7 @@ class RateCuts(keras.callbacks.Callback):
     >>> rate = CutRate(0.1)
     >>> model = keras.Sequential([keras.layers.Dense(1)])
     >>> model.compile(keras.optimizers.SGD(rate), "mse")
-    >>> x = np.zeros([8, 2])                      # whose loss is 0 from the first epoch on
+    >>> x = np.zeros([8, 2])                      # the loss is 0 in every epoch
     >>> cuts = RateCuts(rate.factor, 0.5)
     >>> given = {"validation_data": (x, x[:, :1]), "callbacks": [cuts], "verbose": 0}
     >>> _ = model.fit(x, x[:, :1], epochs=3, **given)
@@ -57,11 +59,11 @@ class RateCuts(keras.callbacks.Callback):
             self._set()
 
     def state(self):
-        """Returns what `restore_state` needs: a dict of JSON types."""
+        """Returns the state that `restore_state` needs, a dict of JSON types."""
         return {"best": self.best, "cuts": self.cuts}
 
     def restore_state(self, state):
-        """Takes over what `state` returned; the rate is cut when `fit` begins."""
+        """Restores a state that `state` returned; the rate is set when `fit` begins."""
         self.best, self.cuts = state["best"], state["cuts"]
 
     def _set(self):

@@ -1,4 +1,4 @@
-"""stopped_by_signals: SIGTERM and SIGINT end a program in order, with a checkpoint of training."""
+"""stopped_by_signals: an orderly end on SIGTERM and SIGINT, with a checkpoint."""
 
 import contextlib
 import os
@@ -7,16 +7,16 @@ import threading
 import types
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-# Signals are the whole process's, and so is this: the number of the one that came; whether it
-# waits for its turn; what to say about going on.
+# Signals belong to the whole process, so this state is global: the number of the received signal,
+# whether it is held back, and the sentence about how to continue.
 _state = types.SimpleNamespace(number=None, is_held=False, way_on="")
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has ended the program.
+    """Exception raised when a signal ends the program.
 
     Attributes:
-        code: int. The exit code of such an end: 130 after SIGINT, 143 after SIGTERM.
+        code: int. Exit code of the program: 130 after SIGINT, 143 after SIGTERM.
     """
 
     def __init__(self, number, place=""):
@@ -27,11 +27,11 @@ class Stopped(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def stopped_by_signals():
-    """Has SIGINT and SIGTERM raise `Stopped`, while inside; a second one ends the process at once.
+    """Context manager in which SIGINT and SIGTERM raise `Stopped`.
 
-    What is written whole or not at all stays so. Within `held_back` the signal waits. A signal
-    that the process ignores, as under `nohup`, stays ignored. In another thread than the main one,
-    which alone gets signals, this does nothing.
+    A second signal ends the process at once. Atomic file writes stay atomic. Inside `held_back`,
+    the signal is delayed. A signal that the process ignores, as under `nohup`, is still ignored.
+    Only the main thread receives signals, so this does nothing in other threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -50,20 +50,20 @@ def stopped_by_signals():
 
 
 def go_on_with(command):
-    """Sets the command that is named where a signal ends the program.
+    """Sets the command that the message of `Stopped` suggests for continuing.
 
     Args:
-        command: str, as it is typed.
+        command: str. The command line.
     """
-    _state.way_on = f" Go on with: {command}"
+    _state.way_on = f" Continue with: {command}"
 
 
 @contextlib.contextmanager
 def held_back():
-    """Has a signal wait while inside: for `raise_if_asked`, or the end.
+    """Context manager that delays a signal until `raise_if_asked` or its own end.
 
-    Raises, at the end:
-        Stopped: a signal came.
+    Raises:
+        Stopped: At the end, if a signal was received.
     """
     _state.is_held = True
     try:
@@ -74,15 +74,19 @@ def held_back():
 
 
 def is_asked():
-    """Whether a signal has asked the program to stop."""
+    """Returns True if a signal has asked the program to stop."""
     return _state.number is not None
 
 
 def raise_if_asked(place=""):
-    """Raises `Stopped` if a signal came.
+    """Raises `Stopped` if a signal was received.
 
     Args:
-        place: str. Where the program is, for the message: `" at step 7"`.
+        place: str. Position of the program for the message, such as `" at step 7"`.
+            Defaults to `""`.
+
+    Raises:
+        Stopped: If a signal was received.
     """
     if is_asked():
         raise Stopped(_state.number, place)
@@ -95,7 +99,7 @@ def _handle(number, frame):
     _state.number = number
     if not _state.is_held:
         raise Stopped(number)
-    # Not `print`, which this may have interrupted.
+    # Not `print`, because the signal may have interrupted a `print`.
     name = signal.Signals(number).name
     with contextlib.suppress(OSError):
         text = f"\n{name}: stopping after this step; a second signal ends the program at once.\n"

@@ -1,4 +1,4 @@
-"""TrainingLog: metrics and progress of a language model, as means over windows of steps."""
+"""TrainingLog: metrics and progress of a language model, as means over steps."""
 
 import time
 
@@ -8,29 +8,33 @@ from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_
 
 
 class TrainingLog(MetricLog):
-    """Writes metrics for TensorBoard and `history.jsonl`, and a progress line, by steps.
+    """Callback that writes metrics by steps, for TensorBoard and `history.jsonl`, and progress.
 
-    TensorBoard shows, for the runs `train` and `validation`, `perplexity/forward`,
-    `perplexity/backward` and `perplexity/mean` (full softmax), and for `train`
-    `training/sampled_perplexity`, `training/tokens_per_second`, `training/learning_rate` and
-    `training/gradient_norm` (before clipping), over the steps. Metrics of other names keep theirs.
+    TensorBoard shows `perplexity/forward`, `perplexity/backward` and `perplexity/mean` (full
+    softmax) for the runs `train` and `validation`, and `training/sampled_perplexity`,
+    `training/tokens_per_second`, `training/learning_rate` and `training/gradient_norm` (before
+    clipping) for `train`. Metrics with other names keep their names.
 
-    In between two points of training the metrics of the model are reset: what `fit` reports after
-    an epoch is of the last steps alone. For a model that is trained by epochs see `EpochLog`.
+    The metrics of the model are reset after each training point, so those that `fit` reports after
+    an epoch cover only the last steps. For a model that is trained by epochs, use `EpochLog`.
 
     Args:
-        folder: path. Where the event files and `history.jsonl` go.
-        tokens_per_step: int. Tokens of one batch and direction.
-        total_steps: int. Where the run ends.
-        every: int. Steps between two points, each the mean of the steps in between.
-        minutes: float or None. When the run ends at the latest, for the time left.
-        train_sample: data set of training text on which the full-softmax perplexity of the
-            run `train` is measured after each epoch; None for none.
-        histograms: bool. Whether histograms of all weights are written after each epoch.
-        say: function that shows a line of progress, as of `MetricLog`; None to show nothing.
+        folder: path. Folder for the event files and `history.jsonl`.
+        tokens_per_step: int. Number of tokens per batch and direction.
+        total_steps: int. Number of steps of the run.
+        every: int. Number of steps between two points; each point is the mean over these steps.
+            Defaults to 100.
+        minutes: float. Time limit of the run in minutes, used for the time left. If `None` (the
+            default), there is no limit.
+        train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
+            run `train` is measured after each epoch. If `None` (the default), it is not measured.
+        histograms: bool. Whether to write histograms of all weights after each epoch.
+            Defaults to `False`.
+        say: function that shows a line of progress; see `MetricLog`. If `None` (the default),
+            nothing is shown.
 
-    Raises, from `fit`:
-        ValueError: the loss or a perplexity is not a number any more.
+    Raises:
+        ValueError: During `fit`, if the loss or a perplexity is no longer finite.
 
     Example:
     >>> import json, keras, numpy as np, pathlib, tempfile
@@ -69,7 +73,7 @@ class TrainingLog(MetricLog):
         self.on_epoch_begin(None)
 
     def on_epoch_begin(self, epoch, logs=None):
-        # Time spent on measuring and saving between two epochs is no training.
+        # Time spent on evaluation and saving between two epochs does not count as training.
         self.window_step, self.window_begin = self.step, time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
@@ -121,7 +125,7 @@ class TrainingLog(MetricLog):
         self._say_pace(step, rate)
 
     def _rate(self, step):
-        """Tokens per second since the window began."""
+        """Returns the tokens per second since the last point."""
         seconds = max(time.monotonic() - self.window_begin, 1e-9)
         return (step - self.window_step) * self.tokens_per_step / seconds
 
@@ -141,7 +145,7 @@ class TrainingLog(MetricLog):
 
 
 def _as_shown(logs):
-    """The metrics of a measurement under the names that TensorBoard shows."""
+    """Returns the metrics of an evaluation under the names that TensorBoard shows."""
     names = {
         "forward_perplexity": "perplexity/forward",
         "backward_perplexity": "perplexity/backward",

@@ -1,25 +1,26 @@
-"""WeightAverages: a model is measured and kept with moving averages of its weights."""
+"""WeightAverages: evaluates and saves a model with moving averages of its weights."""
 
 import keras
 
 
 class WeightAverages(keras.callbacks.Callback):
-    """Measures and saves a model with moving averages of its weights, and trains its own.
+    """Callback that evaluates and saves a model with moving averages of its weights.
 
         average = momentum * average + (1 - momentum) * weight        after every update
 
-    What wobbles from one epoch to the next, the bias between two labels first of all, is evened
-    out. The averages are those of `use_ema`, taken by the parts of a `GroupedOptimizer`, so that
-    checkpoints hold them. (Where a model's optimizer itself takes them, Keras's `fit` writes them
-    over the weights at its end, and trains on from there at the next call.)
+    Training continues with the weights themselves. Averaging reduces fluctuations between epochs,
+    in particular of the bias between two labels. The averages are those of `use_ema` in the
+    optimizers of a `GroupedOptimizer`, so checkpoints contain them. (If `use_ema` is set in the
+    model's own optimizer instead, Keras's `fit` overwrites the weights with the averages at its
+    end, and the next call continues from them.)
 
     Args:
-        save: function that saves a model. Its twin `WeightAverages.save`, which saves the averages,
-            is what `BestModel` is given.
+        save: function that saves a model. Pass the method `WeightAverages.save` to `BestModel`; it
+            saves the model with the averages.
 
     Reference: Polyak and Juditsky, 1992, "Acceleration of stochastic approximation by averaging";
-    as moving averages: Izmailov et al., 2018, and `keras.callbacks.SwapEMAWeights`, which knows
-    one optimizer alone.
+    as moving averages: Izmailov et al., 2018, and `keras.callbacks.SwapEMAWeights`, which supports
+    only a single optimizer.
 
     Example:
     >>> import keras, numpy as np
@@ -48,7 +49,11 @@ class WeightAverages(keras.callbacks.Callback):
         self._swap()
 
     def save(self, model):
-        """Saves the model with the averages in the place of its weights."""
+        """Saves the model with the averages instead of its weights.
+
+        Args:
+            model: `keras.Model`.
+        """
         self._swap()
         try:
             self.save_model(model)
@@ -56,7 +61,7 @@ class WeightAverages(keras.callbacks.Callback):
             self._swap()
 
     def put_back(self):
-        """Gives the model its own weights again, where measuring has ended early."""
+        """Restores the model's own weights if an evaluation ended early."""
         if self.is_swapped:
             self._swap()
 

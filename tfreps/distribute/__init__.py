@@ -1,3 +1,3 @@
-"""Training across epochs: the loop, and what a resumed run must share with the first."""
+"""Training across epochs: the loop, and the data that a resumed run must share."""
 
 __all__: list[str] = []  # internal: not part of the public API

@@ -1,4 +1,4 @@
-"""The epoch loop: trains epoch by epoch, keeps the best model, stops in time, resumes exactly."""
+"""Epoch loop: trains, keeps the best model, stops in time and resumes exactly."""
 
 import keras
 
@@ -34,49 +34,61 @@ def fit_epochs(
     say=None,
     begun=None,
 ):
-    """Trains with `model.fit`, one call an epoch, and keeps the best model in the run folder.
+    """Trains with one call of `model.fit` per epoch and keeps the best model in the run folder.
 
-    A run that was killed anywhere goes on from its last checkpoint with `resume`, and ends as it
-    would have ended: weights, optimizer, dropout seeds, running metrics, the place in the data
-    and the wait for a better metric all come back. A signal that asks the program to stop
-    (`tfreps.callbacks.stop_signals`) ends it after the next step, with a checkpoint.
+    With `resume`, a run that was interrupted at any point continues from its last checkpoint and
+    ends as if it had not been interrupted: weights, optimizer, dropout seeds, running metrics, the
+    position in the data and the epochs without improvement are restored. A signal that asks the
+    program to stop (`tfreps.callbacks.stop_signals`) ends it after the next step, with a
+    checkpoint.
 
     Args:
-        model: compiled Keras model.
-        batches: `tfreps.data.SequenceBatches` to train on, or anything with its
-            `dataset(epoch, first_batch)` and `num_batches(epoch)`; `num_tokens`, unless `log` is
-            given. Where epoch and batch do not lead back to a place in the data, `state(epoch,
-            batch)` gives a position of JSON types, and `restore(state)` goes there.
-        validation: the same, to measure on after each epoch. If None, nothing is measured and the
+        model: `keras.Model`, compiled.
+        batches: `tfreps.data.SequenceBatches` of training data, or another object with its
+            `dataset(epoch, first_batch)` and `num_batches(epoch)`, and `num_tokens` unless `log` is
+            given. If epoch and batch do not determine the position in the data,
+            `state(epoch, batch)` must return a position of JSON types, and `restore(state)` must go
+            to it.
+        validation: Validation data of the same kind. If `None`, no epoch is evaluated and the
             newest model is kept.
         run: `tfreps.runs.run_folder.RunFolder`.
-        epochs: int. Passes over the data at most.
-        monitor: str. The metric by which a model is better, as `"val_f1"`.
-        mode: str. `"min"`, `"max"` or `"auto"`, as in Keras.
-        patience: int or None. Training ends after so many epochs without a better value.
-        minutes: float or None. Training ends after this time, within an epoch too. What it has
-            learned in that epoch is kept for resuming; in the first one it is the model as well.
-        measure_when_over: bool. Whether an epoch that the time ends is measured, as any other.
-        checkpoint_every: int. Steps between checkpoints; there is one after each epoch too.
-        resume: bool. Whether to go on from the newest checkpoint in the folder.
-        log: callback that writes the metrics, with `step` and its state, as `TrainingLog`; None
-            for an `EpochLog`.
-        log_every: int or None. Steps between points of that within an epoch.
-        rate_factor: `tf.Variable`, the factor of a `tfreps.optimizers.CutRate`.
-        plateau_decay: float. What it is multiplied by after an epoch without a better value.
-        average: bool. Whether the model is measured and kept with the moving averages that the
-            parts of its optimizer, a `GroupedOptimizer`, take (see `WeightAverages`).
-        say: function that shows a line of progress, as of `EpochLog`; None to show nothing.
-        begun: function that is called with the number of steps done before, once that is known.
+        epochs: int. Maximum number of passes over the data.
+        monitor: str. Name of the metric that determines the best model, such as `"val_f1"`.
+        mode: `"min"`, `"max"` or `"auto"`, as in Keras. Defaults to `"auto"`.
+        patience: int. Number of epochs without improvement after which training stops. If `None`
+            (the default), training does not stop early.
+        minutes: float. Time limit of training in minutes, which also applies within an epoch. The
+            progress in that epoch is saved for resuming; in the first epoch, the model is saved
+            too. If `None` (the default), there is no limit.
+        measure_when_over: bool. Whether the epoch in which the limit is reached is evaluated like
+            any other epoch. Defaults to `False`.
+        checkpoint_every: int. Number of steps between checkpoints; there is also one after each
+            epoch. Defaults to 500.
+        resume: bool. Whether to continue from the newest checkpoint in the folder.
+            Defaults to `False`.
+        log: Callback that writes the metrics and has `step` and a state, such as `TrainingLog`. If
+            `None` (the default), an `EpochLog`.
+        log_every: int. Number of steps between points of the `EpochLog` within an epoch. If `None`
+            (the default), there are no such points.
+        rate_factor: `tf.Variable`, the factor of a `tfreps.optimizers.CutRate`. If `None` (the
+            default), the learning rate is not reduced.
+        plateau_decay: float. Value by which `rate_factor` is multiplied after an epoch without
+            improvement. Defaults to 1.0.
+        average: bool. Whether to evaluate and save the model with moving averages of its weights,
+            computed by a `GroupedOptimizer` (see `WeightAverages`). Defaults to `False`.
+        say: function that shows a line of progress; see `EpochLog`. If `None` (the default),
+            nothing is shown.
+        begun: function that is called with the number of earlier steps once it is known.
+            Defaults to `None`.
 
     Returns:
-        dict with the best value under the metric's name without `val_`, its `step`, and `steps`,
-        the number of all updates; `waited`, epochs without a better value, and `cuts` of the rate,
-        where there are any.
+        dict with the best value under the name of the metric without `val_`, its `step`, and
+        `steps`, the total number of updates; also `waited`, the epochs without improvement, and
+        `cuts`, the reductions of the learning rate, if there are any.
 
     Raises:
-        Stopped: a signal came.
-        ValueError: training has diverged, or the checkpoint is another model's.
+        Stopped: If a signal was received.
+        ValueError: If training diverges, or the checkpoint belongs to another model.
     """
     if log is None:
         every = {"minutes": minutes, "every": log_every}
@@ -108,10 +120,11 @@ def fit_epochs(
                     measure_epoch(model, data, callbacks, place.epoch, checkpoints.unmeasured)
         except OutOfTime:
             log.say(
-                f"Time is over in epoch {place.epoch + 1} of {epochs}: resume the run to continue.",
+                f"The time limit was reached in epoch {place.epoch + 1} of {epochs}. Resume the "
+                "run to continue.",
                 final=True,
             )
-            if place.epoch == 0:  # there is no better one
+            if place.epoch == 0:  # there is no earlier model to keep
                 keeper.save(model)
             break
         stopped = model.stop_training
@@ -122,10 +135,10 @@ def fit_epochs(
 
 
 class Place:
-    """Where training is in the data: an epoch, and the batches of it that are done.
+    """Position of training in the data: an epoch and the number of its finished batches.
 
     Args:
-        batches: as of `fit_epochs`.
+        batches: Training data, as described in `fit_epochs`.
     """
 
     def __init__(self, batches):
@@ -133,14 +146,14 @@ class Place:
         self.epoch = self.batch = self.first_step = 0
 
     def position(self, step):
-        """What a checkpoint holds of the place after a number of steps."""
+        """Returns the position after a number of steps, for a checkpoint."""
         found = {"epoch": self.epoch, "batch": step - self.first_step}
         if hasattr(self.batches, "state"):
             found["data"] = self.batches.state(**found)
         return found
 
     def restore(self, position, is_unmeasured):
-        """Goes to a position; an epoch that is done is over unless it is to be measured."""
+        """Goes to a position; a finished epoch counts as over unless it must be evaluated."""
         if position is None:
             return
         self.epoch, self.batch = position["epoch"], position["batch"]
@@ -150,19 +163,19 @@ class Place:
             self.go_to(self.epoch, self.batch)
 
     def go_to(self, epoch, batch):
-        """Goes to a batch of an epoch; after its last one, to the next epoch."""
+        """Goes to a batch of an epoch; after the last batch, to the next epoch."""
         is_over = batch >= self.batches.num_batches(epoch)
         self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
 
 
 def make_metric_variables(model, batches):
-    """Makes the variables of compiled metrics, which Keras does at the first batch only."""
+    """Creates the variables of compiled metrics, as Keras does only at the first batch."""
     if not all(getattr(metric, "built", True) for metric in model.metrics):
         model.evaluate(batches.dataset(0).take(1), verbose=0)
 
 
 def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
-    """One epoch of `model.fit`, or what is left of it."""
+    """Runs one epoch of `model.fit`, or the rest of one."""
     model.fit(
         batches.dataset(epoch, first_batch),
         steps_per_epoch=batches.num_batches(epoch) - first_batch,
@@ -176,14 +189,15 @@ def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
 
 
 def measure_epoch(model, validation, callbacks, epoch, metrics):
-    """Measures an epoch whose steps are done, as `model.fit` does after the last of them.
+    """Evaluates an epoch whose steps are complete, as `model.fit` does after the last step.
 
     Args:
-        model: compiled Keras model.
-        validation: data set to measure on, or None to measure nothing.
+        model: `keras.Model`, compiled.
+        validation: `tf.data.Dataset` to evaluate on; `None` to evaluate nothing.
         callbacks: list of Keras callbacks.
-        epoch: int.
-        metrics: dict of str to float. Those of training, as `Checkpoints.unmeasured` has them.
+        epoch: int. Number of the epoch.
+        metrics: dict of str to float. Training metrics of the epoch, as in
+            `Checkpoints.unmeasured`.
     """
     called = keras.callbacks.CallbackList(callbacks, model=model, epochs=epoch + 1, steps=0)
     model.stop_training, metrics = False, dict(metrics)
@@ -197,20 +211,20 @@ def measure_epoch(model, validation, callbacks, epoch, metrics):
 
 
 def keep_counts(run, counts):
-    """Writes what is trained on to results.json as `training`; a resumed run has to have the same.
+    """Writes the counts of the training data to results.json; a resumed run must have the same.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
-        counts: dict from the name of what is counted to an int.
+        counts: dict from the name of a count to an int.
 
     Raises:
-        ValueError: the data or the model differ from those of the earlier run.
+        ValueError: If the data or the model differ from those of the earlier run.
     """
     before = run.results().get("training", counts)
     if before != counts:
         raise ValueError(
-            f"{run.path} was begun with other data: it trained {_counts(before)}, and now there "
-            f"are {_counts(counts)}. Resume with the original data, or begin a new run."
+            f"{run.path} was started with other data: it had {_counts(before)}, and now there "
+            f"are {_counts(counts)}. Resume with the original data, or start a new run."
         )
     run.write_results({**run.results(), "training": counts})
 

@@ -1,4 +1,4 @@
-"""Metrics that Keras lacks: of language models, spans, labels, tags under a mask, their loss."""
+"""Metrics that Keras does not have: perplexity, span F1, masked tags, AUC and loss."""
 
 from tfreps.metrics.area_under_curve import AreaUnderCurve
 from tfreps.metrics.perplexity import Perplexity

@@ -1,35 +1,31 @@
-"""AreaUnderCurve: how often a text of the one label is scored above one of the other."""
+"""AreaUnderCurve: area under the ROC curve of a binary classifier."""
 
 import keras
 import tensorflow as tf
 
-RESOLUTION = 2.0**-11  # scores that round to the same multiple of it count as equal
+RESOLUTION = 2.0**-11  # scores that round to the same multiple count as equal
 LARGEST = 16.0
 _BINS = int(2 * LARGEST / RESOLUTION) + 1
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class AreaUnderCurve(keras.metrics.Metric):
-    """The area under the ROC curve, from the scores of all batches together.
+    """Area under the ROC curve, computed from the scores of all batches together.
 
         auc = P(score+ > score-) + P(score+ = score-) / 2
 
-    over all pairs of a text of label 1 and one of label 0. The scores are rounded to multiples of
-    2^-11 (0.0005) and clipped to [-16, 16], so that a table of counts is all the metric stores,
-    and so that scores which differ by float rounding alone are equal on every machine. The report
-    of `tfreps evaluate` rounds them in the same way: `reports.auc(resolution=RESOLUTION)`.
+    The probabilities are over all pairs of a text with label 1 and a text with label 0. The scores
+    are rounded to multiples of 2^-11 (0.0005) and clipped to [-16, 16]. The metric therefore stores
+    only a table of counts, and scores that differ only by float rounding are equal on every
+    machine. The report of `tfreps evaluate` rounds scores in the same way:
+    `reports.auc(resolution=RESOLUTION)`.
 
-    Update arguments:
-        y_true: integer, shape `[B]`. 0 or 1.
-        y_pred: float, shape `[B]`. Scores without bounds, as the difference of two logits; NaN
-            is left out.
-        sample_weight: float, shape `[B]`; None for 1. Texts of weight 0 are left out, all others
-            count alike.
+    Args:
+        name: str. Name of the metric. Defaults to `"auc"`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
-    Result: float32 scalar; 0.5 until both labels were seen.
-
-    Reference: Hanley and McNeil, 1982, "The meaning and use of the area under a receiver
-    operating characteristic (ROC) curve".
+    Reference: Hanley and McNeil, 1982, "The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve".
 
     Example:
     >>> metric = AreaUnderCurve()
@@ -43,6 +39,15 @@ class AreaUnderCurve(keras.metrics.Metric):
         self.counts = self.add_variable((2, _BINS), "zeros", dtype="int64", name="counts")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        """Counts the scores of a batch.
+
+        Args:
+            y_true: int, shape `[B]`. Labels, 0 or 1.
+            y_pred: float, shape `[B]`. Unbounded scores, such as the difference of two logits. NaN
+                is ignored.
+            sample_weight: float, shape `[B]`. Texts of weight 0 are ignored, and all others count
+                equally. If `None` (the default), all texts count.
+        """
         labels = tf.cast(tf.reshape(y_true, [-1]), "int32")
         scores = tf.cast(tf.reshape(y_pred, [-1]), "float32")
         is_number = scores == scores
@@ -52,11 +57,12 @@ class AreaUnderCurve(keras.metrics.Metric):
         if sample_weight is not None:
             seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
         places = tf.stack([labels, bins], axis=1)  # [B, 2]
-        self.counts.value.scatter_nd_add(places, seen)  # in place: the table is large
+        self.counts.value.scatter_nd_add(places, seen)  # in place, as the table is large
 
     def result(self):
+        """Returns the area, a float32 scalar; 0.5 until both labels have occurred."""
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))
-        below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # of each bin
+        below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # counts below each bin
         pairs = tf.reduce_sum(negative) * tf.reduce_sum(positive)
         won = tf.reduce_sum(positive * below)
         return tf.cast(tf.where(pairs > 0, tf.math.divide_no_nan(won, pairs), 0.5), "float32")

@@ -1,4 +1,4 @@
-"""SentenceLoss: the mean loss of sentences in training, whatever the batches and their weights."""
+"""SentenceLoss: mean loss of sentences in training, independent of batches and weights."""
 
 import keras
 import tensorflow as tf
@@ -6,21 +6,18 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SentenceLoss(keras.metrics.Mean):
-    """The mean loss of all sentences, from the losses of weighted batches.
+    """Mean loss of all sentences, computed from the losses of weighted batches.
 
         sum over b of B_b * (loss_b / w_b + penalty_b), divided by the sum of all B_b
 
-    for batches of `B_b` sentences of the mean weight `w_b`. Keras's own `loss` counts the weights
-    that make every sentence weigh alike in training (see `tfreps.data.SequenceBatches`) and then
-    the sentences of each batch too: of batches of unlike size it shows too much.
+    `B_b` is the number of sentences of a batch and `w_b` their mean weight. Training uses weights
+    that give every sentence the same influence (see `tfreps.data.SequenceBatches`). Keras's own
+    `loss` applies these weights and then weights batches by their size too, so it is too high for
+    batches of different sizes. The result is a float32 scalar, 0 before the first batch.
 
-    Update arguments:
-        loss: float scalar, of a batch, with its weights.
-        rows: int scalar, its sentences.
-        sample_weight: float `[B]`, its weights; None for 1. Others, `[B, T]`, are not undone.
-        penalty: float scalar, what is added to the loss of the sentences.
-
-    Result: float32 scalar; 0 before the first batch.
+    Args:
+        name: str. Name of the metric. Defaults to `"sentence_loss"`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Example:
     >>> metric = SentenceLoss()
@@ -34,6 +31,16 @@ class SentenceLoss(keras.metrics.Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, loss, rows, sample_weight=None, penalty=0.0):
+        """Adds the loss of a batch.
+
+        Args:
+            loss: float scalar. Weighted loss of the batch.
+            rows: int scalar. Number of sentences.
+            sample_weight: float, shape `[B]`. Weights of the sentences, by whose mean the loss is
+                divided. Weights of shape `[B, T]` are ignored. If `None` (the default), the weights
+                are 1.
+            penalty: float scalar. Regularization term, added to the loss. Defaults to 0.0.
+        """
         weights = tf.ones([1]) if sample_weight is None else tf.cast(sample_weight, "float32")
         mean = tf.reduce_mean(weights) if weights.shape.rank == 1 else 1.0
         super().update_state(tf.math.divide_no_nan(loss, mean) + penalty, sample_weight=rows)

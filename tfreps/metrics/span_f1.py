@@ -16,28 +16,23 @@ class SpanF1(keras.metrics.Metric):
 
         F1 = 2 * spans in both / (spans of the model + spans of the data)
 
-    A span is in both if type, start and end agree. What makes a span is told by
-    `tfreps.text.tags.spans`: with `mode="strict"` the result is that of seqeval with
-    `mode="strict"` and the scheme's class, with `mode="conlleval"` that of seqeval's default and
-    of conlleval.pl.
+    A span is in both if type, start and end are equal. `tfreps.text.tags.spans` defines the spans
+    of a tag sequence. With `mode="strict"`, the result is that of seqeval with `mode="strict"` and
+    the class of the scheme; with `mode="conlleval"`, that of seqeval's default mode and of
+    conlleval.pl.
 
     Args:
-        tags: list of the K tags in the order of their ids.
-        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
-        mode: `"strict"` or `"conlleval"`.
-        average: `"micro"` over all spans; `"macro"` is the mean over the types that occur in
-            the data or in predictions.
-
-    Update arguments:
-        y_true, y_pred: integer, shape `[B, T]`. Tag ids.
-        sample_weight: bool, shape `[B, T]`, True on real tokens; None for all. Masked tokens
-            are left out, wherever they are, and their neighbours become neighbours. (Of numbers,
-            those above 0 count as True.)
-
-    Result: float32 scalar; 0 without any span.
+        tags: list of str. The K tags in the order of their ids.
+        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme.
+        mode: `"strict"` or `"conlleval"`. Defaults to `"strict"`.
+        average: `"micro"` for F1 over all spans, `"macro"` for the mean over the types that occur
+            in the data or in predictions. Defaults to `"micro"`.
+        name: str. Name of the metric. Defaults to `"span_f1"`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Raises:
-        ValueError: a tag outside the scheme; plain tags, which have no spans.
+        ValueError: If an option is invalid, a tag does not belong to the scheme, or the tags do not
+            form spans.
 
     Example:
     >>> metric = SpanF1(["O", "B-X", "I-X"], "bio")
@@ -59,7 +54,7 @@ class SpanF1(keras.metrics.Metric):
         self.average = average
         self.type_names = list(rules.type_names)
         self._rules = rules
-        # A list of tags without a span (["O"]) still has one row, which stays 0.
+        # Tags without span types (["O"]) still need one row, which stays 0.
         shape = (max(1, len(self.type_names)),)
         options = {"shape": shape, "initializer": "zeros", "dtype": "int64"}
         self.correct = self.add_variable(name="correct", **options)
@@ -67,6 +62,18 @@ class SpanF1(keras.metrics.Metric):
         self.true = self.add_variable(name="true", **options)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        """Counts the spans of a batch.
+
+        Args:
+            y_true: int, shape `[B, T]`. Tag ids of the data.
+            y_pred: int, shape `[B, T]`. Predicted tag ids.
+            sample_weight: bool, shape `[B, T]`, True on real tokens. Of other types, values above 0
+                count as True. If `None` (the default), all tokens are real. Masked tokens are
+                removed wherever they are, and the tokens around them become neighbours.
+
+        Raises:
+            ValueError: If scores are passed instead of ids.
+        """
         y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
         order, kept = _real_tokens_first(mask)
         boundary = len(self.tags)
@@ -79,12 +86,12 @@ class SpanF1(keras.metrics.Metric):
         self.true.assign_add(self._count(true_type))
 
     def _count(self, types):
-        """How often each type occurs, int64 `[types]`; -1 is dropped."""
+        """Counts how often each type occurs, int64 `[types]`; -1 is dropped."""
         ones = tf.ones_like(types, dtype="int64")
         return tf.math.unsorted_segment_sum(ones, types, self.true.shape[0])
 
     def counts(self):
-        """What was counted: type -> dict of int `correct`, `predicted`, `true`."""
+        """Returns a dict from each type to its int counts: `correct`, `predicted` and `true`."""
         arrays = [v.numpy().tolist() for v in (self.correct, self.predicted, self.true)]
         rows = zip(self.type_names, *arrays, strict=False)
         return {
@@ -93,10 +100,11 @@ class SpanF1(keras.metrics.Metric):
         }
 
     def scores(self):
-        """Precision, recall and F1 under `average`: dict of float."""
+        """Returns a dict of floats: `precision`, `recall` and `f1` under `average`."""
         return dict(zip(("precision", "recall", "f1"), map(float, self._scores()), strict=True))
 
     def result(self):
+        """Returns the F1, a float32 scalar; 0 if there are no spans."""
         return tf.cast(self._scores()[2], "float32")
 
     def _scores(self):
@@ -120,9 +128,10 @@ class SpanF1(keras.metrics.Metric):
 
 
 def _real_tokens_first(mask):
-    """The order that moves masked places to the end, and how many come before; `[B * (T + 1)]`.
+    """Returns the order that moves masked positions to the end and a mask of real ones.
 
-    After every sentence one place is kept, which `_take` fills with the boundary.
+    Both have shape `[B * (T + 1)]`: each sentence is followed by one more position, which `_take`
+    fills with the boundary.
     """
     kept = tf.reshape(tf.pad(mask, [[0, 0], [0, 1]], constant_values=True), [-1])
     places = tf.range(tf.size(kept))
@@ -131,6 +140,6 @@ def _real_tokens_first(mask):
 
 
 def _take(ids, order, kept, boundary):
-    """The tags of all sentences in one row, each sentence followed by the boundary, `[N]`."""
+    """Returns the tags of all sentences in one row, a boundary after each sentence, `[N]`."""
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)

@@ -4,19 +4,20 @@ import tensorflow as tf
 
 
 def tag_pairs(y_true, y_pred, sample_weight=None):
-    """Brings the arguments of `update_state` into one form.
+    """Checks the arguments of `update_state` and converts them to a common form.
 
     Args:
-        y_true: integer, shape `[B, T]`. The tag ids of the data.
-        y_pred: integer, shape `[B, T]`. The tag ids of the model.
-        sample_weight: bool or float, shape `[B, T]` or `[B]`, or None. Where it is not above 0,
-            the token is left out; the weights are not used otherwise.
+        y_true: int, shape `[B, T]`. Tag ids of the data.
+        y_pred: int, shape `[B, T]`. Predicted tag ids.
+        sample_weight: bool or float, shape `[B, T]` or `[B]`. Tokens whose weight is not above 0
+            are ignored; the weights have no other effect. If `None` (the default), all tokens
+            count.
 
     Returns:
-        int32 `[B, T]`, int32 `[B, T]`, bool `[B, T]`.
+        Tuple of `y_true` int32 `[B, T]`, `y_pred` int32 `[B, T]` and mask bool `[B, T]`.
 
     Raises:
-        ValueError: scores instead of ids.
+        ValueError: If scores are passed instead of ids.
 
     Example:
     >>> _, _, mask = tag_pairs([[0, 2]], [[0, 1]], sample_weight=[[True, False]])
@@ -29,7 +30,7 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
         if ids.shape.rank not in (None, 2):
             raise ValueError(
                 f"`{name}` must be tag ids of shape [B, T]; got shape {tuple(ids.shape)}. Scores "
-                "[B, T, K] have to be decoded first, by `CRF.decode` or by argmax."
+                "[B, T, K] must be decoded first, by `CRF.decode` or argmax."
             )
     y_true = tf.cast(y_true, "int32")
     y_pred = tf.cast(y_pred, "int32")
@@ -43,12 +44,15 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
 
 
 def precision_recall_f1(correct, predicted, true):
-    """Precision, recall and F1 of counts, float64; 0 where a denominator is 0.
+    """Computes precision, recall and F1 from counts.
 
     Args:
-        correct: number of things that are in both.
-        predicted: number of things that the model names.
-        true: number of things in the data.
+        correct: int. Number of items in both the predictions and the data.
+        predicted: int. Number of items in the predictions.
+        true: int. Number of items in the data.
+
+    Returns:
+        Tuple of three float64 tensors, 0 where a denominator is 0.
 
     Example:
     >>> [float(score) for score in precision_recall_f1(2, 4, 2)]

@@ -1,4 +1,4 @@
-"""TokenAccuracy: the share of real tokens that got their tag."""
+"""TokenAccuracy: the share of real tokens whose tag is correct."""
 
 import keras
 import tensorflow as tf
@@ -8,14 +8,11 @@ from tfreps.metrics.tag_pairs import tag_pairs
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TokenAccuracy(keras.metrics.Metric):
-    """The share of real tokens whose tag is right, however they were batched.
+    """Share of real tokens whose tag is correct, independent of how they were batched.
 
-    Update arguments:
-        y_true, y_pred: integer, shape `[B, T]`. Tag ids.
-        sample_weight: bool, shape `[B, T]`, True on real tokens; None for all. (Of numbers,
-            those above 0 count as True.)
-
-    Result: float32 scalar; 0 before the first token.
+    Args:
+        name: str. Name of the metric. Defaults to `"token_accuracy"`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
     Example:
     >>> metric = TokenAccuracy()
@@ -31,10 +28,22 @@ class TokenAccuracy(keras.metrics.Metric):
         self.tokens = self.add_variable(name="tokens", **options)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        """Counts the tokens of a batch.
+
+        Args:
+            y_true: int, shape `[B, T]`. Tag ids of the data.
+            y_pred: int, shape `[B, T]`. Predicted tag ids.
+            sample_weight: bool, shape `[B, T]`, True on real tokens. Of other types, values above 0
+                count as True. If `None` (the default), all tokens are real.
+
+        Raises:
+            ValueError: If scores are passed instead of ids.
+        """
         y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
         self.correct.assign_add(tf.math.count_nonzero((y_true == y_pred) & mask))
         self.tokens.assign_add(tf.math.count_nonzero(mask))
 
     def result(self):
+        """Returns the accuracy, a float32 scalar; 0 before the first token."""
         correct, tokens = (tf.cast(v.value, "float64") for v in (self.correct, self.tokens))
         return tf.cast(tf.math.divide_no_nan(correct, tokens), "float32")

@@ -1,4 +1,4 @@
-"""WeightedTokenF1: scores of tags one by one, weighted by how often each occurs."""
+"""WeightedTokenF1: scores of single tags, weighted by how often each tag occurs."""
 
 import keras
 import tensorflow as tf
@@ -16,24 +16,23 @@ class WeightedTokenF1(keras.metrics.Metric):
         f1[k] = 2 precision[k] recall[k] / (precision[k] + recall[k] + 1e-10)
         result = sum_k(true[k] * statistic[k]) / sum_k(true[k])
 
-    so that "recall" is the accuracy of tokens, and "f1" no harmonic mean of the other two. Tags
-    that do not occur in the data have no weight; one that is never predicted has precision 0.
+    `"recall"` is therefore the accuracy over tokens, and `"f1"` is not the harmonic mean of the
+    other two. Tags that do not occur in the data have no weight. The precision of a tag that is
+    never predicted is 0.
 
     Args:
-        num_tags: int, K.
-        outside_id: int or None. The id of the tag `O`; tokens which have it in the data are left
-            out. None counts them all, as the published results do.
-        statistic: "precision", "recall" or "f1".
+        num_tags: int. Number of tags, `K`.
+        outside_id: int. Id of the tag `O`; tokens that have it in the data are ignored. If `None`
+            (the default), all tokens count, as in the published results.
+        statistic: `"precision"`, `"recall"` or `"f1"`. Defaults to `"f1"`.
+        name: str. Name of the metric. Defaults to `"weighted_token_f1"`.
+        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
 
-    Update arguments:
-        y_true, y_pred: integer, shape `[B, T]`. Tag ids.
-        sample_weight: bool, shape `[B, T]`, True on real tokens; None for all. (Of numbers,
-            those above 0 count as True.)
+    Raises:
+        ValueError: If an option is out of range.
 
-    Result: float32 scalar; 0 before the first token.
-
-    Reference: luopeixiang/named_entity_recognition, `Metrics` (there a tag that is never
-    predicted ends in ZeroDivisionError).
+    Reference: luopeixiang/named_entity_recognition, `Metrics` (which raises ZeroDivisionError for a
+    tag that is never predicted).
 
     Example:
     >>> metric = WeightedTokenF1(num_tags=3, statistic="recall")
@@ -70,6 +69,17 @@ class WeightedTokenF1(keras.metrics.Metric):
         self.true = self.add_variable(name="true", **options)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        """Counts the tokens of a batch.
+
+        Args:
+            y_true: int, shape `[B, T]`. Tag ids of the data.
+            y_pred: int, shape `[B, T]`. Predicted tag ids.
+            sample_weight: bool, shape `[B, T]`, True on real tokens. Of other types, values above 0
+                count as True. If `None` (the default), all tokens are real.
+
+        Raises:
+            ValueError: If scores are passed instead of ids.
+        """
         y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
         if self.outside_id is not None:
             mask &= y_true != self.outside_id
@@ -78,16 +88,17 @@ class WeightedTokenF1(keras.metrics.Metric):
         self.true.assign_add(self._count(y_true, mask))
 
     def _count(self, ids, chosen):
-        """How often each tag is among the chosen tokens, int64 `[K]`."""
+        """Counts how often each tag occurs among the chosen tokens, int64 `[K]`."""
         ids = tf.reshape(tf.where(chosen, ids, -1), [-1])
         chosen = tf.reshape(tf.cast(chosen, "int64"), [-1])
-        return tf.math.unsorted_segment_sum(chosen, ids, self.num_tags)  # [K]; drops -1
+        return tf.math.unsorted_segment_sum(chosen, ids, self.num_tags)  # [K], without -1
 
     def scores(self):
-        """The three results, whatever `statistic` is: dict of float."""
+        """Returns a dict of floats: `precision`, `recall` and `f1`, whatever `statistic` is."""
         return {name: float(self._average(name)) for name in STATISTICS}
 
     def result(self):
+        """Returns the weighted mean, a float32 scalar; 0 before the first token."""
         return tf.cast(self._average(self.statistic), "float32")
 
     def _average(self, statistic):

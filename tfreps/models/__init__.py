@@ -1,10 +1,11 @@
-"""Models: whole networks, assembled from layers."""
+"""Models: complete networks built from layers."""
 
 from tfreps.backend import require_tensorflow_backend
 
 require_tensorflow_backend()
 
-# A saved model names its optimiser, schedule and metrics: imported, so that Keras finds them.
+# A saved model refers to its optimizer, schedule and metrics by name. They are imported here so
+# that Keras finds them.
 import tfreps.metrics  # noqa: E402
 import tfreps.optimizers  # noqa: E402
 import tfreps.optimizers.schedules  # noqa: E402, F401

@@ -1,4 +1,4 @@
-"""BertEncoder: the Transformer encoder of BERT, and of aespresso's models."""
+"""BertEncoder: the Transformer encoder of BERT and of aespresso's models."""
 
 import keras
 import tensorflow as tf
@@ -13,7 +13,7 @@ from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
-# What others call the inputs.
+# Names that other libraries give to the inputs.
 FOREIGN = {
     "input_ids": "token_ids",
     "attention_mask": "mask",
@@ -25,51 +25,67 @@ FOREIGN = {
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class BertEncoder(WholeModel, keras.Model):
-    """Reads token ids, and segment ids, with `num_layers` Transformer blocks.
+    """BERT encoder: `num_layers` Transformer blocks over token ids and segment ids.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
         x_l = block_l(x_{l-1})          l = 1 .. num_layers
         pooled_output = tanh(x_L of the first token @ pooler_kernel + pooler_bias)
 
-    The defaults are BERT-base, but for the vocabulary.
+    The defaults are those of BERT-base.
 
     Args:
-        vocabulary_size: int. Rows of the token table.
-        hidden_dim: int. Width of the vectors; `num_heads` must divide it.
-        num_layers, num_heads, intermediate_dim, normalization, activation, layer_norm_epsilon,
-            initializer_range: as in `TransformerBlock`. With `normalization="pre"` a layer norm
-            follows the last block.
-        dropout: float in [0, 1). Of `x_0` and of what each block adds, in training.
-        attention_dropout: float in [0, 1). Of the attention probabilities, in training.
-        positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_full_index"`, see
-            `PositionEmbedding`.
-        max_positions: int. Of `"learned"`: the longest text in tokens.
-        normalize_positions: bool. As in `PositionEmbedding`.
-        num_segments: int. Kinds of segments: 2 in BERT, 256 in aespresso's models.
-        padding_id: int. The id that is no token, where no mask is given.
-        initializer: of the three tables: `"truncated_normal"` of `initializer_range`,
-            `"orthogonal_rows"`, or any other that Keras takes.
-        pooler: bool. Whether there is a `pooled_output`.
+        vocabulary_size: int. Number of rows of the token table.
+        hidden_dim: int. Width of the vectors, a multiple of `num_heads`. Defaults to 768.
+        num_layers: int. Number of Transformer blocks. Defaults to 12.
+        num_heads: int. Number of attention heads per block. Defaults to 12.
+        intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
+            default), `4 * hidden_dim`.
+        normalization: `"post"` or `"pre"`. Whether the layer norms follow each part of a block or
+            precede it. With `"pre"`, another layer norm follows the last block.
+            Defaults to `"post"`.
+        activation: str or function. Activation of the feed-forward network: `"gelu"`,
+            `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
+        dropout: float in [0, 1). Dropout rate of `x_0` and of the output of each part of a block.
+            Defaults to 0.1.
+        attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
+            Defaults to 0.1.
+        layer_norm_epsilon: float. Constant added to the variance in the layer norms.
+            Defaults to 1e-12.
+        positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_full_index"`. Kind of position
+            vectors; see `PositionEmbedding`. Defaults to `"learned"`.
+        max_positions: int. Maximum length of a text in tokens. Used only by `"learned"`.
+            Defaults to 512.
+        normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
+            Defaults to `False`.
+        num_segments: int. Number of segment ids: 2 in BERT, 256 in aespresso's models.
+            Defaults to 2.
+        padding_id: int. Token id of padding, used if no mask is given. Defaults to 0.
+        initializer: Initializer of the three tables: `"truncated_normal"`, `"orthogonal_rows"`, or
+            any other that Keras accepts. Defaults to `"truncated_normal"`.
+        initializer_range: float. Standard deviation of the truncated normal distribution of kernels
+            and tables. Defaults to 0.02.
+        pooler: bool. Whether to compute `pooled_output`. Defaults to `True`.
 
     Call arguments:
-        features: dict with `token_ids` int `[B, T]`; if present `segment_ids` int `[B, T]`
-            (all 0 without) and `mask` bool `[B, T]`, True on real tokens (where
-            `token_ids != padding_id` without); or the token ids alone.
-        training: bool. Whether dropout is active.
+        features: dict with `token_ids` int `[B, T]` and, optionally, `segment_ids` int `[B, T]` (0
+            if absent) and `mask` bool `[B, T]`, True on real tokens (`token_ids != padding_id` if
+            absent). The token ids may also be passed alone, without a dict.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask` bool
-        `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`, `x_0` first; and
-        with a pooler `pooled_output` float32 `[B, hidden_dim]`.
+        dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask`
+        bool `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`, `x_0` first;
+        and, with a pooler, `pooled_output` float32 `[B, hidden_dim]`.
 
-    Masking: what is masked is as good as not there, and positions count real tokens alone. With
-    padding at the end that is what the originals do; they count columns. A row of padding alone
-    has zeros, and the pooled output tanh(bias).
+    Masking: masked tokens have no influence on other tokens, and positions count real tokens only.
+    The original implementations count columns, which is the same if the padding comes last. For a
+    row of padding only, the sequence output is zero and the pooled output is tanh(pooler_bias).
 
     Raises:
-        ValueError: for options out of range, features without `token_ids`, or of other shapes.
-        tf.errors.InvalidArgumentError: for ids out of range, or a text longer than learned
-            positions.
+        ValueError: If an option is out of range, `features` has no `token_ids`, or the shapes do
+            not match.
+        tf.errors.InvalidArgumentError: If an id is out of range, or a text has more tokens than
+            there are learned positions.
 
     Reference: Devlin et al., 2019, "BERT"; aespresso/a_journey_into_math_of_ml,
     "models/bert_model.py".
@@ -163,7 +179,7 @@ class BertEncoder(WholeModel, keras.Model):
             self.pooler_dense = self._dense("pooler_dense")
         self.output_dim = hidden_dim
         self.pooled_dim = hidden_dim if pooler else None
-        self.supports_jit = False  # tf.unique has no static shape
+        self.supports_jit = False  # the output of tf.unique has no static shape
         self.built = True
 
     def call(self, features, training=False):
@@ -176,20 +192,20 @@ class BertEncoder(WholeModel, keras.Model):
         return outputs
 
     def input_signatures(self):
-        """See `WholeModel`: token ids in a dict, or alone."""
+        """Returns the input specs (see `WholeModel`): token ids in a dict or alone."""
         ids = feature("token_ids")
         segment_ids = feature("segment_ids")
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]
 
     def attention(self, features):
-        """How much each token reads of each other.
+        """Computes the attention probabilities of all blocks.
 
         Args:
-            features: dict, as of a call.
+            features: dict. The features of a call.
 
         Returns:
-            float32, shape `[B, num_layers, num_heads, T, T]` (from, to): rows of real tokens
-            add up to 1, those and columns of padding are zero.
+            float32, shape `[B, num_layers, num_heads, T, T]` (from, to). Rows of real tokens sum to
+            1; rows and columns of padding are zero.
         """
         kept = []
         self._read(features, False, kept)
@@ -197,24 +213,27 @@ class BertEncoder(WholeModel, keras.Model):
 
     @classmethod
     def from_pretrained(cls, path, **overrides):
-        """Loads a published checkpoint: of Google, of Hugging Face, or of aespresso.
+        """Loads a published checkpoint of Google, Hugging Face or aespresso.
 
-        What the checkpoint says is honoured or refused by name. Heads are left out, and blocks
-        and positions above what is asked for.
+        Unsupported options in the checkpoint's configuration raise an error that names them. Heads
+        are not loaded.
 
         Args:
-            path: folder with `bert_config.json` and `bert_model.ckpt` (Google, TF 1); folder
-                with `config.json` and `model.safetensors`, or its index (Hugging Face); or
-                aespresso's `bert.model.epoch.N` as a `.safetensors` file.
-            **overrides: options of `BertEncoder` in place of the checkpoint's: `num_layers` for
-                its first blocks alone, `max_positions` for its first positions, `pooler=False`,
-                `dropout`, `activation`, `dtype` ... Sizes of its arrays cannot be changed. Of
-                aespresso's models, whose files do not tell them, also `num_heads` (12) and
-                `normalize_positions` (True).
+            path: str. A folder with `bert_config.json` and `bert_model.ckpt` (Google, TF 1); a
+                folder with `config.json` and `model.safetensors` or its index (Hugging Face); or
+                aespresso's `bert.model.epoch.N`, converted to a `.safetensors` file.
+            **overrides: Options of `BertEncoder` that replace those of the checkpoint, such as
+                `num_layers` (loads only the first blocks), `max_positions` (loads only the first
+                positions), `pooler=False`, `dropout`, `activation` or `dtype`. The sizes of the
+                checkpoint's arrays cannot be changed. aespresso's files do not store `num_heads`
+                and `normalize_positions`, which default to 12 and `True` here.
+
+        Returns:
+            `BertEncoder`.
 
         Raises:
-            ValueError: for files that are missing, incomplete or damaged, that do not fit each
-                other, or that belong to another network.
+            ValueError: If a file is missing, incomplete or damaged, if the files do not match each
+                other, or if they belong to another network.
 
         Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
 
@@ -227,21 +246,21 @@ class BertEncoder(WholeModel, keras.Model):
         return converter(cls, "pretrained").read(path, **overrides)
 
     def save_pretrained(self, path):
-        """Writes a folder that transformers' `BertModel` loads: `config.json`, `model.safetensors`.
+        """Writes `config.json` and `model.safetensors` for transformers' `BertModel`.
 
-        Positions of sines and cosines become a table of `max_positions` rows.
+        Sinusoidal positions are written as a table of `max_positions` rows.
 
         Args:
-            path: folder; made if it is not there.
+            path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: for what its BERT does not have (`normalization="pre"`, weights that were
-                quantised).
+            ValueError: If transformers' BERT does not support the model (`normalization="pre"`,
+                quantized weights).
         """
         converter(type(self), "pretrained").write(self, path)
 
     def _read(self, features, training, kept=None):
-        """What goes into each block and comes out of the last; attention is put into `kept`."""
+        """Returns `x_0`, the block outputs and the mask; appends attention to `kept`."""
         ids, segment_ids, mask = self._inputs(features)
         x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, D]
         x = self.add_positions(tf.cast(x, "float32"), mask=mask)
@@ -256,7 +275,7 @@ class BertEncoder(WholeModel, keras.Model):
         features = features if isinstance(features, dict) else {"token_ids": features}
         for theirs, ours in FOREIGN.items():
             if theirs in features:
-                raise ValueError(f"`{theirs}` is not read: here it is called `{ours}`.")
+                raise ValueError(f"`{theirs}` is not read; pass it as `{ours}`.")
         if "token_ids" not in features:
             raise ValueError(f"`features` must have `token_ids`; got {sorted(features)}.")
         ids = tf.convert_to_tensor(features["token_ids"])

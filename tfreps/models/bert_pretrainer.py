@@ -1,4 +1,4 @@
-"""BertPretrainer: a BertEncoder that learns to restore hidden tokens and to tell what follows."""
+"""BertPretrainer: masked language model and next-sentence task over a BertEncoder."""
 
 import keras
 import tensorflow as tf
@@ -13,7 +13,7 @@ from tfreps.models.whole_model import WholeModel, feature
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class BertPretrainer(WholeModel, keras.Model):
-    """BERT's two tasks over one encoder: a masked language model, and next sentences.
+    """BERT's two pre-training tasks over one encoder: masked tokens and next sentences.
 
         h_m = sequence_output at the m-th masked position
         v_m = transform_norm(activation(h_m @ transform_kernel + transform_bias))
@@ -22,35 +22,37 @@ class BertPretrainer(WholeModel, keras.Model):
 
         loss = sum_m w_m NLL(masked_ids_m) / sum_m w_m  +  mean_b NLL(next_sentence_labels_b)
 
-    The token table is the encoder's, and the vocabulary is scored at masked positions alone. For
-    the stock `fit` on batches as from `tfreps.data.MaskedLMBatches`: the targets are among the
-    features, and `compile` is given an optimiser only.
+    The token table is that of the encoder, and logits are computed at masked positions only. The
+    model is trained with Keras's `fit` on batches such as those of `tfreps.data.MaskedLMBatches`.
+    The targets are part of the features, so `compile` needs only an optimizer.
 
     Args:
-        encoder: `BertEncoder`; with a pooler if sentences are told apart.
-        next_sentence: bool. Whether there is the second task.
+        encoder: `BertEncoder`. It must have a pooler if `next_sentence` is `True`.
+        next_sentence: bool. Whether to train the next-sentence task. Defaults to `True`.
 
     Call arguments:
-        features: dict of what the encoder reads (`token_ids` int `[B, T]`, `segment_ids`,
-            `mask`) and `masked_positions` int `[B, M]`, places in 0..T-1. For the loss also
-            `masked_ids` int `[B, M]`, the tokens that stood there; `masked_weights` float
-            `[B, M]`, 0 on filler (1 without); and `next_sentence_labels` int `[B]`.
-        training: bool. Whether dropout is active.
+        features: dict with the features of the encoder (`token_ids` int `[B, T]`, `segment_ids`,
+            `mask`) and `masked_positions` int `[B, M]` in 0..T-1. The loss also needs `masked_ids`
+            int `[B, M]`, the original tokens at these positions; `masked_weights` float `[B, M]`, 0
+            for unused positions (1 if absent); and `next_sentence_labels` int `[B]`.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
         dict with `token_logits` float32 `[B, M, V]` and, with `next_sentence`,
         `next_sentence_logits` float32 `[B, 2]`.
 
-    Metrics: `loss`; `masked_loss`, the mean of the first term per masked token, and
-    `masked_perplexity`, its `exp`; `masked_accuracy`; `next_sentence_loss` and
-    `next_sentence_accuracy` per text. Whatever the batches, each is a mean over all that was seen;
-    only `loss` is a mean over batches.
+    Metrics: `loss`; `masked_loss`, the mean of the first term per masked token;
+    `masked_perplexity`, its exponential; `masked_accuracy`; and `next_sentence_loss`
+    and `next_sentence_accuracy` per text. Each is a mean over all tokens or texts of the epoch,
+    except `loss`, which is a mean over batches.
 
-    Masking: padding is the encoder's matter; of masked positions the weight decides.
+    Masking: the encoder handles padding. Masked positions with weight 0 do not contribute to the
+    loss.
 
     Raises:
-        ValueError: for `next_sentence` with an encoder that has no pooler, and features that lack
-            what is needed.
+        ValueError: If `next_sentence` is `True` and the encoder has no pooler, or if a required
+            feature is missing.
+        tf.errors.InvalidArgumentError: If a masked position is outside 0..T-1.
 
     Reference: Devlin et al., 2019, "BERT"; google-research/bert, "run_pretraining.py".
 
@@ -69,8 +71,8 @@ class BertPretrainer(WholeModel, keras.Model):
         super().__init__(autocast=False, **kwargs)
         if next_sentence and encoder.pooler_dense is None:
             raise ValueError(
-                "`next_sentence` reads the pooled output, and this encoder has none: make it with "
-                "`pooler=True`, or say `next_sentence=False`."
+                "`next_sentence=True` needs the pooled output, and the encoder has none. Create "
+                "the encoder with `pooler=True`, or pass `next_sentence=False`."
             )
         # Options.
         self.encoder = encoder
@@ -85,13 +87,13 @@ class BertPretrainer(WholeModel, keras.Model):
             name="token_bias", shape=(encoder.vocabulary_size,), initializer="zeros", autocast=False
         )
         self.next_sentence_dense = self._dense(2, "next_sentence_dense") if next_sentence else None
-        # Metrics. Doubles: a float32 sum stops counting at 2^24.
+        # Metrics. They sum in float64, because a float32 count cannot exceed 2^24.
         self.masked_perplexity = Perplexity(name="masked_perplexity")
         names = ["masked_loss", "masked_accuracy"]
         if next_sentence:
             names += ["next_sentence_loss", "next_sentence_accuracy"]
         self.means = {name: keras.metrics.Mean(name=name, dtype="float64") for name in names}
-        self.supports_jit = False  # nor does the encoder
+        self.supports_jit = False  # the encoder does not support it either
         self.built = True
 
     def call(self, features, training=False):
@@ -106,7 +108,7 @@ class BertPretrainer(WholeModel, keras.Model):
         return outputs
 
     def input_signatures(self):
-        """See `WholeModel`: what the encoder reads, with the positions to score."""
+        """Returns the input specs: those of the encoder and the masked positions."""
         positions = feature("masked_positions")
         read = [specs for specs in self.encoder.input_signatures() if isinstance(specs, dict)]
         return [{**specs, "masked_positions": positions} for specs in read]
@@ -128,33 +130,39 @@ class BertPretrainer(WholeModel, keras.Model):
 
     @classmethod
     def from_pretrained(cls, path, next_sentence=None, **overrides):
-        """Loads encoder and heads of a published checkpoint, see `BertEncoder.from_pretrained`.
+        """Loads the encoder and the heads of a published checkpoint.
 
-        Google and Hugging Face have label 0 for the next sentence, aespresso label 1.
+        It accepts the same checkpoints as `BertEncoder.from_pretrained`. Google and Hugging
+        Face use label 0 for the next sentence, aespresso uses label 1.
 
         Args:
-            path: as there; with the head for masked tokens.
-            next_sentence: bool. Whether there is the second task; None if the checkpoint has it.
-            **overrides: options of the encoder in place of the checkpoint's.
+            path: str. Checkpoint with a masked-token head; see `BertEncoder.from_pretrained`.
+            next_sentence: bool. Whether to load the next-sentence task. If `None` (the default), it
+                is loaded if the checkpoint contains it.
+            **overrides: Options of the encoder that replace those of the checkpoint.
+
+        Returns:
+            `BertPretrainer`.
 
         Raises:
-            ValueError: as there; also for a checkpoint without heads, and one that scores tokens
-                by another table than the encoder's.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if it has no heads,
+                or if its head does not share the token table of the encoder.
         """
         return converter(cls, "pretrained").read(path, next_sentence, **overrides)
 
     def save_pretrained(self, path, next_label=0):
         """Writes a folder that transformers' `BertForPreTraining` loads.
 
-        Without the second task it is one for `BertForMaskedLM`.
+        Without the next-sentence task, it is a folder for `BertForMaskedLM`.
 
         Args:
-            path: folder; made if it is not there.
-            next_label: int, 0 or 1. The label that this model has learned for the next sentence,
-                see `from_pretrained`. In the folder it is 0, as transformers reads it.
+            path: str. Folder to write to; created if it does not exist.
+            next_label: int. 0 or 1, the label that this model uses for the next sentence; see
+                `from_pretrained`. The folder always uses 0, as transformers does. Defaults to 0.
 
         Raises:
-            ValueError: as `BertEncoder.save_pretrained`; for another `next_label`.
+            ValueError: If `next_label` is not 0 or 1, or if transformers' BERT does not support the
+                encoder (see `BertEncoder.save_pretrained`).
         """
         converter(type(self), "pretrained").write(self, path, next_label)
 
@@ -169,7 +177,7 @@ class BertPretrainer(WholeModel, keras.Model):
         return tf.ensure_shape(logits, [x.shape[0], x.shape[1], size])  # [B, M, V]
 
     def _update(self, task, nll, hits, weights=None):
-        # Flat: of the rows of a matrix Keras would take means first.
+        # Flattened, because Keras would average each row of a matrix first.
         weights = None if weights is None else tf.reshape(weights, [-1])
         for figure, values in ("loss", nll), ("accuracy", hits):
             values = tf.reshape(values, [-1])
@@ -194,7 +202,7 @@ def _get(features, name):
 
 
 def _at(x, positions):
-    """Rows `[B, M, D]` of `x` `[B, T, D]` at positions int `[B, M]`, once these are in range."""
+    """Gathers rows `[B, M, D]` of `x` `[B, T, D]` at positions `[B, M]`, after a range check."""
     if not positions.dtype.is_integer or positions.shape.rank not in (None, 2):
         raise ValueError(
             f"`masked_positions` must be integers of shape [B, M]; got {positions.dtype.name} of "
@@ -202,7 +210,7 @@ def _at(x, positions):
         )
     positions = tf.cast(positions, "int32")
     in_range = tf.reduce_all(tf.logical_and(positions >= 0, positions < tf.shape(x)[1]))
-    message = "masked positions must lie in 0..T-1, with T tokens"
+    message = "Masked positions must lie in 0..T-1 for T tokens."
     check = tf.debugging.assert_equal(in_range, True, message)
     with tf.control_dependencies([] if check is None else [check]):
         positions = tf.identity(positions)
@@ -210,7 +218,7 @@ def _at(x, positions):
 
 
 def _score(logits, targets):
-    """NLL of each target, and whether it has the highest logit: float32, shape of the targets."""
+    """Returns the NLL of each target, and 1.0 where it has the highest logit, else 0.0."""
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     best = tf.argmax(logits, axis=-1, output_type="int32")
     return nll, tf.cast(best == targets, "float32")

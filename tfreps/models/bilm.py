@@ -1,4 +1,4 @@
-"""BiLM: token encoder and bidirectional LSTMs of ELMo, every layer's output."""
+"""BiLM: the token encoder and the bidirectional LSTMs of ELMo."""
 
 import keras
 import tensorflow as tf
@@ -19,51 +19,70 @@ findings , before the end of the year .".split()
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class BiLM(WholeModel, keras.Model):
-    """The network of a bidirectional language model, without its softmax.
+    """Bidirectional language model of ELMo, without its softmax.
 
         layer 0:  [token, token],  token = CharCNN(characters)  (or an embedding of the id)
         layer l:  [forward_l, backward_l]                       (`ElmoBiLSTM`)
 
-    A sentence start and a sentence end are put around every sentence and taken off again.
+    The model adds a sentence start and a sentence end to every sentence and removes them from the
+    outputs. The defaults are those of the published model with 93.6 million parameters.
 
     Args:
-        filters, character_dim, num_highways, activation, max_characters: the token encoder,
-            as in `CharCNNEncoder`. All defaults together are the published model of 93.6 million
-            parameters.
-        units, projection_dim, num_layers, cell_clip, projection_clip,
-            use_skip_connections, dropout, bidirectional: as in `ElmoBiLSTM`.
-        vocabulary_size: int; for a model that reads token ids instead of characters. Its ids
-            are vocabulary ids plus 1, 0 is padding. None for characters.
-        sentence_start_id, sentence_end_id: int, with the 1 added; for a token model.
-        initial_state: what the LSTMs start each batch from. `"zero"`: zeros, what the
-            originals return on their first call. `"warm"`: the state after one fixed sentence
-            (`warm_up`), kept with the weights: deterministic, and close to what the originals
-            return ever after. `"carry"`: row i goes on from row i of the batch before, as in
-            bilm-tf and AllenNLP, until `reset_states`.
-        max_batch_size: int. Rows of state that `"carry"` keeps.
+        filters: list of `(width, count)` pairs. Filters of the character CNN. Defaults to those of
+            the published model, 2048 filters of widths 1 to 7.
+        units: int. Width of the cell state in each direction. Defaults to 4096.
+        projection_dim: int. Width of token vectors and hidden states. If it equals `units`, there
+            is no projection. Defaults to 512.
+        num_layers: int. Number of LSTM layers. Defaults to 2.
+        character_dim: int. Width of a character vector. Defaults to 16.
+        num_highways: int. Number of highway layers after the convolutions. Defaults to 2.
+        activation: str or function. Activation of the convolutions. Defaults to `"relu"`.
+        max_characters: int. Number of character ids per token. Defaults to 50.
+        cell_clip: float. Bound on the cell state. If `None`, it is not clipped. Defaults to 3.0.
+        projection_clip: float. Bound on the projected hidden state. If `None`, it is not clipped.
+            Has no effect without a projection. Defaults to 3.0.
+        use_skip_connections: bool. Whether to add the input of each LSTM layer to its output, from
+            the second layer on. Defaults to `True`.
+        dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. Defaults to 0.0.
+        bidirectional: bool. Whether to use a backward direction in addition to the forward
+            direction. Defaults to `True`.
+        vocabulary_size: int. Vocabulary size of a model that reads token ids. Token ids are
+            vocabulary ids plus 1, and 0 is padding. If `None` (the default), the model reads
+            character ids.
+        sentence_start_id: int. Token id of the sentence start, including the added 1. Has no effect
+            with character ids. Defaults to 1.
+        sentence_end_id: int. Token id of the sentence end, including the added 1. Has no effect
+            with character ids. Defaults to 2.
+        initial_state: `"zero"`, `"warm"` or `"carry"`. The state that each batch starts from.
+            `"zero"`: zeros, as in the first call of the original implementations. `"warm"`: the
+            state after one fixed sentence (see `warm_up`), stored with the weights; the results are
+            deterministic and close to those of later calls of the originals. `"carry"`: row i
+            continues from the final state of row i of the previous batch until `reset_states` is
+            called, as in bilm-tf and AllenNLP. Defaults to `"zero"`.
+        max_batch_size: int. Number of rows for which `"carry"` stores states. Defaults to 128.
 
     Call arguments:
-        ids: tensor or NumPy array: int, character ids `[B, T, C]` or token ids `[B, T]`; or a
-            tensor of str, tokens `[B, T]` with `""` for padding, or sentences `[B]`, which are
-            split at white space. Padding comes last. `T` may be 0. Or a dict, as other encoders
-            read it, with such ids as `character_ids` (of a token model `token_ids`) and, if
-            present, `mask` bool `[B, T]`, True on real tokens.
-        initial_state: dict with the four states below; overrules the constructor's.
-        training: bool. Whether dropout is active.
+        ids: One of the following: an int tensor or array of character ids `[B, T, C]` or token ids
+            `[B, T]`; a string tensor of tokens `[B, T]` with `""` for padding, or of sentences
+            `[B]`, which are split at white space; or a dict with `character_ids` (for a token
+            model, `token_ids`) and, optionally, `mask` bool `[B, T]`, True on real tokens. Padding
+            comes last. `T` may be 0.
+        initial_state: dict with the four states listed below. Overrides the constructor's
+            `initial_state`. Defaults to `None`.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with
-        `layer_outputs` float32 `[B, L+1, T, 2P]`, the token layer first, zero on padding;
-        `sequence_output` float32 `[B, T, 2P]`, the last layer;
-        `mask` bool `[B, T]`, True on real tokens;
-        `layer_outputs_with_boundaries` `[B, L+1, T+2, 2P]` and `mask_with_boundaries`;
-        `forward_hidden` `[B, L, P]`, `forward_cell` `[B, L, U]`, `backward_hidden`,
-        `backward_cell`: the state after each sentence.
+        dict with `layer_outputs` float32 `[B, L+1, T, 2P]`, the token layer first, zero on padding;
+        `sequence_output` float32 `[B, T, 2P]`, the last layer; `mask` bool `[B, T]`, True on real
+        tokens; `layer_outputs_with_boundaries` float32 `[B, L+1, T+2, 2P]` and
+        `mask_with_boundaries` bool `[B, T+2]`; and the final states of each sentence, float32:
+        `forward_hidden` and `backward_hidden` `[B, L, P]`, `forward_cell` and `backward_cell`
+        `[B, L, U]`.
 
     Raises:
-        ValueError: for sizes that do not fit, ids of another rank or of no integer type.
-        tf.errors.InvalidArgumentError: for ids out of range, padding between tokens, or a batch
-            above `max_batch_size`.
+        ValueError: If sizes do not match, or if ids have the wrong rank or are not integers.
+        tf.errors.InvalidArgumentError: If an id is out of range, padding is between tokens, or a
+            batch has more than `max_batch_size` rows.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations"; bilm-tf.
 
@@ -188,34 +207,41 @@ class BiLM(WholeModel, keras.Model):
 
     @property
     def ids_name(self):
-        """The feature that the model reads: `"character_ids"` or `"token_ids"`."""
+        """Name of the feature that the model reads: `"character_ids"` or `"token_ids"`."""
         return "character_ids" if self.vocabulary_size is None else "token_ids"
 
     @property
     def carries_state(self):
-        """See `WholeModel`."""
+        """True if `initial_state` is `"carry"`; see `WholeModel`."""
         return self.initial_state == "carry"
 
     @property
     def state_names(self):
-        """Names of the states in the output: two per direction."""
+        """Names of the states in the output, two per direction."""
         directions = ["forward", "backward"] if self.bidirectional else ["forward"]
         return [f"{name}_{part}" for name in directions for part in ("hidden", "cell")]
 
     def input_signatures(self):
-        """See `WholeModel`: the ids, alone or in a dict."""
+        """Returns the input specs (see `WholeModel`): the ids, alone or in a dict."""
         sizes = [self.max_characters] if self.vocabulary_size is None else []
         return [feature("ids", *sizes), {self.ids_name: feature(self.ids_name, *sizes)}]
 
     def encode_tokens(self, ids):
-        """Vectors of tokens without context: ids `[..., C]` (or `[...]`) to `[..., P]`."""
+        """Computes context-free token vectors.
+
+        Args:
+            ids: int. Character ids `[..., C]`, or token ids `[...]` for a token model.
+
+        Returns:
+            float32, shape `[..., P]`.
+        """
         if self.vocabulary_size is None:
             return self.token_encoder(ids)
-        # Each row once, so that its gradient, which is sparse, has each row once too.
+        # Each distinct row is looked up once, so that the sparse gradient has distinct rows.
         distinct, which = tf.unique(tf.reshape(ids, [-1]))
         in_range = tf.logical_and(distinct >= 0, distinct <= self.vocabulary_size)
         check = tf.debugging.assert_equal(
-            tf.reduce_all(in_range), True, f"token ids must lie in 0..{self.vocabulary_size}"
+            tf.reduce_all(in_range), True, f"Token ids must lie in 0..{self.vocabulary_size}."
         )
         with tf.control_dependencies([] if check is None else [check]):
             distinct = tf.identity(distinct)
@@ -223,21 +249,35 @@ class BiLM(WholeModel, keras.Model):
         return tf.where((ids != 0)[..., None], vectors, 0.0)
 
     def reset_states(self):
-        """Forgets the carried state: the next batch starts from zeros."""
+        """Resets the carried states, so that the next batch starts from zeros.
+
+        Raises:
+            ValueError: If `initial_state` is not `"carry"`.
+        """
         if self.initial_state != "carry":
-            raise ValueError(f'Only "carry" has states to reset; this is {self.initial_state!r}.')
+            raise ValueError(
+                '`reset_states` needs a model with `initial_state="carry"`; this model has '
+                f"{self.initial_state!r}."
+            )
         for state in self.kept_states:
             state.assign(tf.zeros_like(state))
 
     def warm_up(self, ids=None):
-        """Makes the state after `ids`, one fixed sentence, the state that `"warm"` starts from.
+        """Sets the state that `"warm"` starts from to the final state of one sentence.
 
         Args:
-            ids: int, shape `[1, T, C]` (or `[1, T]`), as in a call. Default: an English
-                sentence of ordinary length; for a token model its boundaries alone.
+            ids: int, shape `[1, T, C]` (for a token model, `[1, T]`), or another input of a call.
+                If `None` (the default), an English sentence of ordinary length; for a token model,
+                a sentence without tokens, which has only its boundaries.
+
+        Raises:
+            ValueError: If `initial_state` is not `"warm"`.
         """
         if self.initial_state != "warm":
-            raise ValueError(f'Only "warm" has a state to set; this is {self.initial_state!r}.')
+            raise ValueError(
+                '`warm_up` needs a model with `initial_state="warm"`; this model has '
+                f"{self.initial_state!r}."
+            )
         if ids is None:
             reads_text = self.vocabulary_size is None
             ids = tf.constant([WARM_UP]) if reads_text else tf.zeros([1, 0], "int32")
@@ -247,7 +287,15 @@ class BiLM(WholeModel, keras.Model):
             state.assign(output[name])
 
     def with_initial_state(self, initial_state):
-        """A copy of this model that starts its batches otherwise; see the class."""
+        """Returns a copy of this model with another `initial_state`.
+
+        Args:
+            initial_state: `"zero"`, `"warm"` or `"carry"`, as described in the class. With
+                `"warm"`, the copy is warmed up with the default sentence.
+
+        Returns:
+            `BiLM`.
+        """
         copy = type(self).from_config({**self.get_config(), "initial_state": initial_state})
         copy_weights(copy, self, parts=["token_encoder", "bilstm"])
         if initial_state == "warm":
@@ -256,21 +304,26 @@ class BiLM(WholeModel, keras.Model):
 
     @classmethod
     def from_pretrained(cls, source, weights_file=None, initial_state="zero", **kwargs):
-        """Loads the biLM of published ELMo weights, or of a training folder of bilm-tf.
+        """Loads the biLM of published ELMo weights or of a training folder of bilm-tf.
 
         Args:
-            source: path of an `options.json` of bilm-tf or AllenNLP, whose HDF5 weights lie beside
-                it: `X_weights.hdf5` beside `X_options.json`, `weights.hdf5` beside
-                `options.json`; a folder with one such pair; or a training folder of bilm-tf
-                (TensorFlow 1), whose newest checkpoint is taken, without its softmax.
-            weights_file: path of the HDF5 weights, where they lie elsewhere.
-            initial_state: as in the class; `"warm"` is warmed up with its own sentence.
-            **kwargs: further options of the class, such as `trainable`, `dtype` or
+            source: str. Path of an `options.json` of bilm-tf or AllenNLP; a folder with one such
+                file and its weights; or a training folder of bilm-tf (TensorFlow 1), whose newest
+                checkpoint is loaded without its softmax. By default, the HDF5 weights must be in
+                the same folder: `X_weights.hdf5` for `X_options.json`, `weights.hdf5` for
+                `options.json`.
+            weights_file: str. Path of the HDF5 weights if they are elsewhere. Defaults to `None`.
+            initial_state: `"zero"`, `"warm"` or `"carry"`, as described in the class. With
+                `"warm"`, the model is warmed up with the default sentence. Defaults to `"zero"`.
+            **kwargs: Further options of the class, such as `trainable`, `dtype` or
                 `max_batch_size`.
 
+        Returns:
+            `BiLM`.
+
         Raises:
-            ValueError: for files that are missing, broken or do not fit each other; it names the
-                array.
+            ValueError: If files are missing or damaged, or do not match each other. The message
+                names the array.
 
         Example:
         >>> small = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
@@ -282,16 +335,17 @@ class BiLM(WholeModel, keras.Model):
         return converter(cls, "pretrained").read(source, weights_file, **options)
 
     def save_pretrained(self, folder):
-        """Writes a folder that bilm-tf and AllenNLP read: `options.json` and `weights.hdf5`.
+        """Writes `options.json` and `weights.hdf5` for bilm-tf and AllenNLP.
 
         Args:
-            folder: path; made if it is not there.
+            folder: str. Folder to write to; created if it does not exist.
 
         Warns:
-            UserWarning: if AllenNLP cannot load them.
+            UserWarning: If AllenNLP cannot load the model.
 
         Raises:
-            ValueError: for a model in one direction, or with what the format has no place for.
+            ValueError: If the model is unidirectional or has an option that the format does not
+                support.
         """
         converter(type(self), "pretrained").write(self, folder)
 
@@ -307,29 +361,30 @@ class BiLM(WholeModel, keras.Model):
         return tf.where(mask[..., None] if ids.shape.rank == 3 else mask, ids, 0)
 
     def _checked(self, ids):
-        """Strings or ids as int32 ids, once it is sure that they are of the right shape."""
+        """Converts strings or ids to int32 ids, after a check of their shape and type."""
         if ids.dtype == tf.string:
             if ids.shape.rank == 1:
                 ids = split_tokens(ids)  # [B, T]
             ids = character_ids(ids, self.max_characters)
         expected = 3 if self.vocabulary_size is None else 2
         if ids.shape.rank != expected:
-            wanted = "[B, T, C] of character ids" if expected == 3 else "[B, T] of token ids"
-            raise ValueError(f"This BiLM reads {wanted}; got shape {ids.shape}.")
+            wanted = "[B, T, C] (character ids)" if expected == 3 else "[B, T] (token ids)"
+            raise ValueError(f"`ids` must have shape {wanted}; got {ids.shape}.")
         if expected == 3 and ids.shape[-1] not in (None, self.max_characters):
             raise ValueError(
-                f"This BiLM reads {self.max_characters} characters per token; got {ids.shape[-1]}."
+                f"`ids` must have {self.max_characters} characters per token; got {ids.shape[-1]}."
             )
         if not ids.dtype.is_integer:
             raise ValueError(
-                f'Ids must be integers, from keras.Input(..., dtype="int32"); got {ids.dtype.name}.'
+                '`ids` must be integers, as in keras.Input(..., dtype="int32"); '
+                f"got {ids.dtype.name}."
             )
-        # What int32 cannot hold stays out of range, where the encoder refuses it.
+        # Ids beyond int32 are clipped to values that the encoder still rejects as out of range.
         largest = min(ids.dtype.max, tf.int32.max)
         return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
     def _add_boundaries(self, ids, mask):
-        """Puts a start before and an end behind each row's real tokens: `[B, T+2, ...]`."""
+        """Adds a sentence start and end to each row's real tokens: `[B, T+2, ...]`."""
         if self.vocabulary_size is None:
             start = tf.constant(sentence_start_ids(self.max_characters))
             end = tf.constant(sentence_end_ids(self.max_characters))
@@ -340,7 +395,7 @@ class BiLM(WholeModel, keras.Model):
         tf.debugging.assert_equal(
             mask,
             tf.sequence_mask(lengths, tf.shape(mask)[1]),
-            'padding (id 0, or "" among tokens) must come behind the tokens of a sentence',
+            'Padding (id 0, or "" in string tensors) must come after the tokens of a sentence.',
         )
         around = [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2)
         ids = tf.pad(ids, around)
@@ -354,7 +409,7 @@ class BiLM(WholeModel, keras.Model):
         return tf.where(is_start, start, tf.where(is_end, end, ids)), new_mask
 
     def fixed_state(self, batch_size):
-        """What a batch starts from where no state is given: a tuple of `LSTMState`."""
+        """Returns the default initial state of a batch, a tuple of `LSTMState`."""
         if self.initial_state == "zero":
             return tuple(d.zero_state(batch_size) for d in self.bilstm.directions)
         kept = [tf.convert_to_tensor(state) for state in self.kept_states]
@@ -363,12 +418,12 @@ class BiLM(WholeModel, keras.Model):
         tf.debugging.assert_less_equal(
             batch_size,
             self.max_batch_size,
-            'the batch has more rows than "carry" keeps states for: raise `max_batch_size`',
+            'The batch has more rows than "carry" has states for; increase `max_batch_size`.',
         )
         return unflatten_states([state[:batch_size] for state in kept])
 
     def _keep(self, state):
-        """Writes the state of the first rows; those beyond the batch stay as they are."""
+        """Stores the states of the batch; those of rows beyond the batch do not change."""
         for kept, new in zip(self.kept_states, flatten_states(state), strict=True):
             kept.assign(tf.concat([new, tf.convert_to_tensor(kept)[tf.shape(new)[0] :]], 0))
 
@@ -401,11 +456,11 @@ def _check(model):
         boundaries = model.sentence_start_id, model.sentence_end_id
         if not all(1 <= id_ <= model.vocabulary_size for id_ in boundaries):
             raise ValueError(
-                "`sentence_start_id` and `sentence_end_id` must lie in 1..vocabulary_size "
+                "`sentence_start_id` and `sentence_end_id` must be in 1..vocabulary_size "
                 f"({model.vocabulary_size}); got {boundaries[0]} and {boundaries[1]}."
             )
 
 
 def _check_number(name, value, least):
     if not (isinstance(value, int) and value >= least):
-        raise ValueError(f"`{name}` must be a whole number from {least} on; got {value!r}.")
+        raise ValueError(f"`{name}` must be an integer of at least {least}; got {value!r}.")

@@ -1,4 +1,4 @@
-"""BiLMPretrainer: a BiLM with its softmax, trained and measured as a language model."""
+"""BiLMPretrainer: a BiLM with its softmax, trained and evaluated as a language model."""
 
 import keras
 import tensorflow as tf
@@ -15,36 +15,44 @@ class BiLMPretrainer(WholeModel, keras.Model):
 
         objective = 1/2 * sum over directions of (sum of NLL / batch size)
 
-    which is bilm-tf's: the mean loss of both directions times the unroll steps. Training
-    carries the LSTM state from batch to batch; evaluation starts each row from the biLM's
-    fixed state and takes the full softmax. Where states are carried on for ever, training may
-    drift away from that one, and forget it; with `reset_probability` it sees it now and then.
+    This is the objective of bilm-tf: the mean loss of both directions times the number of unroll
+    steps. Training carries the LSTM state from batch to batch; evaluation starts each row from the
+    biLM's fixed state and uses the full softmax. A model trained only on carried states can perform
+    poorly when a sentence starts from the fixed state; with `reset_probability`, some rows start
+    from it in training too.
 
     Args:
-        bilm: `BiLM`, with `initial_state` `"zero"` or `"warm"`.
-        vocabulary_size: int. Tokens that can be predicted, falling in count.
-        num_sampled: int or None. Negatives of the sampled softmax; None for the full one.
-        batch_size: int. Rows of the training batches, whose state is carried.
-        clip_norm: float or None. Bound of the gradient's global norm.
-        tied: bool. Whether the softmax kernel is the word embedding (token models only).
-        seed: int. Seed of negatives, dropout and resets.
-        reset_probability: float in [0, 1]. Of a row and direction starting a training batch from
-            the fixed state instead of its carried one; 0 is bilm-tf's training.
+        bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
+        vocabulary_size: int. Number of tokens that can be predicted, in decreasing order of
+            frequency.
+        num_sampled: int. Number of negatives of the sampled softmax. If `None` (the default),
+            training uses the full softmax.
+        batch_size: int. Rows of the training batches, whose states are carried. Defaults to 128.
+        clip_norm: float. Bound on the global norm of the gradient. If `None`, gradients are not
+            clipped. Defaults to 10.0.
+        tied: bool. Whether the softmax kernel is the word embedding; only for a biLM that reads
+            token ids. Defaults to `False`.
+        seed: int. Random seed for negatives, dropout and resets. Defaults to 0.
+        reset_probability: float in [0, 1]. Probability that one row in one direction starts a
+            training batch from the fixed state instead of its carried state. 0 corresponds to
+            bilm-tf's training. Defaults to 0.0.
 
     Call arguments:
-        batch: dict as from `tfreps.data.lm.lm_batches`: `token_ids`, `next_token_id`, `mask`
-            `[B, T]` with, for characters, either `character_rows` and
-            `unknown_characters` (`characters="table"`) or `tokens_characters`; and the
-            `_reverse` twins for the backward direction.
-        initial_state: tuple of one `LSTMState` per direction; None for the biLM's fixed state.
-        training: bool. Whether to sample and to drop out.
+        batch: dict, such as the output of `tfreps.data.lm.lm_batches`, with `token_ids`,
+            `next_token_id` and `mask` `[B, T]`. For a biLM that reads characters, also
+            `tokens_characters`, or `character_rows` and `unknown_characters`
+            (`characters="table"`). For the backward direction, the same features with the suffix
+            `_reverse`.
+        initial_state: tuple of one `LSTMState` per direction. If `None` (the default), the biLM's
+            fixed state.
+        training: bool. Whether to use the sampled softmax and dropout. Defaults to `False`.
 
     Returns:
-        `nll` float32 `[G, B, T]` in nats, for the forward and the backward direction (padded
-        positions hold numbers without meaning), and the last states.
+        Tuple of the NLL in nats, float32 `[G, B, T]` for the `G` directions, forward first, and the
+        final states. NLL values on padding are meaningless.
 
     Raises:
-        ValueError: if `reset_probability` is no probability, `tied` is given for a biLM of
+        ValueError: If `reset_probability` is outside [0, 1], `tied` is `True` for a biLM that reads
             characters, or the biLM carries its own states.
 
     Reference: Peters et al., 2018; bilm-tf, `training.py`; resets: Melis et al., 2017, "On the
@@ -76,13 +84,16 @@ class BiLMPretrainer(WholeModel, keras.Model):
         super().__init__(autocast=False, **kwargs)  # states stay float32
         if tied and bilm.vocabulary_size is None:
             raise ValueError(
-                "`tied` shares the word embedding with the softmax; a biLM that reads characters "
-                "has none. Leave it out."
+                "`tied` shares the word embedding with the softmax, but a biLM that reads "
+                "characters has no word embedding. Omit `tied`."
             )
         if bilm.initial_state == "carry":
-            raise ValueError('A pretrainer carries states itself: give it a "zero" or "warm" BiLM.')
+            raise ValueError(
+                '`bilm` must have `initial_state` "zero" or "warm"; got "carry". The pretrainer '
+                "carries the states itself."
+            )
         if not 0 <= reset_probability <= 1:
-            raise ValueError(f"`reset_probability` must lie in [0, 1]; got {reset_probability}.")
+            raise ValueError(f"`reset_probability` must be in [0, 1]; got {reset_probability}.")
         # Options.
         self.bilm = bilm
         self.vocabulary_size = vocabulary_size
@@ -135,7 +146,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.reshape(nll, shape[:3]), tuple(states)
 
     def input_signatures(self):
-        """See `WholeModel`: token ids or, in two ways, their characters; and what follows them."""
+        """Returns the input specs: token ids or, in two forms, characters; and next tokens."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         if self.bilm.vocabulary_size is not None:
@@ -155,7 +166,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
             objective = tf.reduce_sum(tf.where(mask, nll, 0.0)) / rows
             scaled = self.optimizer.scale_loss(objective)
         gradients = tape.gradient(scaled, self.trainable_variables)
-        scale = self.optimizer.scale_loss(tf.ones([]))  # 1, but for float16
+        scale = self.optimizer.scale_loss(tf.ones([]))  # 1 except with float16
         norm = tf.linalg.global_norm(gradients)
         if self.clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self.clip_norm * scale, norm)
@@ -163,7 +174,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         for kept, new in zip(self.carried, flatten_states(states), strict=True):
             kept.assign(new)
         self.training_perplexity.update_state(nll, mask)
-        # A step whose gradient float16 cannot hold is skipped by the optimizer: it does not count.
+        # The optimizer skips steps whose gradient overflows float16; they are not counted.
         counts = tf.logical_or(tf.math.is_finite(norm), scale == 1.0)
         self.gradient_norm.update_state(
             tf.where(counts, norm / scale, 0.0), sample_weight=tf.cast(counts, "float32")
@@ -177,7 +188,15 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return self.update_perplexities(nll, mask)
 
     def update_perplexities(self, nll, mask):
-        """Adds `nll` and `mask` `[G, B, T]` to the test perplexities; returns them by name."""
+        """Updates the test perplexities with a batch.
+
+        Args:
+            nll: float, shape `[G, B, T]`. Negative log-likelihood of each token.
+            mask: bool, shape `[G, B, T]`, True on tokens that count.
+
+        Returns:
+            dict from the name of each perplexity to its value so far.
+        """
         directions = slice(0, 1), slice(1, 2), slice(None)
         for metric, some in zip(self.test_perplexities, directions, strict=True):
             metric.update_state(nll[some], mask[some])
@@ -188,11 +207,11 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return {metric.name: metric.result() for metric in used}
 
     def carried_state(self):
-        """The state that training goes on from, as a tuple of `LSTMState`."""
+        """Returns the state that training continues from, as a tuple of `LSTMState`."""
         return unflatten_states([tf.convert_to_tensor(kept) for kept in self.carried])
 
     def fixed_state(self, batch_size):
-        """The state that a sentence starts from by default: zeros, or the biLM's warm state."""
+        """Returns the default state at the start of a sentence: zeros or the biLM's warm state."""
         return self.bilm.fixed_state(batch_size)
 
     def set_character_table(self, table):
@@ -200,7 +219,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         self.character_table.assign(table)
 
     def _some_reset(self, states):
-        """The states with the fixed one in rows drawn at random, each direction for itself."""
+        """Returns the states, reset in rows drawn at random for each direction."""
         if not self.reset_probability:
             return states
         shape = len(states), self.batch_size, 1, 1
@@ -212,7 +231,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         )
 
     def _token_vectors(self, batch):
-        """Token vectors of each direction, each distinct token encoded once."""
+        """Computes the token vectors of each direction; each distinct token is encoded once."""
         if self.bilm.vocabulary_size is not None:
             ids = self._of_directions(batch, "token_ids") + 1
             return tf.unstack(self.bilm.encode_tokens(ids))
@@ -227,7 +246,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.unstack(vectors, num=rows.shape[0])
 
     def _characters(self, rows, batch):
-        """Character ids of rows: below V of the vocabulary, above of the batch's own table."""
+        """Looks up character ids: rows below V in the vocabulary, others in the batch's table."""
         own = batch["unknown_characters"]  # [U, C]
         own = tf.concat([own, tf.zeros_like(self.character_table[:1])], 0)  # never empty
         known = tf.gather(self.character_table, tf.minimum(rows, self.vocabulary_size - 1))
@@ -235,7 +254,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.where(rows[:, None] < self.vocabulary_size, known, own)
 
     def _specs(self, of_a_direction):
-        """The specs by name, for all directions."""
+        """Returns the specs of all directions by name."""
         ends = ["", "_reverse"] if self.bilm.bidirectional else [""]
         specs = {
             spec.name + end: tf.TensorSpec(spec.shape, spec.dtype, spec.name + end)

@@ -1,4 +1,4 @@
-"""BiLSTMEncoder: stacked bidirectional LSTMs over the vectors of tokens."""
+"""BiLSTMEncoder: stacked bidirectional LSTMs over token vectors."""
 
 import keras
 import tensorflow as tf
@@ -9,27 +9,30 @@ from tfreps.models.whole_model import WholeModel
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class BiLSTMEncoder(WholeModel, keras.Model):
-    """Reads the embedded tokens with `num_layers` bidirectional LSTMs, one above the other.
+    """Stack of `num_layers` bidirectional LSTMs over embedded tokens.
 
         h_0 = embedder(features)
         h_l = BiLSTM_l(dropout(h_{l-1}))
 
     Args:
-        embedder: `TokenEmbedder`, or any encoder.
-        units: int. Width of each direction; the output has twice as many.
-        num_layers: int, at least 1.
-        dropout: float in [0, 1). Of the input of every LSTM above the first, in training (the
-            first's is the embedder's).
+        embedder: `TokenEmbedder` or any other encoder.
+        units: int. Width of each direction; the output is twice as wide. Defaults to 128.
+        num_layers: int. Number of LSTM layers, at least 1. Defaults to 1.
+        dropout: float in [0, 1). Dropout rate of the input of each LSTM after the first; the
+            embedder has its own for the first. Defaults to 0.0.
 
     Call arguments:
-        features: dict, what the embedder reads.
-        training: bool. Whether dropout is active.
+        features: dict. The features of the embedder.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, output_dim]`, the last layer, zero on
-        padding; `mask` bool `[B, T]`; `pooled_output` float32 `[B, pooled_dim]`, the last
-        layer's final states: forward after the last token, backward after the first;
-        `layer_outputs` float32 `[B, num_layers, T, output_dim]`.
+        dict with `sequence_output` float32 `[B, T, output_dim]`, the last layer, zero on padding;
+        `mask` bool `[B, T]`; `pooled_output` float32 `[B, pooled_dim]`, the final states of the
+        last layer: forward after the last token, backward after the first; and `layer_outputs`
+        float32 `[B, num_layers, T, output_dim]`.
+
+    Raises:
+        ValueError: If `num_layers` or `dropout` is out of range.
 
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition".
 

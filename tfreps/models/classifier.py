@@ -1,4 +1,4 @@
-"""Classifier: any encoder, pooled to one vector per text, and a softmax over labels."""
+"""Classifier: any encoder with pooling and a softmax over labels."""
 
 import keras
 import tensorflow as tf
@@ -15,48 +15,54 @@ POOLINGS = *LAYER_POOLINGS, "pooled"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class Classifier(WholeModel, keras.Model):
-    """Gives each text a label.
+    """Text classifier: an encoder, pooling and a softmax over labels.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
         v = tanh(dropout(v) @ hidden_kernel + hidden_bias)       (with `hidden_units`)
         logits = dropout(v) @ kernel + bias  [+ sum_t linear_t / sqrt(n), over the n tokens]
         loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
 
-    `model.compile(optimizer)` and `model.fit(dataset)` are all that training takes.
+    The model computes the loss itself, so training needs only `model.compile(optimizer)` and
+    `model.fit(dataset)`.
 
     Args:
-        encoder: any encoder of tfreps: its output has `sequence_output` and `mask`, and for
-            `pooling="pooled"` `pooled_output`; its attribute `output_dim` (`pooled_dim`) tells
-            the width.
-        labels: list of str. Names in the order of their ids.
-        pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"`, `"first"` (see `Pooling`), or
-            `"pooled"`: TextCNN's maxima, the sentence node of an S-LSTM, the ends of a BiLSTM.
-        hidden_units: int. Width of a hidden layer; None for none.
-        dropout: float in [0, 1). Before each product, in training.
-        class_weights: list of float, one per label: factors of the loss. None for all alike.
-        attention_units: int. Of `"attention"`, see `Pooling`.
-        linear: `LinearEncoder` with one unit per label; None for none. A linear model of the
-            text's tokens and pairs, trained together with the encoder and added to it.
+        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask` (with
+            `pooling="pooled"`, `pooled_output`), and its attribute `output_dim` (`pooled_dim`) must
+            be the width of that output.
+        labels: list of str. Label names in the order of their ids.
+        pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"` (see `Pooling`), or
+            `"pooled"` for the pooled output of the encoder: the maxima of a TextCNN, the sentence
+            node of an S-LSTM, the final states of a BiLSTM. Defaults to `"mean"`.
+        hidden_units: int. Width of a hidden layer. If `None` (the default), there is no hidden
+            layer.
+        dropout: float in [0, 1). Dropout rate of the input of each dense layer. Defaults to 0.5.
+        class_weights: list of float, one per label. Factors of the loss. If `None` (the default),
+            all labels have the factor 1.
+        attention_units: int. Width of the attention of `pooling="attention"`. If `None` (the
+            default), the width of the encoder's output. Has no effect with other poolings.
+        linear: `LinearEncoder` with one unit per label: a linear model of the tokens and token
+            pairs, trained together with the encoder. Its scores are added to the logits. If
+            `None` (the default), there is no linear model.
 
     Call arguments:
-        features: what the encoder reads, mostly a dict.
-        training: bool. Whether dropout is active.
+        features: The features of the encoder, usually a dict.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `logits` and `probabilities`, float32 `[B, N]`. `predict` returns
-        `labels` int32 `[B]`, the likeliest, and `probabilities`.
+        dict with `logits` and `probabilities`, float32 `[B, N]`. `predict` returns a dict with
+        `labels` int32 `[B]`, the most probable labels, and `probabilities`.
 
-    Training: elements are `(features, labels int [B])`, or with weights `[B]` as a third. Logs
-    `loss` and `accuracy`, and between two labels `auc`, that of the second; both count texts of
-    weight 0 not at all and others alike.
+    Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights
+    `[B]` as a third item. The logs contain `loss`, `accuracy` and, with two labels, `auc`
+    of the second label. Accuracy and AUC exclude texts of weight 0 and count all others equally.
 
-    Masking: padding has no influence; a text without tokens is judged by the biases.
+    Masking: padding has no influence. For a text without tokens, the pooled vector is zero.
 
     Raises:
-        ValueError: for doubled labels, or options that make no sense.
-        tf.errors.InvalidArgumentError: in training, for label ids outside `0..N-1`.
+        ValueError: If labels are repeated, or an option is invalid.
+        tf.errors.InvalidArgumentError: In training, if a label id is outside `0..N-1`.
 
-    Reference: a linear model beside a deep one: Cheng et al., 2016, "Wide & Deep Learning".
+    Reference: a linear model next to a deep one: Cheng et al., 2016, "Wide & Deep Learning".
 
     Example:
     >>> from tfreps.models import TextCNN, TokenEmbedder
@@ -130,14 +136,17 @@ class Classifier(WholeModel, keras.Model):
         return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
 
     def transition_scores(self):
-        """None: see `Tagger.transition_scores`."""
+        """Returns None, because a classifier has no CRF; see `Tagger.transition_scores`."""
         return None
 
     def token_weights(self, features):
-        """How much of each token `pooling="attention"` takes: float32 `[B, T]`, sums to 1.
+        """Computes the attention weights of `pooling="attention"`.
 
         Args:
-            features: dict, as in a call.
+            features: The features of a call.
+
+        Returns:
+            float32, shape `[B, T]`. The weights of the real tokens sum to 1.
         """
         encoded = self.encoder(features)
         return self.pool.attention(tf.cast(encoded["sequence_output"], "float32"), encoded["mask"])
@@ -175,22 +184,29 @@ class Classifier(WholeModel, keras.Model):
     def from_pretrained(
         cls, path, labels=None, encoder_options=None, next_sentence=False, **options
     ):
-        """Loads a published classifier: BERT and its head, see `BertEncoder.from_pretrained`.
+        """Loads a published BERT classifier: the encoder and its head.
 
-        For a new head: `Classifier(BertEncoder.from_pretrained(path), labels)`.
+        It accepts the same checkpoints as `BertEncoder.from_pretrained`. To put a new head on
+        an encoder, use `Classifier(BertEncoder.from_pretrained(path), labels)`.
 
         Args:
-            path: as there; with a head over labels, as transformers'
-                `BertForSequenceClassification` and Google's `run_classifier.py` have it.
-            labels: list of str. Names to use; None for those of the checkpoint.
-            encoder_options: dict. Options of the encoder in place of the checkpoint's.
-            next_sentence: bool. Whether to take the head of pre-training that tells whether the
-                second segment follows the first, as `BertForNextSentencePrediction` has it, in
-                place of one over labels; its labels are `"next"` and `"other"`.
-            **options: options of `Classifier`. The head reads the pooled output.
+            path: str. Checkpoint with a classification head, as written by transformers'
+                `BertForSequenceClassification` or Google's `run_classifier.py`; see
+                `BertEncoder.from_pretrained`.
+            labels: list of str. Label names. If `None` (the default), those of the checkpoint.
+            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
+                Defaults to `None`.
+            next_sentence: bool. Whether to load the next-sentence head of pre-training, as in
+                `BertForNextSentencePrediction`, instead of a classification head. Its labels are
+                `"next"` and `"other"`. Defaults to `False`.
+            **options: Options of `Classifier`. The head reads the pooled output.
+
+        Returns:
+            `Classifier`.
 
         Raises:
-            ValueError: as there; also for a checkpoint without such a head.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or it has no such
+                head.
         """
         return converter(cls, "pretrained").read(
             path, labels, encoder_options or {}, next_sentence, **options
@@ -200,17 +216,17 @@ class Classifier(WholeModel, keras.Model):
         """Writes a folder that transformers' `BertForSequenceClassification` loads.
 
         Args:
-            path: folder; made if it is not there.
+            path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: for another encoder than `BertEncoder`, another pooling than `"pooled"`,
-                a hidden layer or a `linear`.
+            ValueError: If the encoder is not a `BertEncoder`, the pooling is not `"pooled"`, or the
+                model has a hidden layer or a `linear`.
         """
         converter(type(self), "pretrained").write(self, path)
 
     @property
     def classes(self):
-        """The names of the labels: what taggers and classifiers tell apart."""
+        """Names of the labels; taggers and classifiers share this attribute."""
         return self.labels
 
     def _add(self, name, shape, initializer):
@@ -222,10 +238,10 @@ def _likeliest(outputs):
 
 
 def _checked(y, num_labels):
-    """The labels `[B]`, once it is sure that they are in range."""
+    """Returns the labels as int32 `[B]`, after a range check."""
     y = tf.cast(tf.reshape(y, [-1]), "int32")
     in_range = tf.reduce_all(tf.logical_and(y >= 0, y < num_labels))
-    check = tf.debugging.assert_equal(in_range, True, f"label ids must lie in 0..{num_labels - 1}")
+    check = tf.debugging.assert_equal(in_range, True, f"Label ids must lie in 0..{num_labels - 1}.")
     with tf.control_dependencies([] if check is None else [check]):
         return tf.identity(y)
 
@@ -236,7 +252,7 @@ def _check(model):
     width = "output_dim"
     are_names = all(isinstance(label, str) and label for label in labels)
     if not labels or not are_names or len(set(labels)) < len(labels):
-        raise ValueError(f"`labels` must be names, one at least and no two alike; got {labels}.")
+        raise ValueError(f"`labels` must be distinct, non-empty names, at least one; got {labels}.")
     if model.pooling not in POOLINGS:
         raise ValueError(f"`pooling` must be one of {POOLINGS}; got {model.pooling!r}.")
     if not 0 <= model.dropout < 1:
@@ -245,17 +261,17 @@ def _check(model):
         raise ValueError(f"`hidden_units` must be at least 1, or None; got {model.hidden_units}.")
     if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
         raise ValueError(
-            f"`class_weights` needs one factor from 0 on for each of {labels}; got {weights}."
+            f"`class_weights` must have one non-negative factor for each of {labels}; "
+            f"got {weights}."
         )
     if model.pooling == "pooled":
         width = "pooled_dim"
     if getattr(model.encoder, width, None) is None:
         raise ValueError(
-            f"With pooling {model.pooling!r} the `encoder` must tell its width in `{width}`; "
+            f"`encoder` must have the attribute `{width}` with pooling {model.pooling!r}; "
             f"{type(model.encoder).__name__} has none."
         )
     if model.linear is not None and model.linear.output_dim != len(labels):
         raise ValueError(
-            f"`linear` must have one unit per label, {len(labels)}; it has "
-            f"{model.linear.output_dim}."
+            f"`linear` must have one unit per label ({len(labels)}); got {model.linear.output_dim}."
         )

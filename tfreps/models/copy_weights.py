@@ -1,4 +1,4 @@
-"""copy_weights: the weights of one model into another that has the same layers."""
+"""copy_weights: copies weights between models that have the same layers."""
 
 from tfreps.layers.ops.configurable import inner_layers
 
@@ -7,15 +7,16 @@ def copy_weights(target, source, parts=None) -> None:
     """Copies all weights, or those of some parts, by name.
 
     Args:
-        target, source: `keras.layers.Layer` or models, built. Weights that are named alike must
-            have the same shape; that they are trainable, or of one precision, is not needed.
+        target: `keras.layers.Layer` or model, built. Weights of the same name must have the same
+            shape; `trainable` and precision may differ.
+        source: `keras.layers.Layer` or model, built.
         parts: list of str. Paths of layers that both have, such as `"token_encoder"` or
-            `"blocks/0"` for `blocks[0]`, and of single weights, such as `"softmax/bias"`; None
-            for the whole.
+            `"blocks/0"` for `blocks[0]`, or of single weights, such as `"softmax/bias"`. If `None`
+            (the default), all weights are copied.
 
     Raises:
-        ValueError: a part that is missing, a weight that only one of them has, or one of another
-            shape. Nothing is copied then.
+        ValueError: If a part is missing, only one of the models has a weight, or two weights have
+            different shapes. In this case no weight is copied.
 
     Example:
     >>> from tfreps.models import BertEncoder
@@ -31,30 +32,30 @@ def copy_weights(target, source, parts=None) -> None:
     if different:
         has, lacks = (target, source) if different[0] in ours else (source, target)
         raise ValueError(
-            f"{_described(has)} has the weight {different[0]!r}, and {_described(lacks)} has not: "
-            "weights are copied between models of the same layers. Make both with the same "
-            "options, or name the `parts` that are the same."
+            f"{_described(has)} has the weight {different[0]!r}, which {_described(lacks)} does "
+            "not have. Weights are copied between models with the same layers. Create both with "
+            "the same options, or list the common `parts`."
         )
     for name, weight in ours.items():
         if tuple(weight.shape) != tuple(theirs[name].shape):
             raise ValueError(
-                f"The weight {name!r} has the shape {tuple(weight.shape)} in "
-                f"{_described(target)}, and {tuple(theirs[name].shape)} in {_described(source)}: "
-                "make both with the same sizes."
+                f"The weight {name!r} has shape {tuple(weight.shape)} in {_described(target)} "
+                f"and {tuple(theirs[name].shape)} in {_described(source)}. Create both with the "
+                "same sizes."
             )
     for name, weight in ours.items():
         weight.assign(theirs[name])
 
 
 def changed_copy(model, **changes):
-    """A copy of a model, weights included, with other options that change no weight.
+    """Returns a copy of a model, including its weights, with some options changed.
 
     Args:
-        model: a model of tfreps.
-        **changes: options of its class, such as `trainable`.
+        model: A model of tfreps.
+        **changes: Options of its class that do not affect the weights, such as `trainable`.
 
     Returns:
-        a model of the same class.
+        A model of the same class.
 
     Example:
     >>> from tfreps.models import TokenEmbedder
@@ -68,17 +69,17 @@ def changed_copy(model, **changes):
 
 
 def weights_by_name(layer) -> dict:
-    """All weights of a layer or model by name: the path of the layer inside, and the weight's own.
+    """Returns all weights of a layer or model by the path of their layer and their own name.
 
     Args:
         layer: `keras.layers.Layer`, built.
 
     Returns:
-        dict from names such as `"blocks/0/expand/kernel"` to `keras.Variable`. Of weights of one
-        name the second is called `name_1`, and so on.
+        dict from names such as `"blocks/0/expand/kernel"` to `keras.Variable`. If several weights
+        have the same name, the second is called `name_1`, and so on.
     """
     prefixes = {id(weight): "" for weight in layer.weights}
-    for path, inner in inner_layers(layer):  # outer ones first: the innermost gives the name
+    for path, inner in inner_layers(layer):  # outer layers first: the innermost sets the name
         prefixes |= {id(weight): f"{path}/" for weight in inner.weights}
     named = {}
     for weight in layer.weights:
@@ -93,7 +94,7 @@ def weights_by_name(layer) -> dict:
 
 
 def _selected(model, parts):
-    """The weights of some parts by name, those of all for None."""
+    """Returns the weights of the given parts by name, or all weights if `parts` is None."""
     weights = weights_by_name(model)
     if parts is None:
         return weights

@@ -1,4 +1,4 @@
-"""Elmo: learned mixes of the layers of one BiLM."""
+"""Elmo: learned mixes of the layers of a BiLM."""
 
 import keras
 import tensorflow as tf
@@ -7,45 +7,50 @@ from tfreps.layers.scalar_mix import ScalarMix
 from tfreps.models.copy_weights import changed_copy
 from tfreps.models.whole_model import WholeModel
 
-# What each original normalises over, and its epsilon: see ScalarMix.
+# Epsilon of the layer norm in each original implementation; see ScalarMix.
 LAYER_NORMS = {None: 0.0, "bilm_tf": 1e-12, "allennlp": 1e-13}
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class Elmo(WholeModel, keras.Model):
-    """Contextual token vectors: `k` independent mixes of the layers of one biLM pass.
+    """Contextual token vectors: independent mixes of the layers of one biLM pass.
 
         elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)
 
-    Use it on its own, as the encoder of a `Tagger` or `Classifier`, or as a layer of a functional
-    model that takes character ids or strings.
+    It can be used on its own, as the encoder of a `Tagger` or `Classifier`, or as a layer of a
+    functional model whose inputs are character ids or strings.
 
     Args:
-        bilm: `BiLM`. If its `trainable` is `fine_tune` already, it is shared: the attribute `bilm`
-            is the biLM that was given. Else it is a copy, weights included, and the biLM that was
-            given stays as it is. So `BiLM.from_pretrained(source, trainable=False)` saves the
-            memory of a copy where the biLM is not fine-tuned.
-        num_output_representations: int. Mixes, for as many places in a model.
-        dropout: float in [0, 1). Of the mixes, in training.
-        keep_sentence_boundaries: bool. Whether outputs keep the sentence start and end.
-        fine_tune: bool. Whether the biLM is trained too. The mixes always are.
-        layer_norm: None, `"bilm_tf"` (over the tokens of the batch) or `"allennlp"`
-            (sentence boundaries included): see `ScalarMix`. With `top_only` bilm-tf does not
-            normalise, and `"bilm_tf"` does not here either.
-        l2: float. Regularisation of the mix weights.
-        top_only: bool. Whether to use the last layer alone.
-        mix_weights: list of float, one per layer, before the softmax: a fixed mix, as in
-            AllenNLP's `scalar_mix_parameters`. None for a learned one.
+        bilm: `BiLM`. If its `trainable` equals `fine_tune`, it is shared, and the attribute `bilm`
+            is the given object. Otherwise the biLM is copied with its weights, and the given one is
+            not changed. To avoid the copy if the biLM is not fine-tuned, load it with
+            `BiLM.from_pretrained(source, trainable=False)`.
+        num_output_representations: int. Number of mixes. Defaults to 1.
+        dropout: float in [0, 1). Dropout rate of the mixes. Defaults to 0.5.
+        keep_sentence_boundaries: bool. Whether the outputs include the sentence start and end.
+            Defaults to `False`.
+        fine_tune: bool. Whether to train the biLM. The mixes are trained in either case, unless
+            `mix_weights` is given. Defaults to `False`.
+        layer_norm: `"bilm_tf"` (normalizes over the tokens of the batch) or `"allennlp"` (includes
+            the sentence boundaries); see `ScalarMix`. If `None` (the default), layers are not
+            normalized. As in bilm-tf, `"bilm_tf"` has no effect with `top_only`.
+        l2: float. L2 regularization of the mix weights. Defaults to 0.0.
+        top_only: bool. Whether to use only the last layer. Defaults to `False`.
+        mix_weights: list of float, one per layer. Fixed weights before the softmax, like AllenNLP's
+            `scalar_mix_parameters`. If `None` (the default), the mix is learned.
 
     Call arguments:
-        ids: as in `BiLM`: character ids `[B, T, C]`, tokens `[B, T]` or sentences `[B]` as str; or
-            a dict with `character_ids`.
-        training: bool. Whether dropout is active.
+        ids: Character ids `[B, T, C]`, string tokens `[B, T]`, string sentences `[B]`, or a dict
+            with `character_ids`; see `BiLM`.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `elmo_representations`, a list of float32 `[B, T, 2P]`, zero on padding;
-        `mask` bool `[B, T]`; `sequence_output`, the first representation; `layer_outputs`
-        float32 `[B, L+1, T, 2P]`. With sentence boundaries `T + 2` stands for `T`.
+        dict with `elmo_representations`, a list of float32 `[B, T, 2P]`, zero on padding; `mask`
+        bool `[B, T]`; `sequence_output`, the first representation; and `layer_outputs`
+        float32 `[B, L+1, T, 2P]`. With `keep_sentence_boundaries`, `T + 2` replaces `T`.
+
+    Raises:
+        ValueError: If an option is out of range, or both `top_only` and `mix_weights` are given.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.2;
     AllenNLP's module of the same name.
@@ -85,7 +90,10 @@ class Elmo(WholeModel, keras.Model):
         if not 0 <= dropout < 1:
             raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
         if top_only and mix_weights is not None:
-            raise ValueError("`top_only` takes the last layer alone: leave `mix_weights` out.")
+            raise ValueError(
+                "`mix_weights` cannot be combined with `top_only`, which uses only the last layer. "
+                "Pass only one of them."
+            )
         # Options.
         self.num_output_representations = num_output_representations
         self.dropout = dropout
@@ -95,7 +103,7 @@ class Elmo(WholeModel, keras.Model):
         self.l2 = l2
         self.top_only = top_only
         self.mix_weights = mix_weights
-        # Layers. The branch of bilm-tf for the top layer alone leaves its layer norm out.
+        # Layers. bilm-tf does not apply its layer norm if it uses only the top layer.
         normalises = layer_norm is not None and not (top_only and layer_norm == "bilm_tf")
         trains_bilm = fine_tune and self.trainable
         if bilm.trainable != trains_bilm:
@@ -143,11 +151,11 @@ class Elmo(WholeModel, keras.Model):
         }
 
     def input_signatures(self):
-        """See `WholeModel`: what the biLM reads."""
+        """Returns the input specs of the biLM; see `WholeModel`."""
         return self.bilm.input_signatures()
 
     def _frozen_by_options(self):
-        """See `WholeModel`: a fixed mix, and a biLM that is not fine-tuned."""
+        """Returns a fixed mix and a biLM that is not fine-tuned; see `WholeModel`."""
         fixed = [] if self.mix_weights is None else [*self.mixes]
         return fixed if self.fine_tune else [self.bilm, *fixed]
 

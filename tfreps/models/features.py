@@ -1,26 +1,26 @@
-"""Features: the dict that an encoder reads; what is missing in it, and which tokens are real."""
+"""Features: checks the dict that an encoder reads and computes its token mask."""
 
 import tensorflow as tf
 
 
 def check_features(features, needed, reader):
-    """Raises a ValueError that names what `reader` needs and does not get."""
+    """Raises a ValueError that names the first feature that `reader` needs and did not get."""
     if not isinstance(features, dict):
         raise ValueError(
-            f"`{reader}` reads a dict with {', '.join(needed)}, as from tfreps.text.TokenIndexer; "
-            f"got {type(features).__name__}."
+            f"`{reader}` reads a dict with {', '.join(needed)}, such as the output "
+            f"of tfreps.text.TokenIndexer; got {type(features).__name__}."
         )
     missing = [name for name in dict.fromkeys(needed) if name not in features]
     if missing:
         raise ValueError(
             f"`{reader}` reads the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
-            f"missing among {sorted(features)}. Make them with tfreps.text.TokenIndexer "
-            "(`character_ids` with its `max_characters`), `vectors` with `tfreps embed`."
+            f"missing from {sorted(features)}. Create them with tfreps.text.TokenIndexer "
+            "(`character_ids` with its `max_characters`), and `vectors` with `tfreps embed`."
         )
 
 
 def token_mask(features):
-    """True on real tokens, bool `[B, T]`: the mask that was given, or what has an id."""
+    """Returns the given mask, bool `[B, T]`, or else True on tokens with a nonzero id."""
     if "mask" in features:
         return tf.cast(features["mask"], "bool")
     if "token_ids" in features:

@@ -1,4 +1,4 @@
-"""HMMTagger: a hidden Markov model that tags tokens, from counts and from unlabelled text."""
+"""HMMTagger: a hidden Markov model that tags tokens, trained with or without tags."""
 
 import keras
 import numpy as np
@@ -14,35 +14,39 @@ UNKNOWN = "uniform", "hapax"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class HMMTagger(WholeModel, keras.Model):
-    """A hidden Markov model: tags follow tags, tokens follow from tags.
+    """Hidden Markov model that tags tokens.
 
         p(tokens, tags) = initial[y_1] emission[y_1, x_1]
                           prod over t > 1 of transition[y_{t-1}, y_t] emission[y_t, x_t]
 
-    and, with `use_end`, times end[y_T]. A new model has uniform probabilities: `fit_counts`
-    learns from tagged sentences, `baum_welch` from sentences without tags. `fit` is not used.
+    With `use_end`, the product also contains end[y_T]. A new model has uniform probabilities.
+    `fit_counts` trains on tagged sentences, `baum_welch` on sentences without tags. Keras's `fit`
+    is not used.
 
     Args:
-        vocabulary_size: int. Tokens have the ids 1 to `vocabulary_size` (line of the vocabulary
-            + 1); 0 is padding.
-        tags: list of str. The tags in the order of their ids.
-        scheme: None or str. The tag scheme, kept for what reads the tags.
-        unknown_id: int. The id of all tokens outside the vocabulary, which is that of `<UNK>`.
-        unknown: `"uniform"`, where an unknown token says nothing (probability 1/K under every
-            tag), or `"hapax"`, where it counts like the tokens that were seen once.
-        use_end: bool. Whether the probability that a sentence ends after a tag takes part.
+        vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is
+            padding.
+        tags: list of str. Tag names in the order of their ids.
+        scheme: str. Tag scheme, stored for the programs that read the tags. `None` if
+            there is none.
+        unknown_id: int. Token id of tokens outside the vocabulary, that of `<UNK>`. Defaults to 3.
+        unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
+            1/K under every tag. With `"hapax"`, it has the counts of all tokens that occur once.
+            Defaults to `"uniform"`.
+        use_end: bool. Whether to model the probability that a sentence ends after a tag.
+            Defaults to `False`.
 
     Call arguments:
-        inputs: int `[B, T]` token ids, or a dict with `token_ids` and, if other than
-            `token_ids != 0`, a bool `mask`.
+        inputs: int `[B, T]` token ids, or a dict with `token_ids` and, optionally, `mask`
+            bool `[B, T]` (`token_ids != 0` if absent).
 
     Returns:
         dict with `emissions` float32 `[B, T, K]`, log p(token | tag), 0 where masked; `mask`
-        bool `[B, T]`; `log_likelihood` float32 `[B]`, log p(tokens), 0 without a token.
-        `tag`, `decode` and `marginals` say what the tags are.
+        bool `[B, T]`; and `log_likelihood` float32 `[B]`, log p(tokens), 0 for a sentence without
+        tokens. `tag` and `decode` return tags.
 
     Raises:
-        ValueError: options that make no sense.
+        ValueError: If an option is invalid.
 
     Reference: Rabiner, 1989, "A tutorial on hidden Markov models".
 
@@ -89,7 +93,7 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_counts(nothing, smoothing=1.0, check=False)
 
     def add_table(self, name, shape):
-        """A weight that is float32 under every policy."""
+        """Adds a weight that is float32 under every dtype policy."""
         kind = {"dtype": "float32", "autocast": False}
         return self.add_weight(name=name, shape=shape, initializer="zeros", **kind)
 
@@ -99,20 +103,20 @@ class HMMTagger(WholeModel, keras.Model):
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
 
     def input_signatures(self):
-        """See `WholeModel`: token ids, alone or in a dict."""
+        """Returns the input specs (see `WholeModel`): token ids, alone or in a dict."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]
 
     def tag(self, features):
-        """Tags sentences; works in a graph and in an export.
+        """Tags sentences, also inside a graph and in an exported model.
 
         Args:
-            features: as in a call.
+            features: The inputs of a call.
 
         Returns:
             dict with `tags` int32 `[B, T]`, the best sequence, 0 where masked; `confidences`
-            float32 `[B, T]`, the posterior probability of each of these tags, 0 where masked;
+            float32 `[B, T]`, the posterior probability of each of these tags, 0 where masked; and
             `mask` bool `[B, T]`.
         """
         outputs = self(features)
@@ -121,69 +125,84 @@ class HMMTagger(WholeModel, keras.Model):
         return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
 
     def decode(self, features, k=None):
-        """The most probable sequences of tags.
+        """Returns the most probable sequences of tags.
 
         Args:
-            features: as in a call, or the dict that a call returned.
-            k: None, or int for the `k` best.
+            features: The inputs of a call, or the dict that a call returned.
+            k: int. Number of sequences. If `None` (the default), only the best one.
 
         Returns:
-            tags int32 `[B, T]`, 0 where masked, and log p(tokens, tags) float32 `[B]`. With
-            `k`: `[B, k, T]` and `[B, k]`, the best first.
+            Tuple of tags int32 `[B, T]`, 0 where masked, and log p(tokens, tags) float32 `[B]`.
+            With `k`, their shapes are `[B, k, T]` and `[B, k]`, with the best sequence first.
         """
         given = *self._emissions(features), *self.scores()
         return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
 
     def marginals(self, features):
-        """p(tag | all tokens of the sentence), float32 `[B, T, K]`, 0 where masked.
+        """Computes p(tag | all tokens of the sentence).
 
         Args:
-            features: as in a call, or the dict that a call returned.
+            features: The inputs of a call, or the dict that a call returned.
+
+        Returns:
+            float32, shape `[B, T, K]`, 0 where masked.
         """
         return chain.marginals(*self._emissions(features), *self.scores())
 
     def log_normalizer(self, features):
-        """log p(tokens), what the score of a path exceeds its log probability by: float32 `[B]`."""
+        """Computes log p(tokens): the score of a path minus its log probability.
+
+        Args:
+            features: The inputs of a call, or the dict that a call returned.
+
+        Returns:
+            float32, shape `[B]`.
+        """
         return chain.log_normalizer(*self._emissions(features), *self.scores())
 
     def predict_step(self, data):
-        """What `predict` gives: see `tag`."""
+        """Returns the output of `tag` for a batch of `predict`."""
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def decode_sentences(self, token_ids, use_xla=False):
-        """The most probable tags of many sentences, in batches of like length.
+        """Returns the most probable tags of many sentences, computed in batches of similar length.
 
         Args:
             token_ids: list of lists of int, without padding.
-            use_xla: bool. Whether XLA compiles it: some seconds for the first call, several
-                times the speed from then on.
+            use_xla: bool. Whether to compile with XLA. The first call then takes some seconds
+                longer, and later calls are several times faster. Defaults to `False`.
 
         Returns:
             list of int32 NumPy arrays, each as long as its sentence.
+
+        Raises:
+            ValueError: If an id is out of range; the message names the sentence.
         """
         return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), use_xla)
 
     def fit_counts(self, token_ids, tag_ids, smoothing=None, floor=None, skip_single_tokens=False):
-        """Learns from tagged sentences: relative frequencies, smoothed.
+        """Sets the probabilities to the smoothed relative frequencies of tagged sentences.
 
         Args:
-            token_ids: list of lists of int from 1 to `vocabulary_size`; empty ones count for
-                nothing.
+            token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
+                ignored.
             tag_ids: list of lists of int from 0 to K - 1, of the same lengths.
-            smoothing: float, or dict with a float for each of `initial`, `transition`,
-                `emission` and `end`: what is added to every count. None stands for 0.1, or for
-                nothing with `floor`.
-            floor: float or None. What counts of 0 are replaced with, in place of smoothing:
-                1e-10 in luopeixiang's program, 1e-8 in the article's.
-            skip_single_tokens: bool. Whether sentences of one token are left out of the initial
-                counts, as in the article's program.
+            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
+                and `end`. The value that is added to every count. If `None` (the default), 0.1, or
+                0 with `floor`.
+            floor: float. The value that replaces counts of 0, instead of smoothing: 1e-10 in
+                luopeixiang's program, 1e-8 in the article's. If `None` (the default), smoothing is
+                used.
+            skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
+                counts, as the article's program does. Defaults to `False`.
 
         Returns:
-            HMMCounts, for `set_counts` with other smoothing and for `baum_welch`.
+            `HMMCounts`, which can be passed to `set_counts` with other smoothing, and to
+            `baum_welch`.
 
         Raises:
-            ValueError: naming the sentence: lengths that differ, ids out of range; no token at
-                all; a tag without tokens.
+            ValueError: If lengths differ or ids are out of range (the message names the sentence),
+                there are no tokens, or a tag does not occur.
         """
         counts = HMMCounts.from_sentences(
             token_ids, tag_ids, self.vocabulary_size, len(self.tags), skip_single_tokens
@@ -192,10 +211,23 @@ class HMMTagger(WholeModel, keras.Model):
         return counts
 
     def set_counts(self, counts, smoothing=None, floor=None, check=True):
-        """Sets the probabilities that counts give; arguments as in `fit_counts`."""
+        """Sets the probabilities from counts.
+
+        Args:
+            counts: `HMMCounts`.
+            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
+                and `end`. The value that is added to every count. If `None` (the default), 0.1, or
+                0 with `floor`.
+            floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
+                (the default), smoothing is used.
+            check: bool. Whether to require that each tag occurs. Defaults to `True`.
+
+        Raises:
+            ValueError: If the counts have other numbers of tokens or tags, or a tag does not occur.
+        """
         if len(counts.emissions) != self.vocabulary_size + 1 or len(counts.end) != len(self.tags):
             raise ValueError(
-                f"Expected counts of {self.vocabulary_size} tokens and {len(self.tags)} tags; "
+                f"`counts` must have {self.vocabulary_size} tokens and {len(self.tags)} tags; "
                 f"got {len(counts.emissions) - 1} and {len(counts.end)}."
             )
         if check:
@@ -204,6 +236,7 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_tables(counts, smoothing, floor)
 
     def set_tables(self, counts, smoothing, floor=None):
+        """Sets the probabilities from counts that include those of unknown tokens if needed."""
         uniform = self.unknown == "uniform"
         left_out = [self.unknown_id] if uniform else []
         tables = counts.log_tables(smoothing, floor, self.use_end, left_out)
@@ -218,27 +251,33 @@ class HMMTagger(WholeModel, keras.Model):
     def baum_welch(
         self, token_ids, num_steps, counts=None, counts_weight=1.0, smoothing=0.0, progress=None
     ):
-        """Learns from sentences without tags, from the present probabilities on.
+        """Trains on sentences without tags by expectation maximization.
 
-        Each step counts what the model expects of every sentence (the gradients of its log
-        likelihood) and sets the probabilities to the relative frequencies. With neither
-        `counts` nor `smoothing` the likelihood rises with every step; with them, likelihood
-        plus `counts_weight * log p(tagged text)` plus the smoothing's share does.
+        Training starts from the current probabilities. Each step computes the expected counts of
+        all sentences (the gradients of their log likelihood) and sets the probabilities to the
+        relative frequencies. Without `counts` and `smoothing`, no step decreases the likelihood.
+        With them, this holds for the likelihood plus `counts_weight * log p(tagged text)` plus the
+        term of the smoothing.
 
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`.
-            num_steps: int.
-            counts: HMMCounts or None. Counts of tagged text, added to the expected ones.
-            counts_weight: float. What one sentence of these weighs beside one without tags.
-            smoothing: as in `fit_counts`.
-            progress: function of (step, log likelihood), called after each step, or None.
+            num_steps: int. Number of steps.
+            counts: `HMMCounts` of tagged text, added to the expected counts. If `None` (the
+                default), only the expected counts are used.
+            counts_weight: float. Weight of a tagged sentence relative to one without tags.
+                Defaults to 1.0.
+            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
+                and `end`. The value that is added to every count. Defaults to 0.0.
+            progress: function of (step, log likelihood), called after each step.
+                Defaults to `None`.
 
         Returns:
-            list of float, `num_steps + 1` of them: log likelihood of the sentences before the
-            first step and after each. Unknown tokens under `"uniform"` stay as they are.
+            list of `num_steps + 1` floats: the log likelihood of the sentences before the first
+            step and after each step. With `unknown="uniform"`, the probabilities of unknown tokens
+            do not change.
 
         Raises:
-            ValueError: ids out of range, or no token at all.
+            ValueError: If ids are out of range, or there are no tokens.
         """
         batches = hmm_sentences.checked_batches(token_ids, self.vocabulary_size)
         if counts is not None and self.unknown == "hapax":
@@ -258,12 +297,12 @@ class HMMTagger(WholeModel, keras.Model):
         return likelihoods
 
     def scores(self):
-        """Log transitions `[K, K]`, initial `[K]` and end `[K]`, as `chain` takes them."""
+        """Returns log transitions `[K, K]`, initial `[K]` and end `[K]` for `chain`."""
         end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
 
     def _emissions(self, given):
-        """Emissions and mask, from token ids or from what a call returned."""
+        """Returns emissions and mask for token ids or for the output of a call."""
         given = given if isinstance(given, dict) else {"token_ids": given}
         if "emissions" in given:
             return given["emissions"], given["mask"]
@@ -275,7 +314,7 @@ class HMMTagger(WholeModel, keras.Model):
 
     @property
     def classes(self):
-        """The names of the tags: what taggers and classifiers tell apart."""
+        """Names of the tags; taggers and classifiers share this attribute."""
         return self.tags
 
 
@@ -283,7 +322,7 @@ def check_options(vocabulary_size, tags, unknown_id, unknown):
     if vocabulary_size < 1:
         raise ValueError(f"`vocabulary_size` must be at least 1; got {vocabulary_size}.")
     if not tags or len(set(tags)) < len(tags) or not all(isinstance(t, str) for t in tags):
-        raise ValueError(f"`tags` must be different strings, at least one; got {tags!r}.")
+        raise ValueError(f"`tags` must be distinct strings, at least one; got {tags!r}.")
     if not 1 <= unknown_id <= vocabulary_size:
         raise ValueError(
             f"`unknown_id` must be from 1 to `vocabulary_size` ({vocabulary_size}); "
@@ -298,6 +337,6 @@ def check_tags_occur(counts, tags):
     if not seen.all():
         missing = [tag for tag, there in zip(tags, seen, strict=True) if not there]
         raise ValueError(
-            f"No token of the training text has the tag {', '.join(missing)}: leave it out of "
+            f"No token of the training text has the tag {', '.join(missing)}. Remove it from "
             "`tags`, or add sentences that have it."
         )

@@ -1,4 +1,4 @@
-"""HMMCounts: how often tags begin, follow one another, carry tokens and end; the smoothing."""
+"""HMMCounts: counts of initial tags, transitions, emissions and ends, with smoothing."""
 
 import itertools
 import math
@@ -7,22 +7,22 @@ import operator
 import numpy as np
 
 TABLES = "initial", "transition", "emission", "end"
-LOG_ZERO = -1e4  # stands for log 0: finite, so that a path's zeros can be counted
+LOG_ZERO = -1e4  # used for log 0; finite, so that the zeros of a path can be counted
 
 
 class HMMCounts:
-    """Counts of a tagged text, real or expected, and the probabilities that they give.
+    """Counts of a tagged text, observed or expected, and the probabilities computed from them.
 
         p(x) = (count(x) + k) / sum over y (count(y) + k)
 
     Args:
-        initial: float, shape `[K]`: sentences that begin with a tag.
-        transitions: float, shape `[K, K]`, [from, to]: a tag after a tag.
-        emissions: float, shape `[V + 1, K]`: a token with a tag; row 0, the padding, is 0.
-        end: float, shape `[K]`: sentences that end with a tag.
+        initial: float, shape `[K]`. Number of sentences that begin with each tag.
+        transitions: float, shape `[K, K]` (from, to). Number of transitions between tags.
+        emissions: float, shape `[V + 1, K]`. Number of tokens with each tag; row 0, padding, is 0.
+        end: float, shape `[K]`. Number of sentences that end with each tag.
 
     Raises:
-        ValueError: shapes that do not fit together, negative or infinite counts.
+        ValueError: If shapes do not match, or counts are negative or infinite.
 
     Example:
         >>> from tfreps.models.hmm_counts import HMMCounts
@@ -41,8 +41,7 @@ class HMMCounts:
         for name, array, shape in zip(TABLES, arrays, wanted, strict=True):
             if array.shape != shape or num_tags == 0:
                 raise ValueError(
-                    f"{name} counts must have the shape {shape} for {num_tags} tags; "
-                    f"got {array.shape}."
+                    f"{name} counts must have shape {shape} for {num_tags} tags; got {array.shape}."
                 )
             if not (np.isfinite(array).all() and (array >= 0).all()):
                 raise ValueError(f"{name} counts must be finite and not negative.")
@@ -51,22 +50,23 @@ class HMMCounts:
     def from_sentences(
         cls, token_ids, tag_ids, vocabulary_size, num_tags, skip_single_tokens=False
     ):
-        """Counts tagged sentences. Empty ones count for nothing.
+        """Counts tagged sentences.
 
         Args:
-            token_ids: list of lists of int from 1 to `vocabulary_size`.
+            token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
+                ignored.
             tag_ids: list of lists of int from 0 to `num_tags - 1`, of the same lengths.
-            vocabulary_size: int.
-            num_tags: int.
-            skip_single_tokens: bool. Whether sentences of one token are left out of the initial
-                counts, as in the article's program.
+            vocabulary_size: int. Number of tokens, `V`.
+            num_tags: int. Number of tags, `K`.
+            skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
+                counts, as the article's program does. Defaults to `False`.
 
         Returns:
-            HMMCounts.
+            `HMMCounts`.
 
         Raises:
-            ValueError: naming the sentence: lengths that differ, ids out of range; or there is
-                no token at all.
+            ValueError: If lengths differ or ids are out of range (the message names the sentence),
+                or there are no tokens.
         """
         tokens, lengths = flat(token_ids)
         tags, tag_lengths = flat(tag_ids)
@@ -74,11 +74,13 @@ class HMMCounts:
         check_range("token id", tokens, lengths, 1, vocabulary_size)
         check_range("tag id", tags, lengths, 0, num_tags - 1)
         if not len(tokens):
-            raise ValueError(f"There is no token in {len(lengths)} sentences: nothing to count.")
+            raise ValueError(
+                f"`token_ids` must contain at least one token; got {len(lengths)} empty sentences."
+            )
         stops = np.cumsum(lengths)
         starts = stops - lengths
         inner = np.ones(len(tags), bool)
-        inner[starts[lengths > 0]] = False  # positions with a tag before them
+        inner[starts[lengths > 0]] = False  # True at positions that have a previous tag
         inner = np.flatnonzero(inner)
         begins = starts[lengths > (1 if skip_single_tokens else 0)]
         return cls(
@@ -89,7 +91,7 @@ class HMMCounts:
         )
 
     def with_unknown(self, unknown_id):
-        """A copy in which tokens seen once count as unknown too."""
+        """Returns a copy that also counts tokens that occur once as unknown tokens."""
         emissions = self.emissions.copy()
         hapaxes = emissions.sum(1) == 1
         hapaxes[unknown_id] = False
@@ -97,25 +99,27 @@ class HMMCounts:
         return HMMCounts(self.initial, self.transitions, emissions, self.end)
 
     def plus(self, other, weight=1.0):
-        """The sum of these counts and `weight` times others."""
+        """Returns the sum of these counts and `weight` times `other`."""
         names = "initial", "transitions", "emissions", "end"
         return HMMCounts(*(getattr(self, n) + weight * getattr(other, n) for n in names))
 
     def log_tables(self, smoothing=None, floor=None, use_end=False, left_out=()):
-        """Logarithms of the probabilities.
+        """Computes the logarithms of the probabilities.
 
         Args:
-            smoothing: float, or dict with a float for each of `initial`, `transition`,
-                `emission`, `end`: what is added to every count. None stands for 0.1, or for
-                nothing with `floor`.
-            floor: float or None. Stands in for each count of 0, in place of smoothing.
-            use_end: bool. Whether the end is one of the things that follow a tag: transitions
-                and end then share one sum.
-            left_out: ids of tokens without probability.
+            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
+                and `end`. The value that is added to every count. If `None` (the default), 0.1, or
+                0 with `floor`.
+            floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
+                (the default), smoothing is used.
+            use_end: bool. Whether a tag may be followed by the end of the sentence. Transitions and
+                end are then normalized together. Defaults to `False`.
+            left_out: Ids of tokens that get no probability. Defaults to `()`.
 
         Returns:
             dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]`, `emissions`
-            `[V + 1, K]` (row 0 is 0), `end` `[K]` or None. What has no probability is -1e4.
+            `[V + 1, K]` (row 0 is 0), and `end` `[K]` or `None`. The logarithm of 0 is represented
+            by -1e4.
         """
         added = smoothing_of(smoothing, floor)
         initial, transitions, emissions, end = (
@@ -139,12 +143,12 @@ class HMMCounts:
 
 
 def smoothing_of(smoothing, floor):
-    """One number for each table, checked."""
+    """Returns a dict with one checked smoothing value for each table."""
     if floor is not None:
         if smoothing is not None:
-            raise ValueError("Give `smoothing` or `floor`, not both.")
+            raise ValueError("`smoothing` cannot be combined with `floor`; pass only one of them.")
         if not 0 < floor < math.inf:
-            raise ValueError(f"`floor` must be above 0; got {floor}.")
+            raise ValueError(f"`floor` must be positive and finite; got {floor}.")
         return dict.fromkeys(TABLES, 0.0)
     if smoothing is None:
         smoothing = 0.1
@@ -152,7 +156,7 @@ def smoothing_of(smoothing, floor):
         smoothing = dict.fromkeys(TABLES, smoothing)
     if set(smoothing) - {"end"} != set(TABLES) - {"end"}:
         raise ValueError(
-            f"`smoothing` must be a number, or one for each of {', '.join(TABLES)}; "
+            f"`smoothing` must be a number or a dict with one for each of {', '.join(TABLES)}; "
             f"got {smoothing!r}."
         )
     for name, value in smoothing.items():
@@ -166,14 +170,14 @@ def smoothed(counts, added, floor):
 
 
 def log_ratio(part, whole):
-    """log(part / whole), float32; LOG_ZERO for 0 and where there is nothing to share out."""
+    """Computes log(part / whole) as float32, with LOG_ZERO for log 0 and for empty wholes."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log(part) - np.log(whole)
     return np.where(part > 0, np.maximum(log, LOG_ZERO), LOG_ZERO).astype(np.float32)
 
 
 def flat(sentences):
-    """All ids in one array, and the lengths of the sentences."""
+    """Returns all ids in one array and the lengths of the sentences."""
     sentences = list(sentences)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     each = map(operator.index, itertools.chain.from_iterable(sentences))
@@ -184,7 +188,7 @@ def flat(sentences):
 
 
 def table(rows, columns, num_rows, num_columns):
-    """How often each pair of a row and a column occurs."""
+    """Counts how often each pair of a row and a column occurs."""
     counts = np.bincount(rows * num_columns + columns, minlength=num_rows * num_columns)
     return counts.reshape(num_rows, num_columns)
 
@@ -192,15 +196,15 @@ def table(rows, columns, num_rows, num_columns):
 def check_lengths(lengths, tag_lengths):
     if len(lengths) != len(tag_lengths):
         raise ValueError(
-            f"Got {len(lengths)} sentences of tokens and {len(tag_lengths)} of tags; "
-            "expected as many."
+            "`token_ids` and `tag_ids` must have the same number of sentences; "
+            f"got {len(lengths)} and {len(tag_lengths)}."
         )
     differ = np.flatnonzero(lengths != tag_lengths)
     if len(differ):
         n = differ[0]
         raise ValueError(
             f"Sentence {n + 1} has {lengths[n]} tokens and {tag_lengths[n]} tags; "
-            "expected one tag for each token."
+            "expected one tag per token."
         )
 
 

@@ -1,4 +1,4 @@
-"""Many sentences under an HMM: decoding and expected counts, in batches of like length."""
+"""Decoding and expected counts of many sentences under an HMM, batched by length."""
 
 import collections
 import functools
@@ -11,13 +11,13 @@ import tensorflow as tf
 from tfreps.layers.ops import chain
 from tfreps.models.hmm_counts import HMMCounts, check_range, flat
 
-MAX_TOKENS = 16384  # of a batch, padding included
-COMPILED_TOKENS = 8192  # what stays in the fast memory of a core
-THREADS = min(os.cpu_count() or 1, 8)  # what XLA compiles runs on one core
+MAX_TOKENS = 16384  # per batch, including padding
+COMPILED_TOKENS = 8192  # per batch under XLA; fits into the cache of a core
+THREADS = min(os.cpu_count() or 1, 8)  # code compiled by XLA runs on one core
 
 
 def decode(token_ids, log_emissions, scores, use_xla=False):
-    """Tags of each sentence: see `HMMTagger.decode_sentences`."""
+    """Returns the tags of each sentence; see `HMMTagger.decode_sentences`."""
     flat_ids, lengths = flat(token_ids)
     check_range("token id", flat_ids, lengths, 1, log_emissions.shape[0] - 1)
     best = best_tags_in_columns if use_xla else best_tags
@@ -43,8 +43,10 @@ def best_tags(token_ids, log_emissions, transitions, start, end):
 
 
 def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
-    """The same for padding at the right only, made for XLA: what is added and compared for a
-    tag lies side by side for all sentences, which is three times as fast with 28 tags.
+    """Computes `best_tags` for padding at the right only, in a layout for XLA.
+
+    The values of one tag are contiguous for all sentences, which is three times as fast with 28
+    tags.
     """
     by_place = tf.transpose(token_ids)  # [T, B]
     emissions = tf.gather(log_emissions, by_place)  # [T, B, K], slow under XLA
@@ -54,7 +56,7 @@ def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
 
 @tf.function(jit_compile=True, autograph=False)
 def best_path(mask, emissions, transitions, start, end):
-    """Tags `[T, B]`, for a mask `[T, B]` and emissions `[T, K, B]`."""
+    """Computes tags `[T, B]` for a mask `[T, B]` and emissions `[T, K, B]`."""
     length, batch = tf.unstack(tf.shape(mask))
     into = tf.transpose(transitions)[:, :, None]  # [to, from, 1]
 
@@ -82,25 +84,27 @@ def best_path(mask, emissions, transitions, start, end):
 
 
 def checked_batches(token_ids, vocabulary_size):
-    """Batches of sentences to learn from: list of int32 `[B, T]`, padded with 0."""
+    """Returns training batches: a list of int32 `[B, T]`, padded with 0."""
     flat_ids, lengths = flat(token_ids)
     check_range("token id", flat_ids, lengths, 1, vocabulary_size)
     if not len(flat_ids):
-        raise ValueError(f"There is no token in {len(lengths)} sentences: nothing to learn from.")
+        raise ValueError(
+            f"`token_ids` must contain at least one token; got {len(lengths)} empty sentences."
+        )
     return [ids for _, ids in batches(flat_ids, lengths)]
 
 
 def expected_counts(batches, log_emissions, scores, has_end):
-    """What a model expects of sentences without tags.
+    """Computes the expected counts of sentences without tags.
 
     Args:
         batches: list of int32 `[B, T]` token ids, padded with 0.
         log_emissions: float32, shape `[V + 1, K]`.
-        scores: log transitions, initial and end: float32 `[K, K]`, `[K]`, `[K]`.
-        has_end: bool. Whether ends are counted too.
+        scores: Tuple of log transitions, initial and end: float32 `[K, K]`, `[K]`, `[K]`.
+        has_end: bool. Whether to count the ends of sentences.
 
     Returns:
-        The sum of log p(sentence), float, and HMMCounts.
+        Tuple of the sum of log p(sentence), a float, and `HMMCounts`.
     """
     function = in_a_graph(likelihood_and_gradients, log_emissions.shape[1])
     likelihood = 0.0
@@ -115,7 +119,7 @@ def expected_counts(batches, log_emissions, scores, has_end):
 
 
 def likelihood_and_gradients(token_ids, *tables):
-    """Log likelihood of a batch, float64, and its gradients: the expected counts."""
+    """Computes the log likelihood of a batch, float64, and its gradients, the expected counts."""
     with tf.GradientTape() as tape:
         tape.watch(tables)
         log_emissions, transitions, initial, end = tables
@@ -129,7 +133,7 @@ def likelihood_and_gradients(token_ids, *tables):
 
 @functools.cache
 def in_a_graph(function, num_tags):
-    """`function` of token ids, emissions, transitions, initial and end, traced once."""
+    """Returns `function` of token ids, emissions, transitions, initial and end, traced once."""
     shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
     tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
     signature = [tf.TensorSpec([None, None], "int32"), *tables]
@@ -137,17 +141,17 @@ def in_a_graph(function, num_tags):
 
 
 def batches(flat_ids, lengths, even=False):
-    """Sentences of like length together, the longest first.
+    """Yields batches of sentences of similar length, the longest first.
 
     Args:
-        flat_ids: int `[N]`: the ids of all sentences.
-        lengths: int `[S]`.
-        even: bool. Whether to use few shapes, at the price of padding: `even_lengths`, with one
-            number of rows each.
+        flat_ids: int `[N]`. The ids of all sentences.
+        lengths: int `[S]`. The lengths of the sentences.
+        even: bool. Whether to use few shapes, at the cost of more padding: only the lengths of
+            `even_lengths`, each with one number of rows. Defaults to `False`.
 
     Yields:
-        rows, int `[B]`: which sentences; and int32 ids `[B, T]`, padded with 0. With `even`,
-        rows of padding may follow the last sentence.
+        Tuple of int `[B]`, the numbers of the sentences, and int32 ids `[B, T]`, padded with 0.
+        With `even`, rows of padding may follow the last sentence.
     """
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]
@@ -169,7 +173,7 @@ def batches(flat_ids, lengths, even=False):
 
 
 def even_lengths(highest):
-    """8, 12, 16, 24, 32, 48 ... up to the first that is at least `highest`."""
+    """Returns 8, 12, 16, 24, 32, 48 and so on, up to the first that is at least `highest`."""
     found = [8]
     while found[-1] < highest:
         found.append(found[-1] * 3 // 2 if len(found) % 2 else found[-1] * 4 // 3)

@@ -1,4 +1,4 @@
-"""LinearEncoder: the scores of a linear model of tokens, pairs and triples around each token."""
+"""LinearEncoder: a linear model of the tokens, pairs and triples around each token."""
 
 import keras
 import tensorflow as tf
@@ -10,39 +10,45 @@ from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class LinearEncoder(WholeModel, keras.Model):
-    """Sums one trained vector for each feature of a token's neighbourhood.
+    """Linear model that sums one trained vector per feature around each token.
 
         y_t = sum_o unigram_o[id(t+o)] + sum_o bigram_o[id(t+o), id(t+o+1)]
               + sum_o trigram_o[id(t+o), id(t+o+1), id(t+o+2)]
 
-    With `units` the number of tags and `Tagger(..., use_projection=False)` it is the linear
-    CRF of CRFsuite; `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)` are its usual
-    features w, w-1, w+1, w-1:w, w:w+1. Beyond the ends of a text stand two ids of their
-    own, as CRFsuite's `<start>` and `<end>`. Pairs are hashed into `num_buckets` rows of each
-    offset, so that two may share a row: 1 in 6 of 50,000 pairs in the default 2 ** 18. Triples,
-    of which a text has three times as many different ones, have four times as many rows.
+    If `units` is the number of tags, `Tagger(..., use_projection=False)` on this encoder is the
+    linear CRF of CRFsuite; its usual features w, w-1, w+1, w-1:w, w:w+1 correspond to
+    `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)`. Positions beyond the start and the
+    end of a text have two ids of their own, like CRFsuite's `<start>` and `<end>`. Pairs are hashed
+    into `num_buckets` rows for each offset, so two pairs may share a row: 1 in 6 of 50,000 pairs
+    with the default of 2 ** 18. A text has three times as many distinct triples as pairs, so
+    triples have four times as many rows.
 
     Args:
-        vocabulary_size: int. Tokens of the vocabulary.
-        units: int. Width of the sum.
-        unigram_offsets: list of int. Places of single tokens; 0 is the token itself.
-        bigram_offsets: list of int. Places of the first token of a pair.
-        trigram_offsets: list of int. Places of the first token of a triple.
-        num_buckets: int. Rows of each offset's table of pairs, and a quarter of those of triples.
-        dropout: float. Share of features that are left out in training, each whole: such a model
-            knows its training text by heart less soon.
+        vocabulary_size: int. Vocabulary size.
+        units: int. Width of the output.
+        unigram_offsets: list of int. Offsets of single tokens; 0 is the token itself.
+            Defaults to `(-2, -1, 0, 1, 2)`.
+        bigram_offsets: list of int. Offsets of the first token of a pair. Defaults to `(-1, 0)`.
+        trigram_offsets: list of int. Offsets of the first token of a triple. Defaults to `()`.
+        num_buckets: int. Number of rows of each offset's table of pairs; tables of triples have
+            four times as many. Defaults to `2 ** 18`.
+        dropout: float in [0, 1). Share of features that are dropped in training, each with all its
+            units, which reduces overfitting. Defaults to 0.0.
 
     Call arguments:
-        features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and
-            `mask` bool `[B, T]`, or what has an id is real. Neighbours are taken by place;
-            a masked one is the end of the text.
+        features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and,
+            optionally, `mask` bool `[B, T]` (`token_ids != 0` if absent). Neighbours are taken by
+            position; a masked neighbour counts as the end of the text.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, units]`, zero on padding, and `mask`.
+        dict with `sequence_output` float32 `[B, T, units]`, zero on padding, and `mask`
+        bool `[B, T]`.
 
     Raises:
-        ValueError: for sizes below 1, no offset at all, or no `token_ids`.
-        tf.errors.InvalidArgumentError: for ids out of range.
+        ValueError: If a size is below 1, there are no offsets, `dropout` is out of range, or
+            `token_ids` is missing.
+        tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; CRFsuite. Wager,
     Wang and Liang, 2013, "Dropout Training as Adaptive Regularization".
@@ -72,7 +78,7 @@ class LinearEncoder(WholeModel, keras.Model):
             )
         if not [*unigram_offsets, *bigram_offsets, *trigram_offsets]:
             raise ValueError(
-                "Give one at least of `unigram_offsets`, `bigram_offsets` and `trigram_offsets`."
+                "`unigram_offsets`, `bigram_offsets` and `trigram_offsets` must not all be empty."
             )
         if not 0 <= dropout < 1:
             raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
@@ -84,7 +90,7 @@ class LinearEncoder(WholeModel, keras.Model):
         self.trigram_offsets = trigram_offsets
         self.num_buckets = num_buckets
         self.dropout = dropout
-        # Layers. Zeros, as a linear model starts: there is no symmetry to break.
+        # Layers. A linear model can start from zeros, because there is no symmetry to break.
         self.start_id = vocabulary_size + 1
         self.end_id = vocabulary_size + 2
         self.num_ids = vocabulary_size + 3
@@ -94,10 +100,10 @@ class LinearEncoder(WholeModel, keras.Model):
             self.bigrams = self._add("bigrams", len(bigram_offsets) * num_buckets)
         if trigram_offsets:
             self.trigrams = self._add("trigrams", len(trigram_offsets) * 4 * num_buckets)
-        whole = (None, None, None, 1)  # a feature, with all its units
+        whole = (None, None, None, 1)  # drops a feature with all its units
         self.drop = keras.layers.Dropout(dropout, noise_shape=whole, dtype="float32", name="drop")
         self.output_dim = units
-        self.supports_jit = False  # tf.unique has no static shape
+        self.supports_jit = False  # the output of tf.unique has no static shape
         self.built = True
 
     def call(self, features, training=False):
@@ -121,12 +127,12 @@ class LinearEncoder(WholeModel, keras.Model):
         return {"sequence_output": y, "mask": mask}
 
     def input_signatures(self):
-        """See `WholeModel`."""
+        """Returns the input specs; see `WholeModel`."""
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
     def _at(self, ids, mask, offset):
-        """The id at `t + offset` for each t, int32 `[B, T]`; start or end where there is none."""
-        message = f"token ids must lie in 0..{self.vocabulary_size}"
+        """Returns the id at `t + offset` for each t, int32 `[B, T]`, or the start or end id."""
+        message = f"Token ids must lie in 0..{self.vocabulary_size}."
         in_range = tf.reduce_all(tf.logical_and(ids >= 0, ids <= self.vocabulary_size))
         check = tf.debugging.assert_equal(in_range, True, message)
         with tf.control_dependencies([] if check is None else [check]):
@@ -138,19 +144,19 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Rows of the sequences of `length` tokens from each offset on, each int32 `[B, T]`."""
+        """Returns the rows of the `length` tokens at each offset, each int32 `[B, T]`."""
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)
             for number, offset in enumerate(offsets)
         ]
 
     def _bucket(self, ids, mask, offset, length, num_buckets):
-        """The bucket of the `length` tokens from `t + offset` on: int32 `[B, T]`."""
+        """Returns the bucket of the `length` tokens from `t + offset` on: int32 `[B, T]`."""
         key = tf.cast(self._at(ids, mask, offset), "int64")
         for step in range(1, length):
             following = tf.cast(self._at(ids, mask, offset + step), "int64")
             key = (key * self.num_ids + following) % (2**31 - 1)
-        mixed = key * 1327217885 % 2**31  # Knuth's multiplication, by the golden section
+        mixed = key * 1327217885 % 2**31  # Knuth's multiplicative hashing with the golden ratio
         return tf.cast(mixed * num_buckets // 2**31, "int32")
 
     def _sum(self, table, rows, training):

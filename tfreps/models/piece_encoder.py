@@ -1,4 +1,4 @@
-"""PieceEncoder: a BERT's vectors of words: each is read at the first of its pieces."""
+"""PieceEncoder: word vectors of a BERT, each taken from the first piece of the word."""
 
 import keras
 import tensorflow as tf
@@ -8,33 +8,34 @@ from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class PieceEncoder(WholeModel, keras.Model):
-    """Reads words in pieces, and gives each word the vector of its first piece.
+    """BERT encoder of words, which takes the vector of each word from its first piece.
 
         pieces = [start, pieces of word 1, pieces of word 2, ..., separator]
-        sequence_output_t = encoder(pieces)[place of the first piece of word t]
+        sequence_output_t = encoder(pieces)[position of the first piece of word t]
 
-    So that a tagger on a BERT has one tag for each word.
+    A tagger on this encoder therefore has one tag per word.
 
     Args:
         encoder: `BertEncoder`.
-        start_id: int. The id of `[CLS]`.
-        separator_id: int. The id of `[SEP]`.
+        start_id: int. Piece id of `[CLS]`.
+        separator_id: int. Piece id of `[SEP]`.
 
     Call arguments:
-        features: dict with `piece_ids` int `[B, T, W]`, the pieces of each word, the encoder's
-            padding id behind them; and if present `mask` bool `[B, T]`, True on real words
-            (where there is a piece without).
-        training: bool. Whether dropout is active.
+        features: dict with `piece_ids` int `[B, T, W]`, the pieces of each word followed by the
+            encoder's padding id; and, optionally, `mask` bool `[B, T]`, True on real words (words
+            with at least one piece if absent).
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, D]`, zero on padding; `mask` bool `[B, T]`;
-        and where the encoder has it, `pooled_output` float32 `[B, D]`.
+        dict with `sequence_output` float32 `[B, T, D]`, zero on padding; `mask` bool `[B, T]`; and,
+        if the encoder has it, `pooled_output` float32 `[B, D]`.
 
-    Masking: padding has no influence. A word without pieces has the vector of what follows it.
+    Masking: padding has no influence. A word without pieces has the vector of the piece that
+    follows it.
 
     Raises:
-        ValueError: features without `piece_ids`.
-        tf.errors.InvalidArgumentError: what the encoder raises for ids and lengths.
+        ValueError: If `features` has no `piece_ids`.
+        tf.errors.InvalidArgumentError: If the encoder rejects an id or the length of a text.
 
     Reference: Devlin et al., 2019, "BERT", section 5.3.
 
@@ -66,24 +67,24 @@ class PieceEncoder(WholeModel, keras.Model):
         return outputs
 
     def input_signatures(self):
-        """See `WholeModel`."""
+        """Returns the input specs; see `WholeModel`."""
         return with_optional([feature("piece_ids", None)], feature("mask", dtype="bool"))
 
     def attention(self, features):
-        """How much each piece reads of each other.
+        """Computes the attention probabilities between pieces.
 
         Args:
-            features: dict, as of a call.
+            features: dict. The features of a call.
 
         Returns:
-            int32 `[B, P]`, the ids of the pieces with start and separator, the padding id behind
-            them; and float32 `[B, num_layers, num_heads, P, P]`, see `BertEncoder.attention`.
+            Tuple of int32 `[B, P]`, the ids of the pieces with start and separator, followed by the
+            padding id; and float32 `[B, num_layers, num_heads, P, P]`, see `BertEncoder.attention`.
         """
         pieces, _, _ = self._pieces(features)
         return pieces["token_ids"], self.encoder.attention(pieces)
 
     def _pieces(self, features):
-        """What the encoder reads, where each word's first piece is, and the words' mask."""
+        """Returns the encoder's features, the positions of first pieces and the word mask."""
         if "piece_ids" not in features:
             raise ValueError(f"`features` must have `piece_ids`; got {sorted(features)}.")
         pieces = tf.cast(features["piece_ids"], "int32")  # [B, T, W]
@@ -94,7 +95,7 @@ class PieceEncoder(WholeModel, keras.Model):
         return *self._joined(pieces, real), mask
 
     def _joined(self, pieces, real):
-        """What the encoder reads, and where each word's first piece is: int32 `[B, T]`."""
+        """Returns the encoder's features and the positions of first pieces, int32 `[B, T]`."""
         rows, words, width = tf.unstack(tf.shape(pieces))
         flat = [rows, words * width]
         inner = tf.ragged.boolean_mask(tf.reshape(pieces, flat), tf.reshape(real, flat))

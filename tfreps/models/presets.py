@@ -1,8 +1,8 @@
-"""Presets: the sizes of published models, as keyword arguments."""
+"""Presets: the sizes of published models as keyword arguments."""
 
 _FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 
-# Keyword arguments of BiLM. The last three are the published ELMo models of 13.6, 28.0 and
+# Keyword arguments of BiLM. The last three are the published ELMo models with 13.6, 28.0 and
 # 93.6 million parameters; elmo_tiny is for demonstrations on a laptop.
 ELMO = {
     "elmo_tiny": {
@@ -31,8 +31,8 @@ ELMO = {
     },
 }
 
-# Keyword arguments of SLSTMEncoder: the paper's form and the form of the code that its authors
-# released, for which the embedder has to be as wide as the states.
+# Keyword arguments of SLSTMEncoder: the model of the paper and that of the authors' released code,
+# which needs an embedder as wide as the states.
 SLSTM = {
     "slstm_paper": {"units": 300, "num_steps": 9, "window": 1, "l2": 1e-3},
     "slstm_released": {
@@ -47,8 +47,8 @@ SLSTM = {
     },
 }
 
-# How each was trained: Adam, its rate times `learning_rate_decay` after every epoch; `dropout` is
-# of the embedder, and of the classifier or tagger.
+# Training options of each: Adam, whose learning rate is multiplied by `learning_rate_decay` after
+# every epoch. `dropout` applies to the embedder and to the classifier or tagger.
 SLSTM_TRAINING = {
     "slstm_paper": {
         "dropout": 0.5,
@@ -65,9 +65,9 @@ SLSTM_TRAINING = {
     },
 }
 
-# Keyword arguments of BertEncoder, but for the vocabulary: aespresso's model of 23.2 million
-# parameters, and the sizes that Google published, of which bert_base has 109.5 million. bert_nano
-# is for demonstrations on a laptop.
+# Keyword arguments of BertEncoder, except for the vocabulary size: aespresso's model with 23.2
+# million parameters and the sizes that Google published (bert_base has 109.5 million parameters).
+# bert_nano is for demonstrations on a laptop.
 BERT = {
     "bert_6x384": {
         "hidden_dim": 384,

@@ -1,4 +1,4 @@
-"""The registry where models and converters meet: who reads and writes a model's other formats."""
+"""Registry of the converters that read and write other formats of the models."""
 
 import importlib
 from typing import Any, NamedTuple
@@ -7,40 +7,43 @@ _CONVERTERS = {}
 
 
 class Converter(NamedTuple):
-    """Two functions: `read(source, ...)` returns a model, `write(model, ...)` writes files."""
+    """Pair of functions: `read(source, ...)` returns a model, `write(model, ...)` writes files."""
 
     read: Any
     write: Any
 
 
 def register_converter(model: str, format: str, read, write) -> None:
-    """Registers who reads and writes the models of a class in one format.
+    """Registers the functions that read and write the models of a class in one format.
 
     Args:
-        model: name of the class, such as `"BertEncoder"`.
-        format: name of the format, such as `"pretrained"`: published weights.
+        model: str. Name of the model class, such as `"BertEncoder"`.
+        format: str. Name of the format, such as `"pretrained"` for published weights.
         read: function that returns a model.
-        write: function whose first argument is a model.
+        write: function that takes a model as its first argument.
     """
     _CONVERTERS[model, format] = Converter(read, write)
 
 
 def converter(model: type, format: str) -> Converter:
-    """Returns the converter of a model class, also for a class derived from it.
+    """Returns the converter of a model class or of its nearest base class that has one.
 
-    `tfreps.convert` registers its converters when it is imported, here and by name, so that
-    models do not depend on converters.
+    `tfreps.convert` registers its converters when it is imported. It is imported here, inside the
+    function, so that models do not depend on converters.
 
     Args:
-        model: the class.
-        format: as in `register_converter`.
+        model: The model class.
+        format: str. Name of the format, such as `"pretrained"`.
+
+    Returns:
+        `Converter`.
 
     Raises:
-        ValueError: there is no converter.
+        ValueError: If no converter is registered.
     """
     importlib.import_module("tfreps.convert")
     for kind in model.__mro__:
         if (kind.__name__, format) in _CONVERTERS:
             return _CONVERTERS[kind.__name__, format]
     known = ", ".join(sorted(name for name, own in _CONVERTERS if own == format)) or "none"
-    raise ValueError(f"{model.__name__} has no format {format!r}; models that have one: {known}.")
+    raise ValueError(f"{model.__name__} has no format {format!r}; models that have it: {known}.")

@@ -1,4 +1,4 @@
-"""SLSTMEncoder: a Sentence-State LSTM over the vectors of tokens."""
+"""SLSTMEncoder: a Sentence-State LSTM over token vectors."""
 
 import keras
 
@@ -8,32 +8,53 @@ from tfreps.models.whole_model import WholeModel
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SLSTMEncoder(WholeModel, keras.Model):
-    """Reads the embedded tokens in a fixed number of steps, all at once and with the sentence.
+    """Sentence-State LSTM over embedded tokens.
 
         words, sentence = SLSTM(project(embedder(features)))
 
-    where `project`, a dense layer, is there only if the embedder is not `units` wide.
+    `project` is a dense layer, which is present only if the width of the embedder is not `units`.
 
     Args:
-        embedder: `TokenEmbedder`, or any encoder. Its dropout is that of the inputs.
-        units: int. Width of the output.
-        num_steps: int, at least 1. The paper found 9 best with window 1.
-        window: int, at least 1. Neighbours that a word reads on each side in a step.
-        num_sentence_nodes: int. The first is the pooled output; with 0 there is none.
-        neighbours, input_term, gate_normalization, sentence_normalization, sentence_term,
-            initial_state, boundary, l2: as in `SLSTM`; the defaults are the paper's.
-        state_dropout: float in [0, 1). As in `SLSTM`.
-        dropout: float in [0, 1). Of the output, in training. `Tagger` and `Classifier` have
-            their own.
+        embedder: `TokenEmbedder` or any other encoder. Its own dropout applies to the inputs.
+        units: int. Width of the states and of the output. Defaults to 300.
+        num_steps: int. Number of steps, at least 1. The paper's best result with window 1 has 9
+            steps. Defaults to 9.
+        window: int. Number of neighbours that a word reads on each side in a step, at least 1.
+            Defaults to 1.
+        num_sentence_nodes: int. Number of sentence nodes. The first is the pooled output; with 0,
+            there is no pooled output. Defaults to 1.
+        neighbours: `"apart"` (each neighbour has its own gate), `"summed"` (one gate per side for
+            the sum of the neighbours) or `"nearest_cells"` (gates and cell states of the nearest
+            two only). Defaults to `"apart"`.
+        input_term: `"gate"` or `"embedding"`. Whether the input gate controls a transformed input
+            or the input itself. Defaults to `"gate"`.
+        gate_normalization: `"softmax_of_sigmoids"`, `"softmax"` or `"none"`. Normalization of the
+            gates. Defaults to `"softmax_of_sigmoids"`.
+        sentence_normalization: `"joint"` or `"words"`. Whether the forget gate of the sentence node
+            is part of the softmax over the gates of the words. Defaults to `"joint"`.
+        sentence_term: `"cell"` or `"hidden"`. The state of the sentence node that words read
+            through their gate. Defaults to `"cell"`.
+        initial_state: `"learned"`, `"learned_apart"`, `"zeros"` or `"embedding"`. Initial states;
+            see `SLSTM`. Defaults to `"learned"`.
+        boundary: `"learned"`, `"fixed"` or `"zeros"`. States at both ends of a sentence; see
+            `SLSTM`. Defaults to `"learned"`.
+        state_dropout: float in [0, 1). Dropout rate of the initial states with
+            `initial_state="embedding"`. Defaults to 0.0.
+        dropout: float in [0, 1). Dropout rate of the output. `Tagger` and `Classifier` have their
+            own dropout. Defaults to 0.0.
+        l2: float. L2 regularization of all kernels. Defaults to 0.0.
 
     Call arguments:
-        features: dict, what the embedder reads.
-        training: bool. Whether dropout is active.
+        features: dict. The features of the embedder.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, units]`, zero on padding; `mask` bool
-        `[B, T]`; with a sentence node `pooled_output` float32 `[B, units]`, zero for a sentence
-        without tokens.
+        dict with `sequence_output` float32 `[B, T, units]`, zero on padding; `mask` bool `[B, T]`;
+        and, with a sentence node, `pooled_output` float32 `[B, units]`, zero for a sentence without
+        tokens.
+
+    Raises:
+        ValueError: If an option is invalid.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation".
 

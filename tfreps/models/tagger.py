@@ -1,4 +1,4 @@
-"""Tagger: any encoder with a softmax or a CRF on top, trained by `fit`, legal tags out."""
+"""Tagger: any encoder with a softmax or a CRF, trained by Keras's `fit`."""
 
 import keras
 import numpy as np
@@ -16,51 +16,58 @@ CONSTRAIN = "both", "decode", "none"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class Tagger(WholeModel, keras.Model):
-    """Gives each token a tag: scores from an encoder's vectors, then a CRF or a softmax.
+    """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
         loss = 1/B * sum over sentences of weight * NLL(tags of the sentence)
 
-    The NLL is the CRF's, or with `use_crf=False` the sum of the tokens' cross-entropies. So
-    `model.compile(optimizer)` and `model.fit(dataset)` are all that training takes: the loss is
-    here. The best sequence is found by Viterbi under both heads; with a `scheme` it is a legal
-    one, unless `constrain` is `"none"`.
+    The NLL is that of the CRF or, with `use_crf=False`, the sum of the cross-entropies of the
+    tokens. The model computes the loss itself, so training needs only `model.compile(optimizer)`
+    and `model.fit(dataset)`. Both heads find the best sequence by Viterbi decoding; with a
+    `scheme`, it is a legal sequence, unless `constrain` is `"none"`.
 
     Args:
-        encoder: any encoder of tfreps: its output has `sequence_output` and `mask`, its attribute
-            `output_dim` tells the width.
-        tags: list of str. Names in the order of their ids.
-        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"`, `"bmes"`; None for tags without spans.
-        use_crf: bool. Whether neighbouring tags have scores; else each token is for itself.
-        constrain: where only the scheme's transitions are allowed: `"both"` in the CRF's loss
-            and in decoding, `"decode"`, or `"none"`.
-        dropout: float in [0, 1). Of the encoder's output, in training.
-        transition_learning_rate: float. Factor on the learning rate of the CRF's scores.
-        use_projection: bool. False where the encoder's output has one score per tag already.
-        linear: `LinearEncoder` with one unit per tag; None for none. A linear model of the
-            tokens and pairs around each token, whose scores are added to the encoder's: what
-            a neural tagger forgets of rare, telling pairs on little data.
-        use_xla: bool. Whether XLA compiles the CRF's loss. A step of training then takes
-            some 5 ms less, but each new shape of a batch seconds: for long runs of few shapes.
+        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
+            attribute `output_dim` must be the width of `sequence_output`.
+        tags: list of str. Tag names in the order of their ids.
+        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme. If `None` (the
+            default), the tags do not form spans.
+        use_crf: bool. Whether to use a CRF, which scores pairs of neighbouring tags. If `False`,
+            each token has a softmax of its own. Defaults to `True`.
+        constrain: `"both"`, `"decode"` or `"none"`. Whether only the transitions of the scheme are
+            allowed in the CRF's loss and in decoding, in decoding only, or not at all.
+            Defaults to `"both"`.
+        dropout: float in [0, 1). Dropout rate of the encoder's output. Defaults to 0.5.
+        transition_learning_rate: float. Factor of the learning rate for the CRF's scores.
+            Defaults to 1.0.
+        use_projection: bool. Whether to apply a dense layer. Pass `False` if the encoder's output
+            already has one score per tag. Defaults to `True`.
+        use_xla: bool. Whether to compile the CRF's loss with XLA. A training step then takes some 5
+            ms less, but each new batch shape takes seconds to compile, so this pays off in long
+            runs with few shapes. Defaults to `False`.
+        linear: `LinearEncoder` with one unit per tag: a linear model of the tokens and token pairs
+            around each token. Its scores are added to the emissions. It helps on small data sets,
+            where rare but informative token pairs are not learned by the encoder alone.
+            If `None` (the default), there is no linear model.
 
     Call arguments:
-        features: what the encoder reads, mostly a dict.
-        training: bool. Whether dropout is active.
+        features: The features of the encoder, usually a dict.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
         dict with `emissions` float32 `[B, T, K]`, zero on padding, and `mask` bool `[B, T]`.
-        `predict` and `tag` return what was decoded, see there.
+        `predict` and `tag` return decoded tags.
 
-    Training: elements are `(features, tags int [B, T])`, or with weights `[B]` or `[B, T]` as
-    a third. What stands under padding is ignored. Training logs `loss`; evaluation decodes, and
-    logs `accuracy` over tokens and, with a scheme, `span_f1` too.
+    Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
+    or `[B, T]` as a third item. Tags on padding are ignored. Training logs `loss`. Evaluation
+    also decodes and logs `accuracy` over tokens and, with a scheme, `span_f1`.
 
     Raises:
-        ValueError: for tags outside the scheme, doubled tags, or options that make no sense.
-        tf.errors.InvalidArgumentError: in training, for tag ids outside `0..K-1`.
+        ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
+        tf.errors.InvalidArgumentError: In training, if a tag id is outside `0..K-1`.
 
     Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
-    also connects context features to the output directly, as `linear` does.
+    also connects context features directly to the output, as `linear` does.
 
     Example:
     >>> from tfreps.models import BiLSTMEncoder, TokenEmbedder
@@ -110,7 +117,7 @@ class Tagger(WholeModel, keras.Model):
             constrain="both" if constrain == "both" else "decode",
             transition_learning_rate=transition_learning_rate,
             use_xla=use_xla,
-            trainable=use_crf and self.trainable,  # zeros for ever: a softmax, decoded as a CRF
+            trainable=use_crf and self.trainable,  # else zeros: softmax, decoded as a CRF
             dtype="float32",
             name="crf",
         )
@@ -137,15 +144,15 @@ class Tagger(WholeModel, keras.Model):
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
     def tag(self, features):
-        """Tags sentences; works in a graph and in an export.
+        """Tags sentences, also inside a graph and in an exported model.
 
         Args:
-            features: dict, as in a call.
+            features: The features of a call.
 
         Returns:
-            dict with `tags` int32 `[B, T]`, the best sequence, 0 on padding;
-            `confidences` float32 `[B, T]`, the marginal probability of each of these tags, 0
-            on padding; `mask` bool `[B, T]`.
+            dict with `tags` int32 `[B, T]`, the best sequence, 0 on padding; `confidences`
+            float32 `[B, T]`, the marginal probability of each of these tags, 0 on padding; and
+            `mask` bool `[B, T]`.
         """
         outputs = self(features)
         tags, _ = self.decode(outputs)
@@ -154,26 +161,34 @@ class Tagger(WholeModel, keras.Model):
         return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
 
     def decode(self, features, k=None):
-        """The best sequences of tags, and their scores.
+        """Returns the best sequences of tags and their scores.
 
         Args:
-            features: dict, as in a call; or the dict that a call returned.
-            k: int. How many sequences; None for one.
+            features: The features of a call, or the dict that a call returned.
+            k: int. Number of sequences. If `None` (the default), only the best one.
 
         Returns:
-            `tags` int32 `[B, T]` and `score` float32 `[B]`; with `k`, `[B, k, T]` and `[B, k]`,
-            best first.
+            Tuple of `tags` int32 `[B, T]` and `score` float32 `[B]`. With `k`, their shapes are
+            `[B, k, T]` and `[B, k]`, with the best sequence first.
         """
         return self.crf.decode(*self._scores(features), k=k, use_xla=False)
 
     def marginals(self, features):
-        """Probability of each tag at each token, float32 `[B, T, K]`; `features` as of `decode`."""
+        """Computes the marginal probability of each tag at each token.
+
+        Args:
+            features: The features of a call, or the dict that a call returned.
+
+        Returns:
+            float32, shape `[B, T, K]`.
+        """
         return self.crf.marginals(*self._scores(features), use_xla=False)
 
     def transition_scores(self):
-        """Scores of a tag (row) before another: float32 `[K, K]`, NaN where that is forbidden.
+        """Returns the CRF's score of each transition.
 
-        None without a CRF.
+        Returns:
+            float32, shape `[K, K]` (from, to), NaN for forbidden transitions; `None` without a CRF.
         """
         if not self.use_crf:
             return None
@@ -184,7 +199,14 @@ class Tagger(WholeModel, keras.Model):
         return tf.where(tf.constant(allowed)[: len(self.tags), : len(self.tags)], scores, np.nan)
 
     def log_normalizer(self, features):
-        """What the score of a path exceeds its log probability by: float32 `[B]`."""
+        """Computes the log normalizer: the score of a path minus its log probability.
+
+        Args:
+            features: The features of a call, or the dict that a call returned.
+
+        Returns:
+            float32, shape `[B]`.
+        """
         return self.crf.log_normalizer(*self._scores(features), use_xla=False)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
@@ -205,7 +227,7 @@ class Tagger(WholeModel, keras.Model):
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         results = super().compute_metrics(x, y, y_pred, sample_weight)
-        for metric in self.test_metrics:  # `test_step` adds them: training does not decode
+        for metric in self.test_metrics:  # `test_step` adds them, as training does not decode
             results.pop(metric.name)
         results["loss"] = results.pop(self.sentence_loss.name)
         return results
@@ -218,39 +240,56 @@ class Tagger(WholeModel, keras.Model):
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def predict(self, x, *args, **kwargs):
-        """As `keras.Model.predict`, of what `tag` returns, in NumPy.
+        """Returns the output of `tag` for all batches as NumPy arrays, like `keras.Model.predict`.
 
-        Batches of a `tf.data.Dataset` may have different lengths: all are padded to the longest.
+        Batches of a `tf.data.Dataset` may have different lengths. They are padded to the longest.
+
+        Args:
+            x: `tf.data.Dataset`, or another input of `keras.Model.predict`.
+            *args: Further arguments of `keras.Model.predict`; ignored for a `tf.data.Dataset`.
+            **kwargs: Further arguments of `keras.Model.predict`; ignored for a `tf.data.Dataset`.
+
+        Returns:
+            dict with `tags`, `confidences` and `mask`; see `tag`.
+
+        Raises:
+            ValueError: If a data set has no batch.
         """
         if not isinstance(x, tf.data.Dataset):
             return super().predict(x, *args, **kwargs)
         elements = (keras.utils.unpack_x_y_sample_weight(element)[0] for element in x)
         batches = [self.predict_on_batch(features) for features in elements]
         if not batches:
-            raise ValueError("There is no batch to predict: the data set is empty.")
+            raise ValueError("`x` is an empty data set; expected at least one batch.")
         longest = max(batch["mask"].shape[1] for batch in batches)
         return {name: np.concatenate([_pad(b[name], longest) for b in batches]) for name in OUTPUTS}
 
     def _frozen_by_options(self):
-        """See `WholeModel`: without a CRF the transitions stay zeros, for plain decoding."""
+        """Returns the CRF if it is not used: its transitions stay zero. See `WholeModel`."""
         return [] if self.use_crf else [self.crf]
 
     @classmethod
     def from_pretrained(cls, path, tags=None, encoder_options=None, **options):
-        """Loads a published tagger: BERT and its head, see `BertEncoder.from_pretrained`.
+        """Loads a published BERT tagger: the encoder and its head.
 
-        For a new head: `Tagger(BertEncoder.from_pretrained(path), tags)`.
+        It accepts the same checkpoints as `BertEncoder.from_pretrained`. To put a new head on
+        an encoder, use `Tagger(BertEncoder.from_pretrained(path), tags)`.
 
         Args:
-            path: as there; with a head over tags, as transformers'
-                `BertForTokenClassification` has it.
-            tags: list of str. Names to use; None for those of the checkpoint.
-            encoder_options: dict. Options of the encoder in place of the checkpoint's.
-            **options: options of `Tagger`. By default it has a softmax, as theirs has; with
-                `use_crf=True` the scores of the CRF are new.
+            path: str. Checkpoint with a token-classification head, as written by transformers'
+                `BertForTokenClassification`; see `BertEncoder.from_pretrained`.
+            tags: list of str. Tag names. If `None` (the default), those of the checkpoint.
+            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
+                Defaults to `None`.
+            **options: Options of `Tagger`. By default the tagger has a softmax, like the
+                checkpoint. With `use_crf=True`, the scores of the CRF are newly initialized.
+
+        Returns:
+            `Tagger`.
 
         Raises:
-            ValueError: as there; also for a checkpoint without such a head.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or it has no such
+                head.
         """
         return converter(cls, "pretrained").read(path, tags, encoder_options or {}, **options)
 
@@ -258,20 +297,21 @@ class Tagger(WholeModel, keras.Model):
         """Writes a folder that transformers' `BertForTokenClassification` loads.
 
         Args:
-            path: folder; made if it is not there.
+            path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: for another encoder than `BertEncoder`, a CRF, no projection or a `linear`.
+            ValueError: If the encoder is not a `BertEncoder`, or the model has a CRF, no projection
+                or a `linear`.
         """
         converter(type(self), "pretrained").write(self, path)
 
     @property
     def classes(self):
-        """The names of the tags: what taggers and classifiers tell apart."""
+        """Names of the tags; taggers and classifiers share this attribute."""
         return self.tags
 
     def _scores(self, given):
-        """Emissions and mask, from features or from what a call returned."""
+        """Returns emissions and mask for features or for the output of a call."""
         is_output = isinstance(given, dict) and "emissions" in given
         outputs = given if is_output else self(given)
         emissions = outputs["emissions"]
@@ -286,7 +326,7 @@ OUTPUTS = "tags", "confidences", "mask"
 
 
 def _cross_entropy(logits, y, mask, sample_weight):
-    """Mean over sentences of the sum over tokens."""
+    """Computes the mean over sentences of the summed cross-entropy of their tokens."""
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)  # [B, T]
     nll = tf.where(mask, nll, 0.0)
     if sample_weight is not None:
@@ -296,10 +336,10 @@ def _cross_entropy(logits, y, mask, sample_weight):
 
 
 def _checked(y, mask, num_tags):
-    """The tags, 0 under padding, once it is sure that the others are in range."""
+    """Returns the tags as int32, 0 on padding, after a range check."""
     y = tf.where(mask, tf.cast(y, "int32"), 0)
     in_range = tf.reduce_all(tf.logical_and(y >= 0, y < num_tags))
-    check = tf.debugging.assert_equal(in_range, True, f"tag ids must lie in 0..{num_tags - 1}")
+    check = tf.debugging.assert_equal(in_range, True, f"Tag ids must lie in 0..{num_tags - 1}.")
     with tf.control_dependencies([] if check is None else [check]):
         return tf.identity(y)
 
@@ -312,23 +352,23 @@ def _check(model):
     tags = model.tags
     are_names = all(isinstance(tag, str) and tag for tag in model.tags)
     if not tags or not are_names or len(set(tags)) < len(tags):
-        raise ValueError(f"`tags` must be names, one at least and no two alike; got {tags}.")
+        raise ValueError(f"`tags` must be distinct, non-empty names, at least one; got {tags}.")
     if model.constrain not in CONSTRAIN:
         raise ValueError(f"`constrain` must be one of {CONSTRAIN}; got {model.constrain!r}.")
     if not 0 <= model.dropout < 1:
         raise ValueError(f"`dropout` must be at least 0 and below 1; got {model.dropout}.")
     if not hasattr(model.encoder, "output_dim"):
         raise ValueError(
-            "`encoder` must tell the width of its `sequence_output` in `output_dim`; "
+            "`encoder` must have the attribute `output_dim`, the width of its `sequence_output`; "
             f"{type(model.encoder).__name__} has none."
         )
     if not model.use_projection and model.encoder.output_dim != len(model.tags):
         raise ValueError(
-            "Without a projection the encoder's output must have one score per tag, "
-            f"{len(model.tags)}; it has {model.encoder.output_dim}."
+            "`use_projection=False` needs an encoder with one score per tag "
+            f"({len(model.tags)}); the width of its output is {model.encoder.output_dim}."
         )
     if model.linear is not None and model.linear.output_dim != len(model.tags):
         raise ValueError(
-            f"`linear` must have one unit per tag, {len(model.tags)}; "
-            f"it has {model.linear.output_dim}."
+            f"`linear` must have one unit per tag ({len(model.tags)}); "
+            f"got {model.linear.output_dim}."
         )

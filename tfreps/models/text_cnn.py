@@ -1,4 +1,4 @@
-"""TextCNN: convolutions over the tokens of a text, and their maxima."""
+"""TextCNN: convolutions over the tokens of a text and their maxima."""
 
 import keras
 import tensorflow as tf
@@ -8,33 +8,34 @@ from tfreps.models.whole_model import WholeModel
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TextCNN(WholeModel, keras.Model):
-    """One layer of convolutions of several widths, and the maximum of each filter over a text.
+    """Convolutions of several widths over tokens, and the maximum of each filter over the text.
 
         c_w[t] = relu([x_t, ..., x_{t+w-1}] @ kernel_w + bias_w)
         pooled_output = [max_t c_w[t] for each width w]        over real windows only
 
-    A window is real if all its tokens are. A text shorter than a window has one of it: that which
-    begins at its first token, with zeros behind. So padding never wins a maximum, whatever
-    the bias.
+    A window is real if all its tokens are real. If a text is shorter than the window, the only
+    window is the one that begins at its first token, padded with zeros. Padding therefore never
+    affects a maximum, whatever the bias is.
 
     Args:
-        embedder: `TokenEmbedder`, or any encoder.
-        num_filters: int. Filters of each width.
-        widths: list of int. Tokens in a window.
-        dropout: float in [0, 1). Of `pooled_output`, in training. (Kim's 0.5 is the default of
-            the `Classifier` above: give it in one place.)
+        embedder: `TokenEmbedder` or any other encoder.
+        num_filters: int. Number of filters of each width. Defaults to 100.
+        widths: list of int. Numbers of tokens in a window. Defaults to `(3, 4, 5)`.
+        dropout: float in [0, 1). Dropout rate of `pooled_output`. The `Classifier` has its own
+            dropout, by default Kim's 0.5, so set only one of them. Defaults to 0.0.
 
     Call arguments:
-        features: dict, what the embedder reads.
-        training: bool. Whether dropout is active.
+        features: dict. The features of the embedder.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `pooled_output` float32 `[B, pooled_dim]`; `sequence_output` float32
-        `[B, T, output_dim]`, the filters at the windows that begin at each token, zero where
-        none does; `mask` bool `[B, T]`. Both widths are `num_filters * len(widths)`.
+        dict with `pooled_output` float32 `[B, pooled_dim]`; `sequence_output`
+        float32 `[B, T, output_dim]`, the filter outputs of the windows that begin at each token,
+        zero where no real window begins; and `mask` bool `[B, T]`. `pooled_dim` and `output_dim`
+        are `num_filters * len(widths)`.
 
     Raises:
-        ValueError: for sizes below 1, or dropout out of range.
+        ValueError: If a size is below 1, or `dropout` is out of range.
 
     Reference: Kim, 2014, "Convolutional Neural Networks for Sentence Classification".
 
@@ -81,14 +82,14 @@ class TextCNN(WholeModel, keras.Model):
             y = tf.nn.relu(y)  # [B, T, num_filters]
             maps.append(tf.where(_real_windows(mask, width)[..., None], y, 0.0))
         maps = tf.concat(maps, axis=-1)  # [B, T, output_dim]
-        # After relu the zeros of what is no window change no maximum.
+        # After relu, the zeros of positions without a real window do not change a maximum.
         pooled = tf.reduce_max(tf.pad(maps, [[0, 0], [0, 1], [0, 0]]), axis=1)
         pooled = self.drop(pooled, training=training)
         return {"sequence_output": maps, "mask": mask, "pooled_output": pooled}
 
     def _convolve(self, x, kernel, width):
-        """A window from each token on, zeros behind the last: float32 `[B, T, num_filters]`."""
-        # One text and one token more: TensorFlow 2.21 gives convolutions of nothing a wrong shape.
+        """Convolves the window that begins at each token: float32 `[B, T, num_filters]`."""
+        # Adds a text and a token, because TensorFlow 2.21 returns a wrong shape for empty inputs.
         x = tf.pad(tf.cast(x, self.compute_dtype), [[0, 1], [0, width], [0, 0]])
         kernel = tf.reshape(tf.cast(kernel, self.compute_dtype), [width, -1, self.num_filters])
         return tf.cast(tf.nn.conv1d(x, kernel, 1, "VALID")[:-1, :-1], "float32")
@@ -98,7 +99,7 @@ class TextCNN(WholeModel, keras.Model):
 
 
 def _real_windows(mask, width):
-    """Where a real window begins: bool `[B, T]`."""
+    """Returns True where a real window begins, bool `[B, T]`."""
     steps = tf.shape(mask)[1]
     behind = tf.pad(mask, [[0, 0], [0, width - 1]])
     whole = tf.reduce_all(tf.stack([behind[:, k : k + steps] for k in range(width)]), axis=0)

@@ -1,4 +1,4 @@
-"""TokenEmbedder: words, characters, ELMo and stored vectors become one vector per token."""
+"""TokenEmbedder: one vector per token from words, characters, ELMo and stored vectors."""
 
 import keras
 import numpy as np
@@ -16,43 +16,50 @@ CHARACTERS = None, "cnn", "bilstm"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TokenEmbedder(WholeModel, keras.Model):
-    """Concatenates what is known of each token, whichever of the four parts are asked for.
+    """Token embedder that concatenates up to four kinds of vectors.
 
         token = dropout([word_embeddings[id], characters(token), elmo(sentence), mix(vectors)])
 
-    It is an encoder too: a `Tagger` or a `Classifier` can stand on it directly.
+    The embedder is itself an encoder, so a `Tagger` or a `Classifier` can use it directly.
 
     Args:
-        vocabulary_size: int. Tokens of the vocabulary; None for no word vectors.
-        embedding_dim: int. Width of a word vector.
-        trainable_embeddings: bool. Whether word vectors are trained. For a learning rate of
-            their own: `GroupedOptimizer(..., {"word_embeddings": ...})`.
-        characters: `"cnn"` for a `CharCNNEncoder`, `"bilstm"` for a `CharLSTMEncoder`; None
-            for no character features.
-        character_filters, character_projection_dim, num_highways, character_activation: the CNN;
-            `character_projection_dim=None` for no projection.
-        character_units: int. The BiLSTM's width of each direction.
-        character_dim, max_characters: int. Of both.
-        elmo: `Elmo`; its own options say whether it is frozen, mixed or fine-tuned. Its
-            first representation is taken.
-        vector_layers, vector_dim: int. Layers and width of vectors that were computed
-            before (`tfreps embed`); they are mixed by a `ScalarMix`. 0 for none.
-        dropout: float in [0, 1). Of the concatenated vectors, in training.
+        vocabulary_size: int. Vocabulary size. If `None` (the default), there are no word vectors.
+        embedding_dim: int. Width of a word vector. Defaults to 100.
+        trainable_embeddings: bool. Whether to train the word vectors. To give them their own
+            learning rate, use `GroupedOptimizer(..., {"word_embeddings": ...})`.
+            Defaults to `True`.
+        characters: `"cnn"` for a `CharCNNEncoder` or `"bilstm"` for a `CharLSTMEncoder`. If `None`
+            (the default), there are no character features.
+        character_filters: list of `(width, count)` pairs. Filters of the CNN.
+            Defaults to `((2, 30), (3, 30), (4, 30))`.
+        character_projection_dim: int. Width of the CNN's projection. If `None` (the default), there
+            is no projection.
+        character_dim: int. Width of a character vector. Defaults to 25.
+        num_highways: int. Number of highway layers of the CNN. Defaults to 0.
+        character_activation: str or function. Activation of the CNN. Defaults to `"relu"`.
+        character_units: int. Width of each direction of the BiLSTM. Defaults to 25.
+        max_characters: int. Number of character ids per token. Defaults to 50.
+        elmo: `Elmo`, whose first representation is used. Its options determine whether it is
+            frozen, mixed or fine-tuned. If `None` (the default), there are no ELMo vectors.
+        vector_layers: int. Number of layers of precomputed vectors (`tfreps embed`), which are
+            mixed by a `ScalarMix`. With 0, there are no such vectors. Defaults to 0.
+        vector_dim: int. Width of the precomputed vectors. Defaults to 0.
+        dropout: float in [0, 1). Dropout rate of the concatenated vectors. Defaults to 0.0.
 
     Call arguments:
-        features: dict, as from `tfreps.text.TokenIndexer`, with what the parts need:
-            `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding;
-            `character_ids` int `[B, T, C]`; `vectors` float `[B, L, T, D]`;
-            `mask` bool `[B, T]`, True on real tokens. Without `mask`, real is what has an id.
-        training: bool. Whether dropout is active.
+        features: dict, such as the output of `tfreps.text.TokenIndexer`, with the features of the
+            parts: `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; `character_ids`
+            int `[B, T, C]`; `vectors` float `[B, L, T, D]`; and, optionally, `mask` bool `[B, T]`,
+            True on real tokens (tokens with a nonzero id if absent).
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, output_dim]`, zero on padding, and
-        `mask` bool `[B, T]`.
+        dict with `sequence_output` float32 `[B, T, output_dim]`, zero on padding, and `mask`
+        bool `[B, T]`.
 
     Raises:
-        ValueError: for a feature that is missing, options that do not fit together, or no part.
-        tf.errors.InvalidArgumentError: for ids out of range.
+        ValueError: If a feature is missing, options do not match, or there is no part.
+        tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3.
 
@@ -121,13 +128,13 @@ class TokenEmbedder(WholeModel, keras.Model):
         if elmo is not None:
             widths.append(elmo.output_dim)
         if vector_layers:
-            # One layer has nothing to choose: its weight would have no gradient.
+            # The weight of a single layer would have no gradient.
             self.vector_mix = ScalarMix(top_only=vector_layers == 1, name="vector_mix")
             self.vector_mix.build((None, vector_layers, None, vector_dim))
             widths.append(vector_dim)
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.output_dim = sum(widths)
-        self.supports_jit = False  # tf.unique has no static shape
+        self.supports_jit = False  # the output of tf.unique has no static shape
         self.built = True
 
     def call(self, features, training=False):
@@ -152,7 +159,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         return {"sequence_output": x, "mask": mask}
 
     def input_signatures(self):
-        """See `WholeModel`: what the parts read."""
+        """Returns the input specs of the parts; see `WholeModel`."""
         specs = []
         mask = feature("mask", dtype="bool")
         names = {self.elmo.bilm.ids_name} if self.elmo is not None else set()
@@ -170,28 +177,34 @@ class TokenEmbedder(WholeModel, keras.Model):
         return with_optional(specs, mask)
 
     def set_word_vectors(self, matrix):
-        """Sets the word vectors, one row for each token of the vocabulary, in its order.
+        """Sets the word vectors, one row per token in the order of the vocabulary.
 
         Args:
-            matrix: float, shape `[vocabulary_size, embedding_dim]`, as from
-                `tfreps.text.WordVectors`. The row of zeros for padding is put before it here.
+            matrix: float, shape `[vocabulary_size, embedding_dim]`, such as from
+                `tfreps.text.WordVectors`. The zero row of padding is added by this method.
+
+        Raises:
+            ValueError: If the embedder has no word vectors, the shape is wrong, or a vector is not
+                finite.
         """
         if self.vocabulary_size is None:
-            raise ValueError("This embedder has no word vectors: give it a `vocabulary_size`.")
+            raise ValueError(
+                "This embedder has no word vectors. Create it with a `vocabulary_size`."
+            )
         matrix = np.asarray(matrix, "float32")
         expected = self.vocabulary_size, self.embedding_dim
         if matrix.shape != expected:
             raise ValueError(
-                f"Expected one vector for each token of the vocabulary, shape {expected} "
-                f"(vocabulary_size, embedding_dim); got shape {matrix.shape}."
+                f"`matrix` must have shape {expected} (vocabulary_size, embedding_dim), one row "
+                f"per token of the vocabulary; got {matrix.shape}."
             )
         if not np.isfinite(matrix).all():
             row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
-            raise ValueError(f"The vector of the vocabulary's token {row} is not finite.")
+            raise ValueError(f"`matrix` must be finite; the vector of token {row} is not finite.")
         self.word_embeddings.assign(np.pad(matrix, [(1, 0), (0, 0)]))
 
     def _frozen_by_options(self):
-        """See `WholeModel`: word vectors that are not to be trained."""
+        """Returns the word vectors if they are not trained; see `WholeModel`."""
         has_words = self.vocabulary_size is not None
         return [self.word_embeddings] if has_words and not self.trainable_embeddings else []
 
@@ -223,8 +236,8 @@ class TokenEmbedder(WholeModel, keras.Model):
             shape = tf.TensorShape(features["vectors"].shape)
             if not shape.is_compatible_with([None, self.vector_layers, None, self.vector_dim]):
                 raise ValueError(
-                    f"`{self.name}` reads `vectors` [B, {self.vector_layers}, T, "
-                    f"{self.vector_dim}]; got shape {shape}."
+                    f"`vectors` must have shape [B, {self.vector_layers}, T, {self.vector_dim}] "
+                    f"for {self.name!r}; got {shape}."
                 )
 
 
@@ -237,14 +250,14 @@ def _check(model):
         raise ValueError(f"`characters` must be one of {CHARACTERS}; got {model.characters!r}.")
     if (model.vector_layers > 0) != (model.vector_dim > 0):
         raise ValueError(
-            "`vector_layers` and `vector_dim` belong together; "
+            "`vector_layers` and `vector_dim` must be given together; "
             f"got {model.vector_layers} and {model.vector_dim}."
         )
     parts = model.vocabulary_size, model.characters, model.elmo, model.vector_layers or None
     if all(part is None for part in parts):
         raise ValueError(
-            "An embedder needs one part at least: `vocabulary_size`, `characters`, `elmo`, or "
-            "`vector_layers` and `vector_dim`."
+            "An embedder needs at least one of `vocabulary_size`, `characters`, `elmo`, or "
+            "`vector_layers` with `vector_dim`."
         )
     if model.vocabulary_size is not None and min(model.vocabulary_size, model.embedding_dim) < 1:
         raise ValueError(
@@ -260,11 +273,11 @@ def _check_elmo(model):
     if model.elmo is None:
         return
     if model.elmo.keep_sentence_boundaries:
-        raise ValueError("Give the embedder an `Elmo` with `keep_sentence_boundaries=False`.")
+        raise ValueError("`elmo` must have `keep_sentence_boundaries=False`; got `True`.")
     reads_characters = model.elmo.bilm.vocabulary_size is None
     longest = model.elmo.bilm.max_characters
     if model.characters is not None and reads_characters and longest != model.max_characters:
         raise ValueError(
-            "Both read the same `character_ids`: `max_characters` must be that of the `Elmo`, "
-            f"{longest}; got {model.max_characters}."
+            f"`max_characters` must be that of `elmo` ({longest}), because both read the same "
+            f"`character_ids`; got {model.max_characters}."
         )

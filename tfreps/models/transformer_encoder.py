@@ -1,4 +1,4 @@
-"""TransformerEncoder: Transformer blocks over the vectors of tokens."""
+"""TransformerEncoder: Transformer blocks over token vectors."""
 
 import keras
 import tensorflow as tf
@@ -10,45 +10,58 @@ from tfreps.models.whole_model import WholeModel
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TransformerEncoder(WholeModel, keras.Model):
-    """Reads the embedded tokens with `num_layers` Transformer blocks, one above the other.
+    """Stack of `num_layers` Transformer blocks over embedded tokens.
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))
         x_l = block_l(x_{l-1})          l = 1 .. num_layers
         sequence_output = x_L           ("post"), or final_norm(x_L)          ("pre")
 
-    where `project` is a dense layer, left out if the embedder is `hidden_dim` wide. The layer norm
-    takes the place of the paper's factor of `sqrt(hidden_dim)`: whatever vectors the embedder has,
-    they are as large as the positions.
+    `project` is a dense layer, which is omitted if the width of the embedder is `hidden_dim`. The
+    layer norm replaces the paper's factor of `sqrt(hidden_dim)`: it gives the vectors of any
+    embedder the scale of the positions.
 
     Args:
-        embedder: `TokenEmbedder`, or any encoder.
-        hidden_dim: int. Width of the output; `num_heads` must divide it.
-        num_layers: int, at least 1.
-        num_heads: int. Heads of each block.
-        intermediate_dim, normalization, activation, causal, layer_norm_epsilon, initializer_range:
-            as in `TransformerBlock`. The defaults are for training from scratch without warm-up.
-        positions: `"sinusoidal"`, `"sinusoidal_full_index"`, `"learned"` (see
-            `PositionEmbedding`), or None for none.
-        max_positions: int. Of `"learned"`: the longest text in tokens.
-        normalize_positions: bool. As in `PositionEmbedding`.
-        dropout: float in [0, 1). Of the input of the first block and of what each block adds,
-            in training.
-        attention_dropout: float in [0, 1). Of the attention probabilities, in training.
+        embedder: `TokenEmbedder` or any other encoder.
+        hidden_dim: int. Width of the output, a multiple of `num_heads`. Defaults to 128.
+        num_layers: int. Number of Transformer blocks, at least 1. Defaults to 2.
+        num_heads: int. Number of attention heads per block. Defaults to 4.
+        intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
+            default), `4 * hidden_dim`.
+        normalization: `"post"` or `"pre"`. Whether the layer norms follow each part of a block or
+            precede it. `"pre"` trains without warm-up. Defaults to `"pre"`.
+        activation: str or function. Activation of the feed-forward network: `"gelu"`,
+            `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
+        positions: `"sinusoidal"`, `"sinusoidal_full_index"` or `"learned"`. Kind of position
+            vectors; see `PositionEmbedding`. If `None`, there are none. Defaults to `"sinusoidal"`.
+        max_positions: int. Maximum length of a text in tokens. Used only by `"learned"`.
+            Defaults to 512.
+        normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
+            Defaults to `False`.
+        causal: bool. Whether a token attends only to itself and to earlier tokens.
+            Defaults to `False`.
+        dropout: float in [0, 1). Dropout rate of `x_0` and of the output of each part of a block.
+            Defaults to 0.1.
+        attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
+            Defaults to 0.1.
+        layer_norm_epsilon: float. Constant added to the variance in the layer norms.
+            Defaults to 1e-5.
+        initializer_range: float. Standard deviation of the truncated normal distribution of
+            kernels. If `None` (the default), kernels have Glorot's uniform distribution.
 
     Call arguments:
-        features: dict, what the embedder reads.
-        training: bool. Whether dropout is active.
+        features: dict. The features of the embedder.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask` bool
-        `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`: `x_0` and what
-        each block returns, the last of them `sequence_output`.
+        dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask`
+        bool `[B, T]`; and `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`: `x_0` and
+        the output of each block, the last of which is `sequence_output`.
 
-    Masking: what is masked is as good as not there, positions count real tokens alone.
+    Masking: masked tokens have no influence on other tokens, and positions count real tokens only.
 
     Raises:
-        ValueError: for options out of range, or `hidden_dim` that `num_heads` does not divide.
-        tf.errors.InvalidArgumentError: for texts longer than learned positions.
+        ValueError: If an option is out of range, or `hidden_dim` is not a multiple of `num_heads`.
+        tf.errors.InvalidArgumentError: If a text has more tokens than there are learned positions.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need".
 
@@ -141,21 +154,21 @@ class TransformerEncoder(WholeModel, keras.Model):
         return {"sequence_output": layers[-1], "mask": mask, "layer_outputs": stacked}
 
     def attention(self, features):
-        """How much each token reads of each other.
+        """Computes the attention probabilities of all blocks.
 
         Args:
-            features: dict, as of a call.
+            features: dict. The features of a call.
 
         Returns:
-            float32, shape `[B, num_layers, num_heads, T, T]` (from, to): rows of real tokens
-            add up to 1, those and columns of padding are zero.
+            float32, shape `[B, num_layers, num_heads, T, T]` (from, to). Rows of real tokens sum to
+            1; rows and columns of padding are zero.
         """
         kept = []
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
 
     def _read(self, features, training, kept=None):
-        """What goes into each block and comes out of the last; attention is put into `kept`."""
+        """Returns `x_0`, the block outputs and the mask; appends attention to `kept`."""
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]
         mask = embedded["mask"]

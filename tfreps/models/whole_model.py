@@ -1,4 +1,4 @@
-"""WholeModel: what all models have: their parts by name, `export`, `quantize` and `evaluate`."""
+"""WholeModel: the parts, inputs, export and quantization that all models share."""
 
 import itertools
 
@@ -9,11 +9,11 @@ from tfreps.layers.ops.configurable import Configurable, argument_names
 
 
 class WholeModel(Configurable):
-    """Next to `keras.Model`: knows its parts and its inputs, exports and quantizes.
+    """Mixin of all models, used with `keras.Model`: parts, input specs, export, quantization.
 
-    `keras.Model.export` reads the inputs of a subclassed model off its first call, and only where
-    these are floats. Here every model lists what it can be called with, so `model.export(folder)`
-    works before the first call too.
+    `keras.Model.export` infers the inputs of a subclassed model from its first call, and only if
+    they are floats. Here, every model lists the inputs it accepts, so `model.export(folder)` also
+    works before the first call.
 
     Example:
     >>> import tempfile
@@ -28,8 +28,11 @@ class WholeModel(Configurable):
 
     @property
     def trainable(self):
-        """Whether the model is trained. Freezing is for all of it, and so is unfreezing, but for
-        what its options keep from being trained."""
+        """Boolean, whether the model is trained.
+
+        Setting it applies to all layers, except that parts that are frozen by the options of the
+        model stay frozen.
+        """
         return super().trainable
 
     @trainable.setter
@@ -40,11 +43,10 @@ class WholeModel(Configurable):
                 part.trainable = False
 
     def parts(self):
-        """The models and layers that this one was made of.
+        """Returns the models and layers that were passed to the constructor.
 
         Returns:
-            dict from the name of an argument to the model or layer that was given, in the order of
-            the arguments.
+            dict from the name of an argument to its model or layer, in the order of the arguments.
 
         Example:
         >>> from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
@@ -56,20 +58,20 @@ class WholeModel(Configurable):
         return {n: value for n, value in values.items() if isinstance(value, keras.layers.Layer)}
 
     def all_parts(self):
-        """Yields the model and all models of tfreps inside of it, outer ones first."""
+        """Yields the model and all models of tfreps inside it, outer ones first."""
         yield self
         for part in self.parts().values():
             if isinstance(part, WholeModel):
                 yield from part.all_parts()
 
     def find(self, *classes):
-        """The first part of one of these classes, at any depth, or the model itself.
+        """Returns the first part that is an instance of one of some classes, at any depth.
 
         Args:
-            *classes: models of tfreps.
+            *classes: Model classes of tfreps.
 
         Returns:
-            the part; None where there is none.
+            The model itself or one of its parts; `None` if there is none.
 
         Example:
         >>> from tfreps.models import BertEncoder, BertPretrainer, TokenEmbedder
@@ -81,31 +83,32 @@ class WholeModel(Configurable):
 
     @property
     def num_tokens(self):
-        """Tokens, or pieces, of the table in which the model looks ids up; None without a table."""
+        """Number of tokens or pieces of the first embedding table; `None` without a table."""
         sizes = [vars(part).get("vocabulary_size") for part in self.all_parts()]
         return next((size for size in sizes if size is not None), None)
 
     @property
     def num_characters(self):
-        """Character ids of each token that the model reads; None if it reads none."""
+        """Number of character ids per token; `None` if the model reads no characters."""
         spec = self._required("character_ids")
         return None if spec is None else spec.shape[-1]
 
     @property
     def reads_vectors(self):
-        """Whether the model reads `vectors`, which were computed before (`tfreps embed`)."""
+        """True if the model reads `vectors`, which were computed before (`tfreps embed`)."""
         return self._required("vectors") is not None
 
     @property
     def carries_state(self):
-        """Whether the model itself, not only a part of it, keeps states from call to call."""
+        """True if the model itself, not only a part of it, carries states between calls."""
         return False
 
     def mix_shares(self):
-        """How much each layer has in the learned mixes inside: dict from a name to float32 `[L]`.
+        """Returns the share of each layer in the learned mixes of the model.
 
-        The names are `elmo_mix`, of the first mix of an `Elmo`, and `vector_mix`, of the vectors
-        that a `TokenEmbedder` reads.
+        Returns:
+            dict from a name to float32 `[L]`: `elmo_mix` for the first mix of an `Elmo`, and
+            `vector_mix` for the precomputed vectors of a `TokenEmbedder`.
         """
         shares = {}
         for part in self.all_parts():
@@ -113,15 +116,17 @@ class WholeModel(Configurable):
         return shares
 
     def input_signatures(self):
-        """What the model can be called with: specs of the inputs, of any batch and any length.
+        """Returns the specs of all inputs that the model accepts, for any batch size and length.
+
+        By default, these are dicts with the features of all parts. If the only part of the model
+        reads a tensor, they are the inputs of that part.
 
         Returns:
-            list of `tf.TensorSpec` or dicts of them. The first has what is required, the others
-            optional inputs too. By default, what the parts of the model read, as dicts; or of one
-            part that rather reads a tensor, all that it reads.
+            list of `tf.TensorSpec` or dicts of them. The first has only the required inputs; the
+            others also have optional ones.
 
         Raises:
-            ValueError: for a part that does not say what it reads.
+            ValueError: If a part has no `input_signatures`.
         """
         found = [{}]
         parts = self.parts().values()
@@ -136,25 +141,27 @@ class WholeModel(Configurable):
     def export(
         self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs
     ):
-        """Writes the model for inference, as `keras.Model.export` does.
+        """Writes the model for inference, like `keras.Model.export`.
+
+        The SavedModel has one function, `serve`, which returns the outputs of the model with
+        `training=False`. Loaded with `tf.saved_model.load` or `keras.layers.TFSMLayer`, it accepts
+        each of the `input_signatures()`. For servers, the signatures `serve` and `serving_default`
+        accept the first of them. There, an output that is a list or tuple becomes one output per
+        item, `name_0`, `name_1` and so on.
 
         Args:
-            filepath: folder of the SavedModel; a SavedModel in it is replaced.
-            format: `"tf_saved_model"`, or another format of Keras.
-            verbose: bool. Whether to print where the model is and what it takes; None for True.
+            filepath: str. Folder of the SavedModel. An existing SavedModel is replaced.
+            format: str. `"tf_saved_model"` or another export format of Keras.
+                Defaults to `"tf_saved_model"`.
+            verbose: bool. Whether to print the path and the inputs. If `None` (the default), they
+                are printed.
             input_signature: list with a structure of `tf.TensorSpec` or `keras.InputSpec` for each
-                argument of a call. None for `input_signatures()`.
-            **kwargs: options of the other formats.
-
-        The SavedModel has one function, `serve`: what the model returns, with `training=False`.
-        Loaded by `tf.saved_model.load` or `keras.layers.TFSMLayer` it takes each of the
-        `input_signatures()`; for servers, the signatures `serve` and `serving_default` take the
-        first of them. A list or a tuple among the outputs becomes one output for each of its
-        items there, `name_0`, `name_1` and so on.
+                argument of a call. If `None` (the default), `input_signatures()`.
+            **kwargs: Options of the other formats.
 
         Raises:
-            ValueError: for a model whose inputs are not known, or that carries states from call to
-                call; for options that do not apply.
+            ValueError: If the inputs of the model are not known, the model carries states between
+                calls, or an option does not apply to the format.
         """
         if input_signature is None:
             _check_keeps_no_state(self)
@@ -165,26 +172,30 @@ class WholeModel(Configurable):
             kwargs["input_signature"] = signatures[0]
             return super().export(filepath, format=format, verbose=verbose, **kwargs)
         if kwargs:
-            raise ValueError(f"A SavedModel has no options {sorted(kwargs)}: leave them out.")
+            raise ValueError(f"A SavedModel has no options {sorted(kwargs)}; omit them.")
         _write(self, str(filepath), signatures)
         if verbose is not False:
             inputs = " or ".join(f"({_written(specs)})" for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def evaluate(self, *args, **kwargs):
-        """As `keras.Model.evaluate`; the numbers are floats, which Keras 3.12 gives as tensors."""
+        """Evaluates like `keras.Model.evaluate`; returns floats where Keras 3.12 has tensors."""
         return tf.nest.map_structure(_as_float, super().evaluate(*args, **kwargs))
 
     def quantize(self, *args, **kwargs):
         """Quantizes the layers that Keras can quantize; see `keras.Model.quantize`.
 
+        Args:
+            *args: Arguments of `keras.Model.quantize`.
+            **kwargs: Keyword arguments of `keras.Model.quantize`.
+
         Raises:
-            NotImplementedError: if the model has no such layer.
+            NotImplementedError: If the model has no such layer.
         """
         if not any(map(_can_quantize, self._flatten_layers(include_self=False))):
             raise NotImplementedError(
-                f"There is nothing to quantize in {type(self).__name__} {self.name!r}: Keras "
-                "quantizes Dense, EinsumDense and Embedding layers, and this model has none."
+                f"{type(self).__name__} {self.name!r} has no layer to quantize. Keras quantizes "
+                "Dense, EinsumDense and Embedding layers."
             )
         super().quantize(*args, **kwargs)
 
@@ -192,18 +203,18 @@ class WholeModel(Configurable):
         return {}
 
     def _required(self, name):
-        """The spec of a feature that every call with a dict must have; None for others."""
+        """Returns the spec of a feature that every dict input must have, else None."""
         dicts = [specs for specs in self.input_signatures() if isinstance(specs, dict)]
         return dicts[0].get(name) if dicts else None
 
 
 def feature(name, *sizes, dtype="int32"):
-    """The spec of a feature of tokens: `[B, T, *sizes]`."""
+    """Returns the spec of a feature of tokens, `[B, T, *sizes]`."""
     return tf.TensorSpec([None, None, *sizes], dtype, name)
 
 
 def with_optional(required, *optional):
-    """Dicts of the required specs, with each selection of the optional ones; none of them first."""
+    """Returns dicts of the required specs with each subset of the optional ones."""
     found = []
     for count in range(len(optional) + 1):
         for selected in itertools.combinations(optional, count):
@@ -214,8 +225,8 @@ def with_optional(required, *optional):
 def _signatures_of(part):
     if not hasattr(part, "input_signatures"):
         raise ValueError(
-            f"{type(part).__name__} does not say what it reads: give `export` an "
-            "`input_signature`, or the class a method `input_signatures`."
+            f"{type(part).__name__} does not specify its inputs. Pass an `input_signature` to "
+            "`export`, or add a method `input_signatures` to the class."
         )
     return part.input_signatures()
 
@@ -224,14 +235,14 @@ def _check_keeps_no_state(model):
     for part in model._flatten_layers():
         if isinstance(part, WholeModel) and part.carries_state:
             raise ValueError(
-                f'{part.name!r} has `initial_state="carry"`: what it returns depends on earlier '
-                "calls, which an export must not. Use its copy by `with_initial_state`, with "
-                '"zero" or "warm".'
+                f'{part.name!r} has `initial_state="carry"`, so its outputs depend on earlier '
+                "calls, and it cannot be exported. Export a copy made by `with_initial_state` "
+                'with "zero" or "warm".'
             )
 
 
 def _write(model, folder, signatures):
-    """Writes the SavedModel, with its variables in lists as Keras's own exports have them."""
+    """Writes the SavedModel, with its variables in lists like those of Keras's exports."""
     serve = tf.function(lambda *inputs: model(*inputs), autograph=False)
     first, *_ = [serve.get_concrete_function(*specs) for specs in signatures]
     flat = tf.function(lambda *inputs: _flat(first(*inputs)), signatures[0], autograph=False)
@@ -243,7 +254,7 @@ def _write(model, folder, signatures):
 
 
 def _flat(outputs):
-    """Outputs as a signature has to have them: a dict, or a list, of tensors."""
+    """Converts outputs to the form that signatures require: a dict or a list of tensors."""
     if not isinstance(outputs, dict):
         return tf.nest.flatten(outputs)
     found = {}
@@ -256,7 +267,7 @@ def _flat(outputs):
 
 
 def _tensor_spec(given):
-    """Of a spec or a tensor of Keras or TensorFlow; a tensor stands for any batch."""
+    """Converts a spec or tensor of Keras or TensorFlow; a tensor gets any batch size."""
     if isinstance(given, tf.TensorSpec):
         return given
     if isinstance(given, keras.InputSpec):

@@ -1,4 +1,4 @@
-"""Optimizers and learning rate schedules that Keras lacks."""
+"""Optimizers and learning rate schedules that Keras does not have."""
 
 from tfreps.optimizers.fused_adam import FusedAdam
 from tfreps.optimizers.grouped_optimizer import GroupedOptimizer

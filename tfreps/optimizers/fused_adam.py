@@ -6,23 +6,26 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class FusedAdam(keras.optimizers.Adam):
-    """Keras's Adam, its update computed by TensorFlow's one kernel for it.
+    """Adam optimizer that computes its update with TensorFlow's fused kernel.
 
         m += (1 - beta_1) * (gradient - m)
         v += (1 - beta_2) * (gradient ** 2 - v)
         rate = learning_rate * sqrt(1 - beta_2 ** t) / (1 - beta_1 ** t)
         weight -= rate * m / (sqrt(v) + epsilon)
 
-    The same numbers up to rounding, in one pass over memory where Keras makes eleven, and the
-    gradient of a table of vectors is made dense once and not five times. With `weight_decay` it is
-    AdamW. As with Keras's, weights of 16 bits stay where they are, for 0.999 is 1 in bfloat16: keep
-    them in float32 (`mixed_bfloat16`).
+    The results equal those of `keras.optimizers.Adam` up to rounding, in one pass over memory
+    instead of eleven. The sparse gradient of an embedding table is converted to a dense one once
+    instead of five times. With `weight_decay`, it is AdamW. As with Keras's Adam, 16-bit weights do
+    not change, because 0.999 rounds to 1 in bfloat16. Keep weights in float32 (`mixed_bfloat16`).
 
     Args:
-        **kwargs: those of `keras.optimizers.Adam`, but for `amsgrad`.
+        learning_rate: float or Keras schedule. Defaults to 0.001.
+        amsgrad: bool. Must be `False`; the kernel does not support it.
+        name: str. Name of the optimizer. Defaults to `"adam"`.
+        **kwargs: Further arguments of `keras.optimizers.Adam`.
 
     Raises:
-        ValueError: for `amsgrad`, which the kernel does not know.
+        ValueError: If `amsgrad` is `True`.
 
     Reference: Kingma and Ba, 2015, "Adam: A Method for Stochastic Optimization", end of section 2;
     `tf.raw_ops.ResourceApplyAdam`.
@@ -36,7 +39,7 @@ class FusedAdam(keras.optimizers.Adam):
 
     def __init__(self, learning_rate=1e-3, amsgrad=False, name="adam", **kwargs):
         if amsgrad:
-            raise ValueError("`amsgrad` is not for FusedAdam: take keras.optimizers.Adam.")
+            raise ValueError("`amsgrad` is not supported by FusedAdam; use keras.optimizers.Adam.")
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
 
     def update_step(self, gradient, variable, learning_rate):

@@ -1,4 +1,4 @@
-"""GroupedOptimizer: an optimizer of its own for each part of a model."""
+"""GroupedOptimizer: a separate optimizer for each part of a model."""
 
 import re
 
@@ -8,26 +8,29 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class GroupedOptimizer(keras.optimizers.Optimizer):
-    """Uses one optimizer for the variables of a part of a model, and another for the rest.
+    """Optimizer that uses separate optimizers for some parts of a model and a default for the rest.
 
-    For a fine-tuned biLM under a new head: small steps for the one, ordinary steps for the
-    other. (Scaling the gradient instead does nothing under Adam or Adagrad.)
+    It can fine-tune a biLM at a lower learning rate than a new head, for example. (With Adam or
+    Adagrad, scaling the gradients instead has no effect.)
 
     Args:
-        default: Keras optimizer for every variable of no group. Its learning rate is the one
-            that is logged. Keras's `LearningRateScheduler` changes it and the rates of all
-            groups; that of Keras 3.12, the last for Python 3.10, changes it alone.
-        groups: dict from the name of a group to its Keras optimizer. A group that `members` does
-            not list has the variables in whose paths its name is found as a regular expression.
-            The first group that fits is taken.
-        members: dict from the name of a group to a list of its variables, or of their paths; such
-            as `{"biLM": elmo.bilm.trainable_variables}`.
-        global_clipnorm: float or None. All gradients together are made no longer than this; an
-            optimizer's own clip is of its variables alone.
+        default: Keras optimizer of all variables that are in no group. Its learning rate is the one
+            that is logged. Keras's `LearningRateScheduler` changes it together with the rates of
+            all groups; in Keras 3.12, the last version for Python 3.10, it changes only this one.
+        groups: dict from the name of a group to its Keras optimizer. A group that is not in
+            `members` contains the variables whose paths contain a match of its name, which is a
+            regular expression. If several groups match, the first one is used.
+        members: dict from the name of a group to a list of its variables or their paths, such as
+            `{"biLM": elmo.bilm.trainable_variables}`. If `None` (the default), all groups are
+            matched by their names.
+        name: str. Name of the optimizer. Defaults to `"grouped"`.
+        **kwargs: Further arguments of `keras.optimizers.Optimizer`, such as `global_clipnorm`, the
+            bound on the global norm of all gradients. The clipping options of the single optimizers
+            apply to their own variables only.
 
     Raises:
-        ValueError: for members of a group that is not there; and when it is built, for a group in
-            which there is no variable.
+        ValueError: If `members` has an unknown group or, when the optimizer is built, if a group
+            has no variables.
 
     Example:
     >>> sgd = keras.optimizers.SGD
@@ -50,7 +53,7 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         unknown = sorted(set(self.members) - set(self.groups))
         if unknown:
             raise ValueError(
-                f"`members` lists variables of {unknown[0]!r}, which is none of `groups`: "
+                f"`members` lists variables of {unknown[0]!r}, which is not in `groups`: "
                 f"{', '.join(self.groups)}."
             )
         self.optimizers = [*self.groups.values(), default]
@@ -65,10 +68,10 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
                 if part in self.members:
                     wanted = ", ".join(self.members[part]) or "none"
                     raise ValueError(
-                        f"The group {part!r} has no variable: its members are {wanted}; the model "
+                        f"The group {part!r} has no variable. Its members are {wanted}; the model "
                         f"has {paths}."
                     )
-                raise ValueError(f"No variable's path has a part like {part!r}; they are {paths}.")
+                raise ValueError(f"The group {part!r} matches no variable of the model: {paths}.")
         super().build(variables)
         for optimizer, members in zip(self.optimizers, split, strict=True):
             optimizer.build([variables[i] for i in members])
@@ -109,7 +112,7 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         return cls(**{**config, "default": load(config["default"]), "groups": groups})
 
     def _split(self, variables):
-        """Positions of the variables of each group, those of the rest last."""
+        """Returns the positions of the variables of each group, the default group last."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
             fits = (n for n, part in enumerate(self.groups) if self._is_in(part, variable))

@@ -4,14 +4,14 @@ import keras
 
 
 def build_optimizer(model: keras.Model) -> None:
-    """Creates the variables of a compiled model's optimizer, unless it has them already.
+    """Creates the variables of a compiled model's optimizer if they do not exist yet.
 
-    Keras's wrapper for float16, `LossScaleOptimizer`, would make some of its variables twice. An
-    optimizer without variables is built by the first step of `fit`, which then traces the step
-    twice.
+    Building Keras's wrapper for float16, `LossScaleOptimizer`, a second time would duplicate some
+    of its variables. An optimizer that is not built before `fit` is built by its first step, and
+    `fit` then traces the step twice.
 
     Args:
-        model: a compiled Keras model.
+        model: `keras.Model`, compiled.
 
     Example:
     >>> from tfreps.optimizers import FusedAdam

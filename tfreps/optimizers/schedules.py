@@ -1,4 +1,4 @@
-"""Learning rate schedules: linear warm-up and decay, and a rate that can be cut during a run."""
+"""Learning rate schedules: linear warm-up and decay, and a rate that can be reduced."""
 
 import keras
 import tensorflow as tf
@@ -6,28 +6,30 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
-    """BERT's learning rate: a straight line up, then a straight line down.
+    """Learning rate schedule of BERT: linear warm-up followed by linear decay.
 
         rate(step) = learning_rate * (step + 1) / warmup_steps              step < warmup_steps
                    = learning_rate * (total_steps - step) / (total_steps - warmup_steps)
                                                                             afterwards
 
-    The first update has a rate above zero, and so has the last; from `total_steps` on it is zero.
-    Steps are batches, also where an optimizer gathers the gradients of some.
+    The rates of the first and the last update are above zero; from `total_steps` on, the rate is
+    zero. A step is one batch, even if an optimizer accumulates the gradients of several.
 
     Args:
-        learning_rate: float. The highest.
-        total_steps: int or None. Where the rate is zero; None for one that stays.
-        warmup_steps: int. 0 for none.
+        learning_rate: float. Highest learning rate.
+        total_steps: int. Step at which the rate reaches zero. If `None` (the default), the rate
+            does not decay.
+        warmup_steps: int. Number of warm-up steps. Defaults to 0.
 
     Call arguments:
-        step: int, scalar, from 0.
+        step: int scalar, counted from 0.
 
     Returns:
         float32 scalar.
 
     Raises:
-        ValueError: for a rate that is not positive, or a warm-up below 0 or longer than all steps.
+        ValueError: If `learning_rate` is not positive, or `warmup_steps` is negative or not below
+            `total_steps`.
 
     Reference: Devlin et al., 2019, "BERT"; google-research/bert, "optimization.py", whose warm-up
     starts at zero.
@@ -43,7 +45,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
             raise ValueError(f"`learning_rate` must be above 0; got {learning_rate}.")
         if warmup_steps < 0 or (total_steps is not None and warmup_steps >= total_steps):
             raise ValueError(
-                f"`warmup_steps` must be at least 0 and below `total_steps`, {total_steps}; "
+                f"`warmup_steps` must be at least 0 and below `total_steps` ({total_steps}); "
                 f"got {warmup_steps}."
             )
         self.learning_rate = learning_rate
@@ -66,22 +68,23 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class CutRate(keras.optimizers.schedules.LearningRateSchedule):
-    """Multiplies another learning rate by a factor that can change while a model trains.
+    """Learning rate schedule that multiplies another one by a variable factor.
 
         rate(step) = factor * learning_rate(step)
 
-    `keras.callbacks.ReduceLROnPlateau` sets a number, and so does nothing to a schedule or to a
-    group of variables with a rate of its own.
+    The factor can change during training. `keras.callbacks.ReduceLROnPlateau` sets the learning
+    rate to a number, so it does not work with a schedule or with separate rates for groups of
+    variables.
 
     Args:
-        learning_rate: float, or a Keras schedule.
-        factor: float or scalar `tf.Variable`, which several rates may share.
+        learning_rate: float or Keras schedule.
+        factor: float or scalar `tf.Variable`, which several schedules may share. Defaults to 1.0.
 
     Attributes:
         factor: `tf.Variable`.
 
     Call arguments:
-        step: int, scalar, from 0.
+        step: int scalar, counted from 0.
 
     Returns:
         float32 scalar.

@@ -1,4 +1,4 @@
-"""TF1Adagrad: Adagrad as bilm-tf trained with it."""
+"""TF1Adagrad: Adagrad of TensorFlow 1, which bilm-tf uses."""
 
 import keras
 import tensorflow as tf
@@ -6,21 +6,26 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TF1Adagrad(keras.optimizers.Optimizer):
-    """Adagrad as TensorFlow 1 had it, in TensorFlow's fused kernels.
+    """Adagrad optimizer of TensorFlow 1, with TensorFlow's fused kernels.
 
         accumulator += gradient ** 2
         weight -= learning_rate * gradient / sqrt(accumulator)
 
-    Keras's own Adagrad adds an epsilon, starts its accumulators at 0.1 and makes five passes
-    over memory where this makes one. Rows of a sparse gradient that are not named are not
-    touched; its indices must be distinct, as those of `SampledSoftmax` are.
+    Keras's own Adagrad adds an epsilon, starts its accumulators at 0.1 and makes five passes over
+    memory instead of one. Rows that are not in a sparse gradient are not changed. The indices of a
+    sparse gradient must be distinct, as those of `SampledSoftmax` are.
 
     Args:
-        learning_rate: float, or a Keras schedule. Default 0.2, as in bilm-tf.
-        initial_accumulator_value: float, positive. Default 1.0, as in bilm-tf.
+        learning_rate: float or Keras schedule. Defaults to 0.2, as in bilm-tf.
+        initial_accumulator_value: float, positive. Defaults to 1.0, as in bilm-tf.
+        name: str. Name of the optimizer. Defaults to `"adagrad"`.
+        **kwargs: Further arguments of `keras.optimizers.Optimizer`.
 
-    Reference: Duchi, Hazan and Singer, 2011, "Adaptive Subgradient Methods for Online
-    Learning and Stochastic Optimization"; `tf.compat.v1.train.AdagradOptimizer`.
+    Raises:
+        ValueError: If `initial_accumulator_value` is not positive.
+
+    Reference: Duchi, Hazan and Singer, 2011, "Adaptive Subgradient Methods for Online Learning and
+    Stochastic Optimization"; `tf.compat.v1.train.AdagradOptimizer`.
 
     Example:
     >>> weight = keras.Variable([1.0])
