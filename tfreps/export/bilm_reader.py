@@ -1,4 +1,4 @@
-"""TokenReader: converts strings to the ids that a biLM reads, inside an exported graph."""
+"""TokenReader: converts strings to ids of a biLM inside an exported graph."""
 
 import os
 

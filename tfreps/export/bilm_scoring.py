@@ -1,4 +1,4 @@
-"""Scoring: signatures of a biLM as a language model; the caller stores the LSTM states."""
+"""Scoring: language model signatures of a biLM; the caller stores the states."""
 
 import tensorflow as tf
 

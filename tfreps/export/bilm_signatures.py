@@ -73,7 +73,8 @@ class BiLMSignatures:
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
         self.weights = StoredWeights(models)
         kind = "a language model" if self.pretrainer is not None else "a biLM"
-        self.title = f"ELMo: {kind} of {model.count_params():,} parameters ({type(model).__name__})"
+        size = model.count_params()
+        self.title = f"ELMo: {kind} with {size:,} parameters ({type(model).__name__})"
 
     def functions(self):
         """Returns the traced functions by name, for `tf.saved_model.save`."""

@@ -1,4 +1,4 @@
-"""check_export: runs an export without tfreps and compares its outputs with the model's."""
+"""check_export: runs an export without tfreps and compares it with the model."""
 
 import ast
 import functools

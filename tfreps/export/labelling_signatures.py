@@ -1,4 +1,4 @@
-"""Signatures of taggers and classifiers, which map raw strings to tags, spans and labels."""
+"""Signatures of taggers and classifiers: raw strings to tags, spans and labels."""
 
 import numpy as np
 import tensorflow as tf
@@ -77,7 +77,7 @@ class TextSignatures(StringSignatures):
         super().__init__(
             with_vocabulary(trained.indexer, asset_folder(self), core_ops),
             StoredWeights([self.model]),
-            f"{kind} of {size:,} parameters ({' on '.join(parts)})",
+            f"{kind} with {size:,} parameters ({' on '.join(parts)})",
             explain,
         )
         # A classifier on a BERT reads the pieces of texts; all other models read tokens.

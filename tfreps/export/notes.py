@@ -1,4 +1,4 @@
-"""write_notes: writes README.md, models.config and batching.config next to the versions."""
+"""write_notes: writes README.md, models.config and batching.config of an export."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""weight_changes: stores weights in fewer bits and measures how a model's answers change."""
+"""weight_changes: measures how weights in fewer bits change a model's answers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Answers of trained models as Python objects: tags, spans, labels, vectors, attention."""
+"""Answers of trained models: tags, spans, labels, vectors and attention."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""EmbeddingsFile: sentence vectors in one HDF5 file; an interrupted run can be resumed."""
+"""EmbeddingsFile: HDF5 file of sentence vectors whose writing can be resumed."""
 
 import contextlib
 import json

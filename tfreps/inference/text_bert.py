@@ -1,4 +1,4 @@
-"""TextBert: a BERT with its tokenizer that computes vectors and attention of raw texts."""
+"""TextBert: a BERT that computes vectors and attention of raw texts."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Loads BERT encoders and pretrainers with their tokenizers from run folders or checkpoints."""
+"""Loads BERT models with their tokenizers from run folders or checkpoints."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Continues biLM pre-training from a run folder, bilm-tf checkpoints or published weights."""
+"""Continues biLM pre-training from run folders, checkpoints or published weights."""
 
 import os
 from pathlib import Path

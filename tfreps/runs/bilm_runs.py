@@ -1,4 +1,4 @@
-"""Loads trained biLMs from run folders or published files and checks their vocabularies."""
+"""Loads trained biLMs from run folders or files and checks their vocabularies."""
 
 import os
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Checks model archives (.keras) for damage before loading, and explains loading errors."""
+"""Checks model archives (.keras) for damage and explains loading errors."""
 
 import os
 import zipfile

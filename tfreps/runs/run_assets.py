@@ -1,4 +1,4 @@
-"""Sizes and hashes of a run's vocabulary, tag and label files, checked when it is opened."""
+"""Records and checks sizes and hashes of a run's vocabulary, tag and label files."""
 
 import hashlib
 import os
