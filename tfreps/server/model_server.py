@@ -134,7 +134,7 @@ class ModelServer:
             ValueError: a model has no version that can be served.
         """
         pool = self.core.pool
-        pool.refresh()
+        pool.refresh(starting=True)
         for model in pool.models.values():
             if not model.available:
                 self.stop(0)

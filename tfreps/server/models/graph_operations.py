@@ -63,7 +63,7 @@ def check_operations(model, folder) -> None:
     >>> check_operations(model, "exports/ner/1")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: it has operations that do more than compute: ReadFile. They could use ...
+    ValueError: it has operations that do more than compute: ReadFile. They can use ...
     """
     for graph in model.meta_graphs:
         for asset in graph.asset_file_def:
@@ -71,9 +71,9 @@ def check_operations(model, folder) -> None:
     found = sorted({name for graph in model.meta_graphs for name in suspicious(graph)})
     if found:
         raise ValueError(
-            f"it has operations that do more than compute: {', '.join(found)}. They could use "
-            "files, the network or Python of this machine. If you trust whoever made it, serve it "
-            "with the option `allow_file_ops`"
+            f"it has operations that do more than compute: {', '.join(found)}. They can use the "
+            "files, the network and the Python interpreter of this machine. If you trust the "
+            "author of the model, load it with `allow_file_ops=True`."
         )
 
 

@@ -37,14 +37,20 @@ class ModelPool:
         self._stop = threading.Event()
         self._thread = None
 
-    def refresh(self):
-        """Looks at the folders of all models once; logs what changed, and errors."""
+    def refresh(self, starting=False):
+        """Looks for versions of all models once, and logs changes and errors.
+
+        Args:
+            starting: bool. If `True`, the error of the newest version of a model without any
+                version to serve is not logged, because `ModelServer.start` raises it. Defaults
+                to `False`.
+        """
         for model in self.models.values():
             try:
                 model.refresh()
             except Exception:
                 LOG.exception("%s: cannot look for versions", model.name)
-            self._tell(model)
+            self._tell(model, skip=1 if starting and not model.available else 0)
         for watcher in self.watchers:
             watcher()
 
@@ -126,10 +132,10 @@ class ModelPool:
             raise ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
         return self.models[name].status(version)
 
-    def _tell(self, model):
-        """Logs what is new about the versions of a model."""
+    def _tell(self, model, skip=0):
+        """Logs changes of the versions of a model, except for the newest `skip` versions."""
         with contextlib.suppress(ServingError):
-            for number, state, error in model.status():
+            for number, state, error in model.status()[skip:]:
                 if self._told.get((model.name, number)) != (state, str(error)):
                     self._told[model.name, number] = state, str(error)
                     if error:
