@@ -98,7 +98,10 @@ def test_killed_and_started_again_at_once(zoo):
             "--rest-port must be at least 0 and at most 65535; got",
         ),
         ([".", "--timeout-seconds", "0"], "--timeout-seconds must be above 0"),
-        ([".", "--allow-origin", "example.org"], "An origin is written https://example.org"),
+        (
+            [".", "--allow-origin", "example.org"],
+            "An origin must have the form https://example.org",
+        ),
         ([".", "--label", "x"], "Expected NAME:LABEL=VERSION"),
         ([".", "--versions", "x:all"], "no model is called 'x'"),
         (["--model-config", "nowhere"], "nowhere: No such file"),
