@@ -55,9 +55,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         core = self._core
         spec = request.model_spec
         with core.pool.lease(*asked_for(request)) as (number, servable):
-            servable.signature(spec.signature_name).check_names(
-                request.inputs
-            )  # before allocating memory
+            servable.signature(spec.signature_name).check_names(request.inputs)  # before `to_array`
             inputs = {key: to_array(v, core.most_elements) for key, v in request.inputs.items()}
             write = functools.partial(response_of, spec, number)
             filter_ = request.output_filter

@@ -51,11 +51,11 @@ class ContextNeighbours:
                 the model has no output `elmo`; NOT_FOUND if there is no such model.
         """
         if not 0 <= text < len(texts) <= MOST_TEXTS:
-            raise ServingError(
-                "INVALID_ARGUMENT",
+            message = (
                 f"`text` must be the index of one of at most {MOST_TEXTS} texts; got {text} of "
-                f"{len(texts)}.",
+                f"{len(texts)}."
             )
+            raise ServingError("INVALID_ARGUMENT", message)
         with self._core.pool.lease(model) as (_, servable):
             own, vectors = self._embed(model, servable, texts, "text")
             words, others = self._of_sentences(model, servable)
