@@ -75,14 +75,16 @@ LIMITS = (
 
 def main(argv=None):
     options = short_errors(make_parser()).parse_args(argv)
-    logging.basicConfig(stream=sys.stderr, format="%(message)s")
-    logging.getLogger("tfreps.server").setLevel(logging.INFO)
+    print_log()
     stopped = threading.Event()
     stop_on_signals(stopped)
     server = make_server(options)
     gc.collect()
     gc.freeze()  # what is there now is never searched for garbage again
-    server.start()
+    try:
+        server.start()
+    except ValueError as error:
+        raise ValueError(with_flags(str(error))) from error
     report(server, options)
     if options.sentence is not None:
         try_out(server, options)
@@ -94,6 +96,37 @@ def main(argv=None):
         print(unfinished(server, time.monotonic() - begin), flush=True)
         os._exit(1)  # their threads cannot be stopped
     return 0
+
+
+def print_log():
+    """Prints the log of the server to standard error, each line once."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.addFilter(is_unprinted)
+    logging.basicConfig(handlers=[handler])
+    log = logging.getLogger("tfreps.server")
+    log.setLevel(logging.INFO)
+    log.addFilter(name_flags)
+
+
+def is_unprinted(record):
+    """Returns False for the warnings and errors that the `tfreps` command prints itself."""
+    is_own = record.name.partition(".")[0] == "tfreps"
+    return not (
+        is_own and record.levelno >= logging.WARNING and logging.getLogger("tfreps").handlers
+    )
+
+
+def name_flags(record):
+    """Replaces the arguments of the library in a log record by flags; keeps the record."""
+    record.msg = with_flags(record.getMessage())
+    record.args = ()
+    return True
+
+
+def with_flags(message):
+    """Returns a message of the library with the flags that set the arguments it names."""
+    return message.replace("`allow_file_ops=True`", "--allow-file-ops")
 
 
 def unfinished(server, seconds):

@@ -1,7 +1,7 @@
-// What the page asks of the server it came from: TensorFlow Serving's REST paths, and two more.
+// Requests of the page to its server: TensorFlow Serving's REST paths and two additional ones.
 
 async function fetchJson(path, body) {
-  const headers = { "Content-Type": "application/json" }; // browsers may send no other
+  const headers = { "Content-Type": "application/json" }; // the server rejects other types from browsers
   const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers };
   const answer = await fetch(path, options);
   const text = await answer.text();
@@ -9,16 +9,16 @@ async function fetchJson(path, body) {
   try {
     content = JSON.parse(text);
   } catch {
-    throw new Error(`${answer.status}: the answer is no JSON`);
+    throw new Error(`${answer.status}: the answer is not JSON`);
   }
   if (!answer.ok) throw new Error(content.error ?? `status ${answer.status}`);
   return content;
 }
 
-/** [{name, version, signature, outputs}]: the models that read text. */
+/** Returns [{name, version, signature, outputs}] for the models that take text. */
 export const models = () => fetchJson("models");
 
-/** The outputs for one text, by name: strings, numbers and lists without their first axis. */
+/** Returns the outputs for one text by name, without their first axis. */
 export async function explain(model, text) {
   const path = `/v1/models/${encodeURIComponent(model.name)}:predict`;
   const body = { signature_name: model.signature, inputs: { text: [text] } };
@@ -26,6 +26,6 @@ export async function explain(model, text) {
   return Object.fromEntries(Object.entries(outputs).map(([name, rows]) => [name, rows[0]]));
 }
 
-/** [{token, left, right, from, similarity}]: the nearest words in their contexts. */
+/** Returns [{token, left, right, from, similarity}] for the nearest words in context. */
 export const neighbours = (model, texts, text, token) =>
   fetchJson("neighbours", { model: model.name, texts, text, token });

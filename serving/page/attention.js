@@ -1,12 +1,12 @@
-// The attention map of a Transformer: a head of a layer as a picture, and in words for one token.
+// Attention map of a Transformer: an image of one head, and a summary for one token.
 
 import { element, percent, select } from "./elements.js";
 
 const CELL = 22;
-const NAMES = 110; // pixels for the names at the left and at the top
+const NAMES = 110; // pixels for the names on the left and at the top
 const STRONGEST = 5;
 
-/** A picture of who reads whom, with its layer, head and token to be chosen. */
+/** Creates an attention map with select boxes for its layer, head and token. */
 export function attentionMap({ attention, attention_tokens: names }) {
   const length = names.findIndex((name) => name === "");
   const tokens = length < 0 ? names : names.slice(0, length);

@@ -1,6 +1,6 @@
-// Small pieces of the page. Text is always set as text, never as HTML.
+// Elements of the page. Text is always set as text, never as HTML.
 
-/** A DOM element with properties and children; null children are left out. */
+/** Creates a DOM element with properties and children, without null children. */
 export function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -14,14 +14,14 @@ export function element(name, properties = {}, ...children) {
 
 export const percent = (share) => `${(100 * share).toFixed(share > 0.9995 || share < 0.0005 ? 0 : 1)} %`;
 
-/** A bar as long as its share of the track. */
+/** Creates a bar whose length is a share of its track. */
 export function bar(share, className = "") {
   const inner = element("span", { className: `bar ${className}` });
   inner.style.width = `${100 * Math.min(Math.max(share, 0), 1)}%`;
   return element("span", { className: "track", ariaHidden: "true" }, inner);
 }
 
-/** A table with a heading per column; cells are strings, numbers or elements. */
+/** Creates a table with a heading per column, from strings, numbers or elements. */
 export function table(headings, rows) {
   const head = element("tr", {}, ...headings.map((h) => element("th", { scope: "col" }, h)));
   const body = rows.map((cells) => element("tr", {}, ...cells.map((cell) =>
@@ -30,7 +30,7 @@ export function table(headings, rows) {
   return element("div", { className: "scroll", tabIndex: 0, role: "group" }, whole);
 }
 
-/** A labelled list of choices that calls `changed` with the place chosen. */
+/** Creates a labelled select box that calls `changed` with the index of the selected name. */
 export function select(label, names, changed) {
   const options = names.map((name, place) => element("option", { value: place }, name));
   const box = element("select", {}, ...options);
@@ -41,7 +41,7 @@ export function select(label, names, changed) {
 const HUES = [205, 30, 130, 320, 55, 265, 175, 0, 95, 235];
 const hues = new Map();
 
-/** A light colour for a type of span, the same for as long as the page is open. */
+/** Returns a light colour for a span type, which is constant while the page is open. */
 export function colour(type) {
   if (!hues.has(type)) hues.set(type, HUES[hues.size % HUES.length]);
   return `hsl(${hues.get(type)} 75% 80%)`;

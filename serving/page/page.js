@@ -1,4 +1,4 @@
-// Reads the form, asks every chosen model, and shows what it answers.
+// Reads the form, sends the text to every selected model, and shows the answers.
 
 import { explain, models } from "./ask.js";
 import { element } from "./elements.js";
@@ -8,8 +8,8 @@ const form = document.getElementById("form");
 const text = document.getElementById("text");
 const status = document.getElementById("status");
 const answers = document.getElementById("answers");
-const MOST_TEXTS = 200; // that the server takes
-const typed = []; // the last texts, among whose words neighbours are looked for
+const MOST_TEXTS = 200; // limit of the server
+const typed = []; // the latest texts, whose words are candidates for neighbours
 let known = [];
 let asked = 0;
 
@@ -22,7 +22,7 @@ async function start() {
   }
   const list = document.getElementById("models");
   list.replaceChildren(...known.map(choice));
-  if (!known.length) list.textContent = "No model that reads text is loaded.";
+  if (!known.length) list.textContent = "No model that takes text is loaded.";
 }
 
 function choice(model) {
@@ -40,9 +40,9 @@ async function ask(event) {
     `input[value="${CSS.escape(model.name)}"]`).checked);
   if (!typed.includes(sentence)) typed.push(sentence);
   if (typed.length > MOST_TEXTS) typed.shift();
-  status.textContent = chosen.length ? "Asking ..." : "Choose a model.";
+  status.textContent = chosen.length ? "Asking ..." : "Select a model.";
   const cards = await Promise.all(chosen.map((model) => card(model, sentence)));
-  if (number !== asked) return; // a later question has been asked meanwhile
+  if (number !== asked) return; // a later text has been sent meanwhile
   answers.replaceChildren(...cards);
   if (chosen.length) status.textContent = `${cards.length} answered.`;
 }

@@ -1,20 +1,20 @@
-// From the outputs of a model to what is seen: each view takes part if its outputs are there.
+// Views of the outputs of a model. A view is shown if the model has its outputs.
 
 import { attentionMap } from "./attention.js";
 import { neighbours } from "./ask.js";
 import { bar, colour, element, percent, table } from "./elements.js";
 
-/** Elements for all that a model says of a text. */
+/** Creates the elements for the answer of a model to a text. */
 export function show(model, text, answer, typed) {
   const heading = (title, ...parts) => [element("h3", {}, title), ...parts];
   const has = (...names) => names.every((name) => answer[name] !== undefined);
   return [
     ...(has("tags") ? heading("Tags", tagged(answer)) : []),
-    ...(has("path_tags") ? heading("The best paths", paths(answer)) : []),
+    ...(has("path_tags") ? heading("Best paths", paths(answer)) : []),
     ...(has("probabilities", "labels") ? heading("Labels", labels(answer)) : []),
-    ...(has("token_weights") ? heading("What the pooling takes", weights(answer)) : []),
+    ...(has("token_weights") ? heading("Token weights of the pooling", weights(answer)) : []),
     ...(has("attention") ? heading("Attention", attentionMap(answer)) : []),
-    ...(has("forward_surprise") ? heading("Surprise, in nats", surprise(answer)) : []),
+    ...(has("forward_surprise") ? heading("Surprise (nats)", surprise(answer)) : []),
     ...(has("elmo")
       ? heading("Neighbours of a word in its context", wordsNearby(model, text, answer, typed))
       : []),
@@ -23,7 +23,7 @@ export function show(model, text, answer, typed) {
 
 const typeOf = (tag) => (tag === "O" || !/^[BIESM]-/.test(tag) ? null : tag.slice(2));
 
-/** Whether a tag goes on with the span of the one before. */
+/** Returns true if a tag continues the span of the previous tag. */
 const continues = (tag, before) => /^[IEM]-/.test(tag) && typeOf(before) === typeOf(tag);
 
 function tagged({ tokens, tags, confidences, sequence_len: length }) {
@@ -80,8 +80,8 @@ function surprise({ tokens, forward_surprise: forward, backward_surprise: backwa
       element("small", {}, ways.map((nats) => nats.toFixed(1)).join(" / ")));
   });
   const key = element("p", { className: "faint" }, element("span", { className: "key" }),
-    " from what stands before, ", element("span", { className: "key other" }),
-    " from what stands behind");
+    " given the preceding tokens, ", element("span", { className: "key other" }),
+    " given the following tokens");
   return element("div", {}, element("ol", { className: "tokens" }, ...items), key);
 }
 
@@ -89,7 +89,7 @@ function wordsNearby(model, text, { tokens, sequence_len: length }, typed) {
   if (!length) return nothing();
   const words = tokens ? tokens.slice(0, length) : text.split(/\s+/);
   const found = element("div", { role: "status" },
-    element("p", { className: "faint" }, "Choose a word."));
+    element("p", { className: "faint" }, "Select a word."));
   const buttons = words.map((word, place) => {
     const button = element("button", { type: "button", ariaPressed: false }, word);
     button.addEventListener("click", async () => {
@@ -97,7 +97,7 @@ function wordsNearby(model, text, { tokens, sequence_len: length }, typed) {
       try {
         const near = await neighbours(model, typed, typed.indexOf(text), place);
         found.replaceChildren(near.length ? nearTable(near)
-          : element("p", { className: "faint" }, "There is no other word yet: ask more texts."));
+          : element("p", { className: "faint" }, "There are no other words yet. Ask about more texts."));
       } catch (error) {
         found.replaceChildren(element("p", { className: "wrong" }, error.message));
       }
@@ -114,4 +114,4 @@ function nearTable(near) {
     word.from]));
 }
 
-const nothing = () => element("p", { className: "faint" }, "There is no token in it.");
+const nothing = () => element("p", { className: "faint" }, "The text has no tokens.");

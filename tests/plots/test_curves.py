@@ -98,18 +98,18 @@ def test_histories_of_something_else(tmp_path, line):
 
     path = tmp_path / "history.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(ValueError, match="history.jsonl, line 1: expected metrics of a run"):
+    with pytest.raises(ValueError, match="history.jsonl, line 1: expected the metrics of a run"):
         read_history(path)
 
 
 def test_histories_without_figures(tmp_path):
-    with pytest.raises(ValueError, match="history.jsonl holds no metrics"):
+    with pytest.raises(ValueError, match="history.jsonl has no metrics"):
         plots.learning_curves(history(tmp_path, line(1)), tmp_path / "no.png")
     path = history(tmp_path, line(1, epoch=1, loss=1.0))
-    with pytest.raises(ValueError, match="no metric 'f1'; there are loss"):
+    with pytest.raises(ValueError, match="no metric 'f1'; the metrics are loss"):
         plots.learning_curves_figure({"": path}, ["f1"])
     path.write_text('{"step": 1, "run": "train", "loss": 1.0}\n[1]\n')
-    with pytest.raises(ValueError, match="history.jsonl, line 2: expected metrics of a run"):
+    with pytest.raises(ValueError, match="history.jsonl, line 2: expected the metrics of a run"):
         plots.learning_curves_figure({"": path})
     path.write_text('{"step": 1, "run": "train", "loss": 1.0}\n{"step": 2, "ru')
     assert len(plots.learning_curves_figure({"": path}).axes[0].lines) == 1  # still being written

@@ -49,7 +49,7 @@ def test_matplotlibs_own_font_has_latin_greek_and_cyrillic():
 def test_a_character_that_no_font_has():
     found = fonts_for(["a" + NOWHERE, "b"])
     assert found.missing == NOWHERE and found.drawn("a" + NOWHERE + "b") == "aU+10FFFDb"
-    assert "(1 characters)" in found.hint and "fonts-noto;" in found.hint
+    assert "(missing characters: 1)" in found.hint and "fonts-noto;" in found.hint
     assert fonts_for(["a"]).hint == ""
 
 
@@ -63,7 +63,10 @@ def test_boxes_are_no_characters(machine):
     machine({"Last Resort High-Efficiency": "酒店", "Aaa": "店"})
     found = fonts_for(["酒店", "a"])
     assert found == (["DejaVu Sans", "Aaa"], "酒")
-    assert "has 酒 (1 characters)" in found.hint and "apt install fonts-noto-cjk" in found.hint
+    assert (
+        "has 酒 (missing characters: 1)" in found.hint
+        and "apt install fonts-noto-cjk" in found.hint
+    )
 
 
 def test_fonts_installed_since_matplotlib_looked(machine):
@@ -79,5 +82,5 @@ def test_a_font_file_that_is_named():
 def test_a_file_that_is_no_font(tmp_path):
     (tmp_path / "a.ttf").write_bytes(b"no font at all")
     for name in "a.ttf", "nowhere.ttf":
-        with pytest.raises(ValueError, match=f"{name} is no font file .*Expected .ttf"):
+        with pytest.raises(ValueError, match=f"{name} is not a font file .*expected .ttf"):
             fonts_for(["a"], tmp_path / name)

@@ -48,7 +48,7 @@ def test_names_and_values_of_a_figure():
 
 def test_names_without_a_font():
     name = "\U0010fffd"
-    with pytest.warns(UserWarning, match="No font of this machine has"):
+    with pytest.warns(UserWarning, match="No font on this machine has"):
         figure = plots.matrix_figure([[1.0]], [name], ["a"])
     assert labels(figure.axes[0].yaxis) == ["U+10FFFD"]
     fonts = Fonts(["DejaVu Sans"], name)  # who looked for them has told the hint

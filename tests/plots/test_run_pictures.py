@@ -68,13 +68,13 @@ def test_the_pictures_of_a_classifier(run, monkeypatch):
 def test_a_run_without_pictures(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     (note,) = plots.draw_run(run, Classifier(TokenEmbedder(vocabulary_size=9), ["a"]))
-    assert note.startswith("No pictures: Pictures need matplotlib")
+    assert note.startswith("No pictures were drawn. Pictures require matplotlib")
 
 
 def test_labels_without_a_font(run):
     model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "\U0010fffd"])
     (note,) = plots.draw_run(run, model, np.eye(2, dtype=int))
-    assert note.startswith("Pictures: No font of this machine has")
+    assert note.startswith("Pictures: No font on this machine has")
     assert (run.pictures_path / "confusion.png").exists()
 
 

@@ -54,12 +54,12 @@ def test_threshold_that_nothing_reaches():
 @pytest.mark.parametrize(
     "positive, scores, message",
     [
-        ([1, 1], [0.1, 0.2], "AUC compares positive with negative examples; of 2, 2 are positive"),
-        ([1, 0], [0.1], "got 1 and 2"),
-        ([1, 0], [0.1, np.nan], "The score of example 2 is NaN"),
-        ([1, 2], [0.1, 0.2], "`positive` must be 0 or 1"),
+        ([1, 1], [0.1, 0.2], "AUC needs positive and negative examples; 2 of 2 are positive"),
+        ([1, 0], [0.1], "got 1 predictions and 2 targets"),
+        ([1, 0], [0.1, np.nan], "`scores` must not be NaN; score 2 is"),
+        ([1, 2], [0.1, 0.2], "`positive` must contain only 0 and 1"),
         ([1, 0], [[0.1], [0.2]], "one score per example"),
-        ([], [], "nothing to report"),
+        ([], [], "at least one example"),
     ],
 )
 def test_bad_scores(positive, scores, message):
@@ -68,5 +68,5 @@ def test_bad_scores(positive, scores, message):
 
 
 def test_no_positive_example():
-    with pytest.raises(ValueError, match="None of 2 examples is positive"):
+    with pytest.raises(ValueError, match="None of the 2 examples is positive"):
         reports.best_threshold([0, 0], [0.1, 0.2])

@@ -91,10 +91,12 @@ def test_one_label_among_the_data_has_no_auc(classifier):
 def test_names_that_the_model_does_not_have(tagger, classifier):
     with pytest.raises(ValueError) as raised:
         evaluate_tagger(tagger, [*SENTENCES, sentence("a b", "O B-ORG", line=9)])
-    message = "test.conll, line 9, token 2: the tag 'B-ORG' is none of the 3 that the model knows"
+    message = "test.conll, line 9, token 2: the tag 'B-ORG' is not one of the 3 tags of the model"
     assert message in str(raised.value) and "(O, B-PER, B-LOC)" in str(raised.value)
     with pytest.raises(ValueError) as raised:
         evaluate_classifier(classifier, [["a"]], texts(("so-so", "a")))
-    message = "test.tsv, line 1: the label 'so-so' is none of the 2 that the model knows (bad, good"
+    message = (
+        "test.tsv, line 1: the label 'so-so' is not one of the 2 labels of the model (bad, good"
+    )
     assert message in str(raised.value)
     check_names(["O", "B-PER", "B-LOC"], SENTENCES)

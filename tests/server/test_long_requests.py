@@ -53,7 +53,7 @@ def stub_of(server):
 TOO_LARGE = [
     (["a " * 3_501], ["A text has more than the 3500 tokens", "max_text_tokens"]),
     (["a " * 1_000, "", "", "", ""], ["5 texts", "more than the 4000", "max_tokens"]),
-    ([""] * 4_001, ["4001 texts", "4001 once all are padded", "max_tokens"]),
+    ([""] * 4_001, ["4001 texts", "count as 4001", "max_tokens"]),
 ]
 
 

@@ -169,7 +169,7 @@ def test_a_full_queue(models):
         assert codes.count(200) >= 3 and codes.count(200) + codes.count(503) == 8
         assert 503 in codes and post(server, "zoo", '{"inputs": ["a"]}').status_code == 200
         full = next(answer for answer in found if answer.status_code == 503)
-        assert "requests in work" in full.json()["error"]
+        assert "requests are in progress" in full.json()["error"]
 
 
 def test_a_request_that_takes_too_long(models):

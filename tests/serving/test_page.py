@@ -225,7 +225,7 @@ def test_one_model_is_enough(exports, open_page):
         ask(page, SENTENCE)
         assert page.locator(".card").count() == 1
         headings = page.locator("h3").all_inner_texts()
-        assert headings == ["Tags", "The best paths"]
+        assert headings == ["Tags", "Best paths"]
 
 
 def test_text_is_text(server, open_page):

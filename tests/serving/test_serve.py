@@ -15,7 +15,7 @@ import tensorflow as tf
 from serving import serve
 from tests.conftest import CHECKOUT
 from tests.server.rest.test_context_neighbours import save_models
-from tests.server.small_models import save_half, save_zoo
+from tests.server.small_models import save, save_half, save_zoo, spec
 from tfreps.__main__ import main
 from tfreps.server.rest.rest_client import RestClient
 
@@ -98,7 +98,10 @@ def test_killed_and_started_again_at_once(zoo):
             "--rest-port must be at least 0 and at most 65535; got",
         ),
         ([".", "--timeout-seconds", "0"], "--timeout-seconds must be above 0"),
-        ([".", "--allow-origin", "example.org"], "An origin is written https://example.org"),
+        (
+            [".", "--allow-origin", "example.org"],
+            "An origin must have the form https://example.org",
+        ),
         ([".", "--label", "x"], "Expected NAME:LABEL=VERSION"),
         ([".", "--versions", "x:all"], "no model is called 'x'"),
         (["--model-config", "nowhere"], "nowhere: No such file"),
@@ -111,6 +114,33 @@ def test_errors_are_one_line(capsys, tmp_path, monkeypatch, arguments, words):
     assert main(["serve", *arguments, *ports]) == 2
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
+
+
+def save_reader(folder):
+    """Saves a SavedModel that reads the file it is asked for."""
+    reader = (lambda text: {"y": tf.map_fn(tf.io.read_file, text)}, {"text": spec("string", None)})
+    save(folder, serving_default=reader)
+
+
+def test_a_model_with_file_operations_is_rejected_in_one_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    save_reader(tmp_path / "reader" / "1")
+    ports = ["--rest-port", "0", "--grpc-port", "0"]
+    assert main(["serve", str(tmp_path / "reader"), *ports]) == 2
+    error = capsys.readouterr().err
+    assert error.count("ReadFile") == error.count("\n") == 1
+    assert "load it with --allow-file-ops." in error and "allow_file_ops" not in error
+
+
+def test_a_version_with_file_operations_is_logged_in_one_line(tmp_path):
+    save_zoo(tmp_path / "zoo" / "1")
+    save_reader(tmp_path / "zoo" / "2")
+    command = [sys.executable, "-m", "tfreps", "serve", tmp_path / "zoo", "--try", "ab"]
+    command += ["--rest-port", "0", "--grpc-port", "0"]
+    run = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and "zoo version 1: AVAILABLE" in run.stderr
+    assert run.stderr.count("zoo version 2 is not served") == run.stderr.count("ReadFile") == 1
+    assert "--allow-file-ops" in run.stderr and "allow_file_ops" not in run.stderr
 
 
 def test_all_versions_and_labels(tmp_path):

@@ -77,7 +77,7 @@ def test_data_that_do_not_fit(tags, capsys, tmp_path):
     run, data = tags
     data.write_text(CONLL + "\nMax B-ORG\n")
     err = refused(capsys, "evaluate", run, "--data", data)
-    assert "test.conll, line 8, token 1: the tag 'B-ORG' is none of the 3" in err
+    assert "test.conll, line 8, token 1: the tag 'B-ORG' is not one of the 3" in err
     assert "matches no file" in refused(capsys, "evaluate", run, "--data", tmp_path / "absent")
     data.write_text("Ada\n")
     assert "line 1: expected a token in column 0" in refused(
@@ -92,7 +92,7 @@ def test_labels_that_the_model_does_not_have(labels, capsys):
     run, data = labels
     data.write_text(TABLE + "so-so\tAda\n")
     err = refused(capsys, "evaluate", run, "--data", data)
-    assert "test.tsv, line 5: the label 'so-so' is none of the 2 that the model knows" in err
+    assert "test.tsv, line 5: the label 'so-so' is not one of the 2 labels of the model" in err
 
 
 def test_flags_that_say_nothing_about_such_data(tags, labels, capsys):

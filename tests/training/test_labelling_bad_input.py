@@ -62,7 +62,7 @@ def test_a_new_tag(files, tmp_path, capsys, part):
     held_out = files("b", GOOD + "\nMax B-ORG\n")
     flags = ["--train", files("a", GOOD), part, held_out, "--scheme", "bio"]
     err = refuse(capsys, tmp_path, "train-tagger", *flags)
-    assert f"{tmp_path / 'b'}, line 6, token 1: the tag 'B-ORG' is none of the 3" in err
+    assert f"{tmp_path / 'b'}, line 6, token 1: the tag 'B-ORG' is not one of the 3" in err
 
 
 def test_tags_and_tokens_of_different_number(files, tmp_path, capsys):
@@ -97,7 +97,7 @@ LABELLED = {
     "empty": ("", "bad.tsv is empty"),
     "blank": ("\n\n", "bad.tsv holds no text"),
     "Latin-1": ("good\tna\xefve\n".encode("latin-1"), "bad.tsv, line 1"),
-    "new label": (TEXTS + "so-so\tx\n", "bad.tsv, line 5: the label 'so-so' is none of the 2"),
+    "new label": (TEXTS + "so-so\tx\n", "bad.tsv, line 5: the label 'so-so' is not one of the 2"),
 }
 
 

@@ -54,13 +54,13 @@ def test_characters_without_a_font(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters(f"a{private}"))
     output = tmp_path / "a.png"
     assert draw("attention", path, "--text", f"a{private}", "--output", output) == 0
-    assert "No font of this machine has" in capsys.readouterr().err and is_picture(output)
+    assert "No font on this machine has" in capsys.readouterr().err and is_picture(output)
     font = tmp_path / "a.ttf"
     font.write_text("none")
     assert (
         draw("attention", path, "--text", "a", "--font", font, "--output", tmp_path / "b.png") == 2
     )
-    assert "a.ttf is no font file" in capsys.readouterr().err
+    assert "a.ttf is not a font file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("view", ["map", "curves", "surface"])
@@ -89,12 +89,15 @@ def test_curves(run, tmp_path):
     [
         ("attention RUN --text the --output a.jpg", "must be a file that ends in .png"),
         ("attention RUN --text the --output nowhere/a.png", "there is no folder nowhere"),
-        ("attention RUN --text the --layer 3 --output a.png", "There are 2 layers"),
-        ("attention RUN --text the --head 3 --output a.png", "There are 2 heads"),
+        ("attention RUN --text the --layer 3 --output a.png", "layer must be in [1, 2]; got 3"),
+        ("attention RUN --text the --head 3 --output a.png", "head must be in [1, 2]; got 3"),
         ("attention RUN --text the --head 0 --output a.png", "--head must be at least 1; got 0"),
         ("attention nowhere --text the --output a.png", "nowhere does not exist"),
         ("positions --length 0 --output a.png", "--length must be at least 1"),
-        ("positions --hidden-dim 4 --view curves --dimensions 4 --output a.png", "from 0 to 3"),
+        (
+            "positions --hidden-dim 4 --view curves --dimensions 4 --output a.png",
+            "must be in [0, 3]",
+        ),
         (
             "positions RUN --hidden-dim 4 --output a.png",
             "--hidden-dim is about waves: leave it out",
@@ -106,7 +109,7 @@ def test_curves(run, tmp_path):
         ),
         ("positions RUN --length 25 --output a.png", "learned 24 positions"),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
-        ("curves RUN --figures f1 --output a.png", "no metric 'f1'; there are loss"),
+        ("curves RUN --figures f1 --output a.png", "no metric 'f1'; the metrics are loss"),
         ("curves . --output a.png", "not a run folder"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Pictures: figures of matplotlib, PNG files, images in TensorBoard; needs tfreps[plots]."""
+"""Matplotlib figures, PNG files and TensorBoard images. Requires tfreps[plots]."""
 
 from tfreps.plots.attention_maps import attention_figure, chosen_attention
 from tfreps.plots.canvas import new_figure, png_of, save_figure, show_in_tensorboard

@@ -1,25 +1,26 @@
-"""Pictures of attention: which token reads how much of which."""
+"""Attention maps: how much every token attends to every other token."""
 
 from tfreps.plots.matrices import matrix_figure
 
 
 def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
-    """Draws how much each token of a text (row) reads of each other (column).
+    """Draws how much each token of a text (row) attends to each token (column).
 
     Args:
-        probabilities: float, shape `[L, H, T, T]` (layer, head, from, to), as one text's
-            `encoder.attention(features)`.
-        tokens: T str.
-        layer: int. The block, counted from 1; None for the mean over all of them.
-        head: int. The attention head, counted from 1; None for the mean over all of them.
-        fonts: `Fonts` that have the characters of the tokens; None to look for them, and to warn
-            of those that no font has.
+        probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to): the attention
+            probabilities of one text, for example from `encoder.attention(features)`.
+        tokens: List of T str.
+        layer: int. The encoder layer, counted from 1. If `None`, the mean over all layers is drawn.
+        head: int. The attention head, counted from 1. If `None`, the mean over all heads is drawn.
+        fonts: `Fonts` for the tokens. If `None`, suitable fonts are searched for, with a warning
+            about characters that no font has.
 
     Returns:
-        `matplotlib.figure.Figure`.
+        A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: no such layer or head, or arrays of other shapes.
+        ValueError: If there is no such layer or head, the arrays have other shapes, or matplotlib
+            is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "attention_visualization.py".
 
@@ -32,7 +33,8 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
     values = chosen_attention(probabilities, layer, head)
     if len(tokens) != len(values):
         raise ValueError(
-            f"Expected a token for each row of the attention, {len(values)}; got {len(tokens)}."
+            f"`tokens` must have one token per row of the attention, {len(values)}; got "
+            f"{len(tokens)}."
         )
     num_layers = len(probabilities)
     num_heads = len(probabilities[0])
@@ -43,17 +45,20 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
 
 
 def chosen_attention(probabilities, layer=None, head=None):
-    """The attention of one layer and head, or the mean over all layers, heads, or both.
+    """Returns the attention of one layer and head, or means over layers, heads or both.
 
     Args:
-        probabilities: float, shape `[L, H, T, T]`.
-        layer, head: int, counted from 1; None for the mean.
+        probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to).
+        layer: int. The encoder layer, counted from 1. If `None`, the mean over all layers is
+            returned.
+        head: int. The attention head, counted from 1. If `None`, the mean over all heads is
+            returned.
 
     Returns:
-        float64, shape `[T, T]`.
+        A float64 array of shape `[T, T]`.
 
     Raises:
-        ValueError: no such layer or head, or another shape.
+        ValueError: If there is no such layer or head, or the array has another shape.
 
     Example:
     >>> import numpy as np
@@ -68,14 +73,14 @@ def chosen_attention(probabilities, layer=None, head=None):
     values = np.asarray(probabilities, "float64")
     if values.ndim != 4:
         raise ValueError(
-            "Expected attention probabilities of one text, [layers, heads, tokens, tokens]; got "
-            f"the shape {values.shape}."
+            "`probabilities` must have the shape [layers, heads, tokens, tokens]; got "
+            f"{values.shape}."
         )
     for name, number, count in ("layer", layer, len(values)), ("head", head, values.shape[1]):
         if number is not None and not 1 <= number <= count:
             raise ValueError(
-                f"There are {count} {name}s, counted from 1; got {name} {number}. "
-                "Leave it out for the mean over all."
+                f"{name} must be in [1, {count}]; got {number}. Omit it for the mean over all "
+                f"{name}s."
             )
     values = values.mean(axis=0) if layer is None else values[layer - 1]  # [H, T, T]
     return values.mean(axis=0) if head is None else values[head - 1]  # [T, T]

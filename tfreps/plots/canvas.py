@@ -1,4 +1,4 @@
-"""Figures of matplotlib, as PNG files and as images in TensorBoard."""
+"""Creates Matplotlib figures and saves them as PNG files or TensorBoard images."""
 
 import importlib
 import io
@@ -9,27 +9,35 @@ from tfreps.files.atomic_files import replacing
 
 
 def new_figure(width, height):
-    """An empty figure, without the windows and the global state of pyplot.
+    """Creates an empty figure, without the windows and the global state of pyplot.
 
     Args:
-        width, height: float, in inches.
+        width: float. The width in inches.
+        height: float. The height in inches.
 
     Returns:
-        `matplotlib.figure.Figure`.
+        A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: matplotlib is not installed.
+        ValueError: If matplotlib is not installed.
+
+    Example:
+    >>> new_figure(3, 2).get_size_inches().tolist()
+    [3.0, 2.0]
     """
     module = matplotlib_module("figure")
     return module.Figure(figsize=(width, height), layout="constrained")
 
 
 def save_figure(figure, path: str | os.PathLike) -> pathlib.Path:
-    """Writes a figure as a PNG file, whole or not at all; returns the path.
+    """Writes a figure to a PNG file atomically.
 
     Args:
         figure: `matplotlib.figure.Figure`.
-        path: the file.
+        path: str or path. The file to write.
+
+    Returns:
+        `path` as a `pathlib.Path`.
 
     Example:
     >>> import tempfile
@@ -42,20 +50,31 @@ def save_figure(figure, path: str | os.PathLike) -> pathlib.Path:
 
 
 def png_of(figure) -> bytes:
-    """A figure as the bytes of a PNG file."""
+    """Returns a figure as the bytes of a PNG file, at 110 dots per inch.
+
+    Args:
+        figure: `matplotlib.figure.Figure`.
+
+    Returns:
+        bytes.
+
+    Example:
+    >>> png_of(new_figure(3, 2))[1:4]
+    b'PNG'
+    """
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=110)
     return file.getvalue()
 
 
 def show_in_tensorboard(logs: str | os.PathLike, pictures, step: int = 0) -> None:
-    """Puts pictures into the event files of a run, as images.
+    """Writes pictures to the event files of a run as TensorBoard images.
 
     Args:
-        logs: the run's folder of logs.
-        pictures: paths of PNG files, each shown under the name of its file; or a dict of figures
-            by name.
-        step: int. Step at which they are shown.
+        logs: str or path. The folder with the logs of the run.
+        pictures: A list of paths of PNG files, whose names become the names of the images, or a
+            dict from names to figures.
+        step: int. The training step of the images. Defaults to 0.
     """
     import tensorflow as tf
 
@@ -71,8 +90,10 @@ def show_in_tensorboard(logs: str | os.PathLike, pictures, step: int = 0) -> Non
 
 
 def matplotlib_module(name: str):
-    """A module of matplotlib, imported when needed; without it a ValueError says how to get it."""
+    """Imports a module of matplotlib, or raises a ValueError if it is not installed."""
     try:
         return importlib.import_module(f"matplotlib.{name}")
     except ImportError as error:
-        raise ValueError("Pictures need matplotlib: pip install 'tfreps[plots]'.") from error
+        raise ValueError(
+            "Pictures require matplotlib. Install it with `pip install 'tfreps[plots]'`."
+        ) from error

@@ -1,4 +1,4 @@
-"""Draws learning curves: the metrics of one run or several, over epochs or steps."""
+"""Draws learning curves: the metrics of one or more runs over epochs or steps."""
 
 import json
 import os
@@ -8,43 +8,48 @@ from tfreps.plots.canvas import new_figure, save_figure
 
 PLACES = ("epoch", "step")
 RUNS = {"train": "--", "validation": "-"}
-ASIDE = "training/"  # metrics of the training, not of the model
-PANELS = 4  # in a row
-LOGARITHMIC = 20  # a perplexity that falls by this factor is drawn so
+ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
+PANELS = 4  # per row
+LOGARITHMIC = 20  # a perplexity that falls by this factor has a logarithmic axis
 
 
 def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> pathlib.Path:
-    """Draws every metric of a run over its epochs, train and validation in one panel each.
+    """Draws the metrics of a run in a PNG file, with one panel per metric.
 
     Args:
-        history: the run's `history.jsonl`, as `EpochLog` or `TrainingLog` writes it.
-        path: the PNG file to write, whole or not at all.
+        history: str or path. The `history.jsonl` of the run, as `EpochLog` or `TrainingLog` writes
+            it.
+        path: str or path. The PNG file to write.
 
     Returns:
-        The path.
+        `path` as a `pathlib.Path`.
 
     Raises:
-        ValueError: matplotlib is not installed, or the history holds no metric.
+        ValueError: If matplotlib is not installed, the file is not a history, or it has no metrics.
     """
     return save_figure(learning_curves_figure({"": history}), path)
 
 
 def learning_curves_figure(histories, names=None, over=None):
-    """Draws the metrics of runs, train dashed and validation in full lines, a panel for each.
+    """Draws the metrics of one or more runs, with one panel per metric.
+
+    Training metrics are drawn as dashed lines, validation metrics as solid lines.
 
     Args:
-        histories: dict of name -> `history.jsonl` of a run.
-        names: the metrics to draw, such as `"loss"`; None for all of them, but for those about
-            the training (`"training/learning_rate"` ...), which are drawn if there are no others.
-        over: `"epoch"`: what was measured at the end of each; `"step"`: also what was measured
-            in between; None for epochs if all the runs are counted in them, else steps.
+        histories: dict from names of runs to the paths of their `history.jsonl`.
+        names: List of str. The metrics to draw, such as `["loss"]`. If `None`, all metrics are
+            drawn, except for those of the training process (such as `"training/learning_rate"`),
+            which are only drawn if there are no others.
+        over: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
+            each epoch, `"step"` also those that were measured in between. If `None`, it is
+            `"epoch"` if all runs have epochs, else `"step"`.
 
     Returns:
-        `matplotlib.figure.Figure`.
+        A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: matplotlib is not installed, a file is no history, there is no metric to
-            draw, or none of such a name.
+        ValueError: If matplotlib is not installed, a file is not a history, a metric of `names`
+            does not exist, or there are no metrics.
 
     Example:
     >>> import pathlib, tempfile
@@ -75,10 +80,11 @@ def learning_curves_figure(histories, names=None, over=None):
 
 
 def read_history(path: str | os.PathLike) -> list[dict]:
-    """The lines of a `history.jsonl`, each a dict; a last line that is torn is left out.
+    """Reads a `history.jsonl` as a list of dicts, without a last line that is incomplete.
 
     Raises:
-        ValueError: another line is no JSON object with `step` and `run`; names file and line.
+        ValueError: If another line is not a JSON object with `step` and `run`. The message names
+            the file and the line.
     """
     lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
     found = []
@@ -88,12 +94,12 @@ def read_history(path: str | os.PathLike) -> list[dict]:
         try:
             values = json.loads(line)
             if not isinstance(values, dict) or not {"step", "run"} <= set(values):
-                raise ValueError("no `step` and `run`")
+                raise ValueError("`step` or `run` is missing")
         except (ValueError, TypeError, RecursionError) as error:
-            if number == len(lines):  # written to at this very moment
+            if number == len(lines):  # the line is being written
                 break
             raise ValueError(
-                f"{path}, line {number}: expected metrics of a run as a JSON object, as tfreps "
+                f"{path}, line {number}: expected the metrics of a run as a JSON object, as tfreps "
                 f"writes them to history.jsonl; got {line[:60]!r} ({error})."
             ) from error
         found.append(values)
@@ -101,19 +107,19 @@ def read_history(path: str | os.PathLike) -> list[dict]:
 
 
 def _names(runs, wanted, paths):
-    """The metrics to draw, in the order in which they come."""
+    """Returns the names of the metrics to draw, in the order of the histories."""
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
     if not names:
-        raise ValueError(f"{', '.join(map(str, paths))} holds no metrics that could be drawn.")
+        raise ValueError(f"{', '.join(map(str, paths))} has no metrics to draw.")
     for name in wanted or ():
         if name not in names:
-            raise ValueError(f"There is no metric {name!r}; there are {', '.join(names)}.")
+            raise ValueError(f"There is no metric {name!r}; the metrics are {', '.join(names)}.")
     return wanted or [n for n in names if not n.startswith(ASIDE)] or names
 
 
 def _draw(axes, runs, place, name):
-    """One panel; a line for what is said of it, in the colour of the run, or of train or not."""
+    """Draws one panel, and returns a dict from the labels of the legend to lines."""
     lines = {}
     drawn = []
     for number, (label, history) in enumerate(runs.items()):

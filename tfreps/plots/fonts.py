@@ -1,4 +1,4 @@
-"""Fonts that have all the characters of some tokens, or a hint what to install."""
+"""Finds fonts for the characters of texts, or suggests fonts to install."""
 
 import os
 import unicodedata
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tfreps.plots.canvas import matplotlib_module
 
-PLAIN = "DejaVu Sans"  # comes with matplotlib
-# Fonts with Chinese, Japanese or Korean characters, the likelier and wider first.
+PLAIN = "DejaVu Sans"  # included in matplotlib
+# Fonts with Chinese, Japanese or Korean characters, in order of preference.
 WIDE = (
     "Noto Sans CJK SC",
     "Noto Sans SC",
@@ -30,15 +30,17 @@ WIDE = (
     "Yu Gothic",
     "Malgun Gothic",
 )
-NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")  # have a box for everything
-SHOWN = 8  # characters that a hint names
+NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")  # have a box for every character
+SHOWN = 8  # maximum number of characters in a hint
 
 
 class Fonts(NamedTuple):
-    """What `fonts_for` found.
+    """Result of `fonts_for`.
 
-    `families` are names for matplotlib's `family`, in the order in which a character is looked
-    for; `missing` are the characters that none of them has.
+    Args:
+        families: List of str. Font families for matplotlib's `family`, in the order in which a
+            character is searched for.
+        missing: str. The characters that no font has.
     """
 
     families: list[str]
@@ -46,37 +48,38 @@ class Fonts(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What to do about the missing characters; empty if there are none."""
+        """A message that says how to add the missing characters, empty if there are none."""
         if not self.missing:
             return ""
         some = " ".join(self.missing[:SHOWN]) + (" ..." if len(self.missing) > SHOWN else "")
         wide = any(unicodedata.east_asian_width(c) in "WF" for c in self.missing)
         package = "fonts-noto-cjk" if wide else "fonts-noto"
         return (
-            f"No font of this machine has {some} ({len(self.missing)} characters); they are drawn "
-            f"as code points. Install one that has them (Debian, Ubuntu: apt install {package}; "
-            "elsewhere any of Noto Sans), or name its file as `font`."
+            f"No font on this machine has {some} (missing characters: {len(self.missing)}); they "
+            "are drawn as code points. Install a font that has them (on Debian and Ubuntu: apt "
+            f"install {package}; on other systems: Noto Sans), or set `font` to a font file."
         )
 
     def drawn(self, text: str) -> str:
-        """A text with the code points of its missing characters, as `U+9152`."""
+        """Returns a text in which missing characters are code points, such as `U+9152`."""
         return "".join(f"U+{ord(c):04X}" if c in self.missing else c for c in text)
 
 
 def fonts_for(texts: Iterable[str], font: str | os.PathLike | None = None) -> Fonts:
-    """Looks for fonts that have all characters of some texts.
+    """Finds fonts that have all characters of some texts.
 
-    Those that matplotlib knows are tried, then those installed since it last looked.
+    Fonts in matplotlib's font list are tried first, then fonts that were installed later.
 
     Args:
-        texts: str. What will be drawn.
-        font: a font file (.ttf, .otf, .ttc) to be tried first; None for none.
+        texts: Iterable of str. The texts to draw.
+        font: str or path. A font file (.ttf, .otf or .ttc) to try first. If `None`, only installed
+            fonts are tried.
 
     Returns:
-        `Fonts`.
+        A `Fonts`.
 
     Raises:
-        ValueError: the file is no font, or matplotlib is not installed.
+        ValueError: If `font` is not a font file, or matplotlib is not installed.
 
     Example:
     >>> fonts_for(["all", "work"])
@@ -105,12 +108,12 @@ def fonts_for(texts: Iterable[str], font: str | os.PathLike | None = None) -> Fo
 
 
 def _is_unseen(character):
-    """Spaces, controls and what joins others: nothing is drawn for them."""
+    """Returns True for spaces, control characters and joiners, which are not drawn."""
     return unicodedata.category(character) in ("Cc", "Cf", "Zs", "Zl", "Zp")
 
 
 def _characters(font_manager, path):
-    """The characters that a font file has; none if it cannot be read."""
+    """Returns the characters of a font file, or an empty set if it cannot be read."""
     try:
         return set(map(chr, font_manager.get_font(os.fspath(path)).get_charmap()))
     except (OSError, RuntimeError, ValueError):
@@ -118,7 +121,7 @@ def _characters(font_manager, path):
 
 
 def _candidates(font_manager):
-    """`(family, file)` of all fonts of the machine, the likeliest first."""
+    """Yields `(family, file)` of all fonts of the machine, in order of preference."""
     known = font_manager.fontManager.ttflist
     yield from sorted({(f.name, f.fname) for f in known if _has_letters(f)}, key=_place)
     files = {os.path.realpath(f.fname) for f in known}
@@ -142,7 +145,7 @@ def _place(candidate):
 
 
 def _added(font_manager, path):
-    """The family of a font file, which matplotlib knows from now on."""
+    """Adds a font file to matplotlib's font list, and returns its family."""
     manager = font_manager.fontManager
     entries = [f for f in manager.ttflist if f.fname == os.fspath(path)]
     if not entries:
@@ -151,8 +154,8 @@ def _added(font_manager, path):
             manager.addfont(os.fspath(path))
         except (OSError, RuntimeError, ValueError) as error:
             raise ValueError(
-                f"{path} is no font file ({' '.join(str(error).split())}). Expected .ttf, .otf or "
-                ".ttc."
+                f"{path} is not a font file ({' '.join(str(error).split())}); expected .ttf, .otf "
+                "or .ttc."
             ) from error
         entries = manager.ttflist[number:]
     return entries[0].name

@@ -1,4 +1,4 @@
-"""Pictures of matrices with named rows and columns, and of the shares of layers."""
+"""Draws matrices with named rows and columns, and the weights of scalar mixes."""
 
 import os
 import pathlib
@@ -7,24 +7,34 @@ import warnings
 from tfreps.plots.canvas import new_figure, save_figure
 from tfreps.plots.fonts import fonts_for
 
-MOST_NAMES = 100  # of an axis; where there are more, it has numbers
-ROOM = 0.22  # inches of a name
-WITHOUT_NAMES = 8.0  # inches of a matrix without any
-LIGHT = 0.65  # share of the colours from which on they need black letters
-UPRIGHT = 2  # characters of a name that fits below a column without being turned
+MOST_NAMES = 100  # per axis; an axis with more names has numbers
+ROOM = 0.22  # inches per name
+WITHOUT_NAMES = 8.0  # inches of a matrix without names
+LIGHT = 0.65  # share of the colour range from which text is black
+UPRIGHT = 2  # column names of at most this many characters are not rotated
 
 
 def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=None) -> pathlib.Path:
-    """Draws how often each gold name (row) was answered with each name (column).
+    """Draws how often each true name (row) was predicted as each name (column).
 
-    Rows are shown as shares of their gold count, since names differ in frequency; the counts
-    stand in the cells of small matrices.
+    Colours show shares of the row, since names differ in frequency. With at most 12 names, the
+    cells contain the counts.
 
     Args:
-        counts: int, shape `[K, K]`.
-        names: K tags or labels.
-        path: the PNG file to write.
-        fonts: `Fonts`, as of `matrix_figure`.
+        counts: Integer array of shape `[K, K]`, as returned by
+            `tfreps.reports.confusion_counts`.
+        names: List of K tags or labels.
+        path: str or path. The PNG file to write.
+        fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
+            about characters that no font has.
+
+    Returns:
+        `path` as a `pathlib.Path`.
+
+    Example:
+    >>> import tempfile
+    >>> confusion_matrix([[2, 0], [1, 3]], ["a", "b"], tempfile.mkdtemp() + "/confusion.png").name
+    'confusion.png'
     """
     import numpy as np
 
@@ -36,24 +46,49 @@ def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=No
 
 
 def matrix(values, rows, columns, path, **options):
-    """Draws a matrix as `matrix_figure` does, into a PNG file; returns its path."""
+    """Draws a matrix with named rows and columns in a PNG file.
+
+    Args:
+        values: Float array of shape `[R, C]`.
+        rows: List of R names.
+        columns: List of C names.
+        path: str or path. The PNG file to write.
+        **options: Further arguments of `matrix_figure`.
+
+    Returns:
+        `path` as a `pathlib.Path`.
+
+    Example:
+    >>> import tempfile
+    >>> matrix([[1.0, 0.5]], ["from"], ["to", "fro"], tempfile.mkdtemp() + "/scores.png").name
+    'scores.png'
+    """
     return save_figure(matrix_figure(values, rows, columns, **options), path)
 
 
 def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limits=None, fonts=None):
-    """Draws a matrix as an image with named rows and columns; CRF transitions, for example.
+    """Draws a matrix with named rows and columns, such as the transitions of a CRF.
 
     Args:
-        values: float, shape `[R, C]`; NaN stays white (a forbidden transition).
-        rows, columns: names.
-        x, y, title: what the axes and the picture are called.
-        cells: what is written into the cells, shape `[R, C]`; None for nothing.
-        limits: the values of the two ends of the colours; None for those that occur.
-        fonts: `Fonts` that have the characters of the names; None to look for them, and to warn
-            of those that no font has.
+        values: Float array of shape `[R, C]`. NaN is drawn in white, for example for forbidden
+            transitions.
+        rows: List of R names.
+        columns: List of C names.
+        x: str. The label of the horizontal axis.
+        y: str. The label of the vertical axis.
+        title: str. The title of the figure.
+        cells: Array of shape `[R, C]` with the contents of the cells. If `None`, the cells are
+            empty.
+        limits: Pair of the lowest and highest value of the colour range. If `None`, it is the range
+            of `values`.
+        fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
+            about characters that no font has.
 
     Returns:
-        `matplotlib.figure.Figure`.
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: If matplotlib is not installed.
 
     Example:
     >>> figure = matrix_figure([[1.0, 0.5]], ["from"], ["to", "fro"], title="scores")
@@ -63,7 +98,7 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     most = max(len(rows), len(columns))
     side = 2.5 + ROOM * most if most <= MOST_NAMES else WITHOUT_NAMES
     figure = new_figure(side + 1, side)
-    figure.set_layout_engine("compressed")  # rows and columns are as wide as high
+    figure.set_layout_engine("compressed")  # makes the cells square
     if fonts is None:
         fonts = fonts_for([*rows, *columns])
         if fonts.hint:
@@ -85,11 +120,19 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
 
 
 def mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
-    """Draws how much of each layer a `ScalarMix` takes.
+    """Draws the weights of the layers in a `ScalarMix`.
 
     Args:
-        weights: float, shape `[L]`, which sum to 1; the token layer first.
-        path: the PNG file to write.
+        weights: Float array of shape `[L]`, which sums to 1, with the token layer first.
+        path: str or path. The PNG file to write.
+
+    Returns:
+        `path` as a `pathlib.Path`.
+
+    Example:
+    >>> import tempfile
+    >>> mix_weights([0.2, 0.5, 0.3], tempfile.mkdtemp() + "/mix.png").name
+    'mix.png'
     """
     figure = new_figure(4, 3)
     axes = figure.subplots()
@@ -100,7 +143,7 @@ def mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
 
 
 def _name(axis, names, fonts, turned):
-    """Writes names along an axis, if it has room for them; no `$` in them begins a formula."""
+    """Writes at most `MOST_NAMES` names along an axis, without interpreting `$` as a formula."""
     if len(names) > MOST_NAMES:
         return
     drawn = [fonts.drawn(name) for name in names]

@@ -1,21 +1,24 @@
-"""Pictures of position vectors: heat map, curves, and the surface of their products."""
+"""Draws position vectors as a heat map, as curves, and the surface of their products."""
 
 from tfreps.plots.canvas import new_figure
 
 VIEWS = ("map", "curves", "surface")
-MOST_LINES = 200  # of a surface, in either direction: of more positions some are left out
+MOST_LINES = 200  # per direction of a surface; with more positions, some are left out
 
 
 def position_map(table, title=""):
     """Draws a table of position vectors as a heat map.
 
     Args:
-        table: float, shape `[P, D]`: a learned table, or what
-            `tfreps.layers.position_embedding.sinusoids` returns.
-        title: str. What the picture is called.
+        table: Float array of shape `[P, D]`: a learned table, or the result of
+            `tfreps.layers.position_embedding.sinusoids`.
+        title: str. The title of the figure.
 
     Returns:
-        `matplotlib.figure.Figure`.
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: If the table is empty or has another shape, or matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
@@ -39,15 +42,16 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
     """Draws some dimensions of position vectors over the positions.
 
     Args:
-        table: float, shape `[P, D]`.
-        dimensions: ints below D, counted from 0.
-        title: str. What the picture is called.
+        table: Float array of shape `[P, D]`.
+        dimensions: List of int. The dimensions to draw, counted from 0. Defaults to `(1, 2, 3)`.
+        title: str. The title of the figure.
 
     Returns:
-        `matplotlib.figure.Figure`.
+        A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: no such dimension.
+        ValueError: If a dimension does not exist, `dimensions` is empty, the table is empty or has
+            another shape, or matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
@@ -59,9 +63,7 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
     table = _checked(table)
     wrong = [d for d in dimensions if not 0 <= d < table.shape[1]]
     if wrong or not len(dimensions):
-        raise ValueError(
-            f"Dimensions are counted from 0 to {table.shape[1] - 1}; got {wrong or 'none'}."
-        )
+        raise ValueError(f"dimensions must be in [0, {table.shape[1] - 1}]; got {wrong or 'none'}.")
     figure = new_figure(7, 4)
     axes = figure.subplots()
     marker = "." if len(table) <= 100 else ""
@@ -73,19 +75,22 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
 
 
 def position_surface(table, title="", first=0):
-    """Draws how alike the vectors of two positions are: `table @ table^T`, as a surface.
+    """Draws the similarity of position vectors as a surface.
+
+        products = table @ table^T
 
     Args:
-        table: float, shape `[P, D]`, at least two positions from `first` on.
-        title: str. What the picture is called.
-        first: int. The position to begin with; 1 leaves out the zeros that aespresso have at
-            position 0, as their picture does.
+        table: Float array of shape `[P, D]`.
+        title: str. The title of the figure.
+        first: int. The first position to draw. Use 1 to leave out the zero vector at position 0 of
+            the reference implementation. Defaults to 0.
 
     Returns:
-        `matplotlib.figure.Figure`.
+        A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: fewer than two positions.
+        ValueError: If there are fewer than two positions from `first` on, the table has another
+            shape, or matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_2_tutorial.ipynb".
 
@@ -98,7 +103,7 @@ def position_surface(table, title="", first=0):
 
     table = _checked(table)[first:]
     if len(table) < 2:
-        raise ValueError(f"A surface needs two positions at least; got {len(table)}.")
+        raise ValueError(f"A surface needs at least two positions; got {len(table)}.")
     products = table @ table.T  # [P, P]
     places = np.arange(first, first + len(table))
     columns, rows = np.meshgrid(places, places)
@@ -114,10 +119,10 @@ def position_surface(table, title="", first=0):
 
 
 def _checked(table):
-    """The table as float64 `[P, D]`."""
+    """Returns the table as float64 `[P, D]`, after checking its shape."""
     import numpy as np
 
     table = np.asarray(table, "float64")
     if table.ndim != 2 or not table.size:
-        raise ValueError(f"Expected a table [positions, dimensions]; got the shape {table.shape}.")
+        raise ValueError(f"`table` must have the shape [positions, dimensions]; got {table.shape}.")
     return table

@@ -1,4 +1,4 @@
-"""Pictures of what a run of a tagger or classifier shows, in its folder and in TensorBoard."""
+"""Draws the pictures of a run of a tagger or classifier."""
 
 from tfreps.plots.canvas import show_in_tensorboard
 from tfreps.plots.curves import learning_curves
@@ -7,21 +7,22 @@ from tfreps.plots.matrices import confusion_matrix, matrix, mix_weights
 
 
 def draw_run(run, model, confusion=None) -> list[str]:
-    """Draws what a run of a tagger or classifier shows, in its folder and in TensorBoard.
+    """Draws the pictures of a run in its folder and in TensorBoard.
 
-    The pictures are `learning_curves.png`, unless training ended before the first line of the
-    history; `confusion.png`, if there are counts; for a CRF `transitions.png`, in which forbidden
-    transitions stay white; and `elmo_mix.png` and `vector_mix.png` for learned mixes of layers.
-    Without matplotlib there are no pictures.
+    These are `learning_curves.png`, unless training ended before the first line of the history;
+    `confusion.png`, if there are counts; `transitions.png` for a CRF, with forbidden transitions in
+    white; and `elmo_mix.png` and `vector_mix.png` for learned mixes of layers. Without matplotlib,
+    no pictures are drawn.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
         model: `Tagger` or `Classifier`.
-        confusion: counts `[K, K]`, as `confusion_matrix` takes them, or None.
+        confusion: Integer array of shape `[K, K]`, as for `confusion_matrix`. If `None`,
+            `confusion.png` is not drawn.
 
     Returns:
-        list of str: sentences for the user, for example why there are no pictures. Empty if all
-        went well.
+        A list of messages (str) for the user, for example why there are no pictures. It is empty if
+        everything was drawn.
     """
     folder = run.pictures_path
     folder.mkdir(exist_ok=True)
@@ -29,13 +30,13 @@ def draw_run(run, model, confusion=None) -> list[str]:
     try:
         pictures = _draw(run, model, confusion, folder, notes)
     except ValueError as error:
-        return [*notes, f"No pictures: {error}"]
+        return [*notes, f"No pictures were drawn. {error}"]
     show_in_tensorboard(run.logs_path, pictures)
     return notes
 
 
 def _draw(run, model, confusion, folder, notes):
-    """The paths of the pictures; adds to the notes."""
+    """Draws the pictures and returns their paths. Adds messages to `notes`."""
     names = model.classes
     history = run.logs_path / "history.jsonl"
     pictures = []

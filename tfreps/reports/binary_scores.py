@@ -1,4 +1,4 @@
-"""Scores of two classes: AUC, the best threshold, precision and recall at a threshold."""
+"""Scores of binary classifiers: AUC, best threshold, precision and recall at a threshold."""
 
 from collections.abc import Sequence
 
@@ -10,21 +10,23 @@ Scores = dict[str, float]
 def auc(
     positive: Sequence[bool], scores: Sequence[float], resolution: float | None = None
 ) -> float:
-    """Area under the ROC curve: how often a positive example has the higher score.
+    """Computes the area under the ROC curve.
 
-        AUC = (pairs with the positive above + half the pairs with equal scores) / pairs
+        AUC = (pairs with the positive score higher + pairs with equal scores / 2) / pairs
+
+    The pairs consist of a positive and a negative example.
 
     Args:
-        positive: bool or 0/1, whether each example is positive.
-        scores: float, as many; the higher, the more positive.
-        resolution: float. Scores are rounded to multiples of it first, so that those which differ
-            by float rounding alone count as equal. Defaults to None, no rounding.
+        positive: Sequence of bool or 0/1. Whether each example is positive.
+        scores: Sequence of float of the same length. Higher scores are more positive.
+        resolution: float. Scores are rounded to multiples of it, so that scores that only differ by
+            rounding errors count as equal. If `None`, scores are not rounded. Defaults to `None`.
 
     Returns:
-        float.
+        float in [0, 1].
 
     Raises:
-        ValueError: only one class, NaN among the scores, different lengths.
+        ValueError: If all examples are of one class, a score is NaN, or the lengths differ.
 
     Example:
         >>> from tfreps import reports
@@ -37,28 +39,29 @@ def auc(
     count = int(positive.sum())
     if count in (0, len(positive)):
         raise ValueError(
-            f"AUC compares positive with negative examples; of {len(positive)}, {count} are "
-            "positive."
+            f"AUC needs positive and negative examples; {count} of {len(positive)} are positive."
         )
     _, which, equal = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(equal) - (equal - 1) / 2  # of each distinct score, ties share the mean
+    ranks = np.cumsum(equal) - (equal - 1) / 2  # equal scores share the mean rank
     above = ranks[which][positive].sum() - count * (count + 1) / 2
     return float(above / (count * (len(positive) - count)))
 
 
 def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[float, float]:
-    """The threshold with the best F1: choose it on dev, apply it to test with `scores_at`.
+    """Finds the threshold with the best F1.
+
+    Choose the threshold on the development set, and apply it to the test set with `scores_at`.
 
     Args:
-        positive: bool or 0/1, whether each example is positive.
-        scores: float, as many.
+        positive: Sequence of bool or 0/1. Whether each example is positive.
+        scores: Sequence of float of the same length.
 
     Returns:
-        float, float: the threshold, which is one of the scores and the largest of the best; and
-        the F1 of calling positive whatever reaches it.
+        A tuple of two floats: the threshold, which is the largest score with the best F1, and the
+        F1 of predicting `score >= threshold` as positive.
 
     Raises:
-        ValueError: no positive example, NaN among the scores, different lengths.
+        ValueError: If there is no positive example, a score is NaN, or the lengths differ.
 
     Example:
         >>> from tfreps import reports
@@ -67,17 +70,31 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
     """
     positive, scores = _check_scores(positive, scores)
     if not positive.any():
-        raise ValueError(f"None of {len(positive)} examples is positive: no threshold is best.")
+        raise ValueError(
+            f"None of the {len(positive)} examples is positive, so no threshold is the best."
+        )
     order = np.argsort(-scores, kind="stable")
     correct = np.cumsum(positive[order])
     f1 = 2 * correct / (np.arange(1, len(scores) + 1) + positive.sum())
-    last = np.append(np.diff(scores[order]) != 0, True)  # equal scores are taken together
+    last = np.append(np.diff(scores[order]) != 0, True)  # equal scores have the same prediction
     best = int(np.argmax(np.where(last, f1, -1.0)))
     return float(scores[order[best]]), float(f1[best])
 
 
 def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: float) -> Scores:
-    """Precision, recall, F1, support and accuracy of `score >= threshold`.
+    """Computes precision, recall, F1, support and accuracy of `score >= threshold`.
+
+    Args:
+        positive: Sequence of bool or 0/1. Whether each example is positive.
+        scores: Sequence of float of the same length.
+        threshold: float. Examples with at least this score are predicted as positive.
+
+    Returns:
+        A dict with `precision`, `recall`, `f1`, `accuracy` (float) and `support` (int, the number
+        of positive examples).
+
+    Raises:
+        ValueError: If a score is NaN, or the lengths differ.
 
     Example:
         >>> from tfreps import reports
@@ -91,7 +108,7 @@ def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: floa
 
 
 def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
-    """Precision, recall, F1 and support of counts; 0 for nothing divided by nothing."""
+    """Computes precision, recall, F1 and support from counts, with 0 / 0 = 0."""
     return {
         "precision": correct / predicted if predicted else 0.0,
         "recall": correct / true if true else 0.0,
@@ -101,13 +118,14 @@ def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
 
 
 def check_lengths(true: Sequence, pred: Sequence) -> None:
-    """Makes sure that there are as many predictions as targets, and at least one."""
+    """Checks that there are equally many predictions and targets, and at least one."""
     if len(true) != len(pred):
         raise ValueError(
-            f"Expected as many predictions as targets; got {len(pred)} and {len(true)}."
+            f"Expected one prediction per target; got {len(pred)} predictions and {len(true)} "
+            "targets."
         )
     if not len(true):
-        raise ValueError("There is nothing to report: no example at all.")
+        raise ValueError("Expected at least one example; got none.")
 
 
 def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
@@ -115,9 +133,13 @@ def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
     positive = np.asarray(positive)
     scores = np.asarray(scores, np.float64)
     if scores.ndim != 1 or positive.ndim != 1:
-        raise ValueError(f"Expected one score per example; got shape {scores.shape}.")
+        raise ValueError(f"`scores` must have one score per example; got the shape {scores.shape}.")
     if not np.isin(positive, (0, 1)).all():
-        raise ValueError(f"`positive` must be 0 or 1; got {np.unique(positive)[:5].tolist()}.")
+        raise ValueError(
+            f"`positive` must contain only 0 and 1; got {np.unique(positive)[:5].tolist()}."
+        )
     if np.isnan(scores).any():
-        raise ValueError(f"The score of example {int(np.isnan(scores).argmax()) + 1} is NaN.")
+        raise ValueError(
+            f"`scores` must not be NaN; score {int(np.isnan(scores).argmax()) + 1} is."
+        )
     return positive.astype(bool), scores

@@ -9,22 +9,23 @@ from tfreps.metrics.area_under_curve import LARGEST, RESOLUTION
 
 
 def evaluate_tagger(trained, sentences, **options):
-    """Tags sentences and compares.
+    """Evaluates a tagger on tagged sentences.
 
     Args:
         trained: `tfreps.inference.TextTagger`.
-        sentences: list of `tfreps.data.TaggedSentence`.
-        **options: of `SequenceBatches`, such as `vectors`.
+        sentences: List of `tfreps.data.TaggedSentence`.
+        **options: Options of `SequenceBatches`, such as `vectors`.
 
     Returns:
-        dict, ready for JSON: `tokens` and `sentences`, how many; `accuracy` over tokens;
-        `weighted`, the scores of tags weighted by their counts; with a scheme `spans`, the
-        strict `reports.span_report`, and `illegal_transitions` of the answers, else `labels`,
-        the scores of each tag; `confusion`, a row for each tag in the data.
+        A dict for JSON: `sentences` and `tokens` are their numbers; `accuracy` is over tokens;
+        `weighted` has the scores of tags weighted by their counts; `confusion` has a row for each
+        true tag. With a tag scheme, `spans` is the strict `reports.span_report` and
+        `illegal_transitions` counts those in the predictions; without one, `labels` has the scores
+        of each tag.
 
     Raises:
-        ValueError: for a tag that the model does not have, or a sentence that is too long for
-            it, with file and line.
+        ValueError: If the model does not have a tag, or a sentence is too long for it. The message
+            names the file and the line.
     """
     check_names(trained.names, sentences)
     true = [sentence.tags for sentence in sentences]
@@ -49,26 +50,26 @@ def evaluate_tagger(trained, sentences, **options):
 
 
 def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
-    """Classifies texts and compares.
+    """Evaluates a classifier on labelled texts.
 
     Args:
         trained: `tfreps.inference.TextClassifier`.
-        tokens: lists of str, those of each text.
-        texts: list of `tfreps.data.LabelledText`, with the labels.
-        threshold: float. From which probability on the second of two labels is the answer, for
-            `at_threshold`; "best" for the one with the best F1 on these very texts, which is for
-            dev data; None for no `at_threshold`.
-        **options: of `SequenceBatches`.
+        tokens: List of lists of str. The tokens of each text.
+        texts: List of `tfreps.data.LabelledText` with the labels.
+        threshold: float or `"best"`. Probability from which on the second of two labels is
+            predicted for `at_threshold`. `"best"` selects the threshold with the best F1 on these
+            texts, which should be development data. If `None`, there is no `at_threshold`.
+        **options: Options of `SequenceBatches`.
 
     Returns:
-        dict, ready for JSON: `texts`, `accuracy`, `labels`, `macro`, `weighted` as in
-        `reports.classification_report`; `confusion`, a row for each label in the data. With two
-        labels, the second being the positive one, also `auc` as the metric `AreaUnderCurve`
-        counts it in `fit`, and with a threshold `threshold`
-        and `at_threshold`, the scores of the positive label there.
+        A dict for JSON: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
+        `weighted` are those of `reports.classification_report`; `confusion` has a row for each true
+        label. With two labels, of which the second is the positive one, `auc` is the value of the
+        metric `AreaUnderCurve`. With a threshold, `threshold` is its value and `at_threshold` has
+        the scores of the positive label.
 
     Raises:
-        ValueError: for a label that the model does not have, with file and line.
+        ValueError: If the model does not have a label. The message names the file and the line.
     """
     check_names(trained.names, texts)
     labels = [text.label for text in texts]
@@ -91,18 +92,21 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
 
 
 def _log_odds(probabilities, others):
-    """Returns the differences of two labels' logits, clipped as the metric clips them."""
+    """Returns the differences between the logits of two labels, clipped as in the metric."""
     tiny = np.finfo("float32").tiny
     odds = np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
     return np.clip(odds, -LARGEST, LARGEST)
 
 
 def check_names(names, examples):
-    """Raises a ValueError for the first tag or label that is not among the names.
+    """Checks that a model has all tags or labels of some examples.
 
     Args:
-        names: those that a model has.
-        examples: list of `tfreps.data.TaggedSentence` or `LabelledText`.
+        names: List of str. The tags or labels of the model.
+        examples: List of `tfreps.data.TaggedSentence` or `LabelledText`.
+
+    Raises:
+        ValueError: For the first tag or label that the model does not have.
     """
     known = set(names)
     for example in examples:
@@ -115,7 +119,7 @@ def check_names(names, examples):
                 place += f", token {number}" if is_tagged else ""
                 listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
                 raise ValueError(
-                    f"{place}: the {word} {name!r} is none of the {len(names)} that the model "
-                    f"knows ({listed}). Correct it, leave the example out, or train on text in "
-                    f"which this {word} occurs."
+                    f"{place}: the {word} {name!r} is not one of the {len(names)} {word}s of the "
+                    f"model ({listed}). Correct it, remove the example, or train the model on data "
+                    f"in which this {word} occurs."
                 )

@@ -1,4 +1,4 @@
-"""Reports on spans, tags and labels, per type and per label: computed, and formatted as tables."""
+"""Computes reports on spans, tags and labels, and formats them as tables."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,18 +18,18 @@ def span_report(
     """Computes precision, recall and F1 of spans, per type and overall.
 
     Args:
-        true: the tags of each sentence in the data.
-        pred: the tags of each sentence from the model.
-        scheme: see `tfreps.text.tags.spans`.
-        mode: `"strict"` or `"conlleval"`.
+        true: Sequence of lists of str. The true tags of each sentence.
+        pred: Sequence of lists of str. The predicted tags of each sentence.
+        scheme: str. The tag scheme, as for `tfreps.text.tags.spans`.
+        mode: str. How tags are read as spans: `"strict"` or `"conlleval"`. Defaults to `"strict"`.
 
     Returns:
-        dict: `types` maps every type that occurs to `precision`, `recall`, `f1` (float) and
-        `support` (int, spans in the data); `micro` and `macro` (mean over the types) have the
-        same four. 0 stands for nothing divided by nothing.
+        A dict: `types` maps every type that occurs to `precision`, `recall`, `f1` (float) and
+        `support` (int, the number of true spans); `micro` and `macro` (mean over the types) have
+        the same keys. 0 / 0 counts as 0.
 
     Raises:
-        ValueError: sentences of different lengths; a tag outside the scheme.
+        ValueError: If the sentences have different lengths, or a tag is not in the scheme.
 
     Example:
         >>> from tfreps import reports
@@ -63,17 +63,19 @@ def classification_report(
     """Computes precision, recall and F1 of every label, or of every plain tag over all tokens.
 
     Args:
-        true: the labels in the data.
-        pred: the labels from the model, as many.
-        names: the labels to report, in this order; None for those that occur, sorted.
+        true: Sequence of str. The true labels.
+        pred: Sequence of str of the same length. The predicted labels.
+        names: Sequence of str. The labels to report, in this order. If `None`, all labels that
+            occur are reported in alphabetical order.
 
     Returns:
-        dict: `accuracy` (float); `labels` maps each name to `precision`, `recall`, `f1` and
-        `support`; `macro` is their mean, `weighted` their mean with the supports as weights
-        (luopeixiang's scores of tags, see `tfreps.metrics.WeightedTokenF1`).
+        A dict: `accuracy` (float); `labels` maps each name to `precision`, `recall`, `f1` (float)
+        and `support` (int); `macro` is their mean, and `weighted` their mean weighted by support
+        (the tag scores of luopeixiang/named_entity_recognition, see
+        `tfreps.metrics.WeightedTokenF1`).
 
     Raises:
-        ValueError: different lengths, nothing to report, or a label that is not in `names`.
+        ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
 
     Example:
         >>> from tfreps import reports
@@ -99,15 +101,19 @@ def classification_report(
 
 
 def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[str]) -> np.ndarray:
-    """Counts how often each label was taken for each other.
+    """Counts how often each label was predicted as each label.
 
     Args:
-        true: the labels in the data.
-        pred: the labels from the model, as many.
-        names: the labels in the order of rows and columns.
+        true: Sequence of str. The true labels.
+        pred: Sequence of str of the same length. The predicted labels.
+        names: Sequence of N str. The labels in the order of rows and columns.
 
     Returns:
-        int64 NumPy array, shape `[N, N]`, `[label in the data, label from the model]`.
+        An int64 NumPy array of shape `[N, N]`, with true labels as rows and predicted labels as
+        columns.
+
+    Raises:
+        ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
 
     Example:
         >>> from tfreps import reports
@@ -119,7 +125,7 @@ def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[s
     place = {name: index for index, name in enumerate(names)}
     unknown = next((name for name in (*true, *pred) if name not in place), None)
     if unknown is not None:
-        raise ValueError(f"The label {unknown!r} is none of the {len(names)} names to report.")
+        raise ValueError(f"The label {unknown!r} is not one of the {len(names)} labels in `names`.")
     rows, columns = ([place[name] for name in labels] for labels in (true, pred))
     counts = np.zeros([len(names)] * 2, np.int64)  # [true, pred]
     np.add.at(counts, (rows, columns), 1)
@@ -127,15 +133,19 @@ def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[s
 
 
 def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | None) -> dict:
-    """Counts how often tags break their scheme.
+    """Counts transitions between tags that violate the tag scheme.
 
     Args:
-        sentences: the tags of each sentence.
-        scheme: the scheme; None allows everything.
+        sentences: Iterable of lists of str. The tags of each sentence.
+        scheme: str. The tag scheme. If `None`, all transitions are legal.
 
     Returns:
-        dict of int: `illegal`, `transitions` (start and end of every sentence included) and
-        `sentences` with at least one of them.
+        A dict of int: `illegal` is the number of illegal transitions, `transitions` the number of
+        all transitions (including the start and the end of every sentence), and `sentences` the
+        number of sentences with an illegal transition.
+
+    Raises:
+        ValueError: If a tag is not in the scheme.
 
     Example:
         >>> from tfreps import reports
@@ -155,11 +165,20 @@ def format_report(report: dict) -> str:
     """Formats a report as a table.
 
     Args:
-        report: dict from `span_report` or `classification_report`.
+        report: dict, as returned by `span_report` or `classification_report`.
 
     Returns:
-        str of several lines, without a line end after the last. The type of spans without a
-        type is shown as `_`.
+        str. Lines without a line break after the last one. The empty type of spans is shown as `_`.
+
+    Example:
+        >>> from tfreps import reports
+        >>> print(reports.format_report(reports.classification_report(["a", "b"], ["a", "a"])))
+                  precision   recall       f1  support
+        a            0.5000   1.0000   0.6667        1
+        b            0.0000   0.0000   0.0000        1
+        macro        0.2500   0.5000   0.3333        2
+        weighted     0.2500   0.5000   0.3333        2
+        accuracy     0.5000
     """
     rows = report["types"] if "types" in report else report["labels"]
     rows = {name or "_": row for name, row in rows.items()}
@@ -175,7 +194,14 @@ def format_report(report: dict) -> str:
 
 
 def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
-    """Formats `confusion_counts` as a table, with a row for each label in the data.
+    """Formats confusion counts as a table, with a row for each true label.
+
+    Args:
+        counts: Integer array of shape `[N, N]`, as returned by `confusion_counts`.
+        names: Sequence of N str. The labels in the order of rows and columns.
+
+    Returns:
+        str. Lines without a line break after the last one.
 
     Example:
         >>> from tfreps import reports
@@ -196,7 +222,7 @@ def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
 
 
 def _mean(rows: dict[str, Scores], weights=None) -> Scores:
-    """The mean of rows; their sum for `support`."""
+    """Returns the mean of rows, but the sum of their `support`."""
     table = np.array(
         [[row[name] for name in ("precision", "recall", "f1")] for row in rows.values()]
     )
@@ -213,6 +239,6 @@ def _check_sentences(true: Sequence[Sequence[str]], pred: Sequence[Sequence[str]
     for number, (gold, guess) in enumerate(zip(true, pred, strict=True), 1):
         if len(gold) != len(guess):
             raise ValueError(
-                f"Sentence {number} has {len(gold)} tags in the data and {len(guess)} from the "
-                "model; every token needs one of both."
+                f"Every token needs a true and a predicted tag; sentence {number} has {len(gold)} "
+                f"true and {len(guess)} predicted tags."
             )

@@ -1,26 +1,29 @@
 """A server of SavedModels that speaks TensorFlow Serving's protocols, for development and tests.
 
-gRPC: Predict, GetModelMetadata, GetModelStatus, and the standard health service. REST: status,
-`/metadata`, `:predict`, and Prometheus metrics. Where it differs from `tensorflow_model_server`:
+gRPC: Predict, GetModelMetadata, GetModelStatus and the standard health service. REST: status,
+`/metadata`, `:predict` and Prometheus metrics. It differs from `tensorflow_model_server`:
 
-- classify, regress, MultiInference, SessionRun and HandleReloadConfigRequest are UNIMPLEMENTED;
-- health is not serving while all workers of a model are held by requests beyond their time;
-- a version that cannot be loaded leaves the next best one serving, also at the start;
-- each version that was rolled in leaves an idle thread of TensorFlow's batch operation behind.
+- Classify, Regress, MultiInference, SessionRun and HandleReloadConfigRequest are UNIMPLEMENTED.
+- The health service reports NOT_SERVING while requests that exceeded their time limit occupy all
+  workers of a model.
+- If a version cannot be loaded, the next best one is served, also at startup.
+- Every version that is loaded leaves an idle thread of TensorFlow's batch operation.
 
-Where it is stricter on purpose:
+It is deliberately stricter in these respects:
 
-- it listens on loopback by default, and answers only to hosts and web sites that it
-  knows (`RequestGuard`); CORS headers go to the sites that are named, not to all;
-- a request with both `Content-Length` and `Transfer-Encoding` gets 400;
-- tokens, texts, bodies (packed ones too) and arrays beyond its limits are refused before memory is
-  taken, answers once they are computed (`ServerOptions`). Tokens are counted as an export says that
-  it cuts texts; in a model that `tfreps export` did not write, a text counts as one;
-- long requests wait in a lane of their own, and work whose client is gone or late is stopped;
-- an input must fit the shape in its signature, which TensorFlow Serving leaves to the graph;
-- JSON must be UTF-8, and a whole number must be in the range of its type: 300 for an int8 gets
-  400, where TensorFlow Serving keeps its lowest 8 bits;
-- error messages to clients have no absolute paths; the log has them.
+- It listens on the loopback interface by default and only answers requests for known hosts and
+  from known web sites (`RequestGuard`). CORS headers are sent to these sites, not to all sites.
+- A request with both `Content-Length` and `Transfer-Encoding` gets 400.
+- Requests with too many tokens, or with texts, bodies (also compressed ones) or arrays that are
+  too large, are rejected before memory is allocated; answers that are too large are rejected once
+  they are computed (`ServerOptions`). Tokens are counted by the rule that the export states. In
+  models that `tfreps export` did not write, each text counts as one token.
+- Long requests wait in a separate queue, and work for a client that has disconnected or whose
+  time is up is stopped.
+- An input must have the shape of its signature; TensorFlow Serving leaves this check to the graph.
+- JSON must be UTF-8, and an integer must be in the range of its type: 300 for an int8 gets 400,
+  whereas TensorFlow Serving uses its lowest 8 bits.
+- Error messages to clients contain no absolute paths; the log does.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""as_lines: formats the answer of a tagger, classifier or any other model for people to read."""
+"""as_lines: formats the answer of a tagger, classifier or any other model as text."""
 
 import unicodedata
 
@@ -7,13 +7,17 @@ MOST_NUMBERS = 5
 
 
 def as_lines(text: str, answer: dict) -> list[str]:
-    """Formats an answer as lines of text.
+    """Formats the answer of a model as lines of text.
+
+    Answers of taggers (with `tags`) and classifiers (with `label`) that `tfreps export` wrote have
+    their own formats. For other models, each output is shown with its shape and first numbers.
 
     Args:
-        text: what was asked.
-        answer: outputs by name, lists and numbers and str, of one text. Those of taggers (`tags`)
-            and classifiers (`label`) that `tfreps export` wrote have a form of their own; of others
-            each output is shown with its shape and first numbers.
+        text: str. The text that was sent to the model.
+        answer: dict from output names to numbers, strings and nested lists, for one text.
+
+    Returns:
+        A list of str: `text`, followed by the indented lines of the answer.
 
     Example:
     >>> answer = {"tokens": ["Ada", "spoke"], "tags": ["B-PER", "O"], "confidences": [0.98, 1.0]}
@@ -35,7 +39,7 @@ def as_lines(text: str, answer: dict) -> list[str]:
 
 
 def tag_lines(answer, length):
-    """Yields a line for each token with its tag, and one for each span."""
+    """Yields one line per token with its tag, and one per span."""
     tokens = answer["tokens"][:length]
     tags = answer["tags"][:length]
     shares = answer.get("confidences", [])[:length]
@@ -52,7 +56,7 @@ def tag_lines(answer, length):
 
 
 def label_lines(answer):
-    """Yields the label, then the next likely ones with their probabilities."""
+    """Yields the predicted label and the next most probable ones, with their probabilities."""
     yield f"{answer['label']}{percent(answer.get('probability'))}"
     labels = answer.get("labels", [])
     shares = answer.get("probabilities", [])
@@ -66,7 +70,7 @@ def percent(share):
 
 
 def shown(value):
-    """Returns the shape and first numbers of nested lists; anything else as it is."""
+    """Returns the shape and first numbers of nested lists, or any other value as a string."""
     shape = []
     first = value
     while isinstance(first, list):
@@ -85,7 +89,7 @@ def one(value):
 
 
 def width(text):
-    """Counts a text's columns in a terminal: two for a Chinese character, none for an accent."""
+    """Returns the columns of a text in a terminal: 2 per Chinese character, 0 per accent."""
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

@@ -22,26 +22,44 @@ MEGABYTE = 2**20
 
 @dataclasses.dataclass
 class ServerOptions:
-    """Addresses and limits of a server.
+    """Options of a `ModelServer`: addresses, limits and permissions.
 
     Args:
-        host: address to listen on; the default is reached from this machine only.
-        rest_port, grpc_port: 0 for a free one, None for none.
-        poll_seconds: between two looks for new versions; 0 for one look at the start.
-        batching: how requests are merged.
-        max_queue: requests in work at the same time; more get UNAVAILABLE, 503.
-        timeout_seconds: that a request may take, then DEADLINE_EXCEEDED, 504.
-        header_seconds: in which the head of an HTTP request has to arrive.
-        max_message_mb: size of a gRPC request, at most TensorFlow Serving's 2,047.
-        max_body_mb: size of a REST request, then 413.
-        max_elements: numbers or strings in an input.
-        max_text_mb: texts of a request, each counted as long as the longest.
-        max_tokens: tokens of a request's texts, each counted as long as the longest.
-        max_text_tokens: tokens of one text.
-        max_answer_mb: size of an answer.
-        tls_cert, tls_key: PEM files; both interfaces use them.
-        allowed_hosts, allowed_origins: `names` and `origins` of the `RequestGuard`.
-        allow_file_ops: whether models may use files, the network and Python (`check_operations`).
+        host: str. The address to listen on. Defaults to `"127.0.0.1"`, which only accepts
+            connections from this machine.
+        rest_port: int. The port of the REST interface. 0 selects a free port. If `None`, there is
+            no REST interface. Defaults to 8501.
+        grpc_port: int. The port of the gRPC interface. 0 selects a free port. If `None`, there is
+            no gRPC interface. Defaults to 8500.
+        poll_seconds: float. Seconds between searches for new versions. If 0, versions are only
+            searched for at startup. Defaults to 1.0.
+        batching: `BatchOptions`, which control how requests are merged.
+        max_queue: int. Maximum number of requests in progress. Further requests get UNAVAILABLE
+            (503). Defaults to 256.
+        timeout_seconds: float. Time limit of a request, after which it gets DEADLINE_EXCEEDED
+            (504). Defaults to 60.0.
+        header_seconds: float. Time limit for the headers of an HTTP request to arrive. Defaults to
+            10.0.
+        max_message_mb: int. Maximum size of a gRPC request in MiB. Defaults to 2,047, as in
+            TensorFlow Serving; larger values have no effect.
+        max_body_mb: int. Maximum size of a REST request in MiB. Larger ones get 413. Defaults to
+            128.
+        max_elements: int. Maximum number of elements of an input array. Defaults to 2**24.
+        max_text_mb: int. Maximum size of the texts of a request in MiB, where every text counts as
+            long as the longest. Defaults to 16.
+        max_tokens: int. Maximum number of tokens of a request, where every text counts as long as
+            the longest. Defaults to 2**14.
+        max_text_tokens: int. Maximum number of tokens of a single text. Defaults to 2**12.
+        max_answer_mb: int. Maximum size of an answer in MiB. Defaults to 128.
+        tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If `None`
+            and `tls_key` is `None` too, TLS is not used.
+        tls_key: str. Path of a PEM file with the private key of the certificate.
+        allowed_hosts: Tuple of str. Additional names that the `Host` header may contain (`names`
+            of `RequestGuard`).
+        allowed_origins: Tuple of str. Web sites whose pages may send requests (`origins` of
+            `RequestGuard`).
+        allow_file_ops: bool. Whether to load models that use files, the network or Python
+            (`check_operations`). Defaults to `False`.
     """
 
     host: str = "127.0.0.1"
@@ -67,21 +85,24 @@ class ServerOptions:
 
 
 class ModelServer:
-    """Loads models and answers requests until it is stopped.
+    """Server that loads models and answers requests over gRPC and REST.
+
+    Used as a context manager, it is started when the block is entered and stopped when it is left.
 
     Args:
-        configs: list of `ModelConfig`.
-        options: a `ServerOptions`.
-        make_routes: function from the `ServingCore` to more routes of Starlette for the REST port,
-            or None.
+        configs: List of `ModelConfig`.
+        options: `ServerOptions`. If `None`, the default options are used.
+        make_routes: Function that takes the `ServingCore` and returns additional Starlette routes
+            for the REST port. If `None`, there are no additional routes.
 
     Attributes:
-        core: the `ServingCore`.
-        rest_port, grpc_port: the ports it listens on, or None.
+        core: The `ServingCore`.
+        rest_port: The port of the REST interface, or `None`.
+        grpc_port: The port of the gRPC interface, or `None`.
 
     Raises:
-        ValueError: nothing can be served of a model.
-        OSError: a port cannot be had, or a file is missing.
+        ValueError: If an entry of `options.allowed_origins` is not a valid origin.
+        OSError: If a port cannot be opened, or a TLS file cannot be read.
     """
 
     def __init__(self, configs, options=None, make_routes=None):
@@ -104,7 +125,7 @@ class ModelServer:
         self._rest = self._grpc = None
         dispatcher = Dispatcher(options.max_queue, options.timeout_seconds)
         self.core = ServingCore(ModelPool(configs, load), dispatcher, options.max_elements)
-        # The ports first, so that a port in use is an error before minutes of loading.
+        # Ports are opened first, so that a port in use is reported before models are loaded.
         if options.grpc_port is not None:
             self._grpc = GrpcFront(
                 self.core,
@@ -128,13 +149,13 @@ class ModelServer:
         self.grpc_port = self._grpc and self._grpc.port
 
     def start(self):
-        """Loads the models, then begins to answer.
+        """Loads the models, then starts to answer requests.
 
         Raises:
-            ValueError: a model has no version that can be served.
+            ValueError: If no version of a model can be served.
         """
         pool = self.core.pool
-        pool.refresh()
+        pool.refresh(starting=True)
         for model in pool.models.values():
             if not model.available:
                 self.stop(0)
@@ -145,13 +166,13 @@ class ModelServer:
             pool.start(self._options.poll_seconds)
 
     def stop(self, seconds=30.0):
-        """Takes no new requests, and returns when those accepted are answered.
+        """Rejects new requests and waits until the accepted ones are answered.
 
         Args:
-            seconds: that they have for it.
+            seconds: float. Time limit for the accepted requests. Defaults to 30.0.
 
         Returns:
-            whether all were.
+            bool. `True` if all accepted requests were answered in time.
         """
         until = time.monotonic() + seconds
         self.core.pool.ask_to_stop()
@@ -159,7 +180,7 @@ class ModelServer:
             self._rest.ask_to_stop(seconds)
         for front in filter(None, (self._grpc, self._rest)):
             front.stop(seconds)
-        self.core.pool.stop(until - time.monotonic())  # a version may be loading: not waited for
+        self.core.pool.stop(until - time.monotonic())  # does not wait for a version to load
         whole = self.core.dispatcher.drain(0)
         self.core.dispatcher.close()
         return whole
@@ -173,7 +194,7 @@ class ModelServer:
 
 
 def why_nothing(model):
-    """Says what is wrong with a model that has no version to serve."""
+    """Returns the error message for a model without a version to serve."""
     try:
         errors = [str(error) for _, _, error in model.status() if error]
     except Exception:
@@ -182,12 +203,12 @@ def why_nothing(model):
         return f"{model.name}: no version can be served. {errors[0]}"
     return (
         f"{model.config.base_path} holds no version of a model to serve: expected folders named 1, "
-        "2 ... with a SavedModel each, as `tfreps export` writes them."
+        "2, ..., each with a SavedModel, as `tfreps export` writes them."
     )
 
 
 def grpc_credentials(cert, key):
-    """Makes credentials from PEM files; None if there are none."""
+    """Returns gRPC server credentials from PEM files, or None without TLS."""
     if not cert and not key:
         return None
     pair = pathlib.Path(key or cert).read_bytes(), pathlib.Path(cert or key).read_bytes()

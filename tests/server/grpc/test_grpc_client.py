@@ -25,10 +25,10 @@ def test_both_protocols_answer_alike(client, server):
 @pytest.mark.parametrize(
     "which, words",
     [
-        (("none",), "The server says NOT_FOUND: Servable not found"),
-        (("zoo", "no"), "no signature 'no'; it has .*serving_default"),
-        (("zoo", "two"), "'two' takes a, b: only one"),
-        (("half_plus_two",), "takes x: only one"),
+        (("none",), "The server returned NOT_FOUND: Servable not found"),
+        (("zoo", "no"), "no signature 'no'; its signatures are .*serving_default"),
+        (("zoo", "two"), "single input of type string; 'two' has the inputs a, b"),
+        (("half_plus_two",), "has the inputs x"),
     ],
 )
 def test_what_cannot_be_asked(client, which, words):
@@ -39,7 +39,7 @@ def test_what_cannot_be_asked(client, which, words):
 
 def test_nobody_there():
     client = GrpcClient("127.0.0.1:1", seconds=10)
-    with pytest.raises(ValueError, match="Nobody answers at 127.0.0.1:1"):
+    with pytest.raises(ValueError, match="No server answers at 127.0.0.1:1"):
         client.status("zoo")
     client.close()
 

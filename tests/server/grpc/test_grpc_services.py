@@ -107,7 +107,7 @@ def test_other_signatures_and_filters(stub):
         (
             predict_request("zoo", {"text": [1.5]}),
             CODE.INVALID_ARGUMENT,
-            "but float32 came",
+            "must have the dtype string; got float32.",
         ),
         (predict_request("zoo", {"text": [["a"]]}), CODE.INVALID_ARGUMENT, "shape (None,)"),
         (

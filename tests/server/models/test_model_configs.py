@@ -32,13 +32,13 @@ def test_labels_and_policies():
     [
         ([["nowhere"]], "nowhere is not a folder"),
         ([["ner", "other/ner"]], "Two models are called 'ner'.*other=other/ner"),
-        ([["a=b"]], "cannot be called 'a=b'"),
-        ([["x:y=ner"]], "cannot be called 'x:y'"),
+        ([["a=b"]], "must not be empty .*; got 'a=b'"),
+        ([["x:y=ner"]], "must not be empty .*; got 'x:y'"),
         ([["ner"], ["stable=1"]], "Expected NAME:LABEL=VERSION"),
         ([["ner"], ["tok:stable=1"]], "no model is called 'tok'"),
         ([["ner"], ["ner:stable"]], "NAME:LABEL=VERSION"),
-        ([["ner"], ["ner:a/b=1"]], "label cannot be called"),
-        ([["ner"], [], ["ner:newest"]], "Versions are"),
+        ([["ner"], ["ner:a/b=1"]], "name of a label must not be empty"),
+        ([["ner"], [], ["ner:newest"]], "version policy must be"),
     ],
 )
 def test_mistakes(arguments, words):
@@ -48,7 +48,7 @@ def test_mistakes(arguments, words):
 
 def test_a_version_instead_of_a_base_path(tmp_path):
     (tmp_path / "ner/1/saved_model.pb").touch()
-    with pytest.raises(ValueError, match="is one version of a model.*ner"):
+    with pytest.raises(ValueError, match="is a single version of a model.*ner"):
         from_folders(["ner/1"])
 
 
@@ -82,20 +82,23 @@ def config(text):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("config {", "no model config"),
-        ("", "must have a model_config_list"),
+        ("config {", "not a model config"),
+        ("", "must have a `model_config_list`"),
         ('model_config_list { config { name: "x" base_path: "no" } }', "no is not a folder"),
-        ('model_config_list { config { name: "x" } }', r"needs the folder .*base_path"),
-        (config('name: "x\\001"'), "no '/', ':', '=', spaces or control characters"),
+        ('model_config_list { config { name: "x" } }', "`base_path` must name the folder"),
+        (config('name: "x\\001"'), "contain '/', ':', '=', spaces or control characters"),
         (config(f'name: "{"x" * 256}"'), "at most 255 characters"),
-        (config('name: "x" model_version_policy { specific { versions: -1 } }'), "from 0 on"),
-        (config('name: "x" version_labels { key: "y" value: -1 }'), "from 0 on"),
-        (config('name: "x" model_version_policy { latest { num_versions: 1e99 } }'), "no model"),
-        ("custom_model_config {" + NESTED * 5_000, "no model config.*recursion"),
-        ("custom_model_config {" + NESTED * 2_000 + "}" * 2_001, "no model config.*recursion"),
+        (
+            config('name: "x" model_version_policy { specific { versions: -1 } }'),
+            "must not be negative",
+        ),
+        (config('name: "x" version_labels { key: "y" value: -1 }'), "must not be negative"),
+        (config('name: "x" model_version_policy { latest { num_versions: 1e99 } }'), "not a model"),
+        ("custom_model_config {" + NESTED * 5_000, "not a model config.*recursion"),
+        ("custom_model_config {" + NESTED * 2_000 + "}" * 2_001, "not a model config.*recursion"),
         (config('name: "x"') * 6_000, "larger than 262144 bytes"),
-        ("model_config_list { config " + "[" * 200_000, "^broken is no model config.{200,300}$"),
-        ("\udcff", "no model config.*utf-8"),
+        ("model_config_list { config " + "[" * 200_000, "^broken is not a model config.{200,300}$"),
+        ("\udcff", "not a model config.*utf-8"),
     ],
     ids=range(14),
 )

@@ -65,4 +65,4 @@ def test_one_broken_model_is_no_end_of_the_others(pool, caplog):
         pool.refresh()
     assert pool.models["n"].available == [1]
     assert caplog.text.count("n version 1: AVAILABLE") == 1
-    assert "m: cannot look for versions" in caplog.text
+    assert "m: cannot search for versions" in caplog.text

@@ -90,10 +90,10 @@ def test_no_time_to_wait(models):
 
 
 def test_missing_and_broken_folders(tmp_path, models):
-    with pytest.raises(ValueError, match="holds no saved_model.pb"):
+    with pytest.raises(ValueError, match="has no saved_model.pb"):
         Servable(tmp_path)
     (tmp_path / "saved_model.pb").write_bytes(b"\x08\x01")
-    with pytest.raises(ValueError, match="nothing tagged 'serve'"):
+    with pytest.raises(ValueError, match="no graph with the tag 'serve'"):
         Servable(tmp_path)
     (tmp_path / "saved_model.pb").write_bytes(b"no protobuf")
     with pytest.raises(ValueError, match="cannot be loaded as a SavedModel"):

@@ -43,9 +43,9 @@ def test_what_is_merged(inputs, outputs, merged):
     [
         ({}, "0!=1 .*Missing but required: {text}"),
         ({"text": np.array([b"a"], object), "x": np.array([1])}, "Sent extra: {x}"),
-        ({"text": np.array([1.0])}, "to be string but float64"),
-        ({"text": np.array([[b"a"]], object)}, r"shape \(None,\) but \(1, 1\)"),
-        ({"text": np.array(b"a", object)}, r"shape \(None,\) but \(\)"),
+        ({"text": np.array([1.0])}, "must have the dtype string; got float64"),
+        ({"text": np.array([[b"a"]], object)}, r"shape \(None,\); got \(1, 1\)"),
+        ({"text": np.array(b"a", object)}, r"shape \(None,\); got \(\)"),
     ],
 )
 def test_what_does_not_fit(inputs, words):

@@ -15,7 +15,7 @@ def test_policies(text, chosen):
 
 @pytest.mark.parametrize("text", ["", "newest", "latest:0", "latest:x", "1;2", "1,", "-1", "²"])
 def test_misspelt_policies(text):
-    with pytest.raises(ValueError, match="Versions are all, latest"):
+    with pytest.raises(ValueError, match="version policy must be all, latest"):
         read_policy(text)
 
 

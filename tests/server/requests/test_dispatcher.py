@@ -21,7 +21,7 @@ def test_too_many_are_refused_and_those_accepted_answered():
     dispatcher = Dispatcher(2, 10)
     go_on = threading.Event()
     futures = [dispatcher.submit(go_on.wait, 10) for _ in range(2)]
-    with pytest.raises(ServingError, match="2 requests in work") as caught:
+    with pytest.raises(ServingError, match="2 requests are in progress") as caught:
         dispatcher.submit(print)
     assert caught.value.code == "UNAVAILABLE"
     go_on.set()

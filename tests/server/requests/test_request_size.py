@@ -91,9 +91,9 @@ def test_read_from_an_export(tmp_path):
     for content, words in (
         (
             '{"tokens": "x", "most_per_text": 1, "attends": true, "added_per_text": 2}',
-            "cannot be counted in 'x'",
+            "`tokens` must be one of .*; got 'x'",
         ),
-        ("{}", "must have the keys added_per_text, attends, most_per_text, tokens"),
+        ("{}", "must have exactly the keys added_per_text, attends, most_per_text, tokens"),
         ("[]", "expected a JSON object"),
         ("{", "Expecting"),
     ):

@@ -33,7 +33,7 @@ def test_who_has_to_know_is_told():
     with ticket.when_cancelled(lambda: told.append("before")):
         pass
     assert told == ["within", "before"]
-    with pytest.raises(ServingError, match="The client is gone") as caught:
+    with pytest.raises(ServingError, match="The client has disconnected") as caught:
         ticket.check()
     assert (caught.value.code, caught.value.http_status) == ("CANCELLED", 499)
 

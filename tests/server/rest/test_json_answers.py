@@ -54,7 +54,7 @@ def test_strings_and_bytes():
     assert json.loads(predict_json({"t": text}, True)) == {"predictions": ['é "\\ \n', ""]}
     raw = {"image_bytes": objects(b"\xff\0")}
     assert json.loads(predict_json(raw, True)) == {"predictions": [{"b64": "/wA="}]}
-    with pytest.raises(ServingError, match="no UTF-8"):
+    with pytest.raises(ServingError, match="not valid UTF-8"):
         predict_json({"t": objects(b"\xff")}, True)
 
 

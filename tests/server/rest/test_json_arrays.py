@@ -37,7 +37,7 @@ def test_arrays(value, dtype, expected):
     "value, dtype, words",
     [
         ([[1], [1, 2]], "int32", "lists of sizes 1 and 2 at level 1"),
-        ([[1], 2], "int32", "values beside lists at level 1"),
+        ([[1], 2], "int32", "values next to lists at level 1"),
         ([1, "a"], "float32", "String is not of expected type: float32"),
         ([True], "float32", "Bool is not"),
         ([1], "bool", "Number is not"),
@@ -49,7 +49,7 @@ def test_arrays(value, dtype, expected):
         ([{"b64": 1}], "string", "not formatted correctly for base64"),
         ([{"b64": "!"}], "string", "Unable to base64 decode"),
         ([{"b64": "é"}], "string", "Unable to base64 decode"),
-        (["\ud800"], "string", "half of a surrogate pair"),
+        (["\ud800"], "string", "unpaired surrogate"),
         ([2**31], "int32", "not of expected type: int32"),
         ([-1], "uint8", "not of expected type: uint8"),
         ([10**400], "int64", "not of expected type: int64"),

@@ -29,7 +29,7 @@ def test_status(client):
 @pytest.mark.parametrize(
     "which, words",
     [
-        (("none",), "The server says 404: Servable not found"),
+        (("none",), "The server returned 404: Servable not found"),
         (("zoo", "no"), '400: Serving signature name: "no"'),
         (("half_plus_two",), "400: .*String is not of expected type: float32"),
     ],
@@ -41,7 +41,7 @@ def test_what_the_server_refuses(client, which, words):
 
 
 def test_nobody_there_and_somebody_else():
-    with pytest.raises(ValueError, match="Nobody answers at http://127.0.0.1:1"):
+    with pytest.raises(ValueError, match="No server answers at http://127.0.0.1:1"):
         RestClient("http://127.0.0.1:1").status("zoo")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = RestClient(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.2)

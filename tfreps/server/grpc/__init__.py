@@ -1,3 +1,3 @@
-"""The gRPC interface of TensorFlow Serving."""
+"""gRPC interface of TensorFlow Serving, with a client."""
 
-__all__: list[str] = []  # tfreps.server exports what users need
+__all__: list[str] = []  # tfreps.server exports the public names

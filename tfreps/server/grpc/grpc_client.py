@@ -1,4 +1,4 @@
-"""GrpcClient: asks a server of models over gRPC, this server or TensorFlow Serving."""
+"""GrpcClient: client for the gRPC interface of this server or of TensorFlow Serving."""
 
 import pathlib
 
@@ -17,12 +17,12 @@ SECONDS = 60.0
 
 
 class GrpcClient:
-    """Client of a server's gRPC interface, with the official stubs.
+    """Client for the gRPC interface of a server, which uses the official stubs.
 
     Args:
-        address: `"127.0.0.1:8500"`.
-        seconds: to wait for an answer.
-        ca: PEM file with the certificate to trust, for TLS; None for no TLS.
+        address: str. Host and port of the server, such as `"127.0.0.1:8500"`.
+        seconds: float. Seconds to wait for an answer. Defaults to 60.0.
+        ca: str or path. PEM file with the certificate to trust. If `None`, TLS is not used.
 
     Example:
     >>> client = GrpcClient("127.0.0.1:8500")
@@ -43,19 +43,23 @@ class GrpcClient:
         self._inputs = {}
 
     def ask(self, model, texts, signature="", version=None, label=None):
-        """Returns the answers to some texts.
+        """Sends texts to a model and returns its answers.
 
         Args:
-            model: its name.
-            texts: list of str.
-            signature: which takes nothing but texts; the default one where empty.
-            version, label: of the model, or neither for the newest.
+            model: str. The name of the model.
+            texts: List of str.
+            signature: str. The name of a signature whose only input is texts. If empty, the default
+                signature is used.
+            version: int. The version of the model. If `None`, it is selected by `label`.
+            label: str. The label of a version. If `version` and `label` are `None`, the newest
+                version is used.
 
         Returns:
-            list of dicts from outputs to numbers, strings and nested lists, one for each text.
+            A list with a dict per text, from output names to numbers, strings and nested lists.
 
         Raises:
-            ValueError: the server does not answer, or answers with an error.
+            ValueError: If the server does not answer or returns an error, or the signature has
+                other inputs.
         """
         which = model, version, label
         key = (*which, signature)
@@ -72,10 +76,18 @@ class GrpcClient:
         ]
 
     def status(self, model, version=None, label=None):
-        """Returns `(version, state, error message)` for each version of a model.
+        """Returns the status of the versions of a model.
+
+        Args:
+            model: str. The name of the model.
+            version: int. The version to report. If `None`, all versions are reported.
+            label: str. The label of a version, which the server may ignore. Defaults to `None`.
+
+        Returns:
+            A list of `(version, state, error message)`, with an int and two str.
 
         Raises:
-            ValueError: the server does not answer, or answers with an error.
+            ValueError: If the server does not answer or returns an error.
         """
         request = asking(get_model_status_pb2.GetModelStatusRequest(), model, version, label)
         found = self._call(self._models.GetModelStatus, request).model_version_status
@@ -89,7 +101,7 @@ class GrpcClient:
         self._channel.close()
 
     def _only_input(self, which, signature):
-        """The name of the one input of a signature."""
+        """Returns the name of the only input of a signature."""
         request = asking(get_model_metadata_pb2.GetModelMetadataRequest(), *which)
         request.metadata_field.append("signature_def")
         packed = self._call(self._predict.GetModelMetadata, request).metadata["signature_def"]
@@ -98,12 +110,14 @@ class GrpcClient:
         signature = signature or "serving_default"
         if signature not in found.signature_def:
             known = ", ".join(sorted(n for n in found.signature_def if not n.startswith("__")))
-            raise ValueError(f"The model has no signature {signature!r}; it has {known}.")
+            raise ValueError(
+                f"The model has no signature {signature!r}; its signatures are {known}."
+            )
         inputs = found.signature_def[signature].inputs
         if [value.dtype for value in inputs.values()] != [tf.string.as_datatype_enum]:
             raise ValueError(
-                f"The signature {signature!r} takes {', '.join(sorted(inputs)) or 'nothing'}: "
-                "only one that takes texts and nothing else can be asked here."
+                f"The signature must have a single input of type string; {signature!r} has "
+                f"the inputs {', '.join(sorted(inputs)) or 'none'}."
             )
         return next(iter(inputs))
 
@@ -115,14 +129,14 @@ class GrpcClient:
             details = error.details()
             if code == grpc.StatusCode.UNAVAILABLE and "connect" in details:
                 raise ValueError(
-                    f"Nobody answers at {self._address}: {details}. `tfreps serve DIR` starts a "
-                    "server."
+                    f"No server answers at {self._address}: {details}. Start one with "
+                    "`tfreps serve DIR`."
                 ) from None
-            raise ValueError(f"The server says {code.name}: {details}") from None
+            raise ValueError(f"The server returned {code.name}: {details}") from None
 
 
 def asking(request, model, version, label):
-    """The request with the model in it."""
+    """Sets the model, version or label of a request, and returns the request."""
     request.model_spec.name = model
     if version is not None:
         request.model_spec.version.value = version
@@ -132,7 +146,7 @@ def asking(request, model, version, label):
 
 
 def as_python(value):
-    """Converts a value to lists, numbers and str, as REST returns them."""
+    """Converts a value to nested lists, numbers and str, as in the answers of `RestClient`."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (np.ndarray, np.generic)):

@@ -1,4 +1,4 @@
-"""GrpcFront: a gRPC port with TensorFlow Serving's services and the standard health service."""
+"""GrpcFront: gRPC port with TensorFlow Serving's services and the health service."""
 
 import concurrent.futures
 import logging
@@ -13,26 +13,27 @@ from tfreps.server.grpc.grpc_services import ModelService, PredictionService
 
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
-LAST_CALL = 0.2  # seconds at the end in which calls get UNAVAILABLE instead of CANCELLED
-HEALTH_SECONDS = 1.0  # between looks whether a model is stuck
-SPARE = 16  # threads beyond those of accepted requests, to refuse the others and tell health
+LAST_CALL = 0.2  # seconds during shutdown in which calls get UNAVAILABLE instead of CANCELLED
+HEALTH_SECONDS = 1.0  # between checks for stuck models
+SPARE = 16  # additional threads that reject requests and report the health
 
 
 class GrpcFront:
-    """The gRPC interface of a server.
+    """gRPC interface of a server.
 
     Args:
-        core: a `ServingCore`.
-        host: address to listen on.
-        port: 0 for a free one.
-        max_message_bytes: of a request; larger ones are RESOURCE_EXHAUSTED.
-        credentials: `grpc.ServerCredentials`, or None for none.
+        core: `ServingCore`.
+        host: str. The address to listen on.
+        port: int. The port to listen on. 0 selects a free port.
+        max_message_bytes: int. Maximum size of a request. Larger ones get RESOURCE_EXHAUSTED.
+            Defaults to 2**31 - 1.
+        credentials: `grpc.ServerCredentials`. If `None`, TLS is not used.
 
     Attributes:
-        port: the one it listens on.
+        port: int. The port that the server listens on.
 
     Raises:
-        OSError: the port cannot be had.
+        OSError: If the port cannot be opened.
     """
 
     def __init__(self, core, host, port, max_message_bytes=2**31 - 1, credentials=None):
@@ -65,18 +66,18 @@ class GrpcFront:
         except RuntimeError as error:
             raise OSError(f"Cannot listen on {address} for gRPC: {error}") from error
         if not self.port:
-            raise OSError(f"Cannot listen on {address} for gRPC: is it in use?")
+            raise OSError(f"Cannot listen on {address} for gRPC. The port may be in use.")
         self._stopped = threading.Event()
         core.pool.watchers.append(self.tell_health)
 
     def start(self):
-        """Begins to answer."""
+        """Starts to answer requests."""
         self.tell_health()
         self._server.start()
         threading.Thread(target=self._watch_health, name="tfreps-health", daemon=True).start()
 
     def tell_health(self):
-        """The health of the server, also under the names of its services, and of each model."""
+        """Reports the health of the server, of its services and of every model."""
         core = self._core
         for service in ("", *SERVICES):
             self._health.set(service, serving(core.ready))
@@ -88,16 +89,16 @@ class GrpcFront:
             self.tell_health()
 
     def stop(self, seconds):
-        """Takes no new requests; returns when those in work are answered, or the time is up."""
+        """Rejects new requests, and waits at most `seconds` for those in progress."""
         self._stopped.set()
         self._health.enter_graceful_shutdown()
-        self._prediction.is_ending = True  # grpc itself would cancel calls that are on their way
+        self._prediction.is_ending = True  # grpc would cancel calls that are about to arrive
         time.sleep(min(LAST_CALL, seconds))
         self._server.stop(seconds).wait()
 
 
 def is_wanted(record):
-    """Drops grpcio's traceback for a message that is no protobuf; its sender gets an error."""
+    """Returns False for grpcio's traceback of a malformed message; its sender gets an error."""
     return record.getMessage() != "Exception deserializing message!"
 
 

@@ -1,4 +1,4 @@
-"""PredictionService and ModelService of TensorFlow Serving, answered by a ServingCore."""
+"""PredictionService and ModelService of TensorFlow Serving, based on a ServingCore."""
 
 import functools
 
@@ -18,13 +18,15 @@ CODES = {code.name: code for code in grpc.StatusCode}
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predict and GetModelMetadata; the other methods are UNIMPLEMENTED.
+    """TensorFlow Serving's PredictionService, with the methods Predict and GetModelMetadata.
+
+    The other methods are UNIMPLEMENTED.
 
     Args:
-        core: a `ServingCore`.
+        core: `ServingCore`.
 
     Attributes:
-        is_ending: whether Predict refuses new requests.
+        is_ending: bool. Whether Predict rejects new requests.
     """
 
     is_ending = False
@@ -33,27 +35,27 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         self._core = core
 
     def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
-        """The answer of a signature to one request, of all outputs or those in `output_filter`."""
+        """Returns the answer of a signature, with all outputs or those in `output_filter`."""
 
-        def work(request):  # in the time that the server and the client allow
+        def work(request):  # within the time limits of the server and the client
             if self.is_ending:
                 raise ServingError("UNAVAILABLE", "The server is shutting down.")
             ticket = self._core.dispatcher.new_ticket(context.time_remaining())
-            if not context.add_callback(ticket.cancel):  # the client is gone already
+            if not context.add_callback(ticket.cancel):  # the client has already disconnected
                 ticket.cancel()
             return self._core.dispatcher.answer(self._predict, request, ticket=ticket)
 
         return answer(self._core, "Predict", work, request, context)
 
     def GetModelMetadata(self, request, context):  # noqa: N802
-        """The signatures of a version; at once, however many requests are in work."""
+        """Returns the signatures of a version, without waiting for other requests."""
         return answer(self._core, "GetModelMetadata", self._metadata, request, context)
 
     def _predict(self, request):
         core = self._core
         spec = request.model_spec
         with core.pool.lease(*asked_for(request)) as (number, servable):
-            servable.signature(spec.signature_name).check_names(request.inputs)  # before memory
+            servable.signature(spec.signature_name).check_names(request.inputs)  # before `to_array`
             inputs = {key: to_array(v, core.most_elements) for key, v in request.inputs.items()}
             write = functools.partial(response_of, spec, number)
             filter_ = request.output_filter
@@ -73,17 +75,19 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
 
 class ModelService(model_service_pb2_grpc.ModelServiceServicer):
-    """GetModelStatus. What is served is not for requests to change.
+    """TensorFlow Serving's ModelService, with the method GetModelStatus.
+
+    HandleReloadConfigRequest is UNIMPLEMENTED, since no request may change the served models.
 
     Args:
-        core: a `ServingCore`.
+        core: `ServingCore`.
     """
 
     def __init__(self, core):
         self._core = core
 
     def GetModelStatus(self, request, context):  # noqa: N802
-        """The state of the versions of a model; at once, since probes ask for it."""
+        """Returns the status of a model's versions, without waiting for other requests."""
         return answer(self._core, "GetModelStatus", self._status, request, context)
 
     def _status(self, request):
@@ -91,7 +95,7 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
 
 def answer(core, api, work, request, context):
-    """What `work` makes of the request; what it raises becomes the status of the call."""
+    """Returns the result of `work(request)`, or ends the call with the status of its error."""
     try:
         with core.recorded(request.model_spec.name, api, "GRPC"):
             return work(request)
@@ -100,7 +104,7 @@ def answer(core, api, work, request, context):
 
 
 def response_of(spec, version, outputs):
-    """Makes the `PredictResponse` with the outputs of a version."""
+    """Returns the `PredictResponse` with the outputs of a version."""
     response = predict_pb2.PredictResponse()
     response.model_spec.name = spec.name
     response.model_spec.signature_name = spec.signature_name or DEFAULT
@@ -111,7 +115,7 @@ def response_of(spec, version, outputs):
 
 
 def asked_for(request):
-    """Returns name, version and label of the model in a request; version or label is None."""
+    """Returns the name, version and label of a request's model; one or both are None."""
     if not request.HasField("model_spec"):
         raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
     spec = request.model_spec

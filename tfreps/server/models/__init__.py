@@ -1,3 +1,3 @@
-"""Finds, checks, loads, warms up and replaces versions of models."""
+"""Versions of models: finding, checking, loading, warming up and replacing them."""
 
-__all__: list[str] = []  # tfreps.server exports what users need
+__all__: list[str] = []  # tfreps.server exports the public names

@@ -1,4 +1,4 @@
-"""batched: answers requests to a signature that arrive at the same time together."""
+"""batched: merges concurrent requests to a signature into batches."""
 
 import dataclasses
 import itertools
@@ -8,14 +8,21 @@ import tensorflow as tf
 
 @dataclasses.dataclass(frozen=True)
 class BatchOptions:
-    """Options for merging requests.
+    """Options for merging requests into batches.
 
     Args:
-        max_rows: most rows (sentences) of a batch; 0 or 1 merges nothing.
-        timeout_ms: how long a batch waits for more, when a thread is free to run it. At 0 requests
-            meet only while they wait for those before them, so that a lone one loses no time.
-        threads: batches that run at the same time.
-        max_queued: batches that may wait; beyond it requests get UNAVAILABLE.
+        max_rows: int. Maximum number of rows (sentences) of a batch. If 0 or 1, requests are not
+            merged. Defaults to 64.
+        timeout_ms: float. Milliseconds that a batch waits for more requests when a thread is free
+            to run it. At 0, only requests that wait for a thread are merged, so that a single
+            request is not delayed. Defaults to 0.0.
+        threads: int. Number of batches that run concurrently. Defaults to 1.
+        max_queued: int. Maximum number of waiting batches. Further requests get UNAVAILABLE.
+            Defaults to 1,000.
+
+    Example:
+    >>> BatchOptions(max_rows=16).timeout_ms
+    0.0
     """
 
     max_rows: int = 64
@@ -28,19 +35,20 @@ NUMBERS = itertools.count()
 
 
 def batched(call, signature, options: BatchOptions):
-    """A function like `call` that merges what several threads ask it at the same time.
+    """Returns a function like `call` that merges concurrent calls of several threads.
 
-    TensorFlow's own batch operation does the work. It finds its queue by a name, which is therefore
-    another one for each function.
+    It uses TensorFlow's batch operation, which identifies its queue by name. Every function
+    therefore has a unique name for its queue.
 
     Args:
-        call: a signature of a loaded SavedModel: keyword arguments to a dict of tensors.
-        signature: its `Signature`; `signature.batches` holds.
-        options: see `BatchOptions`.
+        call: Signature of a loaded SavedModel: a function that takes keyword arguments and returns
+            a dict of tensors.
+        signature: The `Signature` of `call`, whose `batches` must be true.
+        options: `BatchOptions`.
 
     Returns:
-        function of the same keyword arguments, with the same answer; of at most
-        `options.max_rows` rows a call. It raises what any of the merged requests raises.
+        A function with the arguments and results of `call`, for at most `options.max_rows` rows
+        per call. It raises the error of any of the merged requests.
     """
     takes = list(signature.inputs)
     gives = list(signature.outputs)

@@ -3,8 +3,8 @@
 import pathlib
 import re
 
-# What reads or writes files, by the names of TensorFlow's operations. Names without a version
-# stand for those with one too, and for the ones that once were experimental.
+# TensorFlow operations that read or write files. A name without a version also covers the names
+# with one, and the former names with the prefix "Experimental".
 FILES = """
 ReadFile WriteFile MatchingFiles Save SaveSlices Restore RestoreSlice DTensorRestore
 MergeV2Checkpoints DistributedSave LoadAndRemapMatrix GenerateVocabRemapping ImmutableConst
@@ -21,14 +21,14 @@ DataServiceDataset RegisterDataset RpcClient RpcServer RpcServerStart RpcServerR
 RemoteCall ConfigureDistributedTPU ConfigureAndInitializeGlobalTPU WorkerHeartbeat
 """
 PYTHON = "PyFunc PyFuncStateless EagerPyFunc"
-# They run what is not in the graph, or end the process.
+# These run code that the graph does not show, or end the process.
 OPAQUE = """
 DatasetFromGraph DeserializeIterator MlirPassthroughOp XlaCustomCall XlaCallModule TRTEngineOp Abort
 """
 NAMES = {*FILES.split(), *NETWORK.split(), *PYTHON.split(), *OPAQUE.split()}
-PLAIN = {"DebugNumericSummaryV2"}  # writes nothing, unlike the operation that it came after
+PLAIN = {"DebugNumericSummaryV2"}  # writes nothing, unlike the operation that it replaced
 
-# Operations that use a file where an attribute says so, and what it says if not.
+# Operations that use a file if an attribute requests it: the attribute, and its harmless values.
 WITH_FILES = {
     "PrintV2": ("output_stream", rb"(?!file:).*"),
     "EncodeProto": ("descriptor_source", rb"|local://|bytes://.*"),
@@ -42,18 +42,19 @@ PASSING = {"Identity", "PlaceholderWithDefault"}
 
 
 def check_operations(model, folder) -> None:
-    """Raises a ValueError for operations that use files, the network or Python, and outside assets.
+    """Checks that a SavedModel does not use files, the network or Python.
 
-    A SavedModel is a program: these operations run when it is loaded or asked, with the rights of
-    the process. What every SavedModel does is let through: saving and restoring its own variables,
-    and tables that are filled from its own assets.
+    A SavedModel is a program: its operations run with the rights of the process when it is loaded
+    or called. Two uses of files are allowed, since every SavedModel needs them: saving and
+    restoring its own variables, and filling tables from its own assets.
 
     Args:
-        model: a `SavedModel` message.
-        folder: where it lies.
+        model: `SavedModel` message.
+        folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: it has such operations, which are named, or such an asset.
+        ValueError: If the model has other operations that use files, the network or Python, which
+            the message names, or an asset outside of its folder.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
@@ -63,7 +64,7 @@ def check_operations(model, folder) -> None:
     >>> check_operations(model, "exports/ner/1")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: it has operations that do more than compute: ReadFile. They could use ...
+    ValueError: it has operations that do more than compute: ReadFile. They can use ...
     """
     for graph in model.meta_graphs:
         for asset in graph.asset_file_def:
@@ -71,22 +72,22 @@ def check_operations(model, folder) -> None:
     found = sorted({name for graph in model.meta_graphs for name in suspicious(graph)})
     if found:
         raise ValueError(
-            f"it has operations that do more than compute: {', '.join(found)}. They could use "
-            "files, the network or Python of this machine. If you trust whoever made it, serve it "
-            "with the option `allow_file_ops`"
+            f"it has operations that do more than compute: {', '.join(found)}. They can use the "
+            "files, the network and the Python interpreter of this machine. If you trust the "
+            "author of the model, load it with `allow_file_ops=True`."
         )
 
 
 def check_asset(name, folder):
-    """Raises a ValueError for an asset whose name leads out of the folder of assets."""
+    """Raises a ValueError if the name of an asset leads out of the folder of assets."""
     assets = pathlib.Path(folder).absolute() / "assets"
     parts = pathlib.PurePath(name).parts
     if ".." in parts or not (assets / name).is_relative_to(assets):
-        raise ValueError(f"its asset {name!r} is a file outside of its folder")
+        raise ValueError(f"its asset {name!r} is outside of its folder")
 
 
 def suspicious(graph):
-    """Yields the names of the operations of a `MetaGraphDef` that are not allowed."""
+    """Yields the names of the operations in a `MetaGraphDef` that are not allowed."""
     nodes = {node.name: node for node in graph.graph_def.node}
     functions = graph.graph_def.library.function
     by_nodes = calls(graph.graph_def.node)
@@ -108,21 +109,22 @@ def suspicious(graph):
 
 
 def touches(node):
-    """Whether a node can do more than compute."""
+    """Returns True if a node can do more than compute."""
     if node.op in WITH_FILES:
         attribute, harmless = WITH_FILES[node.op]
         value = node.attr[attribute]
-        # A placeholder stands for what the caller of the function says.
+        # The caller of the function sets the value of a placeholder.
         return bool(value.placeholder) or not re.fullmatch(harmless, value.s, re.S)
     name = node.op.removeprefix("Experimental")
     return node.op not in PLAIN and (name in NAMES or re.sub(r"V\d+$", "", name) in NAMES)
 
 
 def own_saver(graph, nodes, called):
-    """What saves and restores the variables, and nothing else: names to what they may do so with.
+    """Finds the nodes and functions that only save and restore the variables.
 
     Returns:
-        two dicts: of nodes in a graph of TensorFlow 1, and of functions in one of TensorFlow 2.
+        Two dicts from names to the operations that are allowed there: one for the nodes in a graph
+        of TensorFlow 1, one for the functions in a graph of TensorFlow 2.
     """
     saver = graph.saver_def
     library = graph.graph_def.library
@@ -151,9 +153,10 @@ def own_saver(graph, nodes, called):
 
 
 def calls(nodes):
-    """Names of functions, each as often as one of the nodes refers to it.
+    """Returns the names of the functions that nodes refer to, repeated for every reference.
 
-    A node names a function as its operation, in an attribute, or for the functions that it calls.
+    A node refers to a function by its operation, in an attribute, or in the attributes of a
+    function that it refers to.
     """
     found = []
     for node in nodes:
@@ -169,7 +172,7 @@ def calls(nodes):
 
 
 def ancestors(nodes, names):
-    """Returns all nodes that these nodes depend on, and themselves."""
+    """Returns the names of these nodes and of all nodes that they depend on."""
     found = set()
     left = [plain(name) for name in names]
     while left:
@@ -181,7 +184,7 @@ def ancestors(nodes, names):
 
 
 def source(nodes, name):
-    """Returns the name of the node that a tensor comes from unchanged."""
+    """Returns the name of the node whose output a tensor passes on unchanged."""
     name = plain(name)
     seen = set()
     while name in nodes and nodes[name].op in PASSING and nodes[name].input and name not in seen:
@@ -191,17 +194,17 @@ def source(nodes, name):
 
 
 def taken(node, place):
-    """Returns the name of an input; empty if a broken node has too few."""
+    """Returns the name of an input of a node, or an empty string if there are too few inputs."""
     return node.input[place] if place < len(node.input) else ""
 
 
 def plain(name):
-    """Returns the name of the node of a tensor or a control input."""
+    """Returns the name of the node that a tensor or control input comes from."""
     return name.lstrip("^").partition(":")[0]
 
 
 def bound_assets(graph, signature):
-    """Returns the arguments of a function that the object graph binds to assets."""
+    """Returns the names of the arguments of a function that are bound to assets."""
     objects = graph.object_graph_def
     if signature.name not in objects.concrete_functions:
         return set()

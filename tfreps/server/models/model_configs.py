@@ -1,4 +1,4 @@
-"""ModelConfig: a model to serve, from the command line or from TensorFlow Serving's config file."""
+"""ModelConfig: a model to serve, from the command line or from a config file."""
 
 import dataclasses
 import os
@@ -14,16 +14,20 @@ LONGEST_NAME = 255  # characters
 
 @dataclasses.dataclass
 class ModelConfig:
-    """A model to serve.
+    """Configuration of a model to serve.
 
     Args:
-        name: in requests.
-        base_path: folder of its numbered versions.
-        policy: which of them are served.
-        labels: dict from names for versions to their numbers; these are served too.
+        name: str. The name of the model in requests.
+        base_path: str. The folder that contains the numbered versions.
+        policy: `VersionPolicy`, which selects the versions to serve. Defaults to the newest one.
+        labels: dict from labels to version numbers. These versions are served as well.
 
     Raises:
-        ValueError: the name cannot be part of an address.
+        ValueError: If the name or a label cannot be part of a URL.
+
+    Example:
+    >>> ModelConfig("ner", "exports/ner", labels={"stable": 1}).policy
+    VersionPolicy(latest=1, specific=())
     """
 
     name: str
@@ -40,24 +44,30 @@ class ModelConfig:
 def check_name(name, what):
     if not name or re.search(r"[/:=\s]", name) or not name.isprintable():
         raise ValueError(
-            f"A {what} cannot be called {name[:LONGEST_NAME]!r}: no '/', ':', '=', spaces or "
-            "control characters."
+            f"The name of a {what} must not be empty or contain '/', ':', '=', spaces or control "
+            f"characters; got {name[:LONGEST_NAME]!r}."
         )
     if len(name) > LONGEST_NAME:
-        raise ValueError(f"The name of a {what} has at most {LONGEST_NAME} characters.")
+        raise ValueError(
+            f"The name of a {what} must have at most {LONGEST_NAME} characters; got {len(name)}."
+        )
 
 
 def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig]:
-    """Makes the configs of models from names and folders, as a command line has them.
+    """Creates configurations of models from command-line arguments.
 
     Args:
-        folders: base paths, `exports/ner`, with a name in front where it is not the folder's own:
-            `tagger=exports/ner`.
-        labels: `NAME:LABEL=VERSION`.
-        versions: `NAME:POLICY`, for policies as `read_policy` reads them.
+        folders: List of base paths such as `"exports/ner"`. A model is named after its folder,
+            unless a name precedes the path, as in `"tagger=exports/ner"`.
+        labels: List of `"NAME:LABEL=VERSION"`.
+        versions: List of `"NAME:POLICY"`, with policies in the format of `read_policy`.
+
+    Returns:
+        A list of `ModelConfig`.
 
     Raises:
-        ValueError: a folder is none, a name comes twice or is unknown, or something is misspelt.
+        ValueError: If a folder does not exist or is not a base path, a name is used twice or is
+            unknown, or an argument is malformed.
     """
     configs = {}
     for folder in folders:
@@ -68,14 +78,14 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
         if name in configs:
             raise ValueError(
                 f"Two models are called {name!r}: {configs[name].base_path} and {path}. "
-                f"Name one of them: other={path}"
+                f"Give one of them another name: other={path}"
             )
         configs[name] = ModelConfig(name, path)
     for text in labels:
         name, rest = known(text, configs, "NAME:LABEL=VERSION")
         label, _, version = rest.partition("=")
         if not (version.isascii() and version.isdigit()):
-            raise ValueError(f"A label is written NAME:LABEL=VERSION, not {text!r}.")
+            raise ValueError(f"A label must be given as NAME:LABEL=VERSION; got {text!r}.")
         check_name(label, "label")
         configs[name].labels[label] = int(version)
     for text in versions:
@@ -87,35 +97,38 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
 def known(text, configs, form):
     name, colon, rest = text.partition(":")
     if not colon:
-        raise ValueError(f"Expected {form}, found {text!r}.")
+        raise ValueError(f"Expected {form}; got {text!r}.")
     if name not in configs:
-        raise ValueError(f"{text!r}: no model is called {name!r}; there are {', '.join(configs)}.")
+        raise ValueError(f"{text!r}: no model is called {name!r}; known: {', '.join(configs)}.")
     return name, rest
 
 
 def check_base(path):
-    """Raises a ValueError for what is not a base path; names the likeliest mistake."""
+    """Raises a ValueError for a path that is not a base path, and names the likely mistake."""
     if not path:
-        raise ValueError("A model needs the folder of its versions (base_path).")
+        raise ValueError("`base_path` must name the folder of a model's versions; it is empty.")
     folder = pathlib.Path(path)
     if not folder.is_dir():
         raise ValueError(f"{path} is not a folder.")
     if (folder / "saved_model.pb").is_file():
         raise ValueError(
-            f"{path} is one version of a model. Give the folder above it, "
-            f"{folder.resolve().parent}, which has the versions in it."
+            f"{path} is a single version of a model. Give its parent folder, "
+            f"{folder.resolve().parent}, which contains the versions."
         )
 
 
 def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
-    """The models of a file of TensorFlow Serving (`--model_config_file`).
+    """Reads the models in a config file of TensorFlow Serving (`--model_config_file`).
 
     Args:
-        path: text of a `ModelServerConfig` with a `model_config_list`: names, base paths, version
-            policies and labels.
+        path: str or path. A file with a `ModelServerConfig` in the text format of protobuf, whose
+            `model_config_list` contains names, base paths, version policies and labels.
+
+    Returns:
+        A list of `ModelConfig`.
 
     Raises:
-        ValueError: the file says something else.
+        ValueError: If the file is too large, is not a valid config, or has no models.
     """
     from google.protobuf import text_format
     from tensorflow_serving.config import model_server_config_pb2
@@ -123,14 +136,14 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
     with open(path, "rb") as file:
         text = file.read(LARGEST + 1)
     if len(text) > LARGEST:
-        raise ValueError(f"{path} is larger than {LARGEST} bytes: that is no model config.")
+        raise ValueError(f"{path} is larger than {LARGEST} bytes, the maximum for a model config.")
     try:
-        with warnings.catch_warnings():  # Python's own, about escapes in strings
+        with warnings.catch_warnings():  # Python warns of invalid escapes in strings
             warnings.simplefilter("ignore")
             parsed = text_format.Parse(text.decode(), model_server_config_pb2.ModelServerConfig())
     except (UnicodeDecodeError, text_format.ParseError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise ValueError(f"{path} is no model config of TensorFlow Serving: {reason}") from error
+        raise ValueError(f"{path} is not a model config of TensorFlow Serving: {reason}") from error
     configs = []
     for model in parsed.model_config_list.config:
         check_base(model.base_path)
@@ -139,7 +152,7 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
         latest = 0 if choice == "all" else policy.latest.num_versions or 1
         specific = tuple(policy.specific.versions)
         if min([0, *specific, *model.version_labels.values()]) < 0:
-            raise ValueError(f"{path}: versions are whole numbers from 0 on, also those of labels.")
+            raise ValueError(f"{path}: version numbers must not be negative, also those of labels.")
         configs.append(
             ModelConfig(
                 model.name,
@@ -149,5 +162,5 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
             )
         )
     if not configs or len({config.name for config in configs}) < len(configs):
-        raise ValueError(f"{path} must have a model_config_list of models with different names.")
+        raise ValueError(f"{path} must have a `model_config_list` of models with unique names.")
     return configs

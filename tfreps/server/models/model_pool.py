@@ -1,4 +1,4 @@
-"""ModelPool: finds the models of a server by name, version or label, and keeps them up to date."""
+"""ModelPool: finds models by name, version or label, and loads new versions."""
 
 import contextlib
 import logging
@@ -11,15 +11,15 @@ LOG = logging.getLogger("tfreps.server")
 
 
 class ModelPool:
-    """The models that a server has, and the thread that looks for new versions of them.
+    """Pool of the models of a server, with a thread that searches for new versions.
 
     Args:
-        configs: list of `ModelConfig`.
-        load: function from a version's folder to a `Servable`.
+        configs: List of `ModelConfig`.
+        load: Function that takes the folder of a version and returns a `Servable`.
 
     Attributes:
         models: dict from names to `ServedModel`.
-        watchers: functions without arguments, called after each look at the folders.
+        watchers: List of functions without arguments, which are called after every search.
 
     Example:
     >>> pool = ModelPool([], load=None)
@@ -37,19 +37,25 @@ class ModelPool:
         self._stop = threading.Event()
         self._thread = None
 
-    def refresh(self):
-        """Looks at the folders of all models once; logs what changed, and errors."""
+    def refresh(self, starting=False):
+        """Searches for versions of all models once, and logs changes and errors.
+
+        Args:
+            starting: bool. If `True`, the error of the newest version of a model without any
+                version to serve is not logged, because `ModelServer.start` raises it. Defaults
+                to `False`.
+        """
         for model in self.models.values():
             try:
                 model.refresh()
             except Exception:
-                LOG.exception("%s: cannot look for versions", model.name)
-            self._tell(model)
+                LOG.exception("%s: cannot search for versions", model.name)
+            self._tell(model, skip=1 if starting and not model.available else 0)
         for watcher in self.watchers:
             watcher()
 
     def start(self, poll_seconds):
-        """Starts a thread that looks at the folders every so many seconds."""
+        """Starts a thread that searches for versions every `poll_seconds` seconds."""
 
         def poll():
             while not self._stop.wait(poll_seconds):
@@ -59,11 +65,11 @@ class ModelPool:
         self._thread.start()
 
     def ask_to_stop(self):
-        """Ends the polling; loaded versions stay."""
+        """Stops the search for versions. Loaded versions remain available."""
         self._stop.set()
 
     def stop(self, seconds=None):
-        """Does the same as `ask_to_stop`, and waits until it has ended, or for so many seconds."""
+        """Stops the search for versions, and waits at most `seconds` for its thread to end."""
         self.ask_to_stop()
         if self._thread is not None:
             if seconds is not None:
@@ -72,18 +78,19 @@ class ModelPool:
 
     @property
     def ready(self):
-        """Whether every model has a version that answers."""
+        """`True` if every model has a version that can answer requests."""
         return all(model.available for model in self.models.values())
 
     def model(self, name, asked=None):
-        """Returns the model of this name.
+        """Returns the `ServedModel` with this name.
 
         Args:
-            name: of the model.
-            asked: what to say that there is not; by default, its newest version.
+            name: str. The name of the model.
+            asked: str. Error message for an unknown name. If `None`, the message names the newest
+                version of the model.
 
         Raises:
-            ServingError: NOT_FOUND; INVALID_ARGUMENT for no name at all.
+            ServingError: NOT_FOUND if there is no such model; INVALID_ARGUMENT if `name` is empty.
         """
         if not name:
             raise ServingError("INVALID_ARGUMENT", "ModelSpec has no name specified.")
@@ -94,15 +101,17 @@ class ModelPool:
 
     @contextlib.contextmanager
     def lease(self, name, version=None, label=None):
-        """Gives `(version, Servable)` for a request, which stays loaded while the block runs.
+        """Yields `(version, Servable)` and keeps the version loaded while the block runs.
 
         Args:
-            name: of the model.
-            version: its number; None for the newest, or for `label`.
-            label: a name for a version.
+            name: str. The name of the model.
+            version: int. The version number. If `None`, the version is selected by `label`, or the
+                newest one is used.
+            label: str. The label of a version. If `None`, no label is used.
 
         Raises:
-            ServingError: NOT_FOUND; INVALID_ARGUMENT for a label that is none.
+            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if there
+                is no such label.
         """
         asked = None
         if version is not None:
@@ -119,17 +128,17 @@ class ModelPool:
         """Returns `(version, state, error or None)` for each version of a model, the newest first.
 
         Raises:
-            ServingError: NOT_FOUND.
+            ServingError: NOT_FOUND if there is no such model or version.
         """
         if name not in self.models:
             asked = "any versions" if version is None else f"version {version}"
             raise ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
         return self.models[name].status(version)
 
-    def _tell(self, model):
-        """Logs what is new about the versions of a model."""
+    def _tell(self, model, skip=0):
+        """Logs changes of the versions of a model, except for the newest `skip` versions."""
         with contextlib.suppress(ServingError):
-            for number, state, error in model.status():
+            for number, state, error in model.status()[skip:]:
                 if self._told.get((model.name, number)) != (state, str(error)):
                     self._told[model.name, number] = state, str(error)
                     if error:

@@ -1,4 +1,4 @@
-"""Servable: one loaded version of a model, which many threads may ask at once."""
+"""Servable: a loaded version of a model that answers requests of many threads."""
 
 import contextlib
 import importlib
@@ -24,33 +24,35 @@ from tfreps.server.requests.ticket import Ticket
 
 DEFAULT = "serving_default"
 TAG = "serve"
-LONG_WAITING = 64  # long requests that wait; the places of the others are for small ones
+LONG_WAITING = 64  # long requests that may wait; the other places are for small requests
 
 
 class Servable:
-    """A SavedModel that answers requests.
+    """SavedModel that answers requests.
 
-    Signatures all of whose inputs are of rank 1 with an open size, and all of whose outputs have
-    rows, are asked together by TensorFlow's batch operation. What fails in such a batch is asked
-    again alone, so that a request fails by its own fault only. Long requests wait for one another
-    in a lane of their own.
+    Requests to a signature are merged by TensorFlow's batch operation if all its inputs have rank 1
+    and a variable size, and all its outputs have one row per input row. If a batch fails, its
+    requests are run again one by one, so that no request fails because of another one. Long
+    requests wait in a separate queue.
 
     Args:
-        folder: of a SavedModel.
-        batching: a `BatchOptions`.
-        direct_runs: how many requests outside batches run at the same time.
-        most_elements: largest size of an input in a warm-up request.
-        limits: a `RequestLimits`.
-        allow_file_ops: whether it may have operations that do more than compute
-            (`check_operations`).
+        folder: str or path. The folder of a SavedModel.
+        batching: `BatchOptions`. If `None`, the default options are used.
+        direct_runs: int. Number of requests outside of batches that run concurrently. If `None`, it
+            is the number of CPUs, but at least 2.
+        most_elements: int. Maximum number of elements of an input in a warm-up request. Defaults to
+            2**24.
+        limits: `RequestLimits`. If `None`, the default limits are used.
+        allow_file_ops: bool. Whether the model may have operations that use files, the network or
+            Python (`check_operations`). Defaults to `False`.
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
-        signatures: dict from the name of every signature that can be asked to its `Signature`.
+        signatures: dict from the name of every callable signature to its `Signature`.
 
     Raises:
-        ValueError: the folder holds no SavedModel, or a broken one, or one that does more than
-            compute, or its warm-up requests fail.
+        ValueError: If the folder has no SavedModel, the SavedModel is corrupt or has operations
+            that are not allowed, or a warm-up request fails.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Servable:
         self.folder = os.fspath(folder)
         self.limits = limits or RequestLimits()
         self._batching = options = batching or BatchOptions()
-        # Two full batches: what waits beyond them is dropped when its client has gone.
+        # Two full batches. Requests that wait beyond them are dropped if their client disconnects.
         room = 2 * max(options.max_rows, 1) * options.threads
         self._batches = Lane("batched", room, workers=options.threads)
         self._alone = Lane("single", direct_runs or max(os.cpu_count() or 1, 2))
@@ -79,7 +81,7 @@ class Servable:
             with quiet_absl():
                 self._loaded = load(self.folder)
             self._calls = dict(self._loaded.signatures.items())
-        except Exception as error:  # torn protobufs, missing files and more have their own
+        except Exception as error:  # truncated protobufs and missing files raise various types
             reason = " ".join(str(error).split())[:500]
             raise ValueError(f"{self.folder} cannot be loaded as a SavedModel: {reason}") from error
         self.signatures = {
@@ -97,43 +99,48 @@ class Servable:
         self._warm_up(most_elements)
 
     def signature(self, name: str, code="FAILED_PRECONDITION") -> Signature:
-        """Returns the signature of this name, the default one for an empty name.
+        """Returns the signature with this name.
+
+        Args:
+            name: str. If empty, the default signature is returned.
+            code: str. Status code of the error for an unknown name.
 
         Raises:
-            ServingError: there is none.
+            ServingError: If there is no such signature.
         """
         name = name or DEFAULT
         if name not in self.signatures:
             text = f'Serving signature key "{name}" not found.'
-            if code == "INVALID_ARGUMENT":  # the words of the REST interface
+            if code == "INVALID_ARGUMENT":  # TensorFlow Serving's message over REST
                 text = f'Serving signature name: "{name}" not found in signature def'
             raise ServingError(code, text)
         return self.signatures[name]
 
     @property
     def is_stuck(self):
-        """Whether small requests cannot be answered, as what runs took longer than it may."""
+        """`True` if requests that exceeded their time limit block small requests."""
         return self._batches.is_stuck or self._alone.is_stuck
 
     def run(self, name, inputs, outputs=(), ticket=None, write=None):
-        """Returns the answer of a signature.
+        """Runs a signature and returns its answer.
 
         Args:
-            name: of the signature; empty for `serving_default`.
+            name: str. The name of the signature. If empty, `serving_default` is used.
             inputs: dict from names to NumPy arrays.
-            outputs: names of the outputs wanted; all of them where empty.
-            ticket: the `Ticket` of the request, or None for one of as much time as it takes.
-            write: function of the answer, a dict from names to NumPy arrays (strings as `bytes` in
-                arrays of objects), that is called before others have their turn, since answers may
-                be large; or None.
+            outputs: List of str. Names of the outputs to return. If empty, all outputs are
+                returned.
+            ticket: The `Ticket` of the request. If `None`, there is no time limit.
+            write: Function that converts the answer. It is called before the next request runs,
+                since answers can be large. If `None`, the answer is not converted.
 
         Returns:
-            what `write` returns; the answer for None.
+            The result of `write`, or a dict from names to NumPy arrays, with strings as `bytes` in
+            arrays of objects.
 
         Raises:
-            ServingError: the request does not fit the signature or the limits, or there is no time
-                or place, or nobody waits any more.
-            tf.errors.OpError: the model refuses it.
+            ServingError: If the request does not fit the signature or the limits, no place or time
+                is left, or the client has disconnected.
+            tf.errors.OpError: If the model fails.
         """
         signature = self.signature(name)
         signature.check(inputs)
@@ -149,7 +156,7 @@ class Servable:
         def finish(answer):
             self.limits.check_answer(sum(bytes_of(answer[key]) for key in wanted))
             arrays = {key: as_array(key, answer[key]) for key in wanted}
-            ticket.check()  # whether somebody waits for it
+            ticket.check()  # the client may have disconnected
             return arrays if write is None else write(arrays)
 
         if self.limits.merges(size, longest_bytes, self._batching.max_rows):
@@ -161,7 +168,7 @@ class Servable:
             return finish(ticket.call(self._calls[signature.name], tensors))
 
     def _ask_together(self, name, tensors, rows, ticket, finish):
-        """The answer in a batch; None where there is none, or where it failed."""
+        """Returns the answer from a batch, or None if merging is impossible or the batch failed."""
         merged = self._merged.get(name)
         if merged is None or not rows or rows > self._batching.max_rows:
             return None
@@ -174,7 +181,7 @@ class Servable:
                 ) from error
             except tf.errors.OpError as error:
                 if "Batched output tensor" in str(error):
-                    self._merged.pop(name, None)  # its outputs are no rows, whatever they claim
+                    self._merged.pop(name, None)  # its outputs have no rows, despite the signature
                 return None
             return finish(answer)
 
@@ -185,19 +192,19 @@ class Servable:
                 self.run(request.model_spec.signature_name, inputs, request.output_filter)
             except (ServingError, tf.errors.OpError) as error:
                 raise ValueError(
-                    f"{self.folder}: its warm-up request {number} fails: {error}"
+                    f"{self.folder}: warm-up request {number} fails: {error}"
                 ) from error
 
 
 def load(folder):
-    """Loads a SavedModel, with tensorflow-text if it has operations that TensorFlow lacks."""
+    """Loads a SavedModel, and tensorflow-text for operations that TensorFlow lacks."""
     try:
         return tf.saved_model.load(folder, tags=[TAG])
     except RuntimeError as error:
         if "Op type not registered" not in str(error):
             raise
         try:
-            importlib.import_module("tensorflow_text")  # registers them
+            importlib.import_module("tensorflow_text")  # registers its operations
         except ImportError as missing:
             raise ValueError(
                 f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text"
@@ -206,7 +213,7 @@ def load(folder):
 
 
 def bytes_of(value):
-    """Returns the size of an output before it becomes an array; 0 if it never does."""
+    """Returns the bytes of an output before its conversion, or 0 if it cannot be converted."""
     if not isinstance(value, tf.Tensor):
         return 0
     if value.dtype == tf.string:
@@ -217,7 +224,7 @@ def bytes_of(value):
 def as_array(name, value):
     """Converts an output to a NumPy array."""
     if not isinstance(value, tf.Tensor):
-        raise ServingError("UNIMPLEMENTED", f"Output '{name}' is no dense tensor.")
+        raise ServingError("UNIMPLEMENTED", f"Output '{name}' is not a dense tensor.")
     dtype = object if value.dtype == tf.string else None
     return np.asarray(value.numpy(), dtype)
 
@@ -225,21 +232,21 @@ def as_array(name, value):
 def read_model(folder):
     path = pathlib.Path(folder) / "saved_model.pb"
     if not path.is_file():
-        raise ValueError("it holds no saved_model.pb")
+        raise ValueError("it has no saved_model.pb")
     return saved_model_pb2.SavedModel.FromString(path.read_bytes())
 
 
 def definitions(model):
-    """Returns the signatures as the SavedModel stores them, which loading does not keep."""
+    """Returns the signatures as stored in the SavedModel. Loading does not preserve them."""
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)
-    raise ValueError(f"it has nothing tagged {TAG!r}")
+    raise ValueError(f"it has no graph with the tag {TAG!r}")
 
 
 @contextlib.contextmanager
 def quiet_absl():
-    """Drops the warnings that an answer cannot be differentiated, which nobody asks for here."""
+    """Drops warnings about gradients, which serving does not need."""
     logger = logging.getLogger("absl")
 
     def wanted(record):

@@ -1,4 +1,4 @@
-"""ServedModel: loads and drops the versions of one model, so that one is always serving."""
+"""ServedModel: loads and unloads the versions of one model without interruption."""
 
 import contextlib
 import dataclasses
@@ -10,32 +10,34 @@ import threading
 from tfreps.files.version_folders import version_folder, versions_of
 from tfreps.server.requests.serving_error import ServingError, as_serving_error, for_clients
 
-# States of a version, by the names and numbers of TensorFlow Serving.
+# States of a version, with the names and numbers of TensorFlow Serving.
 STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 50}
 
 
 @dataclasses.dataclass
 class Version:
-    """A version: its state, its error, and its number of users."""
+    """A version of a model, with its state, its error and its number of users."""
 
     number: int
     state: str = "START"
     error: ServingError | None = None
     servable: object = None
     users: int = 0
-    files: object = None  # what lay in the folder when loading it failed
+    files: object = None  # the files in the folder when it was last loaded
 
 
 class ServedModel:
-    """One model with its loaded versions: the newest, or others by its policy.
+    """Model with its loaded versions, which its policy selects.
 
-    A new version is loaded and warmed up before requests go to it, the old one stays until it has
-    answered what it accepted. A version that cannot be loaded is reported in the status, and tried
-    again once its files have changed; meanwhile the next best one serves.
+    A new version is loaded and warmed up before it gets requests. The old version is unloaded when
+    it has answered the requests that it accepted. A version that cannot be loaded is reported in
+    the status and loaded again once its files have changed. Until then, the next best version is
+    served.
 
     Args:
-        config: a `ModelConfig`.
-        load: function from the folder of a version to a `Servable`; raises ValueError.
+        config: `ModelConfig`.
+        load: Function that takes the folder of a version and returns a `Servable`, or raises a
+            ValueError.
 
     Example:
     >>> import pathlib, tempfile
@@ -59,15 +61,18 @@ class ServedModel:
 
     @property
     def available(self):
-        """The numbers of the versions that answer, ascending."""
+        """The numbers of the versions that can answer requests, in ascending order."""
         with self._lock:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
     def status(self, number=None):
         """Returns `(number, state, error or None)` for all known versions, the newest first.
 
+        Args:
+            number: int. If not `None`, only this version is returned.
+
         Raises:
-            ServingError: NOT_FOUND: there is none, or not the one asked for.
+            ServingError: NOT_FOUND if there is no such version.
         """
         with self._lock:
             found = [(v.number, v.state, v.error) for v in self._versions.values()]
@@ -82,10 +87,10 @@ class ServedModel:
         return sorted(found, reverse=True)
 
     def labelled(self, label):
-        """Returns the version that a label names.
+        """Returns the number of the version with this label.
 
         Raises:
-            ServingError: INVALID_ARGUMENT: there is no such label.
+            ServingError: INVALID_ARGUMENT if there is no such label.
         """
         if label not in self.config.labels:
             raise no_label(label)
@@ -93,10 +98,13 @@ class ServedModel:
 
     @contextlib.contextmanager
     def lease(self, number=None):
-        """Gives `(number, Servable)` of a version, the newest for None, for the time of the block.
+        """Yields `(number, Servable)` and keeps the version loaded while the block runs.
+
+        Args:
+            number: int. The version number. If `None`, the newest version is used.
 
         Raises:
-            ServingError: NOT_FOUND.
+            ServingError: NOT_FOUND if there is no such version.
         """
         with self._lock:
             able = [v for v in self._versions.values() if v.state == "AVAILABLE"]
@@ -116,11 +124,11 @@ class ServedModel:
                 self._end_if_unused(version)
 
     def refresh(self):
-        """Looks at the base path, loads the versions to serve, then drops the others.
+        """Searches the base path, loads the versions to serve, then unloads the others.
 
-        Called by one thread at a time.
+        Only one thread may call it at a time.
         """
-        tried = set()  # a folder that is being copied changes all the time: once is enough
+        tried = set()  # a folder that is being copied keeps changing, so it is only tried once
         while True:
             found = versions_of(self.config.base_path)
             fit = [n for n in found if n not in tried and not self._known_bad(n)]
@@ -131,7 +139,7 @@ class ServedModel:
             failed = [number for number in new if not self._bring_up(number)]
             if not failed:
                 break
-            tried.update(failed)  # now for the next best one
+            tried.update(failed)  # the next iteration loads the next best version
         self._drop_all_but(wanted, found)
 
     def _wanted(self, numbers):
@@ -152,7 +160,7 @@ class ServedModel:
     def _folder(self, number):
         try:
             return version_folder(self.config.base_path, number)
-        except ValueError:  # it has gone
+        except ValueError:  # the folder was removed
             return None
 
     def _bring_up(self, number):
@@ -162,7 +170,7 @@ class ServedModel:
         version.state = "LOADING"
         try:
             version.servable = self._load(folder)
-        except Exception as error:  # reported, and never the end of the server
+        except Exception as error:  # reported in the status; must not end the server
             version.error = failure(error, self.config.base_path)
             version.state = "END"
             return False
@@ -183,7 +191,7 @@ class ServedModel:
             unloaded = self._unloaded
             self._unloaded = False
         if unloaded:
-            gc.collect()  # the functions of a SavedModel refer to one another in circles
+            gc.collect()  # the functions of a SavedModel form reference cycles
 
     def _end_if_unused(self, version):
         if version.state == "UNLOADING" and not version.users:
@@ -193,19 +201,19 @@ class ServedModel:
 
 
 def no_label(label):
-    """Makes the error for a label that the model does not have."""
+    """Returns the error for an unknown label."""
     return ServingError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
 
 
 def failure(error, base_path):
-    """Why a version is not served. The folder's errors are its own, whatever their type."""
+    """Returns the reason why a version is not served, as a ServingError."""
     if isinstance(error, (ValueError, OSError)):
         return for_clients("INVALID_ARGUMENT", " ".join(str(error).split()), base_path)
     return as_serving_error(error)
 
 
 def files_in(folder):
-    """Returns names, sizes and times of all files of a folder, to notice changes."""
+    """Returns the names, sizes and times of all files in a folder, to detect changes."""
     if folder is None:
         return None
     found = set()

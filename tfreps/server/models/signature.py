@@ -1,4 +1,4 @@
-"""Signature: inputs and outputs of a signature of a SavedModel, and checks of requests."""
+"""Signature: the inputs and outputs of a signature, which requests are checked against."""
 
 import numpy as np
 import tensorflow as tf
@@ -7,16 +7,18 @@ from tfreps.server.requests.serving_error import ServingError
 
 
 class Signature:
-    """The inputs and outputs of a signature, read from its SignatureDef.
+    """Inputs and outputs of a signature of a SavedModel.
 
     Args:
-        name: of the signature, `"serving_default"`.
-        definition: its `SignatureDef`.
+        name: str. The name of the signature, such as `"serving_default"`.
+        definition: The `SignatureDef` of the signature.
 
     Attributes:
-        inputs, outputs: dicts from a name to `tf.TensorSpec`, in alphabetical order; an output that
-            is no dense tensor (a ragged one, say) is None.
-        defaults: dict from the name of an input that may be left out to its value.
+        inputs: dict from input names to `tf.TensorSpec`, in alphabetical order. The value is `None`
+            for inputs that are not dense tensors.
+        outputs: dict from output names to `tf.TensorSpec`, in alphabetical order. The value is
+            `None` for outputs that are not dense tensors, such as ragged tensors.
+        defaults: dict from the names of optional inputs to their default values.
 
     Example:
     >>> from tensorflow.core.protobuf import meta_graph_pb2
@@ -40,7 +42,7 @@ class Signature:
 
     @property
     def batches(self):
-        """Whether requests may be merged: inputs of rank 1, and a row of every output for each."""
+        """`True` if requests can be merged: inputs of rank 1, outputs with a row per input row."""
         takes = list(self.inputs.values())
         gives = list(self.outputs.values())
         return (
@@ -51,13 +53,13 @@ class Signature:
         )
 
     def check_names(self, given):
-        """Raises a ServingError for inputs that are missing or unknown.
+        """Checks that all required inputs are given, and no unknown ones.
 
         Args:
-            given: names of the inputs of a request.
+            given: Names of the inputs of a request.
 
         Raises:
-            ServingError: INVALID_ARGUMENT.
+            ServingError: INVALID_ARGUMENT if an input is missing or unknown.
         """
         given = set(given)
         known = set(self.inputs)
@@ -72,37 +74,41 @@ class Signature:
             )
 
     def check(self, inputs):
-        """Raises a ServingError for inputs of another name, dtype, rank or size.
+        """Checks the names, dtypes and shapes of the inputs of a request.
 
         Args:
-            inputs: dict from names to NumPy arrays; strings as arrays of `bytes` objects.
+            inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
 
         Raises:
-            ServingError: INVALID_ARGUMENT.
+            ServingError: INVALID_ARGUMENT if a name, dtype or shape does not match the signature;
+                UNIMPLEMENTED for an input that is not a dense tensor.
         """
         self.check_names(inputs)
         for name, value in inputs.items():
             wanted = self.inputs[name]
             if wanted is None:
-                raise ServingError("UNIMPLEMENTED", f"Input '{name}' is no dense tensor.")
+                raise ServingError("UNIMPLEMENTED", f"Input '{name}' is not a dense tensor.")
             found = tf.string if value.dtype.kind in "OSU" else tf.as_dtype(value.dtype)
             if found != wanted.dtype:
                 raise ServingError(
                     "INVALID_ARGUMENT",
-                    f"Expects input '{name}' to be {wanted.dtype.name} but {found.name} came",
+                    f"Input '{name}' must have the dtype {wanted.dtype.name}; got {found.name}.",
                 )
             if not fits(value.shape, wanted.shape):
                 raise ServingError(
                     "INVALID_ARGUMENT",
-                    f"Expects input '{name}' to have the shape {wanted.shape} but "
-                    f"{tf.TensorShape(value.shape)} came",
+                    f"Input '{name}' must have the shape {wanted.shape}; got "
+                    f"{tf.TensorShape(value.shape)}.",
                 )
 
     def check_filter(self, names):
-        """Returns the outputs asked for; all if none is named.
+        """Returns the names of the requested outputs.
+
+        Args:
+            names: List of str. If empty, all outputs are returned.
 
         Raises:
-            ServingError: INVALID_ARGUMENT: one is unknown, or named twice.
+            ServingError: INVALID_ARGUMENT if a name is unknown or given twice.
         """
         for place, name in enumerate(names):
             if name not in self.outputs:
@@ -117,13 +123,13 @@ class Signature:
 
 
 def rows_of(inputs: dict[str, np.ndarray]) -> int | None:
-    """Returns the size of all inputs along their first axis; None if they differ."""
+    """Returns the size of all inputs along their first axis, or None if the sizes differ."""
     sizes = {value.shape[:1] for value in inputs.values()}
     return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else None
 
 
 def spec(info):
-    """Converts a `TensorInfo` to a `tf.TensorSpec`; None if it is not a dense tensor."""
+    """Converts a `TensorInfo` to a `tf.TensorSpec`, or to None if it is not a dense tensor."""
     if info.WhichOneof("encoding") in ("coo_sparse", "composite_tensor") or not info.dtype:
         return None
     return tf.TensorSpec(tf.TensorShape(info.tensor_shape), tf.as_dtype(info.dtype))

@@ -1,15 +1,16 @@
-"""VersionPolicy: chooses the versions of a model to serve."""
+"""VersionPolicy: selects the versions of a model to serve."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class VersionPolicy:
-    """Chooses the newest versions, all versions, or those that are named.
+    """Policy that selects the newest versions, all versions or specific versions.
 
     Args:
-        latest: how many of the newest; 0 for all.
-        specific: numbers of versions; where any are given, these and no others.
+        latest: int. Number of the newest versions to serve. If 0, all versions are served. Defaults
+            to 1.
+        specific: Tuple of int. Version numbers to serve. If given, `latest` is ignored.
 
     Example:
     >>> VersionPolicy().choose([1, 2, 10]), VersionPolicy(latest=0).choose([1, 2])
@@ -22,20 +23,24 @@ class VersionPolicy:
     specific: tuple[int, ...] = ()
 
     def choose(self, found: list[int]) -> list[int]:
-        """Returns the versions to serve among those found, ascending."""
+        """Returns the versions to serve among those found, in ascending order."""
         if self.specific:
             return sorted(set(self.specific) & set(found))
         return sorted(found)[-self.latest :]
 
 
 def read_policy(text: str) -> VersionPolicy:
-    """Parses a policy as a command line has it.
+    """Parses a policy as it is written on the command line.
 
     Args:
-        text: `all`, `latest`, `latest:2`, or numbers with commas between: `3,4`.
+        text: str. `"all"`, `"latest"`, `"latest:2"`, or comma-separated version numbers such as
+            `"3,4"`.
+
+    Returns:
+        A `VersionPolicy`.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: If `text` has none of these forms.
 
     Example:
     >>> read_policy("latest:2"), read_policy("3,4").specific
@@ -49,4 +54,4 @@ def read_policy(text: str) -> VersionPolicy:
     numbers = text.split(",")
     if all(number.isascii() and number.isdigit() for number in numbers):
         return VersionPolicy(specific=tuple(map(int, numbers)))
-    raise ValueError(f"Versions are all, latest, latest:2 or numbers as 3,4, not {text!r}.")
+    raise ValueError(f"A version policy must be all, latest, latest:2 or 3,4; got {text!r}.")

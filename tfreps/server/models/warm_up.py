@@ -1,4 +1,4 @@
-"""warm_up_requests: reads the requests that an export contains for warming up."""
+"""warm_up_requests: reads the warm-up requests of an export."""
 
 import os
 
@@ -10,13 +10,16 @@ MOST = 1_000  # records that TensorFlow Serving accepts
 
 
 def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictRequest]:
-    """Reads the requests in `assets.extra/tf_serving_warmup_requests`; none without the file.
+    """Reads the requests in `assets.extra/tf_serving_warmup_requests`.
 
     Args:
-        folder: of one version of a model.
+        folder: str or path. The folder of one version of a model.
+
+    Returns:
+        A list of `PredictRequest`, empty if there is no such file.
 
     Raises:
-        ValueError: the file is broken, or has more than 1,000 records.
+        ValueError: If the file is corrupt or has more than 1,000 records.
 
     Example:
     >>> warm_up_requests("nowhere")
@@ -29,14 +32,14 @@ def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictReque
     try:
         for number, record in enumerate(tf.data.TFRecordDataset(path).as_numpy_iterator()):
             if number == MOST:
-                raise ValueError(f"{path} has more than {MOST} records, which is the most allowed.")
+                raise ValueError(f"{path} has more than {MOST} records, the maximum.")
             log = prediction_log_pb2.PredictionLog.FromString(record)
             if log.WhichOneof("log_type") == "predict_log":
                 requests.append(log.predict_log.request)
     except (tf.errors.OpError, UnicodeError) as error:
-        raise ValueError(f"{path} is no TFRecord file: {error}") from error
+        raise ValueError(f"{path} is not a TFRecord file: {error}") from error
     except Exception as error:
         if isinstance(error, ValueError):
             raise
-        raise ValueError(f"{path} holds something else than a PredictionLog: {error}") from error
+        raise ValueError(f"{path} has a record that is not a PredictionLog: {error}") from error
     return requests

@@ -1,3 +1,3 @@
-"""Requests: limits, order, time, errors and counts."""
+"""Requests: limits, queues, time limits, errors and metrics."""
 
-__all__: list[str] = []  # tfreps.server exports what users need
+__all__: list[str] = []  # tfreps.server exports the public names

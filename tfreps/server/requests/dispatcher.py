@@ -1,4 +1,4 @@
-"""Dispatcher: accepts requests up to a limit, and works on them in threads with a time limit."""
+"""Dispatcher: runs a limited number of requests in threads, with a time limit."""
 
 import concurrent.futures
 import threading
@@ -9,15 +9,16 @@ from tfreps.server.requests.ticket import Ticket, too_late
 
 
 class Dispatcher:
-    """Accepts the work of both interfaces and runs it in threads.
+    """Dispatcher that runs the requests of both interfaces in threads.
 
-    Every request that is accepted has a thread at once: most of them wait in TensorFlow's batch
-    operation. One that takes longer than allowed is answered with DEADLINE_EXCEEDED and cancelled;
-    it keeps its place until it has ended, so that no more is accepted than the machine can bear.
+    Every accepted request gets a thread immediately; most of these threads wait in TensorFlow's
+    batch operation. A request that exceeds its time limit is answered with DEADLINE_EXCEEDED and
+    cancelled. It counts as in progress until it has ended, so that the machine is not overloaded.
 
     Args:
-        max_queue: most requests in work at the same time; more get UNAVAILABLE.
-        seconds: that a request may take.
+        max_queue: int. Maximum number of requests in progress. Further requests get UNAVAILABLE.
+            Defaults to 256.
+        seconds: float. Time limit of a request. Defaults to 60.0.
 
     Example:
     >>> dispatcher = Dispatcher(max_queue=2, seconds=10)
@@ -36,37 +37,41 @@ class Dispatcher:
 
     @property
     def ticket(self):
-        """The `Ticket` of the request that the calling thread works on, or a new one."""
+        """The `Ticket` of the request that the calling thread processes, or a new one."""
         return getattr(self._local, "ticket", None) or self.new_ticket()
 
     def new_ticket(self, seconds=None):
-        """A `Ticket` for a request whose client waits so many seconds, None for no end."""
+        """Returns a `Ticket` for a client that waits `seconds`, or without limit if `None`."""
         limit = self.seconds if seconds is None else min(seconds, self.seconds)
         return Ticket(limit, self.seconds)
 
     @property
     def accepted(self):
-        """Number of requests in work."""
+        """The number of requests in progress."""
         return self._accepted
 
     def submit(self, work, *arguments, ticket=None):
-        """Starts `work(*arguments)` in a thread, where `ticket` is the request's.
+        """Starts `work(*arguments)` in a thread.
 
         Args:
-            ticket: a `Ticket`; a new one for None.
+            work: The function to run.
+            *arguments: Its positional arguments.
+            ticket: The `Ticket` of the request. If `None`, a new one is created.
 
         Returns:
-            `concurrent.futures.Future`.
+            A `concurrent.futures.Future`.
 
         Raises:
-            ServingError: UNAVAILABLE: too many are in work, or the server is going down.
+            ServingError: UNAVAILABLE if too many requests are in progress, or the server is
+                shutting down.
         """
         with self._changed:
             if self._closed:
                 raise ServingError("UNAVAILABLE", "The server is shutting down.")
             if self._accepted >= self.max_queue:
                 raise ServingError(
-                    "UNAVAILABLE", f"The server has {self._accepted} requests in work: try again."
+                    "UNAVAILABLE",
+                    f"{self._accepted} requests are in progress already. Try again.",
                 )
             self._accepted += 1
         try:
@@ -76,13 +81,15 @@ class Dispatcher:
             raise
 
     def answer(self, work, *arguments, ticket=None):
-        """Returns the result of `work(*arguments)`, or raises its error.
+        """Runs `work(*arguments)` in a thread and returns its result or raises its error.
 
         Args:
-            ticket: a `Ticket`; a new one for None.
+            work: The function to run.
+            *arguments: Its positional arguments.
+            ticket: The `Ticket` of the request. If `None`, a new one is created.
 
         Raises:
-            ServingError: UNAVAILABLE; DEADLINE_EXCEEDED.
+            ServingError: UNAVAILABLE as in `submit`; DEADLINE_EXCEEDED if the time is up.
         """
         ticket = ticket or self.new_ticket()
         future = self.submit(work, *arguments, ticket=ticket)
@@ -93,10 +100,13 @@ class Dispatcher:
             raise too_late(ticket.seconds) from None
 
     def drain(self, seconds):
-        """Accepts nothing more, and waits for the requests in work.
+        """Rejects new requests and waits for the requests in progress.
+
+        Args:
+            seconds: float. Maximum time to wait.
 
         Returns:
-            whether all of it ended in time.
+            bool. `True` if all requests ended in time.
         """
         until = time.monotonic() + seconds
         with self._changed:

@@ -1,4 +1,4 @@
-"""Lane: runs some requests at the same time, while the others wait in order."""
+"""Lane: runs a limited number of requests concurrently, while others wait in order."""
 
 import collections
 import contextlib
@@ -7,19 +7,20 @@ import time
 
 from tfreps.server.requests.serving_error import ServingError
 
-SLACK = 1.0  # seconds beyond its time after which what runs counts as stuck
+SLACK = 1.0  # seconds beyond its time limit after which a request counts as stuck
 
 
 class Lane:
-    """A queue of requests of one kind, of which some run at the same time.
+    """Queue of requests of one kind, of which a limited number runs concurrently.
 
-    A request whose client is gone or whose time is up leaves the lane without having its turn.
+    A request whose client has disconnected or whose time is up leaves the queue without running.
 
     Args:
-        name: of the requests, as an error calls them: `"long"`.
-        slots: how many have their turn at the same time, or how many rows of theirs.
-        most_waiting: how many wait; more get UNAVAILABLE.
-        workers: how many of `slots` really run at the same time, all by default.
+        name: str. The name of this kind of requests in error messages, such as `"long"`.
+        slots: int. Number of requests, or of their rows, that may run concurrently.
+        most_waiting: int. Maximum number of waiting requests. Further requests get UNAVAILABLE.
+            Defaults to 1,000.
+        workers: int. Number of slots that actually run concurrently. If `None`, it is `slots`.
 
     Example:
     >>> from tfreps.server.requests.ticket import Ticket
@@ -36,25 +37,26 @@ class Lane:
         self._workers = workers or slots
         self._changed = threading.Condition()
         self._waiting = collections.deque()
-        self._running = {}  # ticket -> when it is late, slots
+        self._running = {}  # ticket -> time after which it counts as stuck, slots
 
     @property
     def is_stuck(self):
-        """Whether all workers are held by requests that took longer than they may."""
+        """`True` if requests that exceeded their time limit occupy all workers."""
         now = time.monotonic()
         with self._changed:
             return sum(late < now for late, _ in self._running.values()) >= self._workers
 
     @contextlib.contextmanager
     def turn(self, ticket, slots=1):
-        """Waits for the turn of a request, which lasts as long as the block.
+        """Waits for free slots, and occupies them while the block runs.
 
         Args:
-            ticket: its `Ticket`.
-            slots: that it takes.
+            ticket: The `Ticket` of the request.
+            slots: int. Number of slots that the request occupies. Defaults to 1.
 
         Raises:
-            ServingError: UNAVAILABLE: too many wait; DEADLINE_EXCEEDED; CANCELLED.
+            ServingError: UNAVAILABLE if too many requests are waiting; DEADLINE_EXCEEDED if the
+                time is up; CANCELLED if the client has disconnected.
         """
         with ticket.when_cancelled(self._wake):
             self._wait(ticket, slots)
@@ -70,7 +72,7 @@ class Lane:
             if len(self._waiting) >= self._most_waiting:
                 raise ServingError(
                     "UNAVAILABLE",
-                    f"{len(self._waiting)} {self._name} requests are waiting already: try again.",
+                    f"{len(self._waiting)} {self._name} requests are waiting already. Try again.",
                 )
             self._waiting.append(ticket)
             try:

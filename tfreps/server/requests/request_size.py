@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 from tfreps.files.json_files import read_json
 
-FILE = os.path.join("assets.extra", "tfreps_counts.json")  # as tfreps.export writes it
-PLANES = 0x20000  # code points below which combining marks are looked for
+FILE = os.path.join("assets.extra", "tfreps_counts.json")  # written by tfreps.export
+PLANES = 0x20000  # combining marks are searched for below this code point
 
 
 def marks():
-    """Returns the combining marks, which `re` does not take for letters."""
+    """Returns the combining marks, which `re` does not match as letters."""
     found = [c for c in map(chr, range(0x300, PLANES)) if unicodedata.category(c)[0] == "M"]
     return "".join(found)
 
 
-# CJK characters, each of which is a word to BERT, and so is an underscore.
+# Characters that BERT treats as separate words: the underscore and CJK characters.
 _ALONE = "_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
-ATTENDED = 1024  # tokens of a row up to which attention costs less than all the rest, about
-# What every token of a tokenization has one of: the count is exact, or a little too high.
+ATTENDED = 1024  # tokens of a row up to which attention costs less than the other layers, roughly
+# Every token matches its pattern at least once, so the count is exact or slightly too high.
 PATTERNS = {
     "spaces": r"\S+",
     "words": r"[\w{marks}]+|\S",
@@ -34,7 +34,7 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 
 @functools.cache
 def pattern(tokens):
-    """The compiled pattern of a way of tokenizing, made when a model needs it."""
+    """Returns the compiled pattern of a tokenization, compiled when a model needs it."""
     text = PATTERNS[tokens]
     if "{marks}" in text:
         text = text.replace("{marks}", marks())
@@ -42,12 +42,12 @@ def pattern(tokens):
 
 
 class RequestSize(NamedTuple):
-    """The size of a request once its rows are padded.
+    """Size of a request after padding.
 
     Args:
-        rows: texts, or rows of the arrays.
-        longest: tokens of the longest one.
-        attends: whether each token of a row reads all others.
+        rows: int. Number of texts, or of rows of the arrays.
+        longest: int. Number of tokens of the longest row.
+        attends: bool. Whether every token of a row attends to all others. Defaults to `False`.
     """
 
     rows: int
@@ -56,9 +56,9 @@ class RequestSize(NamedTuple):
 
     @property
     def padded(self):
-        """Tokens of all rows, each as long as the longest: work and memory grow with them.
+        """The number of tokens of all rows, each as long as the longest.
 
-        Where they attend to one another, a row of t tokens above 1,024 counts as t * t / 1,024.
+        With attention, a row of t > 1,024 tokens counts as t * t / 1,024.
         """
         longest = self.longest
         if self.attends and longest > ATTENDED:
@@ -67,17 +67,19 @@ class RequestSize(NamedTuple):
 
 
 class RequestCounter:
-    """Counts the tokens of requests for one model, by the rules that its export states.
+    """Counter of the tokens of requests to a model, by the rules that its export states.
 
     Args:
-        tokens: how raw texts are cut: a key of `PATTERNS`; None if that is not known, as of models
-            that `tfreps export` did not write. Then a text counts as one token.
-        most_per_text: int or None. Where the model itself cuts texts that are longer.
-        attends: bool. Whether each token of a text reads all others.
-        added_per_text: int. Tokens that the model adds to each text.
+        tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, it is unknown,
+            which is the case for models that `tfreps export` did not write, and every text counts
+            as one token.
+        most_per_text: int. Number of tokens to which the model truncates texts. If `None`, it does
+            not truncate them.
+        attends: bool. Whether every token of a text attends to all others. Defaults to `False`.
+        added_per_text: int. Number of tokens that the model adds to every text. Defaults to 0.
 
     Raises:
-        ValueError: no such way of cutting.
+        ValueError: If `tokens` is not a key of `PATTERNS`.
 
     Example:
     >>> import numpy as np
@@ -88,7 +90,7 @@ class RequestCounter:
 
     def __init__(self, tokens=None, most_per_text=None, attends=False, added_per_text=0):
         if tokens is not None and tokens not in PATTERNS:
-            raise ValueError(f"Texts cannot be counted in {tokens!r}: {', '.join(PATTERNS)}.")
+            raise ValueError(f"`tokens` must be one of {', '.join(PATTERNS)}; got {tokens!r}.")
         self.tokens = tokens
         self.most_per_text = most_per_text
         self.attends = attends
@@ -96,29 +98,30 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """Reads the counter of an export; a model without the file gets one for unknown models.
+        """Returns the counter of an export, or the default one if the folder has no such file.
 
         Args:
-            folder: of one version of a model.
+            folder: str or path. The folder of one version of a model.
 
         Raises:
-            ValueError: the file is broken.
+            ValueError: If the file is corrupt.
         """
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
             return cls()
         found = read_json(path)
         if set(found) != KEYS:
-            raise ValueError(f"{FILE} must have the keys {', '.join(sorted(KEYS))}.")
+            raise ValueError(f"{FILE} must have exactly the keys {', '.join(sorted(KEYS))}.")
         return cls(**found)
 
     def size(self, inputs, most, most_padded):
-        """Returns the size of a request.
+        """Returns the `RequestSize` of a request.
 
         Args:
-            inputs: dict from names to NumPy arrays, strings as `bytes` in arrays of objects.
-            most: tokens of a text beyond which counting stops.
-            most_padded: tokens of all texts, each as long as the longest, beyond which it stops.
+            inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
+            most: int. Counting stops when a text has more tokens than this.
+            most_padded: int. Counting stops when all texts, each as long as the longest, have more
+                tokens than this.
         """
         found = [self._of_array(value, most, most_padded) for value in inputs.values()]
         return RequestSize(
@@ -128,7 +131,7 @@ class RequestCounter:
         )
 
     def _of_array(self, array, most, most_padded):
-        if self.tokens is None:  # numbers of any meaning, or strings that may be anything
+        if self.tokens is None:  # the meaning of the numbers or strings is unknown
             rows = array.size if array.dtype == object else 0
             return RequestSize(rows, 1)
         if array.ndim == 1 and array.dtype == object:
@@ -139,11 +142,11 @@ class RequestCounter:
         return RequestSize(array.size, 1)
 
     def _longest(self, texts, most):
-        """Tokens of the longest text, at least 1: an empty row is work too."""
+        """Returns the tokens of the longest text, at least 1, since empty rows are padded too."""
         longest = self._cut(1)
         for text in sorted(texts, key=len, reverse=True):
             if len(text) + self.added_per_text <= longest:
-                break  # no text that follows has more tokens than bytes
+                break  # the remaining texts are shorter, and have at most one token per byte
             longest = max(longest, self._cut(self._count(text, most)))
             if longest > most:
                 break

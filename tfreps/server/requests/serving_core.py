@@ -1,4 +1,4 @@
-"""ServingCore: the part that the gRPC and the REST interface share."""
+"""ServingCore: the part of a server that the gRPC and REST interfaces share."""
 
 import contextlib
 import time
@@ -9,19 +9,19 @@ from tfreps.server.requests.dispatcher import Dispatcher
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server.requests.serving_metrics import ServingMetrics
 
-SIGNATURE_DEF = "signature_def"  # the one kind of metadata there is
+SIGNATURE_DEF = "signature_def"  # the only kind of metadata
 
 
 class ServingCore:
-    """Models, threads and counters of a server.
+    """Models, threads and metrics of a server, independent of its interfaces.
 
     Args:
-        pool: a `ModelPool`.
-        dispatcher: a `Dispatcher`.
-        most_elements: largest size of an input.
+        pool: `ModelPool`.
+        dispatcher: `Dispatcher`. If `None`, a default one is created.
+        most_elements: int. Maximum number of elements of an input. Defaults to 2**24.
 
     Attributes:
-        metrics: a `ServingMetrics`.
+        metrics: `ServingMetrics`.
 
     Example:
     >>> from tfreps.server.models.model_pool import ModelPool
@@ -38,25 +38,33 @@ class ServingCore:
 
     @property
     def ready(self):
-        """Whether every model has a version that answers, and none is stuck."""
+        """`True` if every model has a version that can answer requests, and none is stuck."""
         return self.pool.ready and not any(map(self.is_stuck, self.pool.models))
 
     def is_stuck(self, name):
-        """Whether the newest version of a model works on what took longer than it may."""
+        """Returns True if requests that exceeded their time limit block a model."""
         with contextlib.suppress(ServingError), self.pool.lease(name) as (_, servable):
             return servable.is_stuck
         return False
 
     def run(self, model, servable, signature, inputs, outputs=(), write=None):
-        """Returns the answer of a leased version, converted by `write`; counts the model's time.
+        """Runs a leased version and records the time that the model takes.
 
         Args:
-            model: its name.
-            servable: a `Servable`.
-            signature: name of a signature, empty for the default one.
-            inputs: dict of NumPy arrays.
-            outputs: names of the outputs wanted, all for none.
-            write: function of a dict of NumPy arrays, or None for the dict itself.
+            model: str. The name of the model.
+            servable: `Servable`.
+            signature: str. The name of a signature. If empty, the default one is used.
+            inputs: dict from names to NumPy arrays.
+            outputs: List of str. Names of the outputs to return. If empty, all outputs are
+                returned.
+            write: Function that converts the dict of output arrays. If `None`, it is not converted.
+
+        Returns:
+            The result of `write`, or a dict from names to NumPy arrays.
+
+        Raises:
+            ServingError: As raised by `Servable.run`.
+            tf.errors.OpError: If the model fails.
         """
         started = time.perf_counter()
 
@@ -68,7 +76,7 @@ class ServingCore:
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
-        """Counts the requests of the block; turns whatever it raises into a ServingError."""
+        """Records the request that the block handles, and converts its errors to ServingErrors."""
         started = time.perf_counter()
         code = "OK"
         try:
@@ -83,12 +91,12 @@ class ServingCore:
                 self.metrics.record(model, api, entrypoint, code, seconds)
 
     def status_message(self, name, version=None, label=None):
-        """Makes the `GetModelStatusResponse` for the versions of a model.
+        """Returns the `GetModelStatusResponse` for the versions of a model.
 
-        A label is not looked at: as in TensorFlow Serving, the answer has all versions then.
+        A label is ignored: the response then has all versions, as in TensorFlow Serving.
 
         Raises:
-            ServingError: NOT_FOUND.
+            ServingError: NOT_FOUND if there is no such model or version.
         """
         message = get_model_status_pb2.GetModelStatusResponse()
         states = get_model_status_pb2.ModelVersionStatus.State
@@ -99,10 +107,11 @@ class ServingCore:
         return message
 
     def metadata_message(self, name, version=None, label=None):
-        """Makes the `GetModelMetadataResponse` with the signatures of a version.
+        """Returns the `GetModelMetadataResponse` with the signatures of a version.
 
         Raises:
-            ServingError: NOT_FOUND; INVALID_ARGUMENT for a label that is none.
+            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if there
+                is no such label.
         """
         message = get_model_metadata_pb2.GetModelMetadataResponse()
         signatures = get_model_metadata_pb2.SignatureDefMap()

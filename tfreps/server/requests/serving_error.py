@@ -1,9 +1,9 @@
-"""ServingError: the reason why a request failed, as a status code of gRPC and of HTTP."""
+"""ServingError: the reason why a request failed, with its gRPC and HTTP status codes."""
 
 import os
 import re
 
-# Status codes of gRPC by number, each with the code that TensorFlow Serving gives over HTTP.
+# gRPC status codes by number, each with the HTTP status that TensorFlow Serving uses for it.
 CODES = {
     1: ("CANCELLED", 499),
     2: ("UNKNOWN", 500),
@@ -24,20 +24,21 @@ CODES = {
 }
 NUMBERS = {name: number for number, (name, _) in CODES.items()}
 LONGEST = 1_000  # characters of a message
-# A path from the root of a file system, with its last name apart.
+# An absolute path, whose last component is a group.
 PATH = re.compile(
     r"""(?<![^\s'"(\[=:,;])(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'"()<>]+)*[/\\]([^\s/\\:;,'"()<>]+)"""
 )
 
 
 class ServingError(Exception):
-    """A request that cannot be answered, with the status that says whose fault that is.
+    """Error for a request that cannot be answered, with its status code.
 
     Args:
-        code: name of a status code of gRPC, `"INVALID_ARGUMENT"`.
-        message: for whoever sent the request.
-        http_status: where it is not the usual one for the code (413 for a body too large).
-        details: for whoever runs the server, where that is more; `str` of the error.
+        code: str. The name of a gRPC status code, such as `"INVALID_ARGUMENT"`.
+        message: str. The message for the client, truncated to 1,000 characters.
+        http_status: int. The HTTP status. If `None`, it is the usual one for `code`.
+        details: str. The message for the operator of the server, which is `str` of the error. If
+            `None`, it is `message`.
 
     Example:
     >>> error = ServingError("NOT_FOUND", "Servable not found for request: Latest(half)")
@@ -56,10 +57,16 @@ class ServingError(Exception):
 
 
 def as_serving_error(error: Exception) -> ServingError:
-    """Converts whatever was raised while a request was answered to a ServingError.
+    """Converts an exception that a request raised to a ServingError.
 
-    Errors of TensorFlow keep their code, and of their text what is about the input; anything else
-    is INTERNAL, but for too little memory.
+    Errors of TensorFlow keep their code and the relevant part of their message. A MemoryError
+    becomes RESOURCE_EXHAUSTED, and any other exception INTERNAL.
+
+    Args:
+        error: The exception.
+
+    Returns:
+        A `ServingError`: `error` itself if it is one.
 
     Example:
     >>> as_serving_error(KeyError("x")).code
@@ -76,12 +83,14 @@ def as_serving_error(error: Exception) -> ServingError:
 
 
 def for_clients(code: str, text: str, base_path: str | None = None) -> ServingError:
-    """Returns a ServingError whose message does not show where files are on this machine.
+    """Returns a ServingError whose message does not contain absolute paths.
 
     Args:
-        code: name of a status code of gRPC.
-        text: what went wrong; of paths in it the message keeps the last name, the details all.
-        base_path: of the model; paths below it are shown relative to its parent.
+        code: str. The name of a gRPC status code.
+        text: str. The message, whose paths are shortened to their last component for the client.
+            `str` of the error contains them in full.
+        base_path: str. The base path of the model: paths below it are shown relative to its parent.
+            If `None`, all paths are shortened.
 
     Example:
     >>> error = for_clients("INTERNAL", "/srv/models/ner/2 lacks /etc/hosts", "/srv/models/ner")
@@ -94,7 +103,7 @@ def for_clients(code: str, text: str, base_path: str | None = None) -> ServingEr
 
 
 def essence(message: str) -> str:
-    """Returns the message of TensorFlow's error without its lists of places in the code."""
+    """Returns the message of a TensorFlow error without stack traces and node names."""
     noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
     lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
     text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))

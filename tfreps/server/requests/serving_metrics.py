@@ -1,16 +1,16 @@
-"""ServingMetrics: counts and times requests, under TensorFlow Serving's names for Prometheus."""
+"""ServingMetrics: Prometheus metrics of requests, with TensorFlow Serving's names."""
 
 import prometheus_client
 
 COUNT = ":tensorflow:serving:request_count"
 LATENCY = ":tensorflow:serving:request_latency"
 RUNTIME = ":tensorflow:serving:runtime_latency"
-# In microseconds: from 10 by factors of 1.8 to some 20 minutes.
+# In microseconds: from 10 microseconds to about 14 minutes, in factors of 1.8.
 BUCKETS = [10 * 1.8**power for power in range(32)]
 
 
 class ServingMetrics:
-    """The counters of a server.
+    """Metrics of a server: the numbers and durations of requests.
 
     Example:
     >>> metrics = ServingMetrics()
@@ -44,27 +44,28 @@ class ServingMetrics:
         )
 
     def record(self, model, api, entrypoint, status, seconds):
-        """Counts a request.
+        """Records a request.
 
         Args:
-            model: name of a model that exists; others would fill the memory with their names.
-            api: `"Predict"`, `"GetModelMetadata"` or `"GetModelStatus"`.
-            entrypoint: `"GRPC"` or `"REST"`.
-            status: name of a status code of gRPC, `"OK"`.
-            seconds: from the request to its answer.
+            model: str. The name of a loaded model. Unknown names must not be recorded, since every
+                name takes memory.
+            api: str. `"Predict"`, `"GetModelMetadata"` or `"GetModelStatus"`.
+            entrypoint: str. `"GRPC"` or `"REST"`.
+            status: str. The name of a gRPC status code, such as `"OK"`.
+            seconds: float. The time between the request and its answer.
         """
         self._count.labels(model, status).inc()
         self._latency.labels(model, api, entrypoint).observe(seconds * 1e6)
 
     def record_run(self, model, seconds):
-        """Counts the time that a model itself took."""
+        """Records the time that a model took for a request."""
         self._runtime.labels(model, "Predict", "TF2").observe(seconds * 1e6)
 
     def page(self):
-        """Returns all counters in Prometheus' text format, as bytes.
+        """Returns all metrics in the text format of Prometheus, as bytes.
 
-        The library ends names of counters with `_total` and adds the times when they were begun;
-        TensorFlow Serving does neither.
+        The suffix `_total` and the creation times that `prometheus_client` adds are removed, since
+        TensorFlow Serving has neither.
         """
         text = prometheus_client.generate_latest(self._registry)
         lines = text.replace(f"{COUNT}_total".encode(), COUNT.encode()).splitlines(keepends=True)

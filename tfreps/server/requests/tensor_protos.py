@@ -1,4 +1,4 @@
-"""Converts TensorProto to NumPy and back, as TensorFlow Serving's clients write and read them."""
+"""Converts TensorProto messages of TensorFlow Serving clients to NumPy and back."""
 
 import contextlib
 import math
@@ -10,11 +10,11 @@ from tensorflow.core.framework import tensor_pb2
 from tfreps.server.requests.serving_error import ServingError
 
 MOST_AXES = 32
-MOST_REPEATED = 2**20  # elements of a message that has fewer values, and fewer bytes
-# Fields that hold a float or double after the other, byte by byte as NumPy does: their tags on the
-# wire (field number << 3 | 2). Parsing such bytes is many times faster than filling the field.
+MOST_REPEATED = 2**20  # maximum number of elements that exceeds the number of bytes of a message
+# Wire tags (field number << 3 | 2) of the fields for float and double, whose packed values have the
+# same bytes as a NumPy array. Parsing these bytes is many times faster than filling the field.
 PACKED = {"float32": b"\x2a", "float64": b"\x32"}
-# The field for the values of other types: TensorFlow's own table is private.
+# Fields for the values of other types. TensorFlow's own table is private.
 FIELDS = {
     "string": "string_val",
     "bool": "bool_val",
@@ -26,21 +26,23 @@ FIELDS = {
 
 
 def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
-    """Returns the values of a message, checked before memory is taken for them.
+    """Converts a message to an array, and checks its size before memory is allocated.
+
+    As in TensorFlow, the last value is repeated if values are missing, zeros and empty strings are
+    used if there are no values, and surplus values are ignored.
 
     Args:
-        proto: with `tensor_content` or with the field for its dtype. As in TensorFlow, its last
-            value stands for all that are missing, zeros and empty strings for no value at all,
-            and values too many are left out.
-        most_elements: the largest size accepted.
+        proto: `TensorProto` with its values in `tensor_content` or in the field for its dtype.
+        most_elements: int. Maximum number of elements.
 
     Returns:
-        NumPy array; strings as `bytes` in an array of objects.
+        A NumPy array, with strings as `bytes` in an array of objects.
 
     Raises:
-        ServingError: INVALID_ARGUMENT: no dtype, negative or unknown sizes, too many elements, or
-            more than 1,048,576 of a message with fewer values; content of another size than the
-            shape says.
+        ServingError: INVALID_ARGUMENT if the dtype is missing or not supported, the shape is
+            negative or unknown, there are more than `most_elements` elements, there are more than
+            1,048,576 elements in a message with fewer bytes, or the content does not match the
+            shape.
 
     Example:
     >>> to_array(tf.make_tensor_proto([[1.0, 2.0]]), 10)
@@ -48,18 +50,18 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
     """
     shape = [axis.size for axis in proto.tensor_shape.dim]
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
-        raise invalid(f"its shape {shape[:MOST_AXES]} is not that of a tensor")
+        raise invalid(f"its shape {shape[:MOST_AXES]} is not valid")
     size = math.prod(shape)
     if size > most_elements:
         raise invalid(f"its shape {shape} has more than {most_elements} elements")
-    if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes a byte at least
-        raise invalid(f"its {proto.ByteSize()} bytes stand for more than {MOST_REPEATED} elements")
+    if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes at least one byte
+        raise invalid(f"{proto.ByteSize()} bytes are too few for its shape {shape}")
     try:
         dtype = tf.as_dtype(proto.dtype)
         if dtype.as_numpy_dtype is None or dtype.name not in SUPPORTED:
             raise TypeError
     except (TypeError, KeyError):
-        raise invalid(f"its dtype {proto.dtype} is none that a request can have") from None
+        raise invalid(f"its dtype {proto.dtype} is not supported in requests") from None
     if dtype != tf.string:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             return tf.make_ndarray(proto)
@@ -69,7 +71,7 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
 
 
 def parsed(proto, dtype):
-    """Parses a message with TensorFlow itself, which knows every form of it."""
+    """Parses a message with TensorFlow, which supports all its forms."""
     try:
         found = tf.io.parse_tensor(proto.SerializeToString(), dtype).numpy()
     except (tf.errors.OpError, ValueError) as error:
@@ -77,7 +79,7 @@ def parsed(proto, dtype):
     return np.asarray(found, object) if dtype == tf.string else np.asarray(found)
 
 
-# What requests are made of. (Resources, variants and quantized numbers are not.)
+# The dtypes of requests. Resources, variants and quantized dtypes are not supported.
 SUPPORTED = {
     *FIELDS,
     *PACKED,
@@ -89,7 +91,7 @@ SUPPORTED = {
 
 
 def strings(values, shape, size):
-    """Makes an array of `bytes`; the last one is repeated if there are fewer than elements."""
+    """Returns an array of `bytes` objects, in which the last value is repeated to fill it."""
     array = np.empty([size], object)
     array[: len(values)] = list(values)
     array[len(values) :] = values[-1]
@@ -97,13 +99,13 @@ def strings(values, shape, size):
 
 
 def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
-    """Writes an array into an empty message, into the field for its dtype.
+    """Writes an array to the field for its dtype in an empty message.
 
-    TensorFlow Serving does so too, and there are clients that read these fields.
+    TensorFlow Serving uses the same fields, and some clients read them directly.
 
     Args:
-        proto: the message to fill, in place.
-        array: strings as `bytes` in an array of objects.
+        proto: The `TensorProto` to fill in place.
+        array: NumPy array, with strings as `bytes` in an array of objects.
 
     Example:
     >>> proto = tensor_pb2.TensorProto()
@@ -128,7 +130,7 @@ def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
 
 
 def varint(number):
-    """Encodes a whole number as protobuf does: seven bits to a byte, lowest first."""
+    """Encodes an integer as a protobuf varint: seven bits per byte, lowest bits first."""
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)
@@ -138,4 +140,4 @@ def varint(number):
 
 
 def invalid(reason):
-    return ServingError("INVALID_ARGUMENT", f"Tensor cannot be read: {reason}.")
+    return ServingError("INVALID_ARGUMENT", f"The tensor cannot be read: {reason}.")

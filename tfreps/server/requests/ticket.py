@@ -1,4 +1,4 @@
-"""Ticket: the remaining time of a request, and whether its client still waits."""
+"""Ticket: the remaining time and the cancellation of a request."""
 
 import contextlib
 import itertools
@@ -12,15 +12,16 @@ from tfreps.server.requests.serving_error import ServingError
 
 
 class Ticket:
-    """The time limit and the cancellation of a request in work.
+    """Time limit and cancellation of a request in progress.
 
     Args:
-        seconds: until its answer is of no use.
-        limit: seconds that the server allows, after which work on it counts as stuck; the same as
-            `seconds` by default.
+        seconds: float. Seconds that the client waits for the answer. Defaults to 60.0.
+        limit: float. Seconds that the server allows, after which the request counts as stuck. If
+            `None`, it is `seconds`.
 
     Attributes:
-        seconds, limit: as above.
+        seconds: As above.
+        limit: As above.
 
     Example:
     >>> ticket = Ticket(10)
@@ -29,7 +30,7 @@ class Ticket:
     >>> ticket.check()
     Traceback (most recent call last):
     ...
-    tfreps.server.requests.serving_error.ServingError: The client is gone.
+    tfreps.server.requests.serving_error.ServingError: The client has disconnected.
     """
 
     def __init__(self, seconds=60.0, limit=None):
@@ -42,11 +43,11 @@ class Ticket:
 
     @property
     def remaining(self):
-        """Remaining seconds, at least 0."""
+        """The remaining seconds, at least 0."""
         return max(self._until - time.monotonic(), 0.0)
 
     def cancel(self):
-        """Cancels the request: running work is stopped, waiting work is not begun."""
+        """Cancels the request, whether it is running or waiting."""
         with self._lock:
             self._cancelled = True
             callbacks = self._callbacks
@@ -55,15 +56,20 @@ class Ticket:
             callback()
 
     def check(self):
-        """Raises a ServingError, DEADLINE_EXCEEDED or CANCELLED, if nobody waits any more."""
+        """Checks that the client still waits for the answer.
+
+        Raises:
+            ServingError: DEADLINE_EXCEEDED if the time is up; CANCELLED if the request was
+                cancelled.
+        """
         if not self.remaining:
             raise too_late(self.seconds)
         if self._cancelled:
-            raise ServingError("CANCELLED", "The client is gone.")
+            raise ServingError("CANCELLED", "The client has disconnected.")
 
     @contextlib.contextmanager
     def when_cancelled(self, callback):
-        """Calls `callback()` if the request is cancelled within the block, or was before."""
+        """Calls `callback()` if the request is cancelled before the block ends."""
         with self._lock:
             done = self._cancelled
             if not done:
@@ -77,21 +83,21 @@ class Ticket:
                 self._callbacks.remove(callback)
 
     def call(self, function, inputs):
-        """Calls a signature; if the request is cancelled, TensorFlow stops at the next operation.
+        """Calls a signature, and stops it before the next operation if the request is cancelled.
 
-        `CancellationManagerContext` would be shorter, but it is one for all threads: a request
-        that fails would stop others.
+        `CancellationManagerContext` would be shorter, but all threads share it, so that a failed
+        request would stop the others.
 
         Args:
-            function: signature of a loaded SavedModel, a `ConcreteFunction` of named inputs.
-            inputs: dict from their names to tensors.
+            function: `ConcreteFunction` with named inputs, a signature of a loaded SavedModel.
+            inputs: dict from input names to tensors.
 
         Returns:
-            dict from the names of its outputs to tensors.
+            A dict from output names to tensors.
 
         Raises:
-            tf.errors.CancelledError: the request was cancelled.
-            tf.errors.OpError: the function fails.
+            tf.errors.CancelledError: If the request is cancelled.
+            tf.errors.OpError: If the function fails.
         """
         manager = cancellation.CancellationManager()
         eager = context.context()
@@ -112,5 +118,5 @@ class Ticket:
 
 
 def too_late(seconds):
-    """Makes the error for a request that took longer than this."""
+    """Returns the error for a request that took longer than `seconds`."""
     return ServingError("DEADLINE_EXCEEDED", f"The request took longer than {seconds:g} seconds.")

@@ -1,3 +1,3 @@
-"""The REST interface of TensorFlow Serving, and the page that asks the models."""
+"""REST interface of TensorFlow Serving, a client, and the routes of the web page."""
 
-__all__: list[str] = []  # tfreps.server exports what users need
+__all__: list[str] = []  # tfreps.server exports the public names

@@ -1,4 +1,4 @@
-"""ContextNeighbours: finds words that have similar vectors in their contexts, by a biLM."""
+"""ContextNeighbours: finds words with similar contextual vectors of a biLM."""
 
 import threading
 import weakref
@@ -13,16 +13,16 @@ WORDS_AROUND = 5
 
 
 class ContextNeighbours:
-    """Finds the words whose contextual vectors are most similar to that of a given word.
+    """Search for the words whose contextual vectors are most similar to that of a given word.
 
-        similarity = x . y / (|x| |y|)        of the outputs `elmo` of the two words
+        similarity = x . y / (|x| |y|)        x, y: the output `elmo` for the two words
 
-    Vectors of the sentences are computed when they are first asked for, and again for a new
-    version of the model; those of the texts with every request: nothing of a request is kept.
+    The vectors of `sentences` are computed with the first request, and again when there is a new
+    version of the model. The vectors of the texts of a request are not stored.
 
     Args:
-        core: a `ServingCore`.
-        sentences: list of str.
+        core: `ServingCore`.
+        sentences: List of str. Sentences whose words are candidates in every search.
     """
 
     def __init__(self, core, sentences=()):
@@ -32,30 +32,39 @@ class ContextNeighbours:
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
-        """Returns the words most similar to a word of the texts, the most similar first.
+        """Returns the words that are most similar to a word of the texts, the most similar first.
 
         Args:
-            model: name of a model whose signature for text has the output `elmo`.
-            texts: at most 200; the word is in one of them.
-            text, token: which text, and which of its tokens, from 0.
-            k: how many at most. The word itself is not among them.
+            model: str. The name of a model whose signature for text has the output `elmo`.
+            texts: List of at most 200 str, one of which contains the word.
+            text: int. The index of the text that contains the word.
+            token: int. The index of the word in this text.
+            k: int. Maximum number of words to return. The given word is not among them. Defaults to
+                10.
 
         Returns:
-            list of dicts: `token`, `left` and `right` (up to five words of its context), `from`
-            (`"text 2"`, `"sentence 14"`) and `similarity`.
+            A list of dicts with the keys `token`, `left` and `right` (up to five words of context
+            on each side), `from` (such as `"text 2"` or `"sentence 14"`) and `similarity`.
 
         Raises:
-            ServingError: INVALID_ARGUMENT; NOT_FOUND.
+            ServingError: INVALID_ARGUMENT if there is no such word, there are too many texts, or
+                the model has no output `elmo`; NOT_FOUND if there is no such model.
         """
         if not 0 <= text < len(texts) <= MOST_TEXTS:
-            message = f"Expected at most {MOST_TEXTS} texts, and one of them; got {len(texts)}."
+            message = (
+                f"`text` must be the index of one of at most {MOST_TEXTS} texts; got {text} of "
+                f"{len(texts)}."
+            )
             raise ServingError("INVALID_ARGUMENT", message)
         with self._core.pool.lease(model) as (_, servable):
             own, vectors = self._embed(model, servable, texts, "text")
             words, others = self._of_sentences(model, servable)
         here = [place for place, word in enumerate(own) if word["where"] == (text, token)]
         if not here:
-            raise ServingError("INVALID_ARGUMENT", f"Text {text} has no token {token}.")
+            raise ServingError(
+                "INVALID_ARGUMENT",
+                f"`token` must be the index of a token in text {text}; got {token}.",
+            )
         wanted = vectors[here[0]]
         words = own + words
         vectors = np.concatenate([vectors, others])
@@ -72,10 +81,12 @@ class ContextNeighbours:
             return self._kept[model][1:]
 
     def _embed(self, model, servable, texts, kind):
-        """The words of some texts, and their vectors of length 1, float32 `[words, D]`."""
+        """Returns the words of texts, and their vectors of length 1, float32 `[words, D]`."""
         signature = text_signature(servable)
         if signature is None or "elmo" not in signature.outputs:
-            raise ServingError("INVALID_ARGUMENT", f"{model} gives words no contextual vectors.")
+            raise ServingError(
+                "INVALID_ARGUMENT", f"The model {model} has no contextual vectors (output `elmo`)."
+            )
         words = []
         vectors = [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
         for start in range(0, len(texts), BATCH):
@@ -84,7 +95,7 @@ class ContextNeighbours:
             inputs = {"text": batch.astype(object)}
             answer = self._core.run(model, servable, signature.name, inputs, wanted)
             for row, length in enumerate(answer["sequence_len"]):
-                # Without `tokens` among the outputs: a biLM reads what spaces part.
+                # A biLM without the output `tokens` splits texts at spaces.
                 tokens = (
                     answer["tokens"][row][:length] if "tokens" in answer else batch[row].split()
                 )
@@ -100,7 +111,7 @@ class ContextNeighbours:
 
 
 def text_signature(servable):
-    """Returns the signature that explains raw text, or else answers it; None if there is none."""
+    """Returns the signature that explains raw text, or else one that takes it, or None."""
     for name in ("explain", "default", "serving_default"):
         signature = servable.signatures.get(name)
         if signature is not None and set(signature.inputs) == {"text"}:
@@ -109,7 +120,7 @@ def text_signature(servable):
 
 
 def shown(word, similarity):
-    """A word as the page gets it."""
+    """Returns a word in the format of the page."""
     tokens = word["tokens"]
     number, place = word["where"]
     return {

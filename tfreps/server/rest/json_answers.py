@@ -1,4 +1,4 @@
-"""predict_json: writes arrays as the JSON of a REST answer, in the row or the column form."""
+"""predict_json: writes arrays as a REST answer, in row or column format."""
 
 import base64
 import json
@@ -8,8 +8,8 @@ import numpy as np
 from tfreps.server.requests.serving_error import ServingError
 
 BYTES_SUFFIX = "_bytes"
-AT_A_TIME = 2**13  # elements: each is 60 bytes of Python until it is written
-# Approximate bytes of an element with its separator; for strings, without their contents.
+AT_A_TIME = 2**13  # elements, each of which takes 60 bytes in Python before it is written
+# Approximate bytes of an element with its separator, without the contents of strings.
 BYTES = {"float16": 12, "bfloat16": 12, "float32": 14, "float64": 22, "object": 7}
 SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
@@ -17,17 +17,22 @@ SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
     """Writes the body of an answer.
 
+    A single output is written without its name.
+
     Args:
-        outputs: arrays by name, in the order in which they are written; strings as `bytes` in
-            arrays of objects. Those whose name ends with `_bytes` are written as base64.
-        rows: whether the request was in the row form: `predictions`, else `outputs`.
+        outputs: dict from output names to NumPy arrays, in the order of the answer, with strings as
+            `bytes` in arrays of objects. Strings of outputs whose name ends with `_bytes` are
+            written as base64.
+        rows: bool. If `True`, the answer has the row format (`predictions`), else the column format
+            (`outputs`).
 
     Returns:
-        UTF-8. One output alone is written without its name.
+        bytes. JSON in UTF-8.
 
     Raises:
-        ServingError: INVALID_ARGUMENT: rows are asked for and an output has none, or another
-            number; or a string is no UTF-8.
+        ServingError: INVALID_ARGUMENT if there are no outputs, a string is not valid UTF-8, or with
+            `rows` the outputs have no rows or different numbers of rows; UNIMPLEMENTED for a dtype
+            without a JSON form.
 
     Example:
     >>> predict_json({"y": np.array([2.5, np.nan], "float32")}, rows=True)
@@ -56,7 +61,7 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
 
 
 def row_items(outputs):
-    """Writes the items of some rows."""
+    """Returns the JSON of rows, without the enclosing brackets."""
     written = {name: written_rows(name, value) for name, value in outputs.items()}
     return ", ".join(
         named(dict(zip(written, row, strict=True))) for row in zip(*written.values(), strict=True)
@@ -64,7 +69,7 @@ def row_items(outputs):
 
 
 def json_size(outputs) -> int:
-    """Estimates how many bytes `predict_json` is going to write.
+    """Estimates the number of bytes that `predict_json` writes.
 
     Example:
     >>> json_size({"y": np.zeros([10, 2], "float32"), "z": np.array([b"abc"], object)})
@@ -87,14 +92,14 @@ def check_rows(outputs):
 
 
 def named(parts):
-    """Writes an object, or its only value if it has one."""
+    """Returns the JSON of an object, or of its value if it has only one."""
     if len(parts) == 1:
         return next(iter(parts.values()))
     return "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
 
 
 def whole(name, array):
-    """Writes the JSON of an array, in parts if it is large."""
+    """Returns the JSON of an array, converted in parts if it is large."""
     if not array.ndim:
         return leaves(name, array)[0]
     step = rows_at_a_time(array.size, len(array))
@@ -103,7 +108,7 @@ def whole(name, array):
 
 
 def rows_at_a_time(elements, rows):
-    """Returns how many rows to write at a time, which limits memory and waiting."""
+    """Returns the number of rows to convert at a time, which limits memory and delays."""
     return max(AT_A_TIME * rows // max(elements, 1), 1)
 
 
@@ -128,7 +133,7 @@ def leaves(name, array):
     if kind == "f":
         if flat.dtype.itemsize == 2:
             flat = flat.astype(np.float32)
-        texts = flat.astype(str).tolist()  # the shortest decimals that are these numbers
+        texts = flat.astype(str).tolist()  # the shortest exact decimals
         if not np.isfinite(flat).all():
             texts = [SPECIAL.get(text, text) for text in texts]
         return texts
@@ -139,7 +144,7 @@ def leaves(name, array):
     if kind == "O":
         return [as_text(name, value) for value in flat.tolist()]
     raise ServingError(
-        "UNIMPLEMENTED", f"Output '{name}' has the type {array.dtype}, not for JSON."
+        "UNIMPLEMENTED", f"Output '{name}' has the dtype {array.dtype}, which has no JSON form."
     )
 
 
@@ -151,6 +156,6 @@ def as_text(name, value):
     except UnicodeDecodeError:
         raise ServingError(
             "INVALID_ARGUMENT",
-            f"Output '{name}' has bytes that are no UTF-8. Outputs whose names end with "
-            f"{BYTES_SUFFIX} are written as base64; gRPC has no such limit.",
+            f"Output '{name}' is not valid UTF-8. Only outputs whose names end with {BYTES_SUFFIX} "
+            "can have arbitrary bytes over REST. Use gRPC instead.",
         ) from None

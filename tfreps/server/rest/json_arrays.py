@@ -1,4 +1,7 @@
-"""json_array: converts a number, string or nested list of JSON to an array."""
+"""json_array: converts a number, string or nested list of JSON to an array.
+
+Errors that TensorFlow Serving reports as well have its wording.
+"""
 
 import base64
 import binascii
@@ -18,13 +21,17 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
     """Converts a number, string or nested list of JSON to an array.
 
     Args:
-        value: every list of a level as long as the others. Whole numbers that a float cannot hold
-            become the nearest that it can.
-        dtype: name of TensorFlow's dtype; strings become `bytes` in an array of objects.
-        where: what to call it in errors.
+        value: A number, string, bool or nested list, in which all lists of a level have the same
+            length. Integers for a float dtype are rounded to the nearest float.
+        dtype: str. The name of a TensorFlow dtype. Strings become `bytes` in an array of objects.
+        where: str. The name of the value in error messages.
+
+    Returns:
+        A NumPy array.
 
     Raises:
-        ServingError: INVALID_ARGUMENT, or UNIMPLEMENTED for a dtype that JSON has no form for.
+        ServingError: INVALID_ARGUMENT if the value does not have this dtype or is not a dense
+            tensor; UNIMPLEMENTED for a dtype without a JSON form.
 
     Example:
     >>> json_array([[1, 2], [3, 4]], "int32", "x")
@@ -48,7 +55,7 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
 
 
 def flatten(value, where):
-    """Returns the shape, the list of leaves, and the set of their types."""
+    """Returns the shape, the list of leaves and the set of their types."""
     shape = []
     level = [value]
     while True:
@@ -57,8 +64,8 @@ def flatten(value, where):
             return shape, level, kinds
         sizes = set(map(len, level)) if kinds == {list} else ()
         if len(sizes) != 1:
-            what = "values beside lists" if kinds != {list} else f"lists of sizes {ordered(sizes)}"
-            raise invalid(f"{where} is no dense tensor: it has {what} at level {len(shape)}")
+            what = "values next to lists" if kinds != {list} else f"lists of sizes {ordered(sizes)}"
+            raise invalid(f"{where} is not a dense tensor: it has {what} at level {len(shape)}")
         if len(shape) == MOST_AXES:
             raise invalid(f"{where} is nested more than {MOST_AXES} levels deep")
         shape.append(sizes.pop())
@@ -95,7 +102,7 @@ def as_strings(leaves, kinds, where):
             leaf.encode() if type(leaf) is str else from_base64(leaf, where) for leaf in leaves
         ]
     except UnicodeEncodeError:
-        raise invalid(f"{where} has half of a surrogate pair, which is no character") from None
+        raise invalid(f"{where} has an unpaired surrogate, which is not a character") from None
     return array
 
 

@@ -1,4 +1,7 @@
-"""read_inputs: converts the JSON body of a REST request to the arrays of a signature."""
+"""read_inputs: converts the JSON body of a REST request to the arrays of a signature.
+
+Errors that TensorFlow Serving reports as well have its wording.
+"""
 
 import json
 import math
@@ -8,7 +11,7 @@ from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.rest.json_arrays import invalid, is_base64, json_array, kind_of
 
 SPACE = " \t\n\r"
-# Whatever is larger than a double can hold has such an exponent, or as many digits.
+# Every number that is too large for a double has such an exponent, or this many digits.
 PERHAPS_TOO_LARGE = re.compile(rb"[eE]\+?[0-9][0-9]|[0-9]{290}")
 
 
@@ -16,12 +19,15 @@ def parse_body(body: bytes, most_elements: int) -> dict:
     """Parses the JSON object of a request.
 
     Args:
-        body: UTF-8; the tokens NaN, Infinity and -Infinity are numbers. What follows the object is
-            not read, as in TensorFlow Serving.
-        most_elements: more values are refused before they are read.
+        body: bytes. JSON in UTF-8, which may contain NaN, Infinity and -Infinity. Anything after
+            the object is ignored, as in TensorFlow Serving.
+        most_elements: int. Maximum number of values, which is checked before the body is parsed.
+
+    Returns:
+        A dict.
 
     Raises:
-        ServingError: INVALID_ARGUMENT.
+        ServingError: INVALID_ARGUMENT if the body has too many values or is not a JSON object.
 
     Example:
     >>> parse_body(b'{"instances": [1, NaN]}', 10)
@@ -40,7 +46,7 @@ def parse_body(body: bytes, most_elements: int) -> dict:
         raise invalid(f"JSON Parse error: Invalid UTF-8 at offset: {error.start}") from None
     except json.JSONDecodeError as error:
         raise invalid(f"JSON Parse error: {error.msg} at offset: {error.pos}") from None
-    except ValueError:  # a whole number of thousands of digits
+    except ValueError:  # an integer with thousands of digits
         raise invalid("JSON Parse error: Number too big") from None
     except RecursionError:
         raise invalid("JSON Parse error: The document is nested too deeply") from None
@@ -50,7 +56,7 @@ def parse_body(body: bytes, most_elements: int) -> dict:
 
 
 def finite(text):
-    """Converts a number written with digits to a float that is not infinite."""
+    """Converts a decimal number to a float, or raises a ServingError if it overflows."""
     number = float(text)
     if math.isinf(number):
         raise invalid("JSON Parse error: Number too big to be stored in double")
@@ -58,10 +64,10 @@ def finite(text):
 
 
 def signature_name(request: dict) -> str:
-    """Returns the name of the signature asked for; empty for the default one.
+    """Returns the name of the requested signature, empty for the default one.
 
     Raises:
-        ServingError: INVALID_ARGUMENT: it is no string.
+        ServingError: INVALID_ARGUMENT if it is not a string.
     """
     name = request.get("signature_name", "")
     if not isinstance(name, str):
@@ -72,17 +78,19 @@ def signature_name(request: dict) -> str:
 
 
 def read_inputs(request: dict, signature) -> tuple[dict, bool]:
-    """Reads the arrays of a request, in the row or the column form.
+    """Reads the arrays of a request in row or column format.
 
     Args:
-        request: of `parse_body`.
-        signature: the `Signature` asked for.
+        request: dict, as returned by `parse_body`.
+        signature: The requested `Signature`.
 
     Returns:
-        dict from names to NumPy arrays, and whether it was the row form (`instances`).
+        A dict from input names to NumPy arrays, and a bool that is `True` for the row format
+        (`instances`) and `False` for the column format (`inputs`).
 
     Raises:
-        ServingError: INVALID_ARGUMENT, or UNIMPLEMENTED for types that JSON has no form for.
+        ServingError: INVALID_ARGUMENT if the request does not match the signature; UNIMPLEMENTED
+            for an input that is not a dense tensor or has a dtype without a JSON form.
     """
     if "instances" in request and "inputs" in request:
         raise invalid(
@@ -98,13 +106,13 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
     for name, value in named.items():
         wanted = signature.inputs[name]
         if wanted is None:
-            raise ServingError("UNIMPLEMENTED", f"Input '{name}' is no dense tensor.")
+            raise ServingError("UNIMPLEMENTED", f"Input '{name}' is not a dense tensor.")
         arrays[name] = json_array(value, wanted.dtype.name, f"input '{name}'")
     return arrays, "instances" in request
 
 
 def named_rows(instances, signature):
-    """Maps the name of each input to the list of its values, one for each row."""
+    """Returns a dict from input names to lists with one value per row."""
     if not isinstance(instances, list):
         raise invalid("Expecting 'instances' to be an list/array")
     if not instances:
@@ -129,7 +137,7 @@ def named_rows(instances, signature):
 
 
 def named_columns(inputs, signature):
-    """Maps the name of each input to its value."""
+    """Returns a dict from input names to values."""
     if not is_object(inputs):
         return {only_input(signature, "inputs is a plain value/list, but"): inputs}
     for name in signature.inputs:

@@ -1,4 +1,4 @@
-"""page_routes: a page that asks the models, and the paths that it needs."""
+"""page_routes: routes of the web page, from which users query the models."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from tfreps.server.requests.ticket import too_late
 from tfreps.server.rest.context_neighbours import ContextNeighbours, text_signature
 
 LARGEST_BODY = 2**20
-# The page may load what this server has, and nothing else from anywhere.
+# The page may only load files of this server.
 HEADERS = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -21,21 +21,22 @@ HEADERS = {
 
 
 def page_routes(core, folder, sentences=()):
-    """Makes routes for a server's REST port: `/page/`, to which `/` leads.
+    """Returns the routes of the web page at `/page/`, to which `/` redirects.
 
-    Beside the files of the folder there are
+    Besides the files in `folder`, these are:
 
-        GET  /page/models       [{name, version, signature, outputs}], the models that read text
+        GET  /page/models       [{name, version, signature, outputs}], the models that take text
         POST /page/neighbours   {model, texts, text, token} -> [{token, left, right, from,
                                 similarity}], see `ContextNeighbours.find`
 
     Args:
-        core: a `ServingCore`.
-        folder: with `index.html` and what it loads.
-        sentences: list of str, among whose words neighbours are looked for too.
+        core: `ServingCore`.
+        folder: str or path. The folder with `index.html` and the files that it loads.
+        sentences: List of str. Sentences whose words are candidates for neighbours, in addition to
+            those of the requests.
 
     Returns:
-        list of Starlette's routes.
+        A list of Starlette routes.
     """
     neighbours = ContextNeighbours(core, sentences)
 
@@ -62,13 +63,13 @@ def page_routes(core, folder, sentences=()):
 
 
 def text_models(core):
-    """Describes the models for the page: those that have a signature for raw text."""
+    """Returns descriptions of the models that have a signature for raw text."""
     found = []
     for name in core.pool.models:
         try:
             with core.pool.lease(name) as (version, servable):
                 signature = text_signature(servable)
-        except ServingError:  # none of its versions is loaded
+        except ServingError:  # no version is loaded
             continue
         if signature is not None:
             outputs = sorted(signature.outputs)
@@ -78,7 +79,7 @@ def text_models(core):
 
 
 async def answer(core, neighbours, request):
-    """Finds the neighbours that a request asks for, in a thread of the server."""
+    """Finds the neighbours for a request, in a thread of the server."""
     asked = await read_json(request)
     ticket = core.dispatcher.new_ticket()
     future = core.dispatcher.submit(neighbours.find, *check(asked), ticket=ticket)
@@ -90,7 +91,7 @@ async def answer(core, neighbours, request):
 
 
 async def read_json(request):
-    """Reads the body of a request, which is as small as a page sends it."""
+    """Reads the JSON body of a request, which must not be larger than 1 MiB."""
     body = b""
     async for part in request.stream():
         body += part
@@ -100,27 +101,29 @@ async def read_json(request):
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise ServingError("INVALID_ARGUMENT", f"The body is no JSON: {error}") from None
+        raise ServingError("INVALID_ARGUMENT", f"The body is not valid JSON: {error}") from None
 
 
 def check(asked):
     """Checks a request and returns its model, texts, text and token.
 
     Raises:
-        ServingError: INVALID_ARGUMENT.
+        ServingError: INVALID_ARGUMENT if a key is missing or has a value of another type.
     """
     kinds = {"model": str, "texts": list, "text": int, "token": int}
     for name, kind in kinds.items():
         if not isinstance(asked, dict) or type(asked.get(name)) is not kind:
-            message = f"Expected a JSON object with {name!r}, a {kind.__name__}."
+            message = (
+                f"The body must be a JSON object in which {name!r} has the type {kind.__name__}."
+            )
             raise ServingError("INVALID_ARGUMENT", message)
     if not all(isinstance(text, str) for text in asked["texts"]):
-        raise ServingError("INVALID_ARGUMENT", "Expected strings in 'texts'.")
+        raise ServingError("INVALID_ARGUMENT", "'texts' must be a list of strings.")
     return [asked[name] for name in kinds]
 
 
 def with_headers(app):
-    """Makes an ASGI application whose answers have the headers above."""
+    """Wraps an ASGI application so that its answers have the headers above."""
     extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
     async def wrapped(scope, receive, send):

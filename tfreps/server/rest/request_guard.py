@@ -1,4 +1,4 @@
-"""RequestGuard: rejects requests that other web sites make a browser send, and ambiguous ones."""
+"""RequestGuard: rejects ambiguous requests and those that other web sites cause."""
 
 import ipaddress
 import re
@@ -16,30 +16,32 @@ PORTS = {"http": 80, "https": 443}
 
 
 class RequestGuard:
-    """An ASGI application in front of another one that decides who may ask.
+    """ASGI middleware that rejects requests from foreign hosts and web sites.
 
-    A browser sends requests to this machine on behalf of any page that it shows. Three rules stop
-    that, and leave programs that are no browsers alone:
+    A browser sends requests to this machine on behalf of any page that it shows. Three rules
+    prevent that, and do not affect programs other than browsers:
 
-    - On a loopback address, and wherever `names` are given, the `Host` header has to be an IP
-      address, `localhost`, the address listened on, or one of `names`. A site whose own name
-      points to this machine (DNS rebinding) is refused, 403.
-    - A request with an `Origin` header has to come from a page of this server or from one of
-      `origins`, else 403. The answers to `origins` have CORS headers, and OPTIONS is answered.
-    - The body of a request from a browser has to be `application/json` or without a type, else
-      415: other types are sent without asking first.
+    - If the server listens on a loopback address, or if `names` are given, the `Host` header must
+      be an IP address, `localhost`, the address of the server, or one of `names`. Otherwise, the
+      request gets 403, for example from a site whose name resolves to this machine (DNS rebinding).
+    - A request with an `Origin` header must come from a page of this server or of one of
+      `origins`. Otherwise, it gets 403. Answers to pages of `origins` have CORS headers, and their
+      OPTIONS requests are answered.
+    - The body of a request from a browser must have the type `application/json` or no type.
+      Otherwise, the request gets 415, since browsers send other types without a preflight request.
 
-    A request with both `Content-Length` and `Transfer-Encoding` gets 400, and the connection ends:
-    a proxy in between could take another length for the right one (request smuggling).
+    A request with both `Content-Length` and `Transfer-Encoding` gets 400 and its connection is
+    closed, since a proxy could use the other length (request smuggling).
 
     Args:
-        app: the ASGI application.
-        host: address that the server listens on.
-        names: more names in the `Host` header.
-        origins: web sites, as `https://example.org`, that may ask from a browser; `*` for all.
+        app: The ASGI application that gets the accepted requests.
+        host: str. The address that the server listens on.
+        names: List of str. Additional names that the `Host` header may contain.
+        origins: List of str. Web sites such as `"https://example.org"` whose pages may send
+            requests from a browser. `"*"` allows all sites.
 
     Raises:
-        ValueError: an origin is none.
+        ValueError: If an entry of `origins` is not a valid origin.
 
     Example:
     >>> guard = RequestGuard(None, "127.0.0.1", names=["models.test"])
@@ -47,7 +49,7 @@ class RequestGuard:
     >>> guard.check("GET", {"host": "evil.example"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    tfreps.server.requests.serving_error.ServingError: This server does not answer to the host ...
+    tfreps.server.requests.serving_error.ServingError: This server does not answer requests ...
     """
 
     def __init__(self, app, host, names=(), origins=()):
@@ -58,12 +60,12 @@ class RequestGuard:
         for origin in self._origins:
             if not ORIGIN.fullmatch(origin):
                 raise ValueError(
-                    f"An origin is written https://example.org or http://localhost:3000, or * for "
-                    f"all, not {origin!r}."
+                    "An origin must have the form https://example.org or http://localhost:3000, or "
+                    f"be * for all sites; got {origin!r}."
                 )
 
     async def __call__(self, scope, receive, send):
-        """Rejects a request, or hands it to the application."""
+        """Rejects a request, or passes it on to the application."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
@@ -82,14 +84,15 @@ class RequestGuard:
         await self._app(scope, receive, with_headers(send, cors))
 
     def check(self, method, headers):
-        """Raises a ServingError for a request that must be rejected.
+        """Checks the headers of a request.
 
         Args:
-            method: of HTTP.
-            headers: mapping with names in lower case.
+            method: str. The HTTP method.
+            headers: Mapping from header names in lower case to values.
 
         Raises:
-            ServingError: PERMISSION_DENIED (403); INVALID_ARGUMENT (400, 415).
+            ServingError: PERMISSION_DENIED (403) for a foreign host or site; INVALID_ARGUMENT for
+                an ambiguous length (400) or a content type that is not allowed (415).
         """
         if "content-length" in headers and "transfer-encoding" in headers:
             raise ServingError(
@@ -102,7 +105,7 @@ class RequestGuard:
             if kind not in ("", "application/json"):
                 raise ServingError(
                     "INVALID_ARGUMENT",
-                    f"A browser has to send application/json to this server, not {kind[:100]}.",
+                    f"Browsers must send the content type application/json; got {kind[:100]}.",
                     415,
                 )
 
@@ -111,9 +114,9 @@ class RequestGuard:
         if host and self._checks_host and name not in self._names and not is_address(name):
             raise ServingError(
                 "PERMISSION_DENIED",
-                f"This server does not answer to the host {name[:100]!r}: a web site could reach "
-                "it under a name of its own. If the name is right, start the server with it "
-                "among the `allowed_hosts`.",
+                f"This server does not answer requests for the host {name[:100]!r}, since web "
+                "sites can point their names to this machine. If the name is correct, add it to "
+                "the `allowed_hosts` of the server.",
             )
 
     def _check_site(self, method, headers):
@@ -131,14 +134,14 @@ class RequestGuard:
             asking = origin[:100] if origin else "other web sites"
             raise ServingError(
                 "PERMISSION_DENIED",
-                f"Pages of {asking} may not ask this server. To allow the pages of a site, start "
-                "the server with its address, such as https://example.org, among the "
-                "`allowed_origins`.",
+                f"Pages of {asking} may not send requests to this server. To allow the pages of a "
+                "site, add its address, such as https://example.org, to the `allowed_origins` of "
+                "the server.",
             )
 
 
 def preflight(headers, cors):
-    """Answers a browser that asks whether a page may send a request."""
+    """Returns the response to a preflight request of a browser."""
     cors = {
         **cors,
         "access-control-allow-methods": "POST, GET",
@@ -152,7 +155,7 @@ def preflight(headers, cors):
 
 
 def with_headers(send, cors):
-    """Wraps `send` so that it adds headers to the start of an answer."""
+    """Wraps `send` so that it adds headers to the start of a response."""
 
     async def send_more(message):
         if message["type"] == "http.response.start":
@@ -169,14 +172,14 @@ def is_browser(headers):
 
 
 def is_own(origin, host):
-    """Whether a page came from the host that is asked."""
+    """Returns True if a page came from the host that gets the request."""
     try:
         page = urlsplit(origin.lower())
         asked = urlsplit(f"//{host.lower()}")
         port = PORTS.get(page.scheme)
         there = (page.hostname, page.port or port)
         here = (asked.hostname, asked.port or port)
-    except ValueError:  # a port that is no number
+    except ValueError:  # the port is not a number
         return False
     return page.hostname is not None and there == here
 
@@ -198,9 +201,9 @@ def is_address(name):
 
 
 def is_loopback(host):
-    """Whether a server on this address is reached from this machine only."""
+    """Returns True if a server on this address only accepts connections from this machine."""
     try:
         address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][4][0]
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
-    except OSError:  # no such address: listening on it fails with a better error
+    except OSError:  # the address does not exist; listening on it raises a clearer error
         return True

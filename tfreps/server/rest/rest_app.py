@@ -28,28 +28,32 @@ WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
 LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
 LARGEST = 2**63 - 1
-AT_ONCE = 4  # bodies of the largest size that may be in work at the same time
-PART = 2**20  # bytes that are unpacked before they are counted
+AT_ONCE = 4  # number of bodies of the maximum size that may be in progress
+PART = 2**20  # bytes to decompress between two checks of the size
 
 
 class RestApp:
-    """`/v1/models/NAME[/versions/N|/labels/L]`, its `/metadata` and `:predict`, and the metrics.
+    """ASGI application with TensorFlow Serving's REST interface.
 
-    Besides, `/healthz`: 200 while every model has a version that answers in time, else 503.
+    Its paths are `/v1/models/NAME[/versions/N|/labels/L]` with `/metadata` and `:predict`,
+    `/monitoring/prometheus/metrics`, and `/healthz`, which returns 200 if every model has a version
+    that answers in time, and 503 otherwise.
 
     Args:
-        core: a `ServingCore`.
-        max_body_bytes: of a request, also once it is unpacked; larger ones get 413.
-        routes: more routes of Starlette (a page, say), which come first.
+        core: `ServingCore`.
+        max_body_bytes: int. Maximum size of a request body, also after decompression. Larger ones
+            get 413. Defaults to 2**27.
+        routes: List of additional Starlette routes, such as those of a web page, which take
+            precedence.
 
     Attributes:
-        asgi: the application.
+        asgi: The ASGI application.
     """
 
     def __init__(self, core, max_body_bytes=2**27, routes=()):
         self._core = core
         self._most = max_body_bytes
-        self._held = 0  # bytes of all bodies in work, packed and unpacked
+        self._held = 0  # bytes of all bodies in progress, compressed and decompressed
         self._counting = threading.Lock()
         self.asgi = Starlette(
             routes=[
@@ -60,10 +64,10 @@ class RestApp:
             ],
             exception_handlers={HTTPException: http_error},
         )
-        self.asgi.router.redirect_slashes = False  # no address but those above
+        self.asgi.router.redirect_slashes = False  # only the paths above exist
 
     async def _v1(self, scope, receive, send):
-        """Everything below /v1: an answer, or an error as a JSON object."""
+        """Answers requests below /v1, with errors as JSON objects."""
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
@@ -72,9 +76,9 @@ class RestApp:
                 return
             problem = as_serving_error(error)
             response = reply({"error": problem.message}, problem.http_status)
-            if problem.http_status in (408, 413):  # what is left of the body is not read
+            if problem.http_status in (408, 413):  # the rest of the body is not read
                 response.headers["connection"] = "close"
-        # A client that does not read its answer is not waited for without end.
+        # A client may never read its answer, so there is a time limit.
         await asyncio.wait_for(response(scope, receive, send), self._core.dispatcher.seconds)
 
     async def _answer(self, request):
@@ -85,7 +89,9 @@ class RestApp:
         if request.method == "POST" and match and match["verb"].islower():
             which = asked_for(match)
             if match["verb"] != "predict":
-                raise ServingError("UNIMPLEMENTED", f"This server has no {match['verb']}: predict.")
+                raise ServingError(
+                    "UNIMPLEMENTED", f"This server does not support {match['verb']}. Use predict."
+                )
             with self._place() as place:
                 body = await self._body(request, place)
                 return await self._work(request, which, self._predict, which, body)
@@ -93,10 +99,10 @@ class RestApp:
             which = asked_for(match)
             if not which[0]:
                 raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
-            # Probes ask for these: they are answered however many requests are in work.
+            # Health probes use these paths, so they do not wait for other requests.
             kind = "GetModelStatus"
             look = self._status
-            if match["part"] == "metadata":  # in capitals it is not, as in TensorFlow Serving
+            if match["part"] == "metadata":  # only in lower case, as in TensorFlow Serving
                 kind = "GetModelMetadata"
                 look = self._metadata
             with self._core.recorded(which[0], kind, "REST"):
@@ -104,7 +110,7 @@ class RestApp:
         raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
 
     async def _work(self, request, which, work, *arguments):
-        """The answer of `work`, which runs in a thread as long as somebody waits for it."""
+        """Runs `work` in a thread, and cancels it if the client disconnects or the time is up."""
         dispatcher = self._core.dispatcher
         with self._core.recorded(which[0], "predict", "REST"):
             ticket = dispatcher.new_ticket()
@@ -117,7 +123,7 @@ class RestApp:
                 if future.done():
                     return reply(future.result())
                 if gone.done():
-                    raise ServingError("CANCELLED", "The client is gone.")
+                    raise ServingError("CANCELLED", "The client has disconnected.")
                 raise too_late(ticket.seconds)
             finally:
                 gone.cancel()
@@ -127,7 +133,7 @@ class RestApp:
 
     @contextlib.contextmanager
     def _place(self):
-        """A list with the number of bytes of a request's body, which count while it is in work."""
+        """Yields a list with the number of bytes of a body, which count while the block runs."""
         place = [0]
         try:
             yield place
@@ -136,7 +142,7 @@ class RestApp:
                 self._held -= place[0]
 
     async def _body(self, request, place):
-        """The body, in the time and of the size that are allowed."""
+        """Reads and decompresses the body within the limits of time and size."""
         length = request.headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._most:
             raise self._too_large()
@@ -144,7 +150,7 @@ class RestApp:
         try:
             body = await asyncio.wait_for(self._read(request, place), seconds)
         except asyncio.TimeoutError:
-            message = f"The request's body did not arrive within {seconds:g} seconds."
+            message = f"The body of the request did not arrive within {seconds:g} seconds."
             raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
         if request.headers.get("content-encoding", "").lower() == "gzip":
             body = await asyncio.to_thread(self._unpack, body, place)
@@ -160,7 +166,7 @@ class RestApp:
         return b"".join(parts)
 
     def _unpack(self, body, place):
-        """What gzip made the body of, counted while it grows."""
+        """Decompresses a body, and checks its size while it grows."""
         parts = []
         size = 0
         file = gzip.GzipFile(fileobj=io.BytesIO(body))
@@ -172,17 +178,19 @@ class RestApp:
                 self._count(len(part), place)
                 parts.append(part)
         except EOFError:
-            message = "The body is gzip data without its end."
+            message = "The body is truncated gzip data."
             raise ServingError("INVALID_ARGUMENT", message) from None
         except (gzip.BadGzipFile, zlib.error):
-            raise ServingError("INVALID_ARGUMENT", "The body is no gzip data.") from None
+            raise ServingError("INVALID_ARGUMENT", "The body is not gzip data.") from None
         return b"".join(parts)
 
     def _count(self, size, place):
-        """Counts bytes of a body in work, unless all of them together get too many."""
+        """Counts the bytes of a body in progress, and rejects it if there are too many in total."""
         with self._counting:
             if self._held + size > AT_ONCE * self._most:
-                raise ServingError("UNAVAILABLE", "The server has too much to read: try again.")
+                raise ServingError(
+                    "UNAVAILABLE", "The server is reading too many large requests. Try again."
+                )
             self._held += size
             place[0] += size
 
@@ -229,18 +237,18 @@ class RestApp:
 
 
 async def end_of(request):
-    """Waits until the client of a request, whose body has been read, is gone."""
+    """Waits until the client of a request, whose body has been read, disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 def raw_path(request):
-    """Returns the path as it was sent, in which a slash within a name is escaped."""
+    """Returns the path as it was sent, with escaped slashes in names."""
     return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
 
 
 def asked_for(match):
-    """Returns name, version and label of a model in an address; version or label is None."""
+    """Returns the name, version and label of a model in a path; one or both are None."""
     name = match["name"]
     label = match["label"]
     version = match["version"]
@@ -255,12 +263,12 @@ def asked_for(match):
 
 
 def reply(content, status=200):
-    """Makes a JSON answer, from bytes that are JSON already or from a value."""
+    """Returns a JSON response for a value, or for bytes that are already JSON."""
     if not isinstance(content, bytes):
         content = json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "replace")
     return Response(content, status, media_type="application/json")
 
 
 async def http_error(request, error):
-    """Converts errors of Starlette (no such path, no such method) to the form of the others."""
+    """Returns errors of Starlette, such as an unknown path, in the format of other errors."""
     return reply({"error": str(error.detail)}, error.status_code)

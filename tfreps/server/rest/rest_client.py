@@ -1,4 +1,4 @@
-"""RestClient: asks a server of models over REST, this server or TensorFlow Serving."""
+"""RestClient: client for the REST interface of this server or of TensorFlow Serving."""
 
 import json
 import urllib.parse
@@ -9,12 +9,13 @@ SECONDS = 60.0
 
 
 class RestClient:
-    """Client of a server's REST interface, which does not need TensorFlow.
+    """Client for the REST interface of a server, which does not need TensorFlow.
 
     Args:
-        address: `"http://127.0.0.1:8501"`.
-        seconds: to wait for an answer.
-        ca: PEM file with the certificate to trust, for `https`; None for those of the system.
+        address: str. The address of the server, such as `"http://127.0.0.1:8501"`.
+        seconds: float. Seconds to wait for an answer. Defaults to 60.0.
+        ca: str or path. PEM file with the certificate to trust for `https`. If `None`, the
+            certificates of the system are trusted.
 
     Example:
     >>> RestClient("http://127.0.0.1:8501").url("ner", label="stable")
@@ -25,45 +26,56 @@ class RestClient:
         self._address = address.rstrip("/")
         self._seconds = seconds
         self._session = requests.Session()
-        self._session.trust_env = False  # no proxies, no passwords from files
+        self._session.trust_env = False  # ignores proxies and stored passwords
         self._session.verify = ca or True
         self._outputs = {}
 
     def url(self, model, version=None, label=None):
-        """Returns the address of a model, or of a version of it."""
+        """Returns the URL of a model, or of one of its versions."""
         url = f"{self._address}/v1/models/{urllib.parse.quote(model, safe='')}"
         if version is not None:
             return f"{url}/versions/{version}"
         return f"{url}/labels/{urllib.parse.quote(label, safe='')}" if label else url
 
     def ask(self, model, texts, signature="", version=None, label=None):
-        """Returns the answers to some texts.
+        """Sends texts to a model and returns its answers.
 
         Args:
-            model: its name.
-            texts: list of str.
-            signature: which takes nothing but texts; the default one where empty.
-            version, label: of the model, or neither for the newest.
+            model: str. The name of the model.
+            texts: List of str.
+            signature: str. The name of a signature whose only input is texts. If empty, the default
+                signature is used.
+            version: int. The version of the model. If `None`, it is selected by `label`.
+            label: str. The label of a version. If `version` and `label` are `None`, the newest
+                version is used.
 
         Returns:
-            list of dicts from outputs to numbers, strings and nested lists, one for each text.
+            A list with a dict per text, from output names to numbers, strings and nested lists.
 
         Raises:
-            ValueError: the server does not answer, or answers with an error.
+            ValueError: If the server does not answer or returns an error.
         """
         url = self.url(model, version, label)
         body = {"instances": texts, **({"signature_name": signature} if signature else {})}
         rows = self._request("POST", f"{url}:predict", json.dumps(body).encode())["predictions"]
-        if rows and not isinstance(rows[0], dict):  # one output comes without its name
+        if rows and not isinstance(rows[0], dict):  # a single output has no name
             name = self._only_output(url, signature)
             return [{name: row} for row in rows]
         return rows
 
     def status(self, model, version=None, label=None):
-        """Returns `(version, state, error message)` for each version of a model.
+        """Returns the status of the versions of a model.
+
+        Args:
+            model: str. The name of the model.
+            version: int. The version to report. If `None`, all versions are reported.
+            label: str. The label of a version, which the server may ignore. Defaults to `None`.
+
+        Returns:
+            A list of `(version, state, error message)`, with an int and two str.
 
         Raises:
-            ValueError: the server does not answer, or answers with an error.
+            ValueError: If the server does not answer or returns an error.
         """
         found = self._request("GET", self.url(model, version, label))["model_version_status"]
         return [
@@ -76,7 +88,7 @@ class RestClient:
         self._session.close()
 
     def _only_output(self, url, signature):
-        """The name of the one output of a signature."""
+        """Returns the name of the only output of a signature."""
         key = url, signature
         if key not in self._outputs:
             self._outputs[key] = self._ask_for_output(url, signature)
@@ -93,18 +105,22 @@ class RestClient:
         except requests.Timeout:
             raise ValueError(f"{url}: no answer within {self._seconds:g} seconds.") from None
         except requests.exceptions.SSLError as error:
-            raise ValueError(f"{self._address} is not trusted: {error}") from None
+            raise ValueError(
+                f"The certificate of {self._address} is not trusted: {error}"
+            ) from None
         except requests.ConnectionError:
             raise ValueError(
-                f"Nobody answers at {self._address}. `tfreps serve DIR` starts a server."
+                f"No server answers at {self._address}. Start one with `tfreps serve DIR`."
             ) from None
         except requests.RequestException as error:
-            raise ValueError(f"{url} cannot be asked: {error}") from None
+            raise ValueError(f"The request to {url} failed: {error}") from None
         try:
             found = answer.json()
         except ValueError:
-            raise ValueError(f"{url} answers with {answer.status_code} and no JSON.") from None
+            raise ValueError(
+                f"{url} returned status {answer.status_code} without valid JSON."
+            ) from None
         if answer.status_code != 200:
             message = found.get("error", found) if isinstance(found, dict) else found
-            raise ValueError(f"The server says {answer.status_code}: {message}")
+            raise ValueError(f"The server returned {answer.status_code}: {message}")
         return found

@@ -1,4 +1,4 @@
-"""RestFront: serves an ASGI application on an HTTP port, in a thread of its own."""
+"""RestFront: serves an ASGI application on an HTTP port in a separate thread."""
 
 import logging
 import socket
@@ -10,27 +10,30 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 START_SECONDS = 30
-GOODBYE = 0.2  # seconds between looks whether a connection is done
-LAST_CALL = 0.5  # seconds in which a request that was on its way at the end may still arrive
+GOODBYE = 0.2  # seconds between checks whether a connection can be closed
+LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
 CLOSE = (b"connection", b"close")
 
 
 class RestFront:
-    """Runs uvicorn on a port, without touching the signals and logs of the process.
+    """HTTP port with an ASGI application, based on uvicorn.
+
+    It does not change the signal handlers and the logging of the process.
 
     Args:
-        app: an ASGI application.
-        host: address to listen on.
-        port: 0 for a free one.
-        header_seconds: a connection whose next request is not complete by then (but for its body)
-            is closed, so that slow clients take no place for ever.
-        cert, key: PEM files for TLS, or None.
+        app: The ASGI application.
+        host: str. The address to listen on.
+        port: int. The port to listen on. 0 selects a free port.
+        header_seconds: float. A connection is closed if the headers of its next request do not
+            arrive within this time. Defaults to 10.0.
+        cert: str. PEM file with the certificate. If `None`, TLS is not used.
+        key: str. PEM file with the private key of the certificate.
 
     Attributes:
-        port: the one it listens on.
+        port: int. The port that the server listens on.
 
     Raises:
-        OSError: the port cannot be had, or a file is missing.
+        OSError: If the port cannot be opened, or a PEM file cannot be read.
     """
 
     def __init__(self, app, host, port, header_seconds=10.0, cert=None, key=None):
@@ -58,25 +61,25 @@ class RestFront:
         self._thread = threading.Thread(target=self._run, name="tfreps-rest", daemon=True)
 
     def start(self):
-        """Begins to answer.
+        """Starts to answer requests.
 
         Raises:
-            OSError: it does not.
+            OSError: If the server does not start within 30 seconds.
         """
         self._thread.start()
         until = time.monotonic() + START_SECONDS
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > until:
-                raise OSError(f"The REST interface does not start on port {self.port}.")
+                raise OSError(f"The REST interface did not start on port {self.port}.")
             time.sleep(0.005)
 
     def ask_to_stop(self, seconds):
-        """Accepts no new connections; requests that have arrived get so many seconds."""
+        """Rejects new connections, and gives the requests in progress `seconds` to end."""
         self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
         self._server.should_exit = True
 
     def stop(self, seconds):
-        """Does the same as `ask_to_stop`, and returns when all requests have ended."""
+        """Rejects new connections, and waits until the requests in progress have ended."""
         self.ask_to_stop(seconds)
         if self._thread.is_alive():
             self._thread.join()
@@ -87,20 +90,20 @@ class RestFront:
 
 
 class EndingServer(uvicorn.Server):
-    """uvicorn's server; sends `Connection: close` with the last answer of each connection."""
+    """Uvicorn server that sends `Connection: close` with the last answer of each connection."""
 
     async def shutdown(self, sockets=None):
-        """Closes the port; connections accept the requests that arrive within `LAST_CALL`."""
+        """Closes the port, but accepts requests on open connections for `LAST_CALL` seconds."""
         self.config.http_protocol_class.is_ending = True
         self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
         await super().shutdown(sockets)
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol, with time limits for slow clients.
+    """HTTP/1.1 protocol of uvicorn with time limits for slow clients.
 
-    A connection ends when a request does not get complete in time, or when nothing of an answer
-    is taken for as long; so that neither takes place and memory for ever.
+    A connection is closed if the headers of a request do not arrive within `seconds`, or if the
+    client does not read any part of an answer for `seconds`.
     """
 
     seconds = 10.0
@@ -109,32 +112,32 @@ class PatientProtocol(H11Protocol):
     _timer = None
 
     def connection_made(self, transport):
-        """Starts to wait for the first request of a new client."""
+        """Starts the time limit for the first request of a new client."""
         super().connection_made(transport)
         self._expect_request()
-        if self.is_ending:  # it had come before the port was closed
+        if self.is_ending:  # the client connected before the port was closed
             self.shutdown()
 
     def data_received(self, data):
-        """Takes more bytes of a request."""
+        """Processes received bytes of a request."""
         super().data_received(data)
         self._expect_request()
 
     def on_response_complete(self):
-        """An answer is written: into the transport's buffer, which the client has to empty."""
+        """Starts the time limit for the client to read the answer in the transport's buffer."""
         super().on_response_complete()
         self._watch_buffer()
 
     def connection_lost(self, exc):
-        """Notes that the client is gone."""
+        """Stops the time limits after the client has disconnected."""
         self.is_lost = True
         self._forget()
         super().connection_lost(exc)
 
     def shutdown(self):
-        """The server stops: the connection ends with the request that has arrived, if one has.
+        """Closes the connection once the current request is answered.
 
-        One that is on its way may still arrive, for half a second; a half of one is dropped.
+        A request may still arrive within 0.5 seconds. Incomplete requests are dropped.
         """
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.default_headers = [*self.cycle.default_headers, CLOSE]
@@ -146,12 +149,12 @@ class PatientProtocol(H11Protocol):
             self._close()
 
     def _close(self):
-        """Closes the connection once: asyncio's transports for TLS break when closed again."""
+        """Closes the connection once, since closing a TLS transport of asyncio again fails."""
         if not self.transport.is_closing():
             self.transport.close()
 
     def _leave_when_done(self):
-        """Under TLS a client could take 30 seconds to say goodbye: nothing is left to send."""
+        """Aborts the connection when everything is sent; TLS could take 30 seconds to close it."""
         if self.is_lost:
             return
         done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
@@ -173,10 +176,10 @@ class PatientProtocol(H11Protocol):
             self.loop.call_later(self.seconds, look)
 
     def _expect_request(self):
-        # A body that still comes when its answer has been sent is awaited as a request is.
+        # A body that arrives after its answer was sent has the same time limit as headers.
         is_awaited = self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE
         if not is_awaited:
-            self._forget()  # the head of a request is there: now it is the application's
+            self._forget()  # the headers have arrived, and the application takes over
         elif self._timer is None:
             self._timer = self.loop.call_later(self.seconds, self._give_up)
 
@@ -191,9 +194,9 @@ class PatientProtocol(H11Protocol):
 
 
 def listening(host, port):
-    """Opens a socket that listens, even on a port that a server has just left.
+    """Opens a listening socket, also on a port that a server has just closed.
 
-    It says that it is TCP, without which asyncio lets small answers wait 40 ms for larger ones.
+    Its protocol is TCP explicitly. Otherwise, asyncio delays small answers by 40 ms.
     """
     family, kind, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
