@@ -182,9 +182,9 @@ def test_surprise_and_neighbours(server, open_page):
     wanted = zip(expected["forward_surprise"], expected["backward_surprise"], strict=True)
     assert shown == [f"{forward:.1f} / {backward:.1f}" for forward, backward in wanted]
     card(page, "elmo").get_by_role("button", name="dog").click()
-    page.wait_for_selector("tbody mark")
-    rows = [row.inner_text().split("\t") for row in card(page, "elmo").locator("tbody tr").all()]
-    assert len(rows) == 10
+    shown = card(page, "elmo").locator("tbody tr")
+    api.expect(shown).to_have_count(10, timeout=60_000)
+    rows = [row.inner_text().split("\t") for row in shown.all()]
     similarities = [float(row[0]) for row in rows]
     assert similarities == sorted(similarities, reverse=True)
     sources = {row[2] for row in rows}
