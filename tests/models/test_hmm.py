@@ -272,7 +272,7 @@ def test_a_tag_without_tokens():
 
 def test_counts_of_another_model():
     counts = HMMTagger(4, ["x"]).fit_counts([[1]], [[0]])
-    with pytest.raises(ValueError, match="counts of 5 tokens and 1 tags; got 4 and 1"):
+    with pytest.raises(ValueError, match="must have 5 tokens and 1 tags; got 4 and 1"):
         HMMTagger(5, ["x"]).set_counts(counts)
 
 
