@@ -124,7 +124,7 @@ def test_masks_are_new_in_every_epoch_and_with_every_seed():
         ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"next_label": 2}, "`next_label` must be 0 or 1; got 2"),
-        ({"mask_rate": 1.5}, "`rate` must be between 0 and 1; got 1.5"),
+        ({"mask_rate": 1.5}, "`rate` must be in .0, 1.; got 1.5"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -135,5 +135,5 @@ def test_options_out_of_range(options, message):
 def test_positions_out_of_range():
     batches = make()
     for position in ((-1, 0), (0, -1), (0, batches.num_batches() + 1)):
-        with pytest.raises(ValueError, match="Expected an `epoch` from 0 and `first_batch`"):
+        with pytest.raises(ValueError, match="`epoch` must be at least 0 and `first_batch`"):
             batches.dataset(*position)

@@ -110,5 +110,5 @@ def test_an_epoch_depends_on_the_seed_and_its_number_alone():
 
 @pytest.mark.parametrize("lengths", [[[1, 2, 3]], [[1], [2], [3, 4]], [[5], [6]]])
 def test_too_few_documents(lengths):
-    with pytest.raises(ValueError, match="at least two documents of two sentences"):
+    with pytest.raises(ValueError, match="at least two documents with two or more"):
         SentencePairs(documents(lengths), 10, True, 0)
