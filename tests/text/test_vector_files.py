@@ -1,4 +1,4 @@
-"""Rows of files of word vectors, and every way in which a file can be wrong."""
+"""Rows of word vector files, and all kinds of invalid files."""
 
 import gzip
 
@@ -103,7 +103,7 @@ def test_bad_text(tmp_path, data, message):
 def test_bad_binary(tmp_path, data, message, packed):
     if packed:
         message = message.replace("a.bin", "a.bin.gz")
-        message += "|the file ends here|found no space"  # the size is not known before
+        message += "|the file ends here|found no space"  # the size is not known yet
     with pytest.raises(ValueError, match=message):
         read(write(tmp_path, "a.bin" + packed, data))
 

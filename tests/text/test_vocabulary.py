@@ -21,7 +21,7 @@ def test_ids_are_line_numbers(tmp_path):
 
 
 def test_write_then_read(tmp_path):
-    tokens = [*SPECIALS, "a", "日本", "x\u2028y"]  # U+2028 is no line end here
+    tokens = [*SPECIALS, "a", "日本", "x\u2028y"]  # U+2028 does not end a line
     path = tmp_path / "vocabulary.txt"
     Vocabulary(tokens).write(path)
     assert path.read_bytes() == "".join(t + "\n" for t in tokens).encode()

@@ -1,4 +1,4 @@
-"""Word vectors of every format and packing: which rows are taken, and what fills the others."""
+"""Word vectors in every format and compression: found rows and missing rows."""
 
 import gzip
 import struct

@@ -47,7 +47,7 @@ def test_texts_as_they_stand(tmp_path):
     assert read(tmp_path, text, format="csv") == [('a, "b"\r\nc', "x"), ("d", "y")]
     lines = [example.line for example in read_labelled(tmp_path / "a.txt", "csv")]
     assert lines == [2, 4]
-    long = "word " * 100_000  # more than the csv module's own limit
+    long = "word " * 100_000  # more than the default limit of the csv module
     assert read(tmp_path, f"text,label\n{long},x\n", format="csv") == [(long, "x")]
 
 

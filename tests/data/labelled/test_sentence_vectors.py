@@ -41,7 +41,7 @@ def test_one_layer_and_other_numbers(tmp_path):
 
 
 def test_cut(tmp_path):
-    """The file may hold the whole sentence or what is left of it."""
+    """The file may contain vectors of the whole or of the truncated sentence."""
     stored = {0: vectors(1, 5, 4), 1: vectors(1, 2, 4)}
     reader = SentenceVectors(write(tmp_path / "v.hdf5", stored), [0, 1], [5, 5], [2, 2])
     with reader.open() as file:

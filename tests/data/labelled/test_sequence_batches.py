@@ -99,7 +99,7 @@ def test_bad_positions(bad):
 
 
 def test_every_sentence_weighs_alike():
-    """The mean of the batches' means, as Keras takes them, is the mean over sentences."""
+    """The mean of the batch means, which Keras computes, is the mean over sentences."""
     losses = RNG.normal(size=len(SENTENCES))
     for weights in (None, RNG.uniform(size=len(SENTENCES))):
         batches = make(shuffle=True, sentence_weights=weights)
@@ -112,14 +112,14 @@ def test_every_sentence_weighs_alike():
 
 
 class SumOfIds(keras.Model):
-    """Gives a number for each sentence."""
+    """Returns one number per sentence."""
 
     def call(self, features):
         return tf.reduce_sum(features["token_ids"], axis=1, keepdims=True)
 
 
 def test_unshuffled_in_keras():
-    """`evaluate` gives the mean over sentences."""
+    """`evaluate` returns the mean over sentences."""
     model = SumOfIds()
     model.compile(loss="mae")
     loss = model.evaluate(make(LABELS).dataset(), verbose=0)

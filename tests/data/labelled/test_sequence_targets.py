@@ -9,7 +9,7 @@ from tfreps.data.labelled.sequence_targets import (
 )
 
 LENGTHS = np.array([3, 0, 2])
-# A batch of the sentences 2 and 0, four tokens long.
+# A batch of sentences 2 and 0, padded to four tokens.
 SENTENCES = np.array([2, 0])
 PLACES = np.array([[3, 4, 4, 4], [0, 1, 2, 3]])
 REAL = np.array([[True, True, False, False], [True, True, True, False]])

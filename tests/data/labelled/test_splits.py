@@ -12,7 +12,7 @@ LABELS = ["a"] * 50 + ["b"] * 31 + ["c"] * 19
 def test_shares():
     rest, part = stratified_split(LABELS, 0.1)
     assert sorted(rest + part) == list(range(100)) and sorted(part) == part and sorted(rest) == rest
-    # 5.0, 3.1 and 1.9: the largest remainder gets the tenth.
+    # 5.0, 3.1 and 1.9: the class with the largest remainder gets the tenth example.
     assert Counter(LABELS[place] for place in part) == {"a": 5, "b": 3, "c": 2}
 
 
@@ -20,7 +20,7 @@ def test_seeds():
     first = stratified_split(LABELS, 0.2, seed=3)
     assert first == stratified_split(LABELS, 0.2, seed=3)
     assert first != stratified_split(LABELS, 0.2, seed=4)
-    # Kept for good: a seed in somebody's log must go on meaning the same split.
+    # Must never change: a seed in an old log has to give the same split.
     assert stratified_split(["a", "b"] * 5, 0.4, seed=1)[1] == [2, 4, 7, 9]
 
 

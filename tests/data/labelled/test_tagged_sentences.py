@@ -18,9 +18,9 @@ def read(folder, text, **options):
     "text",
     [
         "Ada B-PER\nsleeps O\n\nShe O\n\n",
-        "Ada B-PER\nsleeps O\n\nShe O",  # no blank line at the end, nor a line feed
+        "Ada B-PER\nsleeps O\n\nShe O",  # neither a blank line nor a line feed at the end
         "\n\nAda B-PER\nsleeps O\n \t\n\nShe O\n\n\n",
-        "Ada\tB-PER\nsleeps \t O\t\n\nShe  O \n",  # tabs and blanks mixed
+        "Ada\tB-PER\nsleeps \t O\t\n\nShe  O \n",  # tabs and spaces mixed
         "\ufeffAda B-PER\r\nsleeps O\r\n\r\nShe O\r\n",
         "-DOCSTART- O\n\nAda B-PER\nsleeps O\n-DOCSTART- -X- -X- O\nShe O\n",
     ],
@@ -41,7 +41,7 @@ def test_which_columns(tmp_path):
 def test_one_separator(tmp_path):
     text = "New York\tB-LOC\n\u3000\tO\n"
     assert read(tmp_path, text, separator="\t") == [(["New York", "\u3000"], ["B-LOC", "O"])]
-    assert read(tmp_path, "\u3000 O\n") == [(["\u3000"], ["O"])]  # neither blank nor tab
+    assert read(tmp_path, "\u3000 O\n") == [(["\u3000"], ["O"])]  # neither space nor tab
     with pytest.raises(ValueError, match="line 1: the token is empty"):
         read(tmp_path, "\tO\n", separator="\t")
     with pytest.raises(ValueError, match="line 2: the tag is empty"):

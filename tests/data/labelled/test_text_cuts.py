@@ -80,7 +80,8 @@ def test_batches_leave_the_gaps_out():
                         assert not target[~mask].any()
                     else:
                         assert target == targets[number]
-        assert len(seen) == 6  # whole texts, and sides of two of them, by their lengths
+        # Whole texts and both sides of two of them, identified by their lengths.
+        assert len(seen) == 6
 
 
 def test_vectors_of_whole_sentences_do_not_fit(tmp_path):

@@ -22,7 +22,7 @@ def test_a_batch_is_what_the_features_make_of_it():
 
 
 def test_many_distinct_tokens():
-    """More than are given to TensorFlow at a time."""
+    """There are more tokens than are passed to TensorFlow at once."""
     sentence = [str(n) for n in range(70_000)]
     rows = TokenRows([sentence], TokenIndexer(max_characters=8), None)
     ids = rows.batch(np.array([0]), 70_000)["character_ids"]

@@ -1,4 +1,4 @@
-"""Documents of sentences: both formats, what parts documents, and text that is wrong."""
+"""Documents of sentences: both formats, document boundaries and invalid text."""
 
 import gzip
 
@@ -19,7 +19,7 @@ def write(folder, text, name="text.txt"):
 
 
 def nested(found):
-    """The documents as lists of sentences of letters."""
+    """Returns the documents as lists of sentences of letters."""
     pieces = [TOKENIZER.vocabulary[n] for n in found.ids]
     sentences = ["".join(pieces[a:b]) for a, b in zip(found.starts, found.starts[1:], strict=False)]
     bounds = found.documents

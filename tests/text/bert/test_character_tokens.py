@@ -1,4 +1,4 @@
-"""Aespresso's tokens: characters, whole words, numbers; their dictionaries."""
+"""aespresso's tokens (characters, whole words, numbers) and its dictionaries."""
 
 import json
 
@@ -71,7 +71,7 @@ def write(path, ids):
 
 
 def test_aespressos_dictionaries(tmp_path):
-    """One with the special tokens, one without, which has words and holes."""
+    """Two dictionaries: one with special tokens, one without, with words and unused ids."""
     special = dict(zip(CharacterTokenizer.SPECIAL_TOKENS, range(6), strict=True))
     first = write(tmp_path / "bert_word2idx.json", {**special, "房": 20, " ": 22})
     tokenizer = CharacterTokenizer.from_dictionary(first)
@@ -117,4 +117,4 @@ def test_the_published_dictionary(tfreps_data):
     tokenizer = CharacterTokenizer.from_dictionary(path, vocabulary_size=32162)
     assert tokenizer.ids("积极 clinical 3.5") == [20, 21, tokenizer.vocabulary.index("clinical"), 5]
     assert len(tokenizer.vocabulary) == 32162 and tokenizer.vocabulary[-1] == "䱗"
-    assert tokenizer.ids("䱛鱾 jalpa") == [1, 1, 1]  # their ids are out of the models' range
+    assert tokenizer.ids("䱛鱾 jalpa") == [1, 1, 1]  # their ids are outside the range of the models

@@ -1,4 +1,4 @@
-"""Pieces, words and whole texts to ids: the graph is as the tokenizer in Python."""
+"""Pieces, words and texts to ids: the graph equals the Python tokenizer."""
 
 import pytest
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Vocabulary files and what is wrong with them; special ids; one or two texts packed."""
+"""Vocabulary files and their errors, special ids, and packing of one or two texts."""
 
 import pytest
 
@@ -122,7 +122,7 @@ def test_what_is_too_long_is_refused_or_cut():
 
 
 def test_pairs_are_cut_as_googles_are():
-    """An id at a time from the longer one, the second if both are as long."""
+    """Removes one id at a time from the longer text, or the second if equally long."""
     for size in range(6):
         for other in range(6):
             for room in range(1, 12):

@@ -1,4 +1,4 @@
-"""Tokenizers from a checkpoint's folder, and as run folders keep them."""
+"""Tokenizers in checkpoint folders and run folders."""
 
 import json
 
@@ -100,7 +100,7 @@ def test_the_limit_goes_along(tmp_path):
 
 
 def test_a_file_from_before_there_was_a_limit(tmp_path):
-    """A run that was begun with one goes on."""
+    """A run that was started with one can be continued."""
     write_tokenizer(WordPieceTokenizer(LOWER), tmp_path / "own.json")
     assert "max_length" not in json.loads((tmp_path / "own.json").read_text())
     assert read_tokenizer(tmp_path / "own.json").max_length is None
@@ -166,7 +166,7 @@ def test_added_tokens_are_refused_in_every_file(tmp_path):
 
 
 def test_other_special_tokens_are_named_before_added_ones(tmp_path):
-    """transformers writes a `cls_token` of its own into all files, as an added token too."""
+    """transformers writes a custom `cls_token` to all files, also as an added token."""
     pieces = [piece if piece != "[CLS]" else "<s>" for piece in LOWER]
     ends = {"<s>": {"id": "<s>", "ids": [2], "tokens": ["<s>"]}, "[SEP]": {"id": "[SEP]"}}
     whole = {

@@ -1,4 +1,4 @@
-"""Spans against seqeval, conversions there and back, errors with their places."""
+"""Spans compared with seqeval, conversions in both directions, errors with their places."""
 
 import pytest
 from hypothesis import given, settings
