@@ -82,11 +82,11 @@ def test_names_that_are_none():
 
 def test_a_new_tag_names_file_and_line():
     tags = TagSet(["O", "B-X"], "bio", source="tags.txt")
-    message = r"dev.txt, line 12: the tag 'B-Y' is none of the 2 tags of tags.txt \(O, B-X\)"
+    message = r"dev.txt, line 12: the tag 'B-Y' is not one of the 2 tags of tags.txt \(O, B-X\)"
     with pytest.raises(ValueError, match=message):
         tags.ids(["O", "B-Y"], "dev.txt", [11, 12])
     with pytest.raises(ValueError, match="dev.json, line 4, token 2: the tag 'B-Y'.* train on"):
         tags.ids(["O", "B-Y"], "dev.json", 4)
     labels = TagSet(["good", "bad"], source="labels.txt", word="label")
-    with pytest.raises(ValueError, match="dev.tsv, line 4: the label 'so' is none of the 2 labels"):
+    with pytest.raises(ValueError, match="dev.tsv, line 4: the label 'so' is not one of the 2"):
         labels.ids(["so"], "dev.tsv", 4)

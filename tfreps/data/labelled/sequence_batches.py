@@ -66,9 +66,10 @@ class SequenceBatches:
         extra: dict or None. Maps the name of an additional feature to its values: for each
             sentence, an array with one value or row per token. The feature is an int32, float32
             or bool tensor `[B, T, ...]`, 0 on padding. Defaults to `None`.
-        cuts: `TextCuts` or None. Removes parts of these sentences; made with the same
-            `max_length`. Sentences are still grouped by their full length, and `num_tokens`
-            counts full sentences. If `None`, nothing is removed. Defaults to `None`.
+        cuts: `TextCuts` or None. Selects the tokens to remove from each sentence in each epoch. It
+            must have been created from the same sentences and with the same `max_length`. Batches
+            and `num_tokens` are those of the full sentences. If `None`, no tokens are removed.
+            Defaults to `None`.
 
     Attributes:
         num_sentences: int. Number of sentences.

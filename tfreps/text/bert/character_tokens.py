@@ -235,7 +235,7 @@ class CharacterTokenizer(PieceTokenizer):
 
 
 def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
-    """Counts the tokens of texts, all of which are known.
+    """Counts the tokens of texts; rare tokens are not replaced by `#UNK#`.
 
     Args:
         texts: iterable of str. The texts.

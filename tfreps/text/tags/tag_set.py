@@ -155,8 +155,8 @@ class TagSet:
             where = f"{source}, line {line}"
         known = ", ".join(self.names[:30]) + (", ..." if len(self) > 30 else "")
         raise ValueError(
-            f"{where}: the {self.word} {names[new]!r} is none of the {len(self)} {self.word}s of "
-            f"{self.source} ({known}), for which a model is built. Correct it, remove the "
+            f"{where}: the {self.word} {names[new]!r} is not one of the {len(self)} {self.word}s "
+            f"of {self.source} ({known}), for which a model is built. Correct it, remove the "
             f"example, or train on text that contains this {self.word}."
         )
 
