@@ -49,7 +49,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
     if not isinstance(record, dict):
         raise ValueError(
             f'{place}: expected an object such as {{"text": ..., "label": ...}}; got '
-            f"{line[:60]!r}, a {type(record).__name__}."
+            f"{line[:60]!r} of type {type(record).__name__}."
         )
     return record
 

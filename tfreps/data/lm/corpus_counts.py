@@ -84,7 +84,9 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
             counts += found
     where = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
     if not tokens:
-        raise ValueError(f"{where} contains no text: every line is blank, or there are no lines.")
+        raise ValueError(
+            f"There is no text in {where}: every line is blank, or there are no lines."
+        )
     if unknown == tokens:
         raise ValueError(
             f"None of the {tokens} tokens in {where} is in the vocabulary {vocabulary.source}. "

@@ -35,9 +35,9 @@ class MaskedLMBatches:
 
     Args:
         documents: `TokenDocuments`. The return value of `read_documents`.
-        tokenizer: the tokenizer that produced the documents. It has the attributes `vocabulary`,
-            `padding_id`, `start_id`, `separator_id`, `mask_id` and `special_ids`, as the
-            tokenizers of `tfreps.text.bert` do.
+        tokenizer: a tokenizer of `tfreps.text.bert`, or an object with its attributes
+            `vocabulary`, `padding_id`, `start_id`, `separator_id`, `mask_id` and `special_ids`.
+            The tokenizer with which the documents were read.
         batch_tokens: int. Maximum number of tokens in a batch, padding and special tokens
             included. A longer text forms a batch of its own. Defaults to 4096.
         max_length: int. Maximum number of tokens in a text, special tokens included. Defaults

@@ -112,7 +112,7 @@ def read_documents(
         numbers.append(np.array(document_numbers))
     flat = np.concatenate(ids)
     if not len(flat):
-        raise ValueError(f"{', '.join(find_files(files)[:3])} contains no text.")
+        raise ValueError(f"There is no text in {', '.join(find_files(files)[:3])}.")
     num_unknown = int((flat == tokenizer.unknown_id).sum())
     if num_unknown == len(flat):
         raise ValueError(

@@ -90,8 +90,8 @@ class TokenMasking:
     change. Special tokens are neither masked nor drawn as random tokens.
 
     Args:
-        tokenizer: has the attributes `vocabulary`, `mask_id` and `special_ids`, as the
-            tokenizers of `tfreps.text.bert` do.
+        tokenizer: a tokenizer of `tfreps.text.bert`, or an object with its attributes
+            `vocabulary`, `mask_id` and `special_ids`.
         rate: float in (0, 1). Expected share of tokens, or of words with `whole_words`, that are
             masked. Defaults to 0.15.
         whole_words: bool. Whether all pieces of a word are masked together. A piece `##...`
