@@ -1,4 +1,4 @@
-"""bilm-tf's batch generator, written down from its description (elmo.md 2.8) with plain lists."""
+"""bilm-tf's batch generator with plain lists, from its description (elmo.md 2.8)."""
 
 import gzip
 import random
@@ -42,7 +42,7 @@ def random_lines(seed, number, blank=True):
 
 
 def characters_of(batch, suffix=""):
-    """What a model gathers on its device."""
+    """Gathers characters as a model does on its device."""
     table = np.concatenate([VOCABULARY.character_table(), batch["unknown_characters"]])
     return table[batch["character_rows" + suffix]] * batch["mask" + suffix][..., None]
 
@@ -50,8 +50,8 @@ def characters_of(batch, suffix=""):
 def oracle_batches(lines, vocabulary, batch_size, unroll_steps, reverse=False, finish=False):
     """Yields (inputs, targets): for each row a list of (word, id), the words as strings.
 
-    Without `finish` it ends as bilm-tf does, dropping the batch in progress; with it, the rows
-    go on until all are empty, and missing positions are None.
+    Without `finish`, it ends as bilm-tf does and drops the incomplete batch. With it, the rows
+    continue until all are empty, and missing positions are None.
     """
     first, last = ("</S>", "<S>") if reverse else ("<S>", "</S>")
     sentences = iter(lines)

@@ -1,4 +1,4 @@
-"""A minimal tokenizer: pieces are separated by blanks."""
+"""A minimal tokenizer whose pieces are separated by spaces."""
 
 import tensorflow as tf
 
@@ -6,7 +6,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 class Pieces:
-    """Has what `tfreps.data` needs of a tokenizer; special ids are 0 to 4, and `unused`."""
+    """Tokenizer with the attributes that `tfreps.data` needs; ids 0 to 4 are special."""
 
     padding_id, unknown_id, start_id, separator_id, mask_id = range(5)
 

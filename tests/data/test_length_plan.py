@@ -12,7 +12,7 @@ def plan(lengths, batch_tokens=100, batch_rows=None, multiple=1, shuffle=True, s
 
 def test_unshuffled():
     batches = plan([5, 2, 9, 2, 1, 5], batch_tokens=10, shuffle=False).batches(3)
-    # 1 2 2 | 5 5 | 9: the third 2 would make 4 rows of 5.
+    # 1 2 2 | 5 5 | 9: with a 5, the first batch would have 4 rows of 5 tokens.
     assert [(b.sentences.tolist(), b.length) for b in batches] == [
         ([4, 1, 3], 2),
         ([0, 5], 5),
@@ -88,23 +88,23 @@ def test_seeds_and_epochs():
     assert order(same[0], 2) == order(same[1], 2)
     assert order(same[0], 2) != order(same[0], 3)
     assert order(same[0], 2) != order(same[2], 2)
-    # Who is in a batch with whom changes too.
+    # The sentences that share a batch change too.
     teams = [{tuple(sorted(batch)) for batch in order(same[0], epoch)} for epoch in (0, 1)]
     assert len(teams[0] & teams[1]) < len(teams[0]) / 4
-    # Batches do not come from short to long.
+    # Batches are not sorted by length.
     longest = [batch.length for batch in same[0].batches(0)]
     assert longest != sorted(longest)
 
 
 def test_kept_for_good():
-    """A seed means the same order on every machine and with every NumPy."""
+    """A seed gives the same order on every machine and with every NumPy version."""
     batches = plan([3] * 6 + [4] * 4, batch_tokens=12, seed=2).batches(1)
     assert [batch.sentences.tolist() for batch in batches] == [[6, 8, 7], [0, 3, 9], [4, 2, 5, 1]]
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_long_texts_mix(shuffle):
-    """Where hardly two lengths are equal, sentences of nearly equal length change places."""
+    """If few lengths are equal, sentences of nearly equal length are exchanged."""
     lengths = np.arange(100, 400)
     made = plan(lengths, batch_tokens=2000, shuffle=shuffle)
     teams = [{tuple(sorted(b.sentences.tolist())) for b in made.batches(e)} for e in (0, 1)]

@@ -1,4 +1,4 @@
-"""Positions of `LMBatches`: saved at every batch, restored exactly."""
+"""Positions of `LMBatches` are saved at every batch and restored exactly."""
 
 import json
 
@@ -76,7 +76,7 @@ def test_state_of_a_data_set(tmp_path):
     for done in (5, 70, len(everything)):
         state = json.loads(json.dumps(batches.state(done)))
         assert_same(arrays(make().dataset(state)), everything[done:])
-    # A state taken after restoring one, as a run that is killed twice does.
+    # A state saved after restoring one, as in a run that is killed twice.
     resumed = make()
     rest = resumed.dataset(json.loads(json.dumps(batches.state(5))))
     assert_same(arrays(rest.take(6)), everything[5:11])
@@ -93,7 +93,7 @@ def test_old_snapshots_are_dropped(tmp_path, monkeypatch):
         pass
     assert len(batches._snapshots) <= 33
     expected = arrays(batches.dataset().take(30))
-    assert batches.state(20)["batches"] <= 20  # long dropped: the beginning serves
+    assert batches.state(20)["batches"] <= 20  # dropped long ago; the beginning is used instead
     assert_same(arrays(batches.dataset(batches.state(20)).take(10)), expected[20:])
 
 

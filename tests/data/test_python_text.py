@@ -1,4 +1,4 @@
-"""Text of Python itself: docstrings without importing, paragraphs without code."""
+"""Text that comes with Python: docstrings without imports, paragraphs without code."""
 
 import sys
 import types

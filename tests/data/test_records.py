@@ -20,7 +20,7 @@ def test_records(line):
     if '"' in line:
         assert parse_record(line, "") == wanted
     else:
-        with pytest.raises(ValueError, match="expected one JSON .* Python: read it as format py"):
+        with pytest.raises(ValueError, match="expected one JSON .* Python: use format py"):
             parse_record(line, "")
 
 
@@ -38,8 +38,8 @@ def test_json_is_no_python_and_python_no_json():
         ("{'text': 'a'", "f, line 1: expected one JSON"),
         ("[" * 100_000, "f, line 1: expected one JSON"),
         ("{[]: 1}", "f, line 1: expected one JSON"),
-        ('["a"]', "f, line 1: expected an object .* a list"),
-        ("'a'", "f, line 1: expected an object .* a str"),
+        ('["a"]', "f, line 1: expected an object .* of type list"),
+        ("'a'", "f, line 1: expected an object .* of type str"),
     ],
 )
 def test_bad_records(line, message):
@@ -49,5 +49,5 @@ def test_bad_records(line, message):
 
 def test_fields():
     assert get_field({"a": 1}, "a", "f") == 1
-    with pytest.raises(ValueError, match="f: no field 'b'; there are 'a', 'c'"):
+    with pytest.raises(ValueError, match="f: no field 'b'; the fields are 'a', 'c'"):
         get_field({"a": 1, "c": 2}, "b", "f")

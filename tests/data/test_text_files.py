@@ -1,4 +1,4 @@
-"""Text files: blocks, lines, encodings, records and their errors."""
+"""Text files: blocks, lines, encodings and errors."""
 
 import gzip
 

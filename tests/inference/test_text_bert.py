@@ -47,7 +47,7 @@ def test_attention_of_two_texts(bert):
     for texts in ("",), ("the", " "):
         with pytest.raises(ValueError, match="has no tokens"):
             bert.attention(*texts)
-    with pytest.raises(ValueError, match="23 pieces, and there is room for 22"):
+    with pytest.raises(ValueError, match="23 pieces, but at most 22 fit"):
         bert.attention("the " * 23)
 
 

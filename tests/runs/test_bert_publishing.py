@@ -235,4 +235,4 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     assert not has_head(headless) and has_head(classifier[1])
     (tagger[1] / "vocab.txt").unlink()
     line = refused(capsys, "convert", tagger[1], "--to-run", tmp_path / "no")
-    assert "holds no vocab.txt" in line and not (tmp_path / "no").exists()
+    assert "contains no vocab.txt" in line and not (tmp_path / "no").exists()

@@ -18,9 +18,9 @@ from tfreps.text import (
 )
 from tfreps.text.char_ids import token_rows
 
-# hypothesis's text() leaves out surrogates; these are every code point that a Python str can hold.
+# text() of hypothesis excludes surrogates; these are all code points that a str can contain.
 ANY_TEXT = st.text(st.characters(codec=None, categories=None))
-# Also: the boundary tokens, and words near the byte limit.
+# Also the boundary tokens and words near the byte limit.
 TOKENS = st.one_of(
     ANY_TEXT,
     st.text(min_size=10, max_size=70),
@@ -30,7 +30,7 @@ TOKENS = st.one_of(
 
 
 def plain(token, max_characters):
-    """Reference: elmo.md 2.1 word for word, then + 1."""
+    """Reference implementation: elmo.md 2.1 literally, then + 1."""
     if token == "<S>":
         ids = [258, 256, 259]
     elif token == "</S>":
@@ -105,7 +105,7 @@ def test_too_few_characters():
             make("a", 2)
 
 
-# A str with lone surrogates cannot enter a TensorFlow string tensor (the conversion to UTF-8
+# A str with lone surrogates cannot become a TensorFlow string tensor (the conversion to UTF-8
 # fails), so for the comparison they are dropped beforehand, as the Python function does itself.
 @pytest.mark.slow
 @settings(deadline=None)
@@ -113,7 +113,7 @@ def test_too_few_characters():
 def test_in_graph_equals_python(tokens, max_characters):
     encoded = [token.encode("utf-8", "ignore") for token in tokens]
     expected = token_rows(tokens, max_characters)
-    expected[[not token for token in encoded]] = 0  # "" is "no token" in the graph
+    expected[[not token for token in encoded]] = 0  # "" means "no token" in the graph
     ids = character_ids(tf.constant(encoded, tf.string, [len(tokens)]), max_characters)
     assert ids.dtype == tf.int32 and ids.shape == (len(tokens), max_characters)
     np.testing.assert_array_equal(ids, expected)

@@ -1,4 +1,4 @@
-"""Tables of tokens inside a graph."""
+"""Tables of tokens in a graph."""
 
 import pytest
 import tensorflow as tf

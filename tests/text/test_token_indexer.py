@@ -27,7 +27,7 @@ def check(element):
     expected = np.zeros([3, 3, 7], np.int32)
     for row, sentence in enumerate(SENTENCES):
         for column, token in enumerate(sentence):
-            expected[row, column] = token_character_ids(token, 7)  # case is kept
+            expected[row, column] = token_character_ids(token, 7)  # case does not change
     np.testing.assert_array_equal(element["character_ids"], expected)
 
 
@@ -45,7 +45,7 @@ def test_eager_graph_and_data():
 
 
 def test_made_inside_a_graph():
-    """The table is made outside of it, or it would vanish with the graph."""
+    """The table is created outside the graph; otherwise it would be deleted with it."""
     made = []
 
     @tf.function
@@ -79,7 +79,7 @@ def test_digits():
     assert features.normalize(["a1-٣", "½²"]).numpy().tolist() == [b"a0-0", "½²".encode()]
 
 
-# Sigma at the end of a word looks different; ICU and Python disagree on where words end.
+# Sigma has another form at the end of a word; ICU and Python find different word ends.
 LETTERS = strategies.characters(exclude_categories=["Cs", "Cn"], exclude_characters="Σ\0")
 
 
@@ -138,7 +138,7 @@ assert not [name for name in sys.modules if name.startswith("tfreps")]
 def test_in_a_saved_model(tmp_path):
     features = TokenIndexer(TOKENS, lowercase=True, digits_to_zero=True, max_characters=7)
     module = tf.Module()
-    module.features = features  # keeps the table
+    module.features = features  # keeps the table alive
     signature = [tf.TensorSpec([None], tf.string)]
     module.serve = tf.function(lambda texts: features(tokenize(texts, "words")), signature)
     tf.saved_model.save(module, tmp_path)

@@ -1,4 +1,4 @@
-"""Tokens of raw texts, compared with Python's own ways to split."""
+"""Tokens of raw texts compared with Python's own functions."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from tfreps.text.tokenizers import split_tokens
 WHITE_SPACE = "".join(c for c in map(chr, range(0x110000)) if c.isspace())
 
 
-# What looks like white space and is none: zero-width space, Mongolian separator, BOM, NUL.
+# Not white space: zero-width space, Mongolian vowel separator, BOM, NUL.
 OTHERS = "ab.é中😀\u200b\u180e\ufeff\u2060\0\x1b\x84\x86"
 
 
@@ -50,7 +50,7 @@ def test_padding_and_unknown_shapes():
     assert function(tf.constant([b"\xff\xfe a"])).numpy().tolist() == [[b"\xff\xfe", b"a"]]
 
 
-# The graph knows Unicode 15.0. Python 3.10 knows less; 3.13 knows more, letters in one block.
+# The graph uses Unicode 15.0, Python 3.10 an older version, and 3.13 a newer one.
 NEW = range(0x2EBF0, 0x2EE5E)
 
 
@@ -62,7 +62,7 @@ CHARACTERS = [
 
 
 def words(text):
-    """`re` on the kinds of the characters: word, space, other."""
+    """Applies `re` to the kinds of the characters: word, space, other."""
     kinds = "".join(map(kind, text))
     return [text[slice(*match.span())] for match in re.finditer("w+|o", kinds)]
 
@@ -139,7 +139,7 @@ def test_bytes_that_are_no_utf8_are_kept():
         assert tokenize(text, how).numpy().tolist() == [expected]
 
 
-# Of BERT. What its tokenizers take for a word of the changed text is tested beside them.
+# BERT's tokenizers. Their words of the normalized text are tested in tests/text/bert.
 SPECIALS = WordPieceTokenizer.SPECIAL_TOKENS
 
 
@@ -158,7 +158,7 @@ ODD = "a1.é 中\u200b\u00ad\u0301\u0344≠\u212aİ\u1fef\0\ufffd,\u2028\x85\t\U
 
 
 def changed_words(tokenizer, text):
-    """The words of a text as BERT finds them: control characters go, then case and accents."""
+    """Returns BERT's words: control characters are dropped, then case and accents change."""
     if isinstance(tokenizer, CharacterTokenizer):
         return tokenizer._tokens.findall(text.replace("\0", "").translate(tokenizer._replacements))
     changed = tokenizer._controls.sub("", text).translate(tokenizer._replacements)

@@ -1,4 +1,4 @@
-"""Rows of files of word vectors, and every way in which a file can be wrong."""
+"""Rows of word vector files, and all kinds of invalid files."""
 
 import gzip
 
@@ -54,24 +54,27 @@ def test_the_format_may_be_given(tmp_path):
     [
         (b"", "a.txt: the file is empty"),
         (b"\n", "line 1 is blank"),
-        (b"a 1 2\nb 1\n", "a.txt, line 2: expected a token and 2 numbers, as the first line"),
+        (b"a 1 2\nb 1\n", "a.txt, line 2: expected a token and 2 numbers, as in the first line"),
         (b"a 1 2\nb 1 2 3\n", "line 2: expected a token and 2 numbers"),
         (b"a 1 2\n\nb 1 2\n", "line 2: expected .* got 0 fields"),
-        (b"1 3\na 1 2\n", "line 2: expected a token and 3 numbers, as the header has them"),
+        (b"1 3\na 1 2\n", "line 2: expected a token and 3 numbers, as in the header"),
         (b"3 2\na 1 2\nb 1 2\n", "line 1: the header promises 3 vectors, but 2 follow"),
         (b"1 2\na 1 2\nb 1 2\n", "line 1: the header promises 1 vectors, but 2 follow"),
         (b"2 2\n", "line 1: the header promises 2 vectors, but 0 follow"),
         (b"0 2\n", "line 1: the header promises 0 vectors of dimension 2"),
         (b"5 -2\n", "line 1: the header promises 5 vectors of dimension -2"),
         (b"5 2000000000\n", "line 1: the header promises 5 vectors of dimension 2000000000"),
-        (b"5 " + b"9" * 5000 + b"\n", "line 1: the numbers of the header are too large"),
-        (b"hello\nworld\n", "line 1: expected a token and the numbers of its vector, got 'hello'"),
+        (b"5 " + b"9" * 5000 + b"\n", "line 1: the numbers in the header are too large"),
+        (b"hello\nworld\n", "line 1: expected a token and the numbers of its vector; got 'hello'"),
         (b"this is some text\n", "line 1: expected a token and the numbers"),
         (b"\xef\xbb\xbfa 1 2\n", "line 1: starts with a byte order mark"),
-        (gzip.compress(b"a 1 2\n", mtime=0), "packed by gzip. Call it"),
+        (gzip.compress(b"a 1 2\n", mtime=0), "compressed with gzip. Rename it"),
         (b"\x93NUMPY\x00\x01\n", "NUL byte"),
-        (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "model file of fastText"),
-        (b"a" * (vector_files.LONGEST_LINE + 9), "line 1: longer than|line 1: expected a token"),
+        (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "fastText model file"),
+        (
+            b"a" * (vector_files.LONGEST_LINE + 9),
+            "line 1: the line is longer than|line 1: expected a token",
+        ),
     ],
 )
 def test_bad_text(tmp_path, data, message):
@@ -83,24 +86,24 @@ def test_bad_text(tmp_path, data, message):
     "data, message",
     [
         (b"", "a.bin: the file is empty"),
-        (b"hello world\n", "line 1: no header of word2vec's binary files"),
-        (b"a 1 2\nb 1 2\n", "give the format 'text'"),
-        (b"5 4" + b"0" * 300, "line 1: no header"),
-        (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "model file of fastText"),
+        (b"hello world\n", "line 1: expected the header of a binary word2vec file"),
+        (b"a 1 2\nb 1 2\n", "set `file_format` to 'text'"),
+        (b"5 4" + b"0" * 300, "line 1: expected the header"),
+        (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "fastText model file"),
         (BINARY[:-20], "bytes cannot hold the 5 vectors of dimension 4"),
         (BINARY[:-3], "row 5: the file ends here, but its header promises 5 vectors"),
         (b"1000000000 300\n" + BINARY[4:], "cannot hold the 1000000000 vectors"),
         (b"1 2000000000\n" + BINARY[4:], "line 1: the header promises 1 vectors of dimension"),
-        (b"4" + BINARY[1:], "more follows after the 4 vectors"),
-        (b"5 3" + BINARY[3:], "more follows|no end of the token"),
-        (b"1 1\n" + b"a" * 70000, "row 1: found no end of the token"),
+        (b"4" + BINARY[1:], "the file continues after the 4 vectors"),
+        (b"5 3" + BINARY[3:], "the file continues|no space after the token"),
+        (b"1 1\n" + b"a" * 70000, "row 1: found no space after the token"),
     ],
 )
 @pytest.mark.parametrize("packed", ["", ".gz"])
 def test_bad_binary(tmp_path, data, message, packed):
     if packed:
         message = message.replace("a.bin", "a.bin.gz")
-        message += "|the file ends here|found no end"  # the size is not known before
+        message += "|the file ends here|found no space"  # the size is not known yet
     with pytest.raises(ValueError, match=message):
         read(write(tmp_path, "a.bin" + packed, data))
 

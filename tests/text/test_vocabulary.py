@@ -21,7 +21,7 @@ def test_ids_are_line_numbers(tmp_path):
 
 
 def test_write_then_read(tmp_path):
-    tokens = [*SPECIALS, "a", "日本", "x\u2028y"]  # U+2028 is no line end here
+    tokens = [*SPECIALS, "a", "日本", "x\u2028y"]  # U+2028 does not end a line
     path = tmp_path / "vocabulary.txt"
     Vocabulary(tokens).write(path)
     assert path.read_bytes() == "".join(t + "\n" for t in tokens).encode()
@@ -47,9 +47,9 @@ def test_windows_lines_and_bilm_tf_filler(tmp_path):
         (b"<S>\n<UNK>\nthe\n", "vocabulary.txt: </S> missing among 3 tokens"),
         (b"<S>\n</S>\nthe\n<unk>\n", "vocabulary.txt: <UNK> missing"),
         (b"<S>\n</S>\n<UNK>\na\nb\na\n", "line 6: 'a' is already on line 4"),
-        (b"<S>\n</S>\n\n<UNK>\n", "line 3: blank"),
-        (b"<S>\n</S>\n<UNK>\na\n\n", "line 5: blank"),
-        (b"", "line 1: blank"),
+        (b"<S>\n</S>\n\n<UNK>\n", "line 3: the line is blank"),
+        (b"<S>\n</S>\n<UNK>\na\n\n", "line 5: the line is blank"),
+        (b"", "line 1: the line is blank"),
         (b"<S>\n</S>\n<UNK>\n a\n", "line 4: white space"),
         (b"<S>\n</S>\n<UNK>\ncaf\xe9\n", "line 4: expected UTF-8 text, found the byte 0xe9"),
         (b"<S>\n</S>\x00\x01\n", "line 2: expected UTF-8 text, found a NUL byte"),
@@ -71,7 +71,7 @@ def test_unreadable(tmp_path):
 def test_bad_tokens():
     with pytest.raises(ValueError, match="vocabulary, line 4: 'a\\\\nb'|line feed"):
         Vocabulary([*SPECIALS, "a\nb"])
-    with pytest.raises(ValueError, match="line 4: expected a str, got 7"):
+    with pytest.raises(ValueError, match="line 4: expected a str; got 7"):
         Vocabulary([*SPECIALS, 7])
 
 
@@ -106,7 +106,7 @@ def test_check_order():
     vocabulary.check_order({"a": 3, "b": 3, "c": 1, "<UNK>": 100, "</S>": 50})
     vocabulary.check_order([3, 0, 3, 50, 0, 100])
     with pytest.raises(
-        ValueError, match=r"'b' \(line 3\) occurs 2 times .* 'c' \(line 5\) 4 times"
+        ValueError, match=r"'b' \(line 3\) occurs 2 times .* 'c' \(line 5\) occurs 4 times"
     ):
         vocabulary.check_order({"a": 3, "b": 2, "c": 4})
     with pytest.raises(ValueError, match=r"'b' \(line 3\) occurs 0 times"):

@@ -1,4 +1,4 @@
-"""Word vectors of every format and packing: which rows are taken, and what fills the others."""
+"""Word vectors in every format and compression: found rows and missing rows."""
 
 import gzip
 import struct
@@ -63,7 +63,9 @@ def test_format_by_option(tmp_path):
     path = write(tmp_path, "vectors", binary())
     vectors = WordVectors.read(path, ["b"], file_format="binary")
     np.testing.assert_array_equal(vectors.matrix, TABLE[1:2])
-    with pytest.raises(ValueError, match="line 2: expected a token .*give the format 'binary'"):
+    with pytest.raises(
+        ValueError, match="line 2: expected a token .*set `file_format` to 'binary'"
+    ):
         WordVectors.read(path, ["b"])
 
 
@@ -123,7 +125,7 @@ def test_tokens_with_spaces_and_numbers(tmp_path):
     "data, message",
     [
         (b"b 1 2\na 1 x\n", "line 2: expected 2 numbers after the token 'a'"),
-        (b"b 1 2\na 1 2\x0b3\n", "line 2: expected 2 numbers after the token 'a'; there are 3"),
+        (b"b 1 2\na 1 2\x0b3\n", "line 2: expected 2 numbers after the token 'a'; got 3"),
         (b"a nan 2\n", "line 1: the vector of 'a' is not finite"),
         (b"a 1e39 2\n", "line 1: the vector of 'a' is not finite"),
         (b"b 1 2\na 1\n", "line 2: expected a token and 2 numbers"),

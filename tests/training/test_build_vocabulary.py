@@ -118,7 +118,7 @@ def test_characters_of_a_bert(tmp_path, capsys):
 
 
 def test_bad_options_of_characters(tmp_path, corpus):
-    with pytest.raises(ValueError, match="`max_size` must leave room for tokens next to 20"):
+    with pytest.raises(ValueError, match="`max_size` must be greater than 20"):
         characters(corpus, "d.json", "--max-size", "20")
     with pytest.raises(ValueError, match="--cased is for --tokens bert-characters"):
         build(corpus, "--cased")

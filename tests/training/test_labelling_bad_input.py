@@ -92,10 +92,10 @@ def test_what_looks_odd_and_is_not(files, tmp_path, text):
 
 
 LABELLED = {
-    "no tab": ("good fine\n", "bad.tsv, line 1: expected label<TAB>text, got no tab"),
+    "no tab": ("good fine\n", "bad.tsv, line 1: expected label<TAB>text; got no tab"),
     "blank label": ("good\tx\n\tfine\n", "bad.tsv, line 2: a label must be text"),
     "empty": ("", "bad.tsv is empty"),
-    "blank": ("\n\n", "bad.tsv holds no text"),
+    "blank": ("\n\n", "bad.tsv contains no text"),
     "Latin-1": ("good\tna\xefve\n".encode("latin-1"), "bad.tsv, line 1"),
     "new label": (TEXTS + "so-so\tx\n", "bad.tsv, line 5: the label 'so-so' is not one of the 2"),
 }
@@ -302,7 +302,7 @@ def test_stored_vectors_of_another_text(files, tmp_path, capsys):
     with h5py.File(tmp_path / "other.hdf5", "w") as file:
         file["0"], file["1"] = np.zeros([2, 3]), np.zeros([2, 3])
     err = refuse(capsys, tmp_path, "train-tagger", *flags, tmp_path / "other.hdf5")
-    assert "sentence 1: holds vectors of 2 tokens" in err
+    assert "sentence 1: the file has vectors of 2 tokens" in err
     err = refuse(capsys, tmp_path, "train-tagger", *flags, files("v.txt", "Ada 1 2\n"))
     assert "expected an HDF5 file of vectors" in err
 

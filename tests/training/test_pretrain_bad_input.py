@@ -62,7 +62,7 @@ VOCABULARIES = {
     "missing": (None, "Cannot read the vocabulary"),
     "without specials": ("the\ndog\n", "<S> and </S> and <UNK> missing"),
     "twice": ("<S>\n</S>\n<UNK>\nthe\nthe\n", "line 5: 'the' is already on line 4"),
-    "unsorted": ("<S>\n</S>\n<UNK>\nboats\nthe\n", "not sorted by falling count"),
+    "unsorted": ("<S>\n</S>\n<UNK>\nboats\nthe\n", "not sorted by descending count"),
     "too small": ("<S>\n</S>\n<UNK>\nthe\n", "got 16 for a vocabulary of 4"),
     "Latin-1": ("<S>\n</S>\n<UNK>\nna\xefve\n", "line 4"),
 }

@@ -151,7 +151,7 @@ def test_bad_text(tmp_path, capsys):
         return ["--train", str(tmp_path / "text.txt")]
 
     run = tmp_path / "run"
-    assert "at least two documents of two" in refused(capsys, written(b"a b\nc\n"), run, *SIZES)
+    assert "at least two documents with two" in refused(capsys, written(b"a b\nc\n"), run, *SIZES)
     assert "There is no text in" in refused(capsys, written(b"\n \n"), run, *SIZES)
     assert "text.txt, line 2" in refused(capsys, written(b"a\n\xff\n"), run, *SIZES)
     line = [*written(b"a\nb\n"), "--patience", "2"]

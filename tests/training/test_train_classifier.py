@@ -144,7 +144,7 @@ def test_balanced_weights(tmp_path, capsys):
         shares[len(flag)] = list(json.loads(line)["probabilities"].values())
     np.testing.assert_allclose(shares[0], [30 / 40, 9 / 40, 1 / 40], atol=0.06)
     np.testing.assert_allclose(shares[1], [1 / 3] * 3, atol=0.06)
-    assert "Warning: one example only of 1 class ('only')" in capsys.readouterr().out
+    assert "Warning: 1 class with only one example ('only')" in capsys.readouterr().out
 
 
 @pytest.mark.slow

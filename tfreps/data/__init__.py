@@ -1,4 +1,4 @@
-"""Reads files into `tf.data.Dataset`s. TensorFlow is loaded when a pipeline is first used."""
+"""Reads text files into `tf.data.Dataset`s. TensorFlow is imported on first use."""
 
 import importlib
 

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class PlannedBatch(NamedTuple):
-    """The sentences of one batch, int64 `[B]`, and the number of tokens per row with padding."""
+    """Sentence numbers of one batch, int64 `[B]`, and the padded length of its rows."""
 
     sentences: np.ndarray
     length: int
@@ -15,25 +15,27 @@ class PlannedBatch(NamedTuple):
 class LengthPlan:
     """Divides sentences of known lengths into batches of at most `batch_tokens` padded tokens.
 
-    Sentences are sorted by length; from the shortest on, a batch takes sentences while
-    rows x longest length stays within `batch_tokens` (a sentence that is longer makes a batch of
-    its own). To shuffle, lengths are first rounded up to steps, within which the order is drawn
-    anew in every epoch: to multiples of `length_multiple`, or of about a tenth of the length
-    where that is 1. Rounding happens before the batches are cut, so that their number and their
-    sizes are the same in every epoch; at the end their order is drawn.
+    Sentences are sorted by length. Starting with the shortest, sentences are added to a batch
+    while rows x longest length is at most `batch_tokens`; a sentence longer than that forms a
+    batch of its own. With `shuffle`, lengths are first rounded up to a multiple of
+    `length_multiple`, or to steps of about 10 % of the length if `length_multiple` is 1, and
+    sentences of equal rounded length are permuted in every epoch. Because lengths are rounded
+    before sentences are grouped, all epochs have the same number of batches with the same
+    sizes. Finally, the order of the batches is permuted.
 
     Args:
-        lengths: int array, shape `[N]`.
-        batch_tokens: int.
-        batch_rows: int or None, most sentences of a batch.
-        length_multiple: int. Above 1, batches are padded to multiples of it: few shapes, the same
-            in every epoch.
-        shuffle: bool. Otherwise batches come from short to long, and sentences of equal length
-            in their own order.
-        seed: int, not negative. The order depends on it and on the epoch alone.
+        lengths: int array, shape `[N]`. Number of tokens of each sentence.
+        batch_tokens: int. Maximum number of tokens in a batch, padding included.
+        batch_rows: int or None. Maximum number of sentences in a batch. If `None`, the number
+            is not limited.
+        length_multiple: int. If greater than 1, batches are padded to a multiple of it, so that
+            only a few shapes occur, the same ones in every epoch.
+        shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long, and
+            sentences of equal length keep their original order.
+        seed: int, non-negative. The order depends only on the seed and the epoch.
 
     Attributes:
-        num_batches: int, of every epoch.
+        num_batches: int. Number of batches in each epoch.
     """
 
     def __init__(
@@ -57,11 +59,11 @@ class LengthPlan:
         return len(self._cuts) - 1
 
     def batches(self, epoch: int) -> list[PlannedBatch]:
-        """Returns the batches of an epoch, in their order."""
+        """Returns the batches of an epoch in order."""
         if not self.shuffle:
             order = np.argsort(self._steps, kind="stable")
             return [self._batch(order, batch) for batch in range(self.num_batches)]
-        # Bits of the generator, and not its `permutation`, are the same in every NumPy.
+        # Every NumPy version generates the same raw bits, but not the same `permutation`.
         bits = np.random.PCG64(np.random.SeedSequence([self.seed, epoch]))
         order = np.lexsort((bits.random_raw(len(self.lengths)), self._steps))
         drawn = np.argsort(bits.random_raw(self.num_batches), kind="stable")
@@ -73,7 +75,7 @@ class LengthPlan:
         return PlannedBatch(sentences, max(1, int(longest[sentences].max())))
 
     def _round(self, lengths: np.ndarray) -> np.ndarray:
-        """Lengths rounded up to the steps within which sentences are exchanged."""
+        """Rounds lengths up; sentences of equal rounded length are shuffled together."""
         if self.length_multiple > 1:
             return -(-lengths // self.length_multiple) * self.length_multiple
         if not self.shuffle:
@@ -86,7 +88,7 @@ class LengthPlan:
 
 
 def _cut(lengths: np.ndarray, batch_tokens: int, batch_rows: int) -> list[int]:
-    """Where batches begin and end among sorted lengths."""
+    """Returns the boundaries of the batches in an array of sorted lengths."""
     cuts = [0]
     for place, length in enumerate(lengths.tolist()):
         rows = place + 1 - cuts[-1]

@@ -1,4 +1,4 @@
-"""Reads text that every Python machine has: documentation topics and docstrings, in paragraphs."""
+"""Reads the text that comes with Python itself: help topics and docstrings."""
 
 import ast
 import itertools
@@ -9,14 +9,14 @@ import sysconfig
 import warnings
 from collections.abc import Iterator
 
-# Where a sentence ends: after . ! ? and closing quotes, before a capital, digit or opening mark.
+# A sentence ends after . ! ? and closing quotes, before a capital letter, digit or opening mark.
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*[A-Z0-9])")
 _CODE_LINE = re.compile(r"\s*(>>>|\.\.\.|\.\. |[-+|=~^*#]{3,}|[|+@$%#]|import |from \w+ import )")
 _BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 
 
 def python_documents() -> Iterator[tuple[str, str]]:
-    """Yields topics of pydoc, then the docstrings of `docstring_documents`: `(name, raw text)`.
+    """Yields `(name, raw text)` of pydoc's help topics, then of `docstring_documents()`.
 
     Example:
         >>> from tfreps.data.python_text import python_documents
@@ -31,9 +31,9 @@ def python_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstring_documents() -> Iterator[tuple[str, str]]:
-    """Yields docstrings of the standard library and installed packages, a document per file.
+    """Yields docstrings of the standard library and installed packages, one document per file.
 
-    They are read from the source files; nothing is imported. Tests are left out.
+    The docstrings are parsed from the source files; no module is imported. Tests are skipped.
     """
     paths = sysconfig.get_paths()
     yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
@@ -42,7 +42,7 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yields the docstrings of the source files below a folder, one document per file."""
+    """Yields the docstrings of the source files under a folder, one document per file."""
     leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - leave_out)
@@ -51,13 +51,13 @@ def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str
 
 
 def docstrings_of_file(path: str) -> list[str]:
-    """Lists the docstrings of one source file; none if Python itself cannot read it."""
+    """Returns the docstrings of one source file, or `[]` if Python cannot parse the file."""
     try:
         source = pathlib.Path(path).read_text(encoding="utf-8")
         if '"""' not in source:
             return []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in other people's strings
+            warnings.simplefilter("ignore")  # invalid escapes in third-party strings
             tree = ast.parse(source)
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []
@@ -65,7 +65,7 @@ def docstrings_of_file(path: str) -> list[str]:
 
 
 def documented(tree: ast.Module) -> list[ast.AST]:
-    """Lists the module, its classes and their functions; skips what is inside functions."""
+    """Returns the nodes of a module, its classes and their functions, not of nested functions."""
     found = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):
@@ -75,7 +75,7 @@ def documented(tree: ast.Module) -> list[ast.AST]:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Joins lines that belong together: blank lines, bullets and code lines separate them."""
+    """Yields the paragraphs of a text; blank lines, bullets and code lines separate them."""
     lines = []
     for line in itertools.chain(text.splitlines(), [""]):
         bullet = _BULLET.match(line)

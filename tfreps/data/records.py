@@ -1,4 +1,4 @@
-"""Parses the record in a line of a text file: a JSON object or a Python dict literal."""
+"""Parses one record per line of a text file: a JSON object or a Python dict literal."""
 
 import ast
 import json
@@ -11,15 +11,19 @@ _WANTED = {
 
 
 def parse_record(line: str, place: str, format: str = "json") -> dict:
-    """Parses a line that holds a JSON object, or a dict literal as Python writes it.
+    """Parses a line that contains a JSON object or a Python dict literal.
 
     Args:
-        line: str.
-        place: what errors begin with: file and line.
-        format: "json"; or "python" for `ast.literal_eval`, which runs no code; or "either".
+        line: str. The line to parse.
+        place: str. File and line number with which error messages start.
+        format: str. `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code)
+            or `"either"`. Defaults to `"json"`.
+
+    Returns:
+        dict. The record.
 
     Raises:
-        ValueError: the line is no such object, or holds half of a UTF-16 pair.
+        ValueError: If the line is not an object of that format.
 
     Example:
         >>> from tfreps.data.records import parse_record
@@ -37,27 +41,29 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
             if number < len(tried):
                 continue
             wanted = " or ".join(_WANTED[kind] for kind in tried)
-            hint = " It looks like Python: read it as format python." if _is_python(line) else ""
+            hint = " It looks like Python: use format python." if _is_python(line) else ""
             raise ValueError(
-                f"{place}: expected one {wanted} in a line; got {line[:60]!r} ({error})."
+                f"{place}: expected one {wanted} per line; got {line[:60]!r} ({error})."
                 f"{hint if tried == ('json',) else ''}"
             ) from None
     if not isinstance(record, dict):
         raise ValueError(
             f'{place}: expected an object such as {{"text": ..., "label": ...}}; got '
-            f"{line[:60]!r}, a {type(record).__name__}."
+            f"{line[:60]!r} of type {type(record).__name__}."
         )
     return record
 
 
 def get_field(record: dict, name: str, place: str):
-    """Returns the value of a record's field.
+    """Returns the value of a field of a record.
 
     Raises:
-        ValueError: there is no such field; names those there are.
+        ValueError: If the record has no such field. The message lists the existing fields.
     """
     if name not in record:
-        raise ValueError(f"{place}: no field {name!r}; there are {', '.join(map(repr, record))}.")
+        raise ValueError(
+            f"{place}: no field {name!r}; the fields are {', '.join(map(repr, record))}."
+        )
     return record[name]
 
 

@@ -1,4 +1,4 @@
-"""Finds text files by pattern and reads them in blocks or whole; errors name file and line."""
+"""Finds text files by pattern and reads them whole or in blocks of lines."""
 
 import glob
 import os
@@ -15,8 +15,8 @@ Files = str | os.PathLike | Iterable[str | os.PathLike]
 class TextBlock(NamedTuple):
     """Consecutive lines of one file.
 
-    `text` ends with a line feed. `offset` is where it starts, in bytes of the (unpacked) file,
-    `line` the number of its first line, counted from 1.
+    `text` ends with a line feed. `offset` is its first byte in the (decompressed) file, and
+    `line` is the number of its first line, counted from 1.
     """
 
     text: str
@@ -25,10 +25,26 @@ class TextBlock(NamedTuple):
 
 
 def find_files(files: Files) -> list[str]:
-    """Lists the files of a path, a glob pattern, or a list of them: sorted by name, each once.
+    """Returns the files that match a path, a glob pattern, or a list of either.
+
+    Args:
+        files: str, path-like object, or list of them. Paths and glob patterns, in which `**`
+            matches folders recursively.
+
+    Returns:
+        list of str. Paths without duplicates, sorted by name.
 
     Raises:
-        ValueError: a path or pattern that matches no file.
+        ValueError: If a path or pattern matches no file, a path is a folder, or the list is
+            empty.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.data import find_files
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "a.txt").write_text("a rose")
+        ...     len(find_files(folder + "/*.txt"))
+        1
     """
     patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
     found: set[str] = set()
@@ -47,25 +63,36 @@ def find_files(files: Files) -> list[str]:
 def read_blocks(
     path: str, block_bytes: int = 1 << 20, offset: int = 0, line: int = 1
 ) -> Iterator[TextBlock]:
-    """Reads a text file, packed by gzip if it is called `*.gz`, in blocks of whole lines.
+    """Reads a UTF-8 text file in blocks of whole lines; `*.gz` files are decompressed.
 
-    A block ends with the line in which `block_bytes` are reached, so that memory depends on the
-    block and on the longest line, not on the file. Lines end with a line feed; a carriage return
-    before it is left in the text, where `str.split` takes it for white space.
+    A block ends with the line in which it reaches `block_bytes`, so memory use depends on the
+    block size and the longest line, not on the file size. Lines end with a line feed. A carriage
+    return before it stays in the text, where `str.split` treats it as white space.
 
     Args:
-        path: the file.
-        block_bytes: bytes of text per block.
-        offset: where to begin, the `offset` of an earlier block. Plain files seek to it, packed
-            ones are unpacked up to it.
-        line: the `line` of that block.
+        path: str. Path of the file.
+        block_bytes: int. Bytes of text per block. Defaults to 1 MiB.
+        offset: int. Byte at which to start: 0 or the `offset` of an earlier block. Plain files
+            are positioned by seeking; compressed files are decompressed up to it. Defaults to 0.
+        line: int. Number of the line that starts there, the `line` of the same block. Defaults
+            to 1.
 
     Yields:
-        `TextBlock`s.
+        `TextBlock(text, offset, line)`, a named tuple of str, int and int: the text, its first
+        byte in the (decompressed) file and the number of its first line, counted from 1.
 
     Raises:
-        ValueError: the file cannot be read, is not UTF-8, or starts with a byte order mark; names
-            the file and the line.
+        ValueError: If the file cannot be read, is not UTF-8, or starts with a byte order mark.
+            The message names the file and the line.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.data import read_blocks
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.txt")
+        ...     _ = path.write_text("a rose\\nis\\na rose\\n")
+        ...     [tuple(block) for block in read_blocks(path, block_bytes=8)]
+        [('a rose\\nis\\n', 0, 1), ('a rose\\n', 10, 3)]
     """
     try:
         with open_unpacked(path) as file:
@@ -88,19 +115,21 @@ def read_blocks(
 def count_tokens(
     files: Files, refused: Iterable[str] = (), progress: Callable[[int, int], None] | None = None
 ) -> Counter[str]:
-    """Counts the tokens of text files, split at white space.
+    """Counts the tokens of text files, which are split at white space.
 
     Args:
-        files: path, pattern or list of them.
-        refused: tokens that must not occur.
-        progress: called after every block with the tokens counted so far and the number of
-            distinct ones.
+        files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files;
+            `*.gz` files are decompressed.
+        refused: iterable of str. Tokens that must not occur. Defaults to `()`.
+        progress: callable or None. Called after every block with the number of tokens and the
+            number of distinct tokens so far. Defaults to `None`.
 
     Returns:
-        Counter, token -> number of occurrences.
+        `collections.Counter` that maps each token to its number of occurrences.
 
     Raises:
-        ValueError: unreadable files; a refused token, naming file and line.
+        ValueError: If a file cannot be read or contains a token of `refused`. The message names
+            the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -127,7 +156,7 @@ def count_tokens(
 
 
 def refusal(path: str, block: TextBlock, token: str) -> str:
-    """Writes the error about a sentence boundary in the text, with its line."""
+    """Returns the error message for a sentence boundary token in the text."""
     lines = enumerate(block.text.split("\n"), block.line)
     line = next(number for number, text in lines if token in text.split())
     return (
@@ -137,17 +166,20 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
 
 
 def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
-    """Reads the text of a file, unpacked by gzip if it is called `*.gz`.
+    """Reads the text of a file; `*.gz` files are decompressed.
 
-    A byte order mark at the start belongs to the encoding and is no part of the text. Line ends
-    stay as they are.
+    A byte order mark at the start is removed. Line endings are not converted.
 
     Args:
-        path: the file.
-        encoding: what Python's `bytes.decode` knows: "utf-8", "latin-1", "cp1252", "utf-16" ...
+        path: str or path-like object. Path of the file.
+        encoding: str. An encoding that `bytes.decode` accepts, such as `"utf-8"`, `"latin-1"`,
+            `"cp1252"` or `"utf-16"`. Defaults to `"utf-8"`.
+
+    Returns:
+        str. The text.
 
     Raises:
-        ValueError: the file cannot be read, is empty, binary or in another encoding.
+        ValueError: If the file cannot be read, is empty, is binary or has another encoding.
 
     Example:
         >>> import pathlib, tempfile
@@ -165,13 +197,14 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
 
 
 def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
-    """Reads the lines of a file, without their ends; line n of the file is element n - 1.
+    """Reads the lines of a file without their line endings; line n is element n - 1.
 
-    Only a line feed, or a carriage return and a line feed, ends a line: what Unicode also calls a
-    line separator is text, and so is a lone carriage return. The last line may lack its end.
+    A line ends with a line feed or with a carriage return and a line feed. Other Unicode line
+    separators and lone carriage returns are part of the text. The line ending of the last line
+    is optional.
 
     Raises:
-        ValueError: see `read_text`.
+        ValueError: If `read_text` cannot read the file.
     """
     lines = read_text(path, encoding).split("\n")
     if not lines[-1]:

@@ -1,4 +1,4 @@
-"""Converts strings to ids and back. Importing the package does not load TensorFlow."""
+"""Converts strings to ids and back. Importing the package does not import TensorFlow."""
 
 import importlib
 
@@ -22,7 +22,7 @@ from tfreps.text.tokenizers import TOKENIZERS, check_tokenizer, tokenize, tokeni
 from tfreps.text.vocabulary import Vocabulary
 from tfreps.text.word_vectors import WordVectors
 
-# Modules of TensorFlow, imported when they are named.
+# These modules need TensorFlow and are imported on first use.
 _HOMES = {
     "PieceIndexer": "bert.piece_indexer",
     "TokenIndexer": "token_indexer",

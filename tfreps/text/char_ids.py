@@ -1,11 +1,11 @@
-"""Converts tokens to character ids, their UTF-8 bytes between two markers, as ELMo reads them."""
+"""Converts tokens to ELMo's character ids: UTF-8 bytes between two markers."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-# Every id is one more than in bilm-tf's training arrays (bytes 0-255, then 256 to 260), because
-# 0 means "no token" here, as in bilm-tf's and AllenNLP's prediction code.
+# Every id is 1 greater than in bilm-tf's training arrays (bytes 0-255, then 256 to 260), because
+# 0 means "no token" here, as in the prediction code of bilm-tf and AllenNLP.
 _SHIFT = 1
 BEGIN_SENTENCE_CHARACTER = 256 + _SHIFT
 END_SENTENCE_CHARACTER = 257 + _SHIFT
@@ -21,18 +21,23 @@ SENTENCE_END = "</S>"
 def token_character_ids(token: str, max_characters: int = 50) -> np.ndarray:
     """Returns the character ids of one token.
 
-    begin of word, at most `max_characters - 2` bytes of UTF-8, end of word, padding. The cut is
-    on bytes and may split a character. Lone surrogates vanish; an empty token has no bytes. The
-    tokens `<S>` and `</S>` give the rows of the sentence boundaries.
+    The ids are: start of word, at most `max_characters - 2` UTF-8 bytes, end of word, padding.
+    Longer tokens are truncated by bytes, which may split a character. Lone surrogates are
+    dropped, and an empty token has no bytes. The tokens `<S>` and `</S>` yield the ids of the
+    sentence boundaries.
 
     Args:
-        token: str.
-        max_characters: int, at least 3. Length of the row.
+        token: str. The token.
+        max_characters: int, at least 3. Number of ids C. Defaults to 50, as in all published
+            models.
 
     Returns:
-        int32 NumPy array, shape `[C]`; no id is 0.
+        int32 NumPy array, shape `[C]`. No id is 0.
 
-    Reference: bilm-tf, `UnicodeCharsVocabulary` (ids there are one less).
+    Raises:
+        ValueError: If `max_characters` is less than 3.
+
+    Reference: bilm-tf, `UnicodeCharsVocabulary`, whose ids are 1 less.
 
     Example:
         >>> from tfreps.text import token_character_ids
@@ -63,32 +68,66 @@ def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the start of a sentence, int32 `[C]`."""
+    """Returns the character ids of the sentence start.
+
+    Args:
+        max_characters: int, at least 3. Number of ids C. Defaults to 50.
+
+    Returns:
+        int32 NumPy array, shape `[C]`.
+
+    Raises:
+        ValueError: If `max_characters` is less than 3.
+
+    Example:
+        >>> from tfreps.text import sentence_start_ids
+        >>> sentence_start_ids(max_characters=5).tolist()
+        [259, 257, 260, 261, 261]
+    """
     return _boundary(BEGIN_SENTENCE_CHARACTER, max_characters)
 
 
 def sentence_end_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the end of a sentence, int32 `[C]`."""
+    """Returns the character ids of the sentence end.
+
+    Args:
+        max_characters: int, at least 3. Number of ids C. Defaults to 50.
+
+    Returns:
+        int32 NumPy array, shape `[C]`.
+
+    Raises:
+        ValueError: If `max_characters` is less than 3.
+
+    Example:
+        >>> from tfreps.text import sentence_end_ids
+        >>> sentence_end_ids(max_characters=5).tolist()
+        [259, 258, 260, 261, 261]
+    """
     return _boundary(END_SENTENCE_CHARACTER, max_characters)
 
 
 def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = 50) -> np.ndarray:
-    """Converts a batch of tokenized sentences to character ids, as AllenNLP's function does.
+    """Converts a batch of tokenized sentences to character ids.
 
-    Sentence boundaries are not added: `BiLM` and `Elmo` do that themselves.
+    The result equals that of AllenNLP's function of the same name. Sentence boundaries are not
+    added; `BiLM` and `Elmo` add them.
 
     Args:
-        sentences: sentences, each a list of tokens; lengths may differ and may be 0.
-        max_characters: int, at least 3. Characters per token, 50 in all published models.
+        sentences: iterable of lists of str. The tokens of each sentence. Lengths may differ and
+            may be 0.
+        max_characters: int, at least 3. Number of ids C per token. Defaults to 50, as in all
+            published models.
 
     Returns:
-        int32 NumPy array, shape `[B, T, C]`, T being the longest sentence; shorter ones are
-        padded on the right with zeros.
+        int32 NumPy array, shape `[B, T, C]`, where T is the length of the longest sentence.
+        Shorter sentences are padded on the right with zeros.
 
-    Masking: a token is real where any of its ids is above 0.
+    Masking: a token is real if any of its ids is greater than 0.
 
     Raises:
-        ValueError: a sentence is a string instead of a list of strings, or a token is no string.
+        ValueError: If a sentence is a string instead of a list of strings, a token is not a
+            string, or `max_characters` is less than 3.
 
     Example:
         >>> from tfreps.text import batch_to_ids
@@ -110,21 +149,24 @@ def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = 50) -
 
 
 def character_ids(tokens, max_characters: int = 50):
-    """Converts a string tensor to character ids, inside a TensorFlow graph.
+    """Converts a string tensor to character ids in a TensorFlow graph.
 
-    Equal to `token_character_ids` on every token, made of core TensorFlow operations only, so
-    that an exported model can read strings. The one difference: an empty string means "no
-    token" here and gives zeros, because string tensors are padded with it. The bytes of a
-    string are taken as they are.
+    The result equals that of `token_character_ids` for every token, except that an empty string
+    yields zeros: string tensors are padded with it, so it means "no token" here. The bytes of a
+    string are not changed. The function uses only core TensorFlow operations, so that an
+    exported model can read strings.
 
     Args:
-        tokens: string tensor of any shape, UTF-8.
-        max_characters: int, at least 3.
+        tokens: str tensor of any shape, UTF-8.
+        max_characters: int, at least 3. Number of ids C per token. Defaults to 50.
 
     Returns:
         int32 tensor, shape `tokens.shape + [C]`.
 
-    Masking: the ids of a token are all 0 exactly where its string is empty.
+    Masking: all ids of a token are 0 if and only if its string is empty.
+
+    Raises:
+        ValueError: If `max_characters` is less than 3.
 
     Example:
         >>> import tensorflow as tf
@@ -132,12 +174,12 @@ def character_ids(tokens, max_characters: int = 50):
         >>> character_ids(tf.constant(["dog", ""]), max_characters=6).numpy().tolist()
         [[259, 101, 112, 104, 260, 261], [0, 0, 0, 0, 0, 0]]
     """
-    import tensorflow as tf  # here, so that importing tfreps.text stays cheap
+    import tensorflow as tf  # imported here to keep `import tfreps.text` fast
 
     room = _room(max_characters)
     tokens = tf.convert_to_tensor(tokens, tf.string)
     lengths = tf.strings.length(tokens)[..., None]  # [..., 1]
-    # One byte more than fits, cut off again at once: the place of an end-of-word marker.
+    # One more byte than fits is decoded to make room for the end-of-word marker.
     padded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=room + 1)  # [..., C - 1]
     position = tf.range(room + 1)
     ends = tf.minimum(lengths, room)
@@ -159,10 +201,10 @@ def _boundary(character: int, max_characters: int) -> np.ndarray:
 
 
 def _room(max_characters: int) -> int:
-    """How many bytes of a token fit between its two markers."""
+    """Returns the number of bytes that fit between the two markers of a token."""
     if max_characters < 3:
         raise ValueError(
-            f"`max_characters` must be at least 3 (begin of word, one byte, end of word); "
+            f"`max_characters` must be at least 3 (start of word, one byte, end of word); "
             f"got {max_characters}."
         )
     return max_characters - 2

@@ -1,18 +1,18 @@
-"""Looks up the ids of tokens inside a TensorFlow graph, in constants or in a file."""
+"""Looks up the ids of tokens in a TensorFlow graph, from constants or a file."""
 
 import tensorflow as tf
 
 
 def lookup_table(tokens, default, path=None):
-    """Makes a table that maps each token to its place in a list.
+    """Creates a table that maps each token to its position in a list.
 
     Args:
-        tokens: list of str, all different.
-        default: int. What all other strings are.
-        path: file to write the tokens to, one a line: a SavedModel takes it along among its
-            `assets`, where it can be read. None for constants of the graph, so that no file has
-            to travel along; so it is, too, for what a line cannot hold: a token with a line
-            break, or without a character.
+        tokens: list of str. Distinct tokens.
+        default: int. Value for all other strings.
+        path: str, path-like object or None. File to which the tokens are written, one per line.
+            A SavedModel stores a copy of it in its `assets` folder. If `None`, or if a token is
+            empty or contains a line break, the tokens are stored as constants of the graph and
+            no file is written. Defaults to `None`.
 
     Returns:
         `tf.lookup.StaticHashTable`, str to int64.
@@ -40,18 +40,19 @@ def lookup_table(tokens, default, path=None):
 
 
 class PieceTable(tf.Module):
-    """Looks up the ids of pieces. As a `tf.Module` it is saved with its table.
+    """Lookup of piece ids. As a `tf.Module`, it is saved together with its table.
 
     Args:
-        vocabulary: list of str, the pieces in the order of their ids.
-        default: int. What all other strings are.
-        path: file for the pieces, or None; see `lookup_table`.
+        vocabulary: list of str. The pieces in the order of their ids.
+        default: int. Id of all other strings.
+        path: str, path-like object or None. File to which the pieces are written; see
+            `lookup_table`. Defaults to `None`.
 
     Call arguments:
         pieces: str tensor of any shape.
 
     Returns:
-        int32 tensor of that shape.
+        int32 tensor of the same shape.
     """
 
     def __init__(self, vocabulary, default, path=None):

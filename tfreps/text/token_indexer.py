@@ -1,4 +1,4 @@
-"""TokenIndexer: converts tokens to everything that a tagger or classifier reads."""
+"""TokenIndexer: converts tokens to the input features of taggers and classifiers."""
 
 import os
 from collections import Counter
@@ -12,35 +12,38 @@ from tfreps.text.vocabulary import Vocabulary
 
 
 class TokenIndexer(tf.Module):
-    """Converts strings to ids inside a TensorFlow graph, in training and in exports alike.
+    """Converter from strings to ids in a TensorFlow graph, for training and for exported models.
 
-    Works eagerly, in a `tf.function`, in `tf.data.Dataset.map` and in a SavedModel. As a
-    `tf.Module` it holds the lookup table: make it an attribute of the `tf.Module` or Keras model
-    that is saved, and the table with all its tokens is saved along.
+    It works eagerly, in a `tf.function`, in `tf.data.Dataset.map` and in a SavedModel. It is a
+    `tf.Module` that owns its lookup table. Make it an attribute of the `tf.Module` or Keras
+    model that is saved, so that the table is saved too.
 
     Args:
-        vocabulary: `Vocabulary`, the list of its tokens, or None for no `token_ids`.
-        lowercase: bool. Whether tokens are looked up in lower case, Unicode's.
-        digits_to_zero: bool. Whether tokens are looked up with every decimal digit, Unicode's
-            included, replaced by 0. Neither this nor `lowercase` changes the characters.
-        max_characters: int, at least 3, C, the ids of a token's characters, two of them markers;
-            or None for no `character_ids`.
+        vocabulary: `Vocabulary`, list of its tokens, or None. If `None`, there are no
+            `token_ids`. Defaults to `None`.
+        lowercase: bool. Whether tokens are looked up in lower case (Unicode). Does not affect
+            `character_ids`. Defaults to `False`.
+        digits_to_zero: bool. Whether every Unicode decimal digit of a token is replaced by 0
+            before the lookup. Does not affect `character_ids`. Defaults to `False`.
+        max_characters: int, at least 3, or None. Number of character ids C per token, including
+            two markers. If `None`, there are no `character_ids`. Defaults to `None`.
 
     Call arguments:
         tokens: str tensor, shape `[B, T]`, UTF-8, padded with `""`.
 
     Returns:
-        dict of
+        dict of tensors:
 
-        - `token_ids` int32 `[B, T]`: place in the vocabulary + 1; that of `<UNK>` for other
+        - `token_ids`: int32 `[B, T]`. Vocabulary id + 1; the id of `<UNK>` + 1 for other
           tokens; 0 on padding.
-        - `character_ids` int32 `[B, T, C]`: see `tfreps.text.character_ids`; 0 on padding.
-        - `mask` bool `[B, T]`.
+        - `character_ids`: int32 `[B, T, C]`. See `tfreps.text.character_ids`; 0 on padding.
+        - `mask`: bool `[B, T]`.
 
     Masking: `mask` is True where the token is not `""`.
 
     Raises:
-        ValueError: what `Vocabulary` refuses; `max_characters` below 3.
+        ValueError: If `Vocabulary` rejects the list of tokens, `vocabulary` is a string, or
+            `max_characters` is less than 3.
 
     Example:
         >>> import tensorflow as tf
@@ -69,7 +72,7 @@ class TokenIndexer(tf.Module):
                 )
             vocabulary = Vocabulary(vocabulary)
         if max_characters is not None:
-            token_character_ids("", max_characters)  # checks it
+            token_character_ids("", max_characters)  # raises an error if it is too small
         self.vocabulary = vocabulary
         self.lowercase = lowercase
         self.digits_to_zero = digits_to_zero
@@ -87,19 +90,25 @@ class TokenIndexer(tf.Module):
         max_size: int | None = None,
         **options,
     ) -> "TokenIndexer":
-        """Builds the vocabulary from sentences, after `lowercase` and the other options.
+        """Creates an indexer whose vocabulary is built from sentences.
 
-        Tokens that a vocabulary file cannot hold (white space around them, line feeds) are left
-        out and so are unknown.
+        Tokens are normalized by `lowercase` and `digits_to_zero` before they are counted. Tokens
+        that a vocabulary file cannot represent (surrounding white space, line feeds) are left
+        out, so they are unknown.
 
         Args:
-            sentences: lists of tokens: those of the training text alone.
-            min_count: int. Rarer tokens are left out.
-            max_size: int or None. Largest size, the three special tokens included.
-            **options: of the constructor.
+            sentences: iterable of lists of str. Tokens of the training text only.
+            min_count: int. Minimum number of occurrences of a token in the vocabulary. Defaults
+                to 1.
+            max_size: int or None. Maximum size of the vocabulary, including the three special
+                tokens. If `None`, the size is not limited. Defaults to `None`.
+            **options: Arguments of the constructor other than `vocabulary`.
 
         Returns:
-            TokenIndexer.
+            `TokenIndexer`.
+
+        Raises:
+            ValueError: If no token occurs `min_count` times, or an argument is out of range.
 
         Example:
             >>> from tfreps.text import TokenIndexer
@@ -139,7 +148,7 @@ class TokenIndexer(tf.Module):
         return copy
 
     def normalize(self, tokens):
-        """Normalizes tokens as they are looked up: str tensor of any shape to the same shape."""
+        """Returns tokens in the form in which they are looked up, a str tensor of equal shape."""
         if self.lowercase:
             tokens = tf.strings.lower(tokens, encoding="utf-8")
         if self.digits_to_zero:
@@ -148,11 +157,11 @@ class TokenIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int | None:
-        """Number of tokens in the vocabulary; `token_ids` are from 0 to this number."""
+        """Number of tokens in the vocabulary, which is the largest value of `token_ids`."""
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def get_config(self) -> dict:
-        """Returns the arguments of the constructor, as JSON types."""
+        """Returns the arguments of the constructor as JSON types."""
         return {
             "vocabulary": None if self.vocabulary is None else self.vocabulary.tokens,
             "lowercase": self.lowercase,
@@ -162,5 +171,5 @@ class TokenIndexer(tf.Module):
 
     @classmethod
     def from_config(cls, config: dict) -> "TokenIndexer":
-        """Makes an object from the config that `get_config` returns."""
+        """Creates an indexer from the return value of `get_config`."""
         return cls(**config)

@@ -1,24 +1,24 @@
-"""Splits raw texts into tokens in a TensorFlow graph: at spaces, by character or word, as BERT."""
+"""Splits texts into tokens in a TensorFlow graph: by white space, character or word."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-# RE2: what str.split takes for white space beside ASCII's space, \t, \n, \v, \f and \r, at which
-# tf.strings.split splits by itself.
+# RE2 class of the white space at which str.split splits, but tf.strings.split does not: all but
+# ASCII's space, \t, \n, \v, \f and \r.
 _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 
 
 def split_tokens(sentences):
     """Splits sentences at white space, as `str.split()` does.
 
-    Made of core TensorFlow operations only, so that an exported model splits raw strings as the
-    training text was split.
+    The function uses only core TensorFlow operations, so that an exported model splits strings
+    in the same way as the training text.
 
     Args:
         sentences: str tensor, shape `[N]`, UTF-8.
 
     Returns:
-        str tensor, shape `[N, T]`, T being the longest sentence.
+        str tensor, shape `[N, T]`, where T is the length of the longest sentence.
 
     Masking: shorter sentences are padded on the right with `""`, which is never a token.
 
@@ -28,17 +28,17 @@ def split_tokens(sentences):
         >>> split_tokens(tf.constant(["a\\u3000dog barked", "cat"])).numpy().tolist()
         [[b'a', b'dog', b'barked'], [b'cat', b'', b'']]
     """
-    import tensorflow as tf  # here, so that importing tfreps.text stays cheap
+    import tensorflow as tf  # imported here to keep `import tfreps.text` fast
 
     plain = tf.strings.regex_replace(sentences, _OTHER_WHITE_SPACE, " ")
     return tf.strings.split(plain).to_tensor("")  # [N, T]
 
 
-# In RE2's words. White space is what str.isspace calls so.
+# Members of an RE2 character class: the characters for which str.isspace is true.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
 
 
-# Patterns and what becomes of them, one after the other; tokens are then between white space.
+# RE2 patterns and replacements, applied in order; white space then separates the tokens.
 _RULES = {
     "spaces": (),
     "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
@@ -52,33 +52,36 @@ TOKENIZERS = tuple(_RULES)
 _TEXTS_AT_A_TIME = 256
 
 
-_PADDED_CHARACTERS = 1 << 22  # that these have, each counted as long as the longest
+_PADDED_CHARACTERS = 1 << 22  # limit of a block: number of texts x length of the longest
 
 
 def tokenize(texts, how="spaces"):
     """Splits texts into tokens.
 
-    - "spaces": at white space, Unicode's included, as `str.split()` does.
-    - "characters": every Unicode character but white space is a token.
-    - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
-      character but white space: `don't!` is `don ' t !`.
-    - a tokenizer of BERT: the words that it cuts into pieces, see its `word_rules`.
+    Supported tokenizers:
 
-    Made of core TensorFlow operations only, so that an exported model cuts raw texts as the
-    training text was cut. Letters, digits and marks are those of Unicode 15. A byte that is not
-    UTF-8 is kept, and stays with what follows it.
+    - "spaces": splits at Unicode white space, as `str.split()` does.
+    - "characters": every Unicode character except white space is a token.
+    - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
+      character except white space. `don't!` becomes `don ' t !`.
+    - a tokenizer of BERT: yields the words that it splits into pieces; see its `word_rules`.
+
+    The function uses only core TensorFlow operations, so that an exported model splits texts in
+    the same way as the training text. Letters, digits and marks are those of Unicode 15. Bytes
+    that are not UTF-8 are not removed; they stay attached to the text that follows.
 
     Args:
         texts: str tensor, shape `[N]`, UTF-8.
-        how: "spaces", "characters", "words", or a `WordPieceTokenizer` or `CharacterTokenizer`.
+        how: str or tokenizer. `"spaces"`, `"characters"`, `"words"`, a `WordPieceTokenizer` or a
+            `CharacterTokenizer`. Defaults to `"spaces"`.
 
     Returns:
-        str tensor, shape `[N, T]`, T being the text with the most tokens.
+        str tensor, shape `[N, T]`, where T is the largest number of tokens of a text.
 
     Masking: shorter texts are padded on the right with `""`, which is never a token.
 
     Raises:
-        ValueError: `how` is none of these.
+        ValueError: If `how` is not one of the tokenizers above.
 
     Example:
         >>> import tensorflow as tf
@@ -86,7 +89,7 @@ def tokenize(texts, how="spaces"):
         >>> tokenize(tf.constant(["It's 5.", "ok"]), "words").numpy().tolist()
         [[b'It', b"'", b's', b'5', b'.'], [b'ok', b'', b'', b'', b'']]
     """
-    import tensorflow as tf  # here, so that importing tfreps.text stays cheap
+    import tensorflow as tf  # imported here to keep `import tfreps.text` fast
 
     check_tokenizer(how)
     for pattern, new in _RULES[how] if isinstance(how, str) else how.word_rules:
@@ -95,17 +98,19 @@ def tokenize(texts, how="spaces"):
 
 
 def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
-    """Splits many texts into tokens with `tokenize`, and returns Python lists.
+    """Splits texts into Python lists of tokens, with the tokenizers of `tokenize`.
 
     Args:
-        texts: strings.
-        how: as of `tokenize`.
+        texts: sequence of str. The texts.
+        how: str or tokenizer. `"spaces"`, `"characters"`, `"words"`, a `WordPieceTokenizer` or a
+            `CharacterTokenizer`; see `tokenize`. Defaults to `"spaces"`.
 
     Returns:
-        the tokens of each text; none for a text of white space.
+        list of lists of str. The tokens of each text; an empty list for a text of only white
+        space.
 
     Raises:
-        ValueError: `how` is none of these, or `texts` is a single string.
+        ValueError: If `how` is not one of the tokenizers above, or `texts` is a single string.
 
     Example:
         >>> from tfreps.text import tokenize_texts
@@ -131,7 +136,10 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
 
 
 def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Groups consecutive texts to tokenize together; a long text is alone, as all are padded to it.
+    """Groups consecutive texts that are tokenized together; a very long text is alone.
+
+    The texts of a group are padded to its longest, so a group is limited to 256 texts and to
+    2^22 characters, padding included.
 
     Example:
         >>> from tfreps.text.tokenizers import blocks
@@ -153,6 +161,13 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def check_tokenizer(how) -> None:
-    """Raises a ValueError if `how` is not one of `TOKENIZERS`."""
+    """Checks that `how` is a tokenizer that `tokenize` accepts.
+
+    Args:
+        how: str or tokenizer. One of `TOKENIZERS`, or an object that has `word_rules`.
+
+    Raises:
+        ValueError: If it is neither.
+    """
     if how not in TOKENIZERS if isinstance(how, str) else not hasattr(how, "word_rules"):
         raise ValueError(f"A tokenizer must be one of {', '.join(TOKENIZERS)}; got {how!r}.")

@@ -1,4 +1,4 @@
-"""Reads the rows of files of word vectors: text or binary, packed or not."""
+"""Reads the rows of text or binary word vector files, which may be compressed."""
 
 import os
 from collections.abc import Iterator
@@ -7,18 +7,18 @@ from typing import BinaryIO, NamedTuple
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps.files.utf8_files import refuse_mark
 
-LARGEST_DIMENSION = 65536  # a larger one in a header is a mistake, or an attack on memory
+LARGEST_DIMENSION = 65536  # a header with a larger one is wrong, or an attempt to exhaust memory
 LONGEST_LINE = 1 << 22
 LONGEST_TOKEN = 1 << 16
 CHUNK = 1 << 20
-FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")  # of fastText's own model files
+FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")  # first bytes of a fastText model file
 FORMATS = ("text", "binary")
 
 
 class VectorRow(NamedTuple):
-    """One row: its token, its numbers as they are in the file, and its place.
+    """One row of a file: its token, its numbers as stored, and its place for error messages.
 
-    `numbers` are digits parted by white space or, if `binary`, float32 in little-endian order.
+    `numbers` are decimal numbers separated by white space or, if `binary`, little-endian float32.
     """
 
     token: bytes
@@ -29,19 +29,21 @@ class VectorRow(NamedTuple):
 
 
 def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow]:
-    """Reads a file of word vectors row by row; memory does not depend on its size.
+    """Reads a file of word vectors row by row; memory use does not depend on the file size.
 
     Args:
-        path: the file; it is unpacked by gzip if it is called `*.gz`.
-        file_format: `"text"` (GloVe; word2vec and fastText `.vec`, whose first line is the
-            number of rows and the dimension) or `"binary"` (word2vec `.bin`); None to go by the
-            name: `*.bin` and `*.bin.gz` are binary.
+        path: str. Path of the file; `*.gz` files are decompressed.
+        file_format: str or None. `"text"` (GloVe; word2vec and fastText `.vec`, whose first line
+            gives the number of rows and the dimension) or `"binary"` (word2vec `.bin`). If
+            `None`, files named `*.bin` and `*.bin.gz` are read as binary and others as text.
+            Defaults to `None`.
 
     Yields:
-        `VectorRow`s, in the order of the file.
+        `VectorRow`s in the order of the file.
 
     Raises:
-        ValueError: naming file and line (or row): see `WordVectors.read`.
+        ValueError: If the file is malformed. The message names the file and the line or row; see
+            `WordVectors.read`.
     """
     if file_format not in (*FORMATS, None):
         raise ValueError(f"`file_format` must be one of {(*FORMATS, None)}; got {file_format!r}.")
@@ -62,7 +64,7 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
 
 
 def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
-    """Rows of text: a token, then its numbers, parted by white space."""
+    """Yields the rows of a text file: a token and its numbers, separated by white space."""
     first = _first_line(file, path)
     header = _header(first, f"{path}, line 1")
     if header:
@@ -79,7 +81,7 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     while data:
         place = f"{path}, line {line}"
         if len(data) == LONGEST_LINE:
-            raise ValueError(f"{place}: longer than {LONGEST_LINE} bytes. {_NOT_TEXT}")
+            raise ValueError(f"{place}: the line is longer than {LONGEST_LINE} bytes. {_NOT_TEXT}")
         if dimension is None:
             dimension = _dimension(data, place)
         token, numbers = _split(data, dimension, place, told_by)
@@ -90,12 +92,12 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     if header and rows != header[0]:
         raise ValueError(
             f"{path}, line 1: the header promises {header[0]} vectors, but {rows} follow. The "
-            "file was cut off or put together; download it again, or correct its first line."
+            "file was truncated or concatenated; download it again, or correct its first line."
         )
 
 
 def _first_line(file: BinaryIO, path: str) -> bytes:
-    """The first line, after a look at what kind of file this is."""
+    """Returns the first line; raises an error if it does not look like a text file."""
     first = file.readline(LONGEST_LINE)
     if not first.strip():
         what = "line 1 is blank" if first else "the file is empty"
@@ -104,19 +106,21 @@ def _first_line(file: BinaryIO, path: str) -> bytes:
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
     if first.startswith(b"\x1f\x8b"):
-        raise ValueError(f"{path}: packed by gzip. Call it *.gz to have it unpacked.")
+        raise ValueError(
+            f"{path}: the file is compressed with gzip. Rename it to *.gz to have it decompressed."
+        )
     if b"\0" in first:
-        raise ValueError(f"{path}, line 1: holds a NUL byte. {_NOT_TEXT}")
+        raise ValueError(f"{path}, line 1: found a NUL byte. {_NOT_TEXT}")
     return first
 
 
 def _header(first: bytes, place: str) -> tuple[int, int] | None:
-    """Number of rows and dimension, if a line is two whole numbers."""
+    """Returns the number of rows and the dimension if a line is two integers, otherwise None."""
     fields = first.split()
     if len(fields) != 2 or not all(field.lstrip(b"-").isdigit() for field in fields):
         return None
     if max(map(len, fields)) > 18:
-        raise ValueError(f"{place}: the numbers of the header are too large. {_HEADER}")
+        raise ValueError(f"{place}: the numbers in the header are too large. {_HEADER}")
     count, dimension = map(int, fields)
     if count < 1 or not 1 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(
@@ -126,7 +130,7 @@ def _header(first: bytes, place: str) -> tuple[int, int] | None:
 
 
 def _dimension(data: bytes, place: str) -> int:
-    """The dimension of a file without a header, from its first row."""
+    """Returns the dimension of a file without a header, given its first row."""
     fields = data.split()
     numbers = fields[1:]
     try:
@@ -135,14 +139,14 @@ def _dimension(data: bytes, place: str) -> int:
         numbers = []
     if not 1 <= len(numbers) <= LARGEST_DIMENSION:
         raise ValueError(
-            f"{place}: expected a token and the numbers of its vector, got "
+            f"{place}: expected a token and the numbers of its vector; got "
             f"{data[:60].decode('utf-8', 'replace').strip()!r}. {_NOT_TEXT}"
         )
     return len(numbers)
 
 
 def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes, bytes]:
-    """Token and numbers of a row. Tokens may hold spaces, as some of GloVe's do."""
+    """Returns the token and numbers of a row. Tokens may contain spaces, as some of GloVe's do."""
     row = data.rstrip()
     if row.count(b" ") == dimension and b"\t" not in row:
         token, _, numbers = row.partition(b" ")
@@ -155,13 +159,13 @@ def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes
     is_binary = row.decode("utf-8", "replace").count("\ufffd") > 1 or b"\0" in row
     reason = _NOT_TEXT if is_binary else _RAGGED
     raise ValueError(
-        f"{place}: expected a token and {dimension} numbers, as the {told_by} has them; got "
-        f"{found} fields after the first. {reason}"
+        f"{place}: expected a token and {dimension} numbers, as in the {told_by}; got {found} "
+        f"fields after the first. {reason}"
     )
 
 
 def _is_number(field: bytes, token: bytes) -> bool:
-    """Whether what stands before the numbers of a row ends in one more number."""
+    """Returns True if `field`, the last field of a row's token, is one more number."""
     if field == token:
         return False  # the token itself may be a number
     try:
@@ -172,7 +176,7 @@ def _is_number(field: bytes, token: bytes) -> bool:
 
 
 def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
-    """Rows of word2vec's binary files: a token, a space, the numbers, perhaps a line feed."""
+    """Yields the rows of a binary word2vec file: token, space, numbers, optional line feed."""
     first = file.readline(256)
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
@@ -181,8 +185,8 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     header = _header(first, f"{path}, line 1") if first.endswith(b"\n") else None
     if header is None:
         raise ValueError(
-            f"{path}, line 1: no header of word2vec's binary files, which is the number of "
-            "vectors and their dimension; if the file is text, give the format 'text'."
+            f"{path}, line 1: expected the header of a binary word2vec file, the number of "
+            "vectors and their dimension. If the file is text, set `file_format` to 'text'."
         )
     count, dimension = header
     _check_size(path, count, dimension)
@@ -194,12 +198,12 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
         space = buffer.find(b" ", position)
         while space < 0 or len(buffer) < space + 1 + size:
             if space < 0 and len(buffer) - position > LONGEST_TOKEN:
-                raise ValueError(f"{place}: found no end of the token. {_MISREAD}")
+                raise ValueError(f"{place}: found no space after the token. {_MISREAD}")
             chunk = file.read(max(CHUNK, size))
             if not chunk:
                 raise ValueError(
                     f"{place}: the file ends here, but its header promises {count} vectors of "
-                    f"dimension {dimension}. It was cut off, or the header is wrong."
+                    f"dimension {dimension}. The file was truncated, or the header is wrong."
                 )
             buffer = buffer[position:] + chunk
             position = 0
@@ -210,18 +214,19 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     rest = buffer[position:] + file.read(2)
     if rest.strip(b"\n"):
         raise ValueError(
-            f"{path}: more follows after the {count} vectors of dimension {dimension} that its "
-            f"header promises. {_MISREAD}"
+            f"{path}: the file continues after the {count} vectors of dimension {dimension} that "
+            f"its header promises. {_MISREAD}"
         )
 
 
 def _check_size(path: str, count: int, dimension: int) -> None:
-    """Makes sure that a plain file can hold what its header promises."""
+    """Raises an error if an uncompressed file is smaller than its header implies."""
     needed = count * (4 * dimension + 1)
     if not path.endswith(".gz") and needed > os.path.getsize(path):
         raise ValueError(
             f"{path}: {os.path.getsize(path)} bytes cannot hold the {count} vectors of dimension "
-            f"{dimension} that its header promises. It was cut off, or the header is wrong."
+            f"{dimension} that its header promises. The file was truncated, or the header is "
+            "wrong."
         )
 
 
@@ -230,11 +235,12 @@ _HEADER = (
     f"each at least 1 and the dimension at most {LARGEST_DIMENSION}."
 )
 _NOT_TEXT = (
-    "The file is no text of word vectors; for word2vec's binary files, give the format 'binary' "
-    "or call the file *.bin."
+    "The file is not a text file of word vectors; for a binary word2vec file, set `file_format` "
+    "to 'binary' or rename the file to *.bin."
 )
-_RAGGED = "All rows must be of one length."
-_MISREAD = "The header is wrong, or this is no binary file of word2vec."
+_RAGGED = "All rows must have the same length."
+_MISREAD = "The header is wrong, or the file is not a binary word2vec file."
 _FASTTEXT = (
-    "a model file of fastText, which holds n-grams and more. Give the .vec file that comes with it."
+    "expected word vectors; got a fastText model file, which also contains n-grams. Use the .vec "
+    "file that comes with it."
 )

@@ -11,26 +11,33 @@ from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
 UNKNOWN = "<UNK>"
 SPECIAL_TOKENS = (SENTENCE_START, SENTENCE_END, UNKNOWN)
-_SKIPPED_LINE = "!!!MAXTERMID"  # bilm-tf passes over this line without using an id
+_SKIPPED_LINE = "!!!MAXTERMID"  # bilm-tf skips this line without assigning an id
 
 
 class Vocabulary:
-    """A list of tokens whose ids are their places in the list.
+    """List of tokens whose ids are their positions in the list.
 
-    On disk a vocabulary is UTF-8 text with one token per line; a line ends with a line feed or
-    with carriage return and line feed, and nothing else is stripped. `<S>`, `</S>` and `<UNK>`
-    must be there, anywhere. Character case counts.
+    A vocabulary file is UTF-8 text with one token per line. A line ends with a line feed or with
+    a carriage return and a line feed; other white space is not stripped. The special tokens
+    `<S>`, `</S>` and `<UNK>` are required and may be on any line. Tokens are case-sensitive.
 
     Args:
-        tokens: the tokens in the order of their ids.
-        source: str. How errors call the vocabulary; `read` puts the file name here.
+        tokens: iterable of str. The tokens in the order of their ids.
+        source: str. Name of the vocabulary in error messages; `read` sets it to the path of the
+            file. Defaults to `"vocabulary"`.
+
+    Attributes:
+        tokens: list of str. The tokens in the order of their ids.
+        start_id: int. Id of `<S>`.
+        end_id: int. Id of `</S>`.
+        unknown_id: int. Id of `<UNK>`.
 
     Raises:
-        ValueError: a special token is missing, a token comes twice, is empty, or has white
-            space around it.
+        ValueError: If a special token is missing, or a token is repeated, empty, not a string, or
+            surrounded by white space, or contains a line feed or NUL.
 
-    Reference: bilm-tf, `Vocabulary`, whose files are read unchanged (a line `!!!MAXTERMID`
-    uses no id, as there).
+    Reference: bilm-tf, `Vocabulary`. Its files can be read without changes; a line
+    `!!!MAXTERMID` has no id, as in bilm-tf.
 
     Example:
         >>> from tfreps.text import Vocabulary
@@ -51,14 +58,25 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> "Vocabulary":
-        """Reads a vocabulary file; errors name the file and the line."""
+        """Reads a vocabulary file.
+
+        Args:
+            path: str or path-like object. Path of the file.
+
+        Returns:
+            `Vocabulary`.
+
+        Raises:
+            ValueError: If the file cannot be read or is not a valid vocabulary. The message names
+                the file and the line.
+        """
         text = read_utf8(path, "the vocabulary")
         lines = text.removesuffix("\n").split("\n")
         if "\r" in text:
             lines = [line.removesuffix("\r") for line in lines]
         if _SKIPPED_LINE in text:
             numbered = [(n, line) for n, line in enumerate(lines) if line != _SKIPPED_LINE]
-            _places(numbered, str(path))  # for errors that name the line of the file
+            _places(numbered, str(path))  # raises errors with line numbers of the file
             lines = [line for _, line in numbered]
         return cls(lines, source=str(path))
 
@@ -66,27 +84,30 @@ class Vocabulary:
     def from_counts(
         cls, counts: Mapping[str, int], min_count: int = 1, max_size: int | None = None
     ) -> "Vocabulary":
-        """Builds a vocabulary from counted tokens.
+        """Builds a vocabulary from token counts.
 
-        `<S>`, `</S>`, `<UNK>`, then the other tokens by falling count and, where counts are
-        equal, by Unicode code points. Sampled softmax relies on that order.
+        The order is `<S>`, `</S>`, `<UNK>`, then the other tokens by descending count; tokens of
+        equal count are sorted by Unicode code points. Sampled softmax relies on this order.
 
         Args:
-            counts: token -> how often it occurs. Counts of the three special tokens are ignored.
-            min_count: int. Rarer tokens are left out.
-            max_size: int or None. Largest size, special tokens included.
+            counts: mapping from str to int. Number of occurrences of each token. Counts of the
+                three special tokens are ignored.
+            min_count: int. Minimum number of occurrences of a token in the vocabulary. Defaults
+                to 1.
+            max_size: int or None. Maximum size of the vocabulary, including the special tokens.
+                If `None`, the size is not limited. Defaults to `None`.
 
         Returns:
-            Vocabulary.
+            `Vocabulary`.
 
         Raises:
-            ValueError: `min_count` leaves no token of those counted.
+            ValueError: If no token occurs `min_count` times, or an argument is out of range.
         """
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
             raise ValueError(
-                f"`max_size` must leave room for tokens next to the {len(SPECIAL_TOKENS)} special "
+                f"`max_size` must be greater than {len(SPECIAL_TOKENS)}, the number of special "
                 f"tokens; got {max_size}."
             )
         kept = [t for t, n in counts.items() if n >= min_count and t not in SPECIAL_TOKENS]
@@ -95,7 +116,7 @@ class Vocabulary:
         return cls([*SPECIAL_TOKENS, *kept][:max_size])
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the file that `read` reads, whole or not at all."""
+        """Writes the vocabulary to a file that `read` can read. The write is atomic."""
         write_text(path, "".join(token + "\n" for token in self.tokens))
 
     def __len__(self) -> int:
@@ -105,7 +126,7 @@ class Vocabulary:
         return token in self._ids
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Returns the ids of tokens; a token outside the vocabulary has the id of `<UNK>`."""
+        """Returns the ids of tokens; tokens outside the vocabulary have the id of `<UNK>`."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(token, unknown) for token in tokens]
@@ -114,25 +135,30 @@ class Vocabulary:
         """Returns the character ids of every token.
 
         Args:
-            max_characters: int, at least 3.
+            max_characters: int, at least 3. Number of ids C per token. Defaults to 50.
 
         Returns:
-            int32 NumPy array, shape `[V, C]`; 0 never occurs in it. The rows of `<S>` and `</S>`
-            are those of the sentence boundaries, `<UNK>` is spelled out.
+            int32 NumPy array, shape `[V, C]`. No id is 0. `<S>` and `</S>` have the ids of the
+            sentence boundaries; `<UNK>` has the ids of its characters.
+
+        Raises:
+            ValueError: If `max_characters` is less than 3.
         """
         return token_rows(self.tokens, max_characters)
 
     def check_order(self, counts: Mapping[str, int] | Sequence[int]) -> None:
-        """Checks that no token is more frequent than one before it.
+        """Checks that no token is more frequent than a token before it.
 
-        The negatives of a sampled softmax are drawn on that assumption; where it fails, the
-        loss looks far too good. The special tokens may stand anywhere.
+        Sampled softmax draws its negatives on this assumption. If it does not hold, the reported
+        loss is far too low. The special tokens may be anywhere.
 
         Args:
-            counts: how often each token occurs in the training text, by token or by id.
+            counts: mapping or sequence of int. Number of occurrences of each token in the
+                training text, by token or by id.
 
         Raises:
-            ValueError: naming the first pair of tokens in the wrong order.
+            ValueError: If the order is wrong. The message names the first pair of tokens in the
+                wrong order.
         """
         if not isinstance(counts, Mapping):
             counts = dict(zip(self.tokens, counts, strict=True))
@@ -144,10 +170,10 @@ class Vocabulary:
             count = int(counts.get(token, 0))
             if fewest is not None and count > fewest:
                 raise ValueError(
-                    f"{self.source} is not sorted by falling count, as a sampled softmax needs "
-                    f"it: {self.tokens[rarest]!r} (line {rarest + 1}) occurs {fewest} times in "
-                    f"the text, but {token!r} (line {index + 1}) {count} times. Build the "
-                    "vocabulary from this text with `tfreps build-vocabulary`, or train with "
+                    f"{self.source} is not sorted by descending count, as sampled softmax "
+                    f"requires: {self.tokens[rarest]!r} (line {rarest + 1}) occurs {fewest} times "
+                    f"in the text, but {token!r} (line {index + 1}) occurs {count} times. Build "
+                    "the vocabulary from this text with `tfreps build-vocabulary`, or train with "
                     "the full softmax."
                 )
             rarest = index
@@ -157,41 +183,45 @@ class Vocabulary:
 def check_left(
     kept: Sequence[str], counts: Mapping[str, int], min_count: int, special: Sequence[str]
 ) -> None:
-    """Raises a ValueError if tokens were counted, but none often enough."""
+    """Raises ValueError if tokens were counted, but none of them often enough."""
     rest = [token for token in counts if token not in special]
     if rest and not kept:
         token = max(rest, key=counts.get)
         raise ValueError(
             f"`min_count` {min_count} leaves no token in the vocabulary: the most frequent one, "
-            f"{token!r}, occurs {counts[token]:,} times. Take a smaller one."
+            f"{token!r}, occurs {counts[token]:,} times. Use a smaller value."
         )
 
 
 def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
-    """Token -> place; refuses everything that bilm-tf would take without a word and get wrong."""
+    """Maps tokens to positions; rejects files that bilm-tf silently reads wrong."""
     places: dict[str, int] = {}
     for place, token in numbered:
         line = place + 1
         if not isinstance(token, str):
-            raise ValueError(f"{source}, line {line}: expected a str, got {token!r}.")
+            raise ValueError(f"{source}, line {line}: expected a str; got {token!r}.")
         if not token.strip():
-            raise ValueError(f"{source}, line {line}: blank. Every line must hold one token.")
+            raise ValueError(
+                f"{source}, line {line}: the line is blank. Every line must contain one token."
+            )
         if token != token.strip():
             raise ValueError(
-                f"{source}, line {line}: white space around the token in {token!r}. Such a token "
-                "never occurs in text split at white space; remove the spaces."
+                f"{source}, line {line}: white space around the token in {token!r}. Remove it; "
+                "text that is split at white space never contains this token."
             )
         if "\n" in token or "\0" in token:
-            raise ValueError(f"{source}, line {line}: line feed or NUL inside {token!r}.")
+            raise ValueError(
+                f"{source}, line {line}: the token {token!r} contains a line feed or NUL."
+            )
         if places.setdefault(token, place) != place:
             raise ValueError(
                 f"{source}, line {line}: {token!r} is already on line {places[token] + 1}. "
-                "Every token must occur once, since its line is its id."
+                "Every token must occur only once, because its line determines its id."
             )
     missing = [token for token in SPECIAL_TOKENS if token not in places]
     if missing:
         raise ValueError(
-            f"{source}: {' and '.join(missing)} missing among {len(places)} tokens. A "
-            f"vocabulary needs {', '.join(SPECIAL_TOKENS)}, each on a line of its own."
+            f"{source}: {' and '.join(missing)} missing among {len(places)} tokens. A vocabulary "
+            f"must contain {', '.join(SPECIAL_TOKENS)}, each on its own line."
         )
     return places

@@ -1,4 +1,4 @@
-"""WordVectors: reads the static vectors of a vocabulary from GloVe, word2vec and fastText files."""
+"""WordVectors: static word vectors from GloVe, word2vec and fastText files."""
 
 import os
 from collections.abc import Iterable
@@ -10,9 +10,12 @@ from tfreps.text.vector_files import VectorRow, vector_rows
 
 
 class WordVectors(NamedTuple):
-    """The vectors of a list of tokens.
+    """Static vectors of a list of tokens.
 
-    `matrix` is float32 `[V, D]`, `found` bool `[V]`: which rows come from the file.
+    Attributes:
+        matrix: float32 array, shape `[V, D]`. One vector per token.
+        found: bool array, shape `[V]`. True for rows that come from the file.
+        num_found: int. Number of tokens that have a vector in the file.
     """
 
     matrix: np.ndarray
@@ -29,32 +32,34 @@ class WordVectors(NamedTuple):
         missing_std: float = 0.0,
         seed: int = 0,
     ) -> "WordVectors":
-        """Reads the vectors of some tokens and skips all others.
+        """Reads the vectors of the given tokens from a file.
 
-        The file is GloVe's text, word2vec's text or binary file, or fastText's `.vec`; called
-        `*.gz`, it is unpacked on the way. Memory is that of the matrix, whatever the size of the
-        file. Tokens in the file may hold spaces. If one comes twice, its first row counts, and
-        bytes that are no UTF-8 match nothing.
+        Supported files are GloVe text files, word2vec text and binary files, and fastText `.vec`
+        files. Only the matrix is held in memory, whatever the size of the file. Tokens in the
+        file may contain spaces. If a token is repeated, its first row is used. Tokens that are
+        not UTF-8 are never matched.
 
         Args:
-            path: the file.
-            tokens: the V tokens in the order of the rows, such as `vocabulary.tokens`.
-            file_format: `"text"` or `"binary"`; None to go by the name, where `*.bin` and
-                `*.bin.gz` are binary.
-            lowercase_fallback: whether a token that the file does not have takes the vector of
-                its lower-case form.
-            missing_std: float. Rows that are not found are zero, or, above 0, drawn from a normal
-                distribution with this standard deviation.
-            seed: int. Seed of those draws.
+            path: str or path-like object. Path of the file; `*.gz` files are decompressed.
+            tokens: iterable of str. The V tokens in the order of the rows, such as
+                `vocabulary.tokens`.
+            file_format: str or None. `"text"` or `"binary"`. If `None`, files named `*.bin` and
+                `*.bin.gz` are read as binary and others as text. Defaults to `None`.
+            lowercase_fallback: bool. Whether a token that is not in the file gets the vector of
+                its lower-case form. Defaults to `False`.
+            missing_std: float, non-negative. Standard deviation of the normal distribution from
+                which the rows of missing tokens are drawn. If 0, these rows are zero. Defaults
+                to 0.0.
+            seed: int. Random seed of these draws. Defaults to 0.
 
         Returns:
-            WordVectors.
+            `WordVectors`.
 
         Raises:
-            ValueError: naming the file and the line: rows of different lengths, a header that
-                promises another number or dimension or too large ones, what is no number or not
-                finite in a row that is wanted, an empty or unreadable file, a binary file that
-                is cut off, damaged gzip.
+            ValueError: If rows have different lengths; the header does not match the file or is
+                too large; a requested row contains a value that is not a finite number; the
+                file is empty, unreadable, truncated or damaged; or an argument is out of range.
+                The message names the file and the line.
 
         Reference: word2vec's `distance.c`, GloVe's and fastText's releases.
 
@@ -70,11 +75,11 @@ class WordVectors(NamedTuple):
         if missing_std < 0:
             raise ValueError(f"`missing_std` must be at least 0; got {missing_std}.")
         exact, lower = _wanted(tokens, lowercase_fallback)
-        # 2: found, 1: its lower case found
+        # Level of each token: 2 if it was found, 1 if its lower-case form was found.
         matrix = None
         level = np.zeros(len(tokens), np.int8)
         for row in vector_rows(os.fspath(path), file_format):
-            if matrix is None:  # only now is a whole row of this dimension there
+            if matrix is None:  # allocated only after a whole row of this dimension was read
                 matrix = np.zeros([len(tokens), row.dimension], np.float32)  # [V, D]
             for places, rank in ((exact.get(row.token), 2), (lower.get(row.token), 1)):
                 places = [place for place in places or () if level[place] < rank]
@@ -82,7 +87,9 @@ class WordVectors(NamedTuple):
                     matrix[places] = _numbers(row)
                     level[places] = rank
         if matrix is None:
-            raise ValueError(f"{path}: no vectors. Expected a token and its vector on every line.")
+            raise ValueError(
+                f"{path}: found no vectors. Expected a token and its vector on every line."
+            )
         found = level > 0  # [V]
         if missing_std:
             shape = [int((~found).sum()), matrix.shape[1]]
@@ -91,12 +98,12 @@ class WordVectors(NamedTuple):
 
     @property
     def num_found(self) -> int:
-        """Number of the tokens that the file has a vector for."""
+        """Number of tokens that have a vector in the file."""
         return int(self.found.sum())
 
 
 def _wanted(tokens: list[str], lowercase_fallback: bool):
-    """Bytes of a token -> places in the list, for the tokens and for their lower-case forms."""
+    """Maps the bytes of tokens, and of their lower-case forms, to positions in the list."""
     exact: dict[bytes, list[int]] = {}
     lower: dict[bytes, list[int]] = {}
     for place, token in enumerate(tokens):
@@ -107,15 +114,15 @@ def _wanted(tokens: list[str], lowercase_fallback: bool):
 
 
 def _numbers(row: VectorRow) -> np.ndarray:
-    """The vector of a row, float32 `[D]`."""
+    """Returns the vector of a row, float32 `[D]`."""
     if row.binary:
         vector = np.frombuffer(row.numbers, "<f4")
     else:
         try:
-            with np.errstate(over="ignore"):  # becomes infinite, which is looked for below
+            with np.errstate(over="ignore"):  # overflow yields infinity, which is checked below
                 vector = np.array(row.numbers.split(), np.float64).astype(np.float32)
             if len(vector) != row.dimension:
-                raise ValueError(f"there are {len(vector)}")
+                raise ValueError(f"got {len(vector)}")
         except ValueError as error:
             raise ValueError(
                 f"{row.place}: expected {row.dimension} numbers after the token "
@@ -124,7 +131,6 @@ def _numbers(row: VectorRow) -> np.ndarray:
     if not np.isfinite(vector).all():
         raise ValueError(
             f"{row.place}: the vector of {row.token.decode('utf-8', 'replace')!r} is not finite "
-            f"({vector[~np.isfinite(vector)][0]}). The file is damaged, or was trained so badly "
-            "that it is of no use."
+            f"({vector[~np.isfinite(vector)][0]}). The file is damaged, or its training diverged."
         )
     return vector

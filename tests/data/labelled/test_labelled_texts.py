@@ -47,7 +47,7 @@ def test_texts_as_they_stand(tmp_path):
     assert read(tmp_path, text, format="csv") == [('a, "b"\r\nc', "x"), ("d", "y")]
     lines = [example.line for example in read_labelled(tmp_path / "a.txt", "csv")]
     assert lines == [2, 4]
-    long = "word " * 100_000  # more than the csv module's own limit
+    long = "word " * 100_000  # more than the default limit of the csv module
     assert read(tmp_path, f"text,label\n{long},x\n", format="csv") == [(long, "x")]
 
 
@@ -73,9 +73,9 @@ def test_folders(tmp_path):
     with pytest.raises(ValueError, match="empty, line 1: the text is empty"):
         pairs(tmp_path, format="folders")
     (tmp_path / "other").mkdir()
-    with pytest.raises(ValueError, match="other holds no files"):
+    with pytest.raises(ValueError, match="other contains no files"):
         pairs(tmp_path, format="folders")
-    with pytest.raises(ValueError, match="pos holds no folders"):
+    with pytest.raises(ValueError, match="pos contains no folders"):
         pairs(tmp_path / "pos", format="folders")
     with pytest.raises(ValueError, match="README is not a folder"):
         pairs(tmp_path / "README", format="folders")
@@ -85,7 +85,7 @@ def test_folders(tmp_path):
 
 def test_empty_texts(tmp_path):
     text = "1\tgood book\n0\t \n0\t\n0\tdull\n"
-    message = "a.txt, line 2: the text is empty, as 2 of 4 are"
+    message = "a.txt, line 2: the text is empty .2 of 4 are"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, text)
     assert read(tmp_path, text, empty_texts="skip") == [GOOD, BAD]
@@ -98,26 +98,30 @@ def test_empty_texts(tmp_path):
     "format, text, message",
     [
         ("tab", "", "a.txt is empty"),
-        ("tab", "\n\n", "a.txt holds no text"),
-        ("tab", "1\ta\nb\n", "line 2: expected label<TAB>text, got no tab in 'b'"),
+        ("tab", "\n\n", "a.txt contains no text"),
+        ("tab", "1\ta\nb\n", "line 2: expected label<TAB>text; got no tab in 'b'"),
         ("tab", "\ta\n", "line 1: a label must be text"),
         ("tab", "1\ta\n\t\n", "line 2: a label must be text"),
-        ("tab", " 1\ta\n", "line 1: a label must be text without white space around it.*' 1'"),
+        ("tab", " 1\ta\n", "line 1: a label must be text without surrounding white space.*' 1'"),
         ("tab", b"1\ta\n1\t\xe9\n", "line 2: expected UTF-8"),
         ("csv", "", "a.txt is empty"),
-        ("csv", "\n", "a.txt holds no text"),
-        ("csv", "text,label\n", "a.txt holds no text"),
+        ("csv", "\n", "a.txt contains no text"),
+        ("csv", "text,label\n", "a.txt contains no text"),
         ("csv", "text,tag\na,1\n", "line 1: expected one column named 'label' .* 'text', 'tag'"),
         ("csv", "text,label,text\n", "line 1: expected one column named 'text'"),
         ("csv", 'text,label\n"a\nb",1\na,b,1\n', "line 4: expected 2 columns .* got 3"),
-        ("csv", 'text,label\n"a,1\nb,2\n', "row that begins at line 2: no CSV"),
-        ("csv", 'text,label\n"a"b,1\n', "row that begins at line 2: no CSV"),
-        ("json", "\n", "a.txt holds no text"),
+        ("csv", 'text,label\n"a,1\nb,2\n', "row that begins at line 2: invalid CSV"),
+        ("csv", 'text,label\n"a"b,1\n', "row that begins at line 2: invalid CSV"),
+        ("json", "\n", "a.txt contains no text"),
         ("json", "1\ta\n", "line 1: expected one JSON object"),
-        ("json", '{"text": ["a"], "label": 1}', "line 1: expected a string in 'text'.* a list"),
-        ("json", '{"text": "a", "label": true}', "line 1: a label must be .* 'True', a bool"),
-        ("json", '{"text": "a", "label": 0.5}', "line 1: a label must be .* '0.5', a float"),
-        ("json", '{"text": "a"}', "line 1: no field 'label'; there are 'text'"),
+        (
+            "json",
+            '{"text": ["a"], "label": 1}',
+            "line 1: expected a string in field 'text'.* type list",
+        ),
+        ("json", '{"text": "a", "label": true}', "line 1: a label must be .* 'True' of type bool"),
+        ("json", '{"text": "a", "label": 0.5}', "line 1: a label must be .* '0.5' of type float"),
+        ("json", '{"text": "a"}', "line 1: no field 'label'; the fields are 'text'"),
         ("json", '{"text": "\\ud83d", "label": 1}', "line 1: .* half a character"),
         ("xml", "a", "`format` must be one of tab, .* got 'xml'"),
     ],

@@ -41,7 +41,7 @@ def test_one_layer_and_other_numbers(tmp_path):
 
 
 def test_cut(tmp_path):
-    """The file may hold the whole sentence or what is left of it."""
+    """The file may contain vectors of the whole or of the truncated sentence."""
     stored = {0: vectors(1, 5, 4), 1: vectors(1, 2, 4)}
     reader = SentenceVectors(write(tmp_path / "v.hdf5", stored), [0, 1], [5, 5], [2, 2])
     with reader.open() as file:
@@ -57,11 +57,11 @@ def test_cut(tmp_path):
         ({0: vectors(1, 3, 4)}, "no vectors for sentence 1 .sentence 1 of the data"),
         (
             {0: vectors(1, 3, 4), 1: vectors(1, 2, 4)},
-            "v.hdf5, sentence 1: holds vectors of 2 tokens, but sentence 1 .* has 5",
+            "v.hdf5, sentence 1: the file has vectors of 2 tokens, but sentence 1 .* has 5",
         ),
         (
             {0: vectors(1, 3, 4), 1: vectors(2, 5, 4)},
-            "sentence 1: expected 1 layers of 4 features as before, got 2 of 4",
+            "sentence 1: expected 1 layers of 4 features, as in the first sentence; got 2 of 4",
         ),
         ({0: vectors(3)}, "sentence 0: expected the shape .*; got .3."),
     ],
@@ -77,5 +77,5 @@ def test_bad_files(tmp_path):
     for name in ("v.hdf5", "none.hdf5"):
         with pytest.raises(ValueError, match=f"{name}: expected an HDF5 file of vectors; "):
             SentenceVectors(tmp_path / name, [0], [1], [1])
-    with pytest.raises(ValueError, match="there are 2 sentences and 1 numbers"):
+    with pytest.raises(ValueError, match="got 2 sentences and 1 numbers"):
         SentenceVectors(tmp_path / "v.hdf5", [0], [1, 1], [1, 1])

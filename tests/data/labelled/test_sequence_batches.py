@@ -94,12 +94,12 @@ def test_seeds_epochs_and_resuming():
 
 @pytest.mark.parametrize("bad", [(-1, 0, 1), (0, -1, 1), (0, 10_000, 1), (0, 0, 0)])
 def test_bad_positions(bad):
-    with pytest.raises(ValueError, match="Expected an `epoch` from 0, `first_batch` from 0 to"):
+    with pytest.raises(ValueError, match="`epoch` must be at least 0, `first_batch` in"):
         make().dataset(*bad)
 
 
 def test_every_sentence_weighs_alike():
-    """The mean of the batches' means, as Keras takes them, is the mean over sentences."""
+    """The mean of the batch means, which Keras computes, is the mean over sentences."""
     losses = RNG.normal(size=len(SENTENCES))
     for weights in (None, RNG.uniform(size=len(SENTENCES))):
         batches = make(shuffle=True, sentence_weights=weights)
@@ -112,14 +112,14 @@ def test_every_sentence_weighs_alike():
 
 
 class SumOfIds(keras.Model):
-    """Gives a number for each sentence."""
+    """Returns one number per sentence."""
 
     def call(self, features):
         return tf.reduce_sum(features["token_ids"], axis=1, keepdims=True)
 
 
 def test_unshuffled_in_keras():
-    """`evaluate` gives the mean over sentences."""
+    """`evaluate` returns the mean over sentences."""
     model = SumOfIds()
     model.compile(loss="mae")
     loss = model.evaluate(make(LABELS).dataset(), verbose=0)
@@ -132,7 +132,7 @@ def test_in_order():
     lengths = np.concatenate([f["mask"].sum(1) for f, _, _ in arrays(batches.dataset())])
     assert lengths.tolist() == sorted(map(len, SENTENCES))
     assert batches.in_order(lengths) == [len(sentence) for sentence in SENTENCES]
-    with pytest.raises(ValueError, match="a row for each of 40 sentences; got 2"):
+    with pytest.raises(ValueError, match="one item for each of 40 sentences; got 2"):
         batches.in_order([1, 2])
 
 
@@ -180,7 +180,9 @@ def test_vectors_and_extra(tmp_path):
     assert make().vector_shape == (0, 0)
     (element,) = arrays(some.dataset())
     np.testing.assert_array_equal(element["vectors"][0, :, :5], stored[5])
-    with pytest.raises(ValueError, match="sentence 0: holds vectors of 0 tokens, but .* has 5"):
+    with pytest.raises(
+        ValueError, match="sentence 0: the file has vectors of 0 tokens, but .* has 5"
+    ):
         SequenceBatches(SENTENCES[5:8], None, FEATURES, vectors=options["vectors"])
 
 
@@ -194,17 +196,20 @@ def test_one_sentence():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"targets": TAGS[1:]}, "there are 40 sentences and 39 in `targets`"),
-        ({"targets": [TAGS[1], *TAGS[1:]]}, "Sentence 0 .*: 0 tokens, but 1 values in `targets`"),
+        ({"targets": TAGS[1:]}, "39 entries for 40 sentences"),
+        (
+            {"targets": [TAGS[1], *TAGS[1:]]},
+            "`targets`, sentence 0 .*: expected 0 values, .* got 1",
+        ),
         ({"batch_tokens": 0}, "`batch_tokens` must be at least 1; got 0"),
         ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
         ({"max_length": 0}, "`max_length` must be at least 1"),
         ({"length_multiple": 0}, "`length_multiple` must be at least 1"),
         ({"seed": -1}, "`seed` must not be negative; got -1"),
-        ({"sentence_weights": [1.0]}, "`sentence_weights` must be 40 finite numbers"),
-        ({"sentence_weights": [-1.0] * 40}, "none below 0"),
-        ({"extra": {"x": TAGS[1:]}}, "40 sentences and 39 in `extra`, 'x'"),
-        ({"extra": {"mask": TAGS}}, "`extra` must not be called 'mask'"),
+        ({"sentence_weights": [1.0]}, "`sentence_weights` must be 40 finite"),
+        ({"sentence_weights": [-1.0] * 40}, "finite non-negative numbers"),
+        ({"extra": {"x": TAGS[1:]}}, "`extra.'x'.` must have .* 39 entries for 40 sentences"),
+        ({"extra": {"mask": TAGS}}, "`extra` must not contain 'mask'"),
     ],
 )
 def test_errors(options, message):
@@ -213,5 +218,5 @@ def test_errors(options, message):
 
 
 def test_no_sentences():
-    with pytest.raises(ValueError, match="no sentences"):
+    with pytest.raises(ValueError, match="at least one sentence"):
         SequenceBatches([], None, FEATURES)

@@ -9,7 +9,7 @@ from tfreps.data.labelled.sequence_targets import (
 )
 
 LENGTHS = np.array([3, 0, 2])
-# A batch of the sentences 2 and 0, four tokens long.
+# A batch of sentences 2 and 0, padded to four tokens.
 SENTENCES = np.array([2, 0])
 PLACES = np.array([[3, 4, 4, 4], [0, 1, 2, 3]])
 REAL = np.array([[True, True, False, False], [True, True, True, False]])
@@ -57,17 +57,17 @@ def test_only_empty_sentences():
 @pytest.mark.parametrize(
     "targets, message",
     [
-        ([[1, 2, 3], []], "there are 3 sentences and 2 in `targets`"),
-        ([[1, 2, 3], [], [1]], "Sentence 2 .*: 2 tokens, but 1 values in `targets`"),
-        ([[1, 2, 3], [], 4], "one label .*; sentence 0 has .1, 2, 3., sentence 2 has 4"),
-        ([1, 2, 0.5], "Targets must be integers, .* got 1.0"),
-        (["pos", "neg", "pos"], "Targets must be integers, .* got 'pos'"),
-        ([None, 1, 2], "Targets must be integers"),
-        ([["O", "O", "X"], [], ["O", "O"]], "Targets must be integers, .* got 'O'"),
-        ([1, -1, 2], "must not be below 0; got -1"),
-        ([[1, 2, -3], [], [1, 2]], "must not be below 0; got -3"),
-        ([[[1, 2], [3, 4], [5]], [], [1, 2]], "one shape|inhomogeneous"),
-        ([[[1], [3], [5]], [], [[1], [2]]], "Targets must be integers"),
+        ([[1, 2, 3], []], "`targets` must have .* 2 entries for 3 sentences"),
+        ([[1, 2, 3], [], [1]], "`targets`, sentence 2 .*: expected 2 values, .* got 1"),
+        ([[1, 2, 3], [], 4], "one label .*; sentence 0 has .1, 2, 3., but sentence 2 has 4"),
+        ([1, 2, 0.5], "`targets` must be integers, .* got 1.0"),
+        (["pos", "neg", "pos"], "`targets` must be integers, .* got 'pos'"),
+        ([None, 1, 2], "`targets` must be integers"),
+        ([["O", "O", "X"], [], ["O", "O"]], "`targets` must be integers, .* got 'O'"),
+        ([1, -1, 2], "must not be negative; got -1"),
+        ([[1, 2, -3], [], [1, 2]], "must not be negative; got -3"),
+        ([[[1, 2], [3, 4], [5]], [], [1, 2]], "same shape|inhomogeneous"),
+        ([[[1], [3], [5]], [], [[1], [2]]], "`targets` must be integers"),
     ],
 )
 def test_errors(targets, message):

@@ -12,7 +12,7 @@ LABELS = ["a"] * 50 + ["b"] * 31 + ["c"] * 19
 def test_shares():
     rest, part = stratified_split(LABELS, 0.1)
     assert sorted(rest + part) == list(range(100)) and sorted(part) == part and sorted(rest) == rest
-    # 5.0, 3.1 and 1.9: the largest remainder gets the tenth.
+    # 5.0, 3.1 and 1.9: the class with the largest remainder gets the tenth example.
     assert Counter(LABELS[place] for place in part) == {"a": 5, "b": 3, "c": 2}
 
 
@@ -20,7 +20,7 @@ def test_seeds():
     first = stratified_split(LABELS, 0.2, seed=3)
     assert first == stratified_split(LABELS, 0.2, seed=3)
     assert first != stratified_split(LABELS, 0.2, seed=4)
-    # Kept for good: a seed in somebody's log must go on meaning the same split.
+    # Must never change: a seed in an old log has to give the same split.
     assert stratified_split(["a", "b"] * 5, 0.4, seed=1)[1] == [2, 4, 7, 9]
 
 
@@ -48,9 +48,9 @@ def test_properties(sizes, fraction, seed):
 
 def test_a_class_with_one_example():
     labels = ["a", "a", "lone", "a"]
-    with pytest.raises(ValueError, match="'lone' has one example only .number 2, .* single="):
+    with pytest.raises(ValueError, match="'lone' has only one example, number 2 .*`single`"):
         stratified_split(labels, 0.5)
-    with pytest.raises(ValueError, match="'x' has one .* and 1 more classes have"):
+    with pytest.raises(ValueError, match="'x' has only one .* with only one: 1"):
         stratified_split(["x", "y", "z", "z"], 0.5)
     for seed in range(5):
         rest, part = stratified_split(labels, 0.9, seed, single="keep")
@@ -65,7 +65,7 @@ def test_not_stratified():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((["a", "a"], 0.0), "`fraction` must be above 0 and below 1; got 0.0"),
+        ((["a", "a"], 0.0), "`fraction` must be in .0, 1.; got 0.0"),
         ((["a", "a"], 1), "`fraction` must be"),
         ((["a"], 0.5), "at least two examples; got 1"),
         (([], 0.5), "at least two examples; got 0"),
@@ -88,12 +88,12 @@ def test_description():
         "  x     1,100   99.7 %",
         "  z         2    0.2 %",
         "  rare      1    0.1 %",
-        "Always answering 'x' would be right for 99.7 %; the largest class has 1100.0 times the",
-        "examples of the smallest.",
-        "Warning: one example only of 1 class ('rare').",
-        "Warning: the classes are far from balanced; judge by F1, not by accuracy.",
+        "Always predicting 'x' would be right for 99.7 %; the largest class has 1100.0 times as",
+        "many examples as the smallest.",
+        "Warning: 1 class with only one example ('rare').",
+        "Warning: the classes are imbalanced; evaluate with F1 instead of accuracy.",
     ]
     many = describe_classes([str(n) for n in range(30)] * 2, longest=3)
-    assert "  and 54 examples of 27 classes more" in many and "Warning" not in many
-    with pytest.raises(ValueError, match="no examples"):
+    assert "  and 54 examples of another 27 classes" in many and "Warning" not in many
+    with pytest.raises(ValueError, match="at least one example"):
         describe_classes([])

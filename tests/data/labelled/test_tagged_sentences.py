@@ -18,9 +18,9 @@ def read(folder, text, **options):
     "text",
     [
         "Ada B-PER\nsleeps O\n\nShe O\n\n",
-        "Ada B-PER\nsleeps O\n\nShe O",  # no blank line at the end, nor a line feed
+        "Ada B-PER\nsleeps O\n\nShe O",  # neither a blank line nor a line feed at the end
         "\n\nAda B-PER\nsleeps O\n \t\n\nShe O\n\n\n",
-        "Ada\tB-PER\nsleeps \t O\t\n\nShe  O \n",  # tabs and blanks mixed
+        "Ada\tB-PER\nsleeps \t O\t\n\nShe  O \n",  # tabs and spaces mixed
         "\ufeffAda B-PER\r\nsleeps O\r\n\r\nShe O\r\n",
         "-DOCSTART- O\n\nAda B-PER\nsleeps O\n-DOCSTART- -X- -X- O\nShe O\n",
     ],
@@ -41,7 +41,7 @@ def test_which_columns(tmp_path):
 def test_one_separator(tmp_path):
     text = "New York\tB-LOC\n\u3000\tO\n"
     assert read(tmp_path, text, separator="\t") == [(["New York", "\u3000"], ["B-LOC", "O"])]
-    assert read(tmp_path, "\u3000 O\n") == [(["\u3000"], ["O"])]  # neither blank nor tab
+    assert read(tmp_path, "\u3000 O\n") == [(["\u3000"], ["O"])]  # neither space nor tab
     with pytest.raises(ValueError, match="line 1: the token is empty"):
         read(tmp_path, "\tO\n", separator="\t")
     with pytest.raises(ValueError, match="line 2: the tag is empty"):
@@ -88,10 +88,10 @@ def test_where(tmp_path):
     "text, options, message",
     [
         ("", {}, "a.txt is empty"),
-        ("\n \n", {}, "a.txt holds no sentence"),
-        ("-DOCSTART- O\n", {}, "a.txt holds no sentence"),
-        ("a O\nb\n", {}, "line 2: expected 2 columns as in line 1, got 1: 'b'"),
-        ("a O\n\nb X O\n", {}, "line 3: expected 2 columns as in line 1, got 3"),
+        ("\n \n", {}, "a.txt contains no sentence"),
+        ("-DOCSTART- O\n", {}, "a.txt contains no sentence"),
+        ("a O\nb\n", {}, "line 2: expected 2 columns as in line 1; got 1: 'b'"),
+        ("a O\n\nb X O\n", {}, "line 3: expected 2 columns as in line 1; got 3"),
         ("\na\n", {}, "line 2: expected a token in column 0 and a tag .* got 1 column: 'a'"),
         ("a O\n", {"tag_column": 2}, "line 1: .* column 2, counted from 0; got 2 columns"),
         ("a O\n", {"token_column": -3}, "line 1: expected a token in column -3"),
@@ -112,11 +112,11 @@ def test_bad_columns(tmp_path, text, options, message):
     [
         ("a O", "line 2: expected one JSON object"),
         ('{"text": ["a", "b"], "label": ["O"]}', "line 2: 2 tokens in 'text', but 1 tags"),
-        ('{"text": "ab", "label": ["O", "O"]}', "line 2: expected a list .* 'ab', a str"),
-        ('{"text": ["a", ""], "label": ["O", "O"]}', "line 2: .* number 1 is ''"),
-        ('{"text": ["a", "b"], "label": ["O", 1]}', "line 2: .* 'label'; number 1 is 1"),
-        ('{"text": [], "label": []}', "line 2: a sentence without tokens"),
-        ('{"text": ["a"]}', "line 2: no field 'label'; there are 'text'"),
+        ('{"text": "ab", "label": ["O", "O"]}', "line 2: expected a list .* 'ab' of type str"),
+        ('{"text": ["a", ""], "label": ["O", "O"]}', "line 2: .* item 1 is ''"),
+        ('{"text": ["a", "b"], "label": ["O", 1]}', "line 2: .* 'label'; item 1 is 1"),
+        ('{"text": [], "label": []}', "line 2: the sentence has no tokens"),
+        ('{"text": ["a"]}', "line 2: no field 'label'; the fields are 'text'"),
         ('{"text": ["\\ud83d"], "label": ["O"]}', "line 2: .* half a character"),
     ],
 )

@@ -51,7 +51,7 @@ def test_aespressos_marks_are_marks():
 
 @pytest.mark.parametrize("share", [-0.1, 1.5])
 def test_a_share_is_a_probability(share):
-    with pytest.raises(ValueError, match="probability from 0 to 1"):
+    with pytest.raises(ValueError, match="probability in .0, 1"):
         TextCuts([TEXT], share)
 
 
@@ -80,12 +80,13 @@ def test_batches_leave_the_gaps_out():
                         assert not target[~mask].any()
                     else:
                         assert target == targets[number]
-        assert len(seen) == 6  # whole texts, and sides of two of them, by their lengths
+        # Whole texts and both sides of two of them, identified by their lengths.
+        assert len(seen) == 6
 
 
 def test_vectors_of_whole_sentences_do_not_fit(tmp_path):
     features = TokenIndexer.from_sentences([TEXT])
-    with pytest.raises(ValueError, match="`vectors` are of whole sentences"):
+    with pytest.raises(ValueError, match="`vectors` belong to whole sentences"):
         SequenceBatches(
             [TEXT], [0], features, cuts=TextCuts([TEXT]), vectors=tmp_path / "none.hdf5"
         )

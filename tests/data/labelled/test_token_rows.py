@@ -22,7 +22,7 @@ def test_a_batch_is_what_the_features_make_of_it():
 
 
 def test_many_distinct_tokens():
-    """More than are given to TensorFlow at a time."""
+    """There are more tokens than are passed to TensorFlow at once."""
     sentence = [str(n) for n in range(70_000)]
     rows = TokenRows([sentence], TokenIndexer(max_characters=8), None)
     ids = rows.batch(np.array([0]), 70_000)["character_ids"]
@@ -47,9 +47,9 @@ def test_only_empty_sentences():
 @pytest.mark.parametrize(
     "sentences, message",
     [
-        ([["a"], "a b"], "sentence 1 .* is the string 'a b'. Cut it first"),
+        ([["a"], "a b"], "sentence 1 .* is the string 'a b'. Tokenize it first"),
         ([["a"], ["b", ""]], "Sentence 1 .*: token 1 is the empty string"),
-        ([["a", 3]], "Tokens must be strings; got 3, a int"),
+        ([["a", 3]], "Tokens must be strings; got 3 of type int"),
     ],
 )
 def test_errors(sentences, message):

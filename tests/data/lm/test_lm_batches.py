@@ -18,7 +18,7 @@ from tests.data.oracle import (
 from tfreps.data import LMBatches
 from tfreps.text import batch_to_ids, token_character_ids
 
-# The exact arrays, worked out by hand. Two shards:
+# The exact arrays, derived by hand. Two files:
 #   1.txt   a b c      2.txt   d zebra a
 #           b                  e
 # Forward streams, B = 2, T = 3, sentences in order [a b c] [b] [d zebra a] [e]:
@@ -26,7 +26,7 @@ from tfreps.text import batch_to_ids, token_character_ids
 #            row 1 takes [b], then [d..]: inputs S b | S         targets b E | d
 #   batch 2  row 0: c, then takes [e]:    inputs c | S e         targets E | e E
 #            row 1: d zebra a:            inputs d zebra a       targets zebra a E
-# Backward likewise over [c b a] [b] [a zebra d] [e], with E first and S last.
+# Backward: the same for [c b a] [b] [a zebra d] [e], with E first and S last.
 S, E, U = 0, 1, 2
 a, b, c, d, e = 3, 4, 5, 6, 7
 HAND_WORKED = [
@@ -93,7 +93,7 @@ def test_literal_characters(tmp_path):
         [
             [259, 257, 260, 261, 261, 261],  # start of sentence
             [259, 98, 260, 261, 261, 261],  # a
-            [259, 121, 122, 123, 260, 261],  # xyz, though outside the vocabulary
+            [259, 121, 122, 123, 260, 261],  # xyz, although it is outside the vocabulary
         ]
     ]
     assert batch["token_ids"].numpy().tolist() == [[0, 3, 2]]
@@ -113,7 +113,7 @@ def test_order_of_bilm_tf(tmp_path, batch_size, unroll_steps):
         size = (batch_size, unroll_steps)
         original = list(oracle_batches(lines, VOCABULARY, *size, reverse))
         complete = list(oracle_batches(lines, VOCABULARY, *size, reverse, finish=True))
-        assert original == complete[: len(original)]  # identical through the last full batch
+        assert original == complete[: len(original)]  # identical up to the last full batch
         assert len(found) == len(complete)
         for batch, (words, targets) in zip(found, complete, strict=True):
             mask = [[word is not None for word in row] for row in words]
@@ -190,7 +190,7 @@ def test_table_equals_ids(tmp_path):
 
 
 def sentences_in(found, suffix="", last=E):
-    """The sentences of a data set with one row, each as a list of target ids."""
+    """Returns the sentences of a data set with one row as lists of target ids."""
     mask = np.concatenate([batch["mask" + suffix][0] for batch in found])
     targets = np.concatenate([batch["next_token_id" + suffix][0] for batch in found])
     ends = np.flatnonzero(targets[mask] == last)
@@ -211,7 +211,7 @@ def test_shuffle(tmp_path):
     orders = [sentences_in(found) for found in (plain, one, two)]
     assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
     assert orders[0] != orders[1] != orders[2]
-    # Each direction has its own order, and so has each pass.
+    # Each direction and each pass has its own order.
     backward = [words[::-1] for words in sentences_in(one, "_reverse", last=S)]
     assert backward != orders[1] and sorted(backward) == sorted(orders[1])
     both = sentences_in(read(shuffle=True, seed=1, passes=2))

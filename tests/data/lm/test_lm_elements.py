@@ -7,7 +7,7 @@ VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a"])
 
 
 def batches(number):
-    """Batch n has n unknown words and targets equal to n; the last position is padding."""
+    """Yields batches; batch n has n unknown words, targets n, and padding at the last position."""
     for n in range(number):
         rows = np.array([[[0, 3, 3 + n if n else 2, 0]]], np.int32)
         targets = np.array([[[n, n, n, -1]]], np.int32)

@@ -1,4 +1,4 @@
-"""Epochs of a language model's batches: one pass after the other, wherever they end."""
+"""Epochs of a language model's batches follow the passes, wherever an epoch ends."""
 
 import json
 
@@ -29,7 +29,7 @@ def ids(dataset, count):
 
 
 def test_epochs_follow_one_another(make):
-    expected = ids(make().dataset(), 50)  # more than a pass, and than a snapshot
+    expected = ids(make().dataset(), 50)  # more than a pass and more than the batches per snapshot
     epochs, found = LMEpochs(make(), 20, 50), []
     for epoch in range(epochs.num_epochs):
         found += ids(epochs.dataset(epoch), epochs.num_batches(epoch))
@@ -40,7 +40,7 @@ def test_epochs_follow_one_another(make):
 def test_another_process_goes_on_from_a_position(make):
     expected = ids(make().dataset(), 50)
     before = LMEpochs(make(), 20, 50)
-    ids(before.dataset(1), 20)  # reading notes positions down
+    ids(before.dataset(1), 20)  # reading records positions
     state = json.loads(json.dumps(before.state(1, 15)))
     after = LMEpochs(make(), 20, 50)
     after.restore(state)

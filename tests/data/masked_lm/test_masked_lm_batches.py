@@ -1,4 +1,4 @@
-"""MaskedLMBatches: rows against the documents they come from, positions, and bad options."""
+"""MaskedLMBatches: rows compared with their documents, positions, and invalid options."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tfreps.data import MaskedLMBatches
 TOKENIZER = Pieces([f"w{n}" for n in range(500)])
 RNG = np.random.default_rng(0)
 LENGTHS = [RNG.integers(2, 15, RNG.integers(1, 9)).tolist() for _ in range(60)]
-# Ids that tell their place: w0 is the first token of all.
+# Ids identify positions: w0 is the first token of the text.
 DOCUMENTS = documents(LENGTHS)._replace(ids=5 + np.arange(sum(map(sum, LENGTHS))) % 500)
 
 
@@ -23,7 +23,7 @@ def elements(batches, *position):
 
 
 def restored(element):
-    """The token ids before they were hidden."""
+    """Returns the token ids before masking."""
     ids = element["token_ids"].copy()
     for row, weights in enumerate(element["masked_weights"] > 0):
         ids[row, element["masked_positions"][row, weights]] = element["masked_ids"][row, weights]
@@ -31,7 +31,7 @@ def restored(element):
 
 
 def runs(ids):
-    """Whether the ids are a run of the text."""
+    """Returns True if the ids are consecutive in the text."""
     return (np.diff(ids) % 500 == 1).all()
 
 
@@ -124,7 +124,7 @@ def test_masks_are_new_in_every_epoch_and_with_every_seed():
         ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"next_label": 2}, "`next_label` must be 0 or 1; got 2"),
-        ({"mask_rate": 1.5}, "`rate` must be between 0 and 1; got 1.5"),
+        ({"mask_rate": 1.5}, "`rate` must be in .0, 1.; got 1.5"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -135,5 +135,5 @@ def test_options_out_of_range(options, message):
 def test_positions_out_of_range():
     batches = make()
     for position in ((-1, 0), (0, -1), (0, batches.num_batches() + 1)):
-        with pytest.raises(ValueError, match="Expected an `epoch` from 0 and `first_batch`"):
+        with pytest.raises(ValueError, match="`epoch` must be at least 0 and `first_batch`"):
             batches.dataset(*position)

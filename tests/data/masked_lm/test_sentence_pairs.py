@@ -1,4 +1,4 @@
-"""SentencePairs: every sentence comes, half of the pairs are true, and nothing else is drawn."""
+"""SentencePairs: all sentences occur, half of the pairs are true, the others are random."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tfreps.data.masked_lm.token_documents import TokenDocuments
 
 
 def documents(lengths):
-    """`lengths[d][s]` tokens in sentence s of document d; each token is its own place."""
+    """`lengths[d][s]` tokens in sentence s of document d; each token is its own position."""
     flat = [n for document in lengths for n in document]
     starts = np.concatenate([[0], np.cumsum(flat)]).astype(np.int64)
     bounds = np.cumsum([0, *map(len, lengths)])
@@ -67,14 +67,14 @@ def test_half_are_true_and_others_are_drawn_alike():
         share.append(texts.is_next.mean())
         strangers = texts.second[~texts.is_next]
         counts += np.bincount(np.searchsorted(found.starts, strangers), minlength=240)
-    assert abs(np.mean(share) - 0.5) < 0.02  # 12,000 coins: 4 standard deviations
-    assert not counts[::2].any()  # a second stretch is never the first sentence
-    drawn = counts[1::2]  # 6,000 draws of 120: 50 each
+    assert abs(np.mean(share) - 0.5) < 0.02  # 12,000 coin flips: 4 standard deviations
+    assert not counts[::2].any()  # a second segment never begins with the first sentence
+    drawn = counts[1::2]  # 6,000 draws from 120: 50 each
     assert 0.5 < drawn.var() / drawn.mean() < 1.7
 
 
 def test_lengths_give_nothing_away():
-    """Of long documents, true and drawn pairs fill the room alike."""
+    """With long documents, true and random pairs are equally long."""
     rng = np.random.default_rng(0)
     found = documents([rng.integers(3, 20, 40).tolist() for _ in range(50)])
     pairs = SentencePairs(found, 100, True, 1)
@@ -87,7 +87,7 @@ def test_lengths_give_nothing_away():
 
 @pytest.mark.parametrize("sentences", [2, 20])
 def test_cut_texts_give_nothing_away(sentences):
-    """Where sentences are long, true and drawn pairs are cut alike (once .55 and .24 of them)."""
+    """With long sentences, true and random pairs are truncated equally often (once .55 and .24)."""
     rng = np.random.default_rng(0)
     lengths = np.maximum(1, rng.lognormal(np.log(60), 0.6, [3000 // sentences, sentences]))
     pairs = SentencePairs(documents(lengths.astype(int).tolist()), 125, True, 1)
@@ -110,5 +110,5 @@ def test_an_epoch_depends_on_the_seed_and_its_number_alone():
 
 @pytest.mark.parametrize("lengths", [[[1, 2, 3]], [[1], [2], [3, 4]], [[5], [6]]])
 def test_too_few_documents(lengths):
-    with pytest.raises(ValueError, match="at least two documents of two sentences"):
+    with pytest.raises(ValueError, match="at least two documents with two or more"):
         SentencePairs(documents(lengths), 10, True, 0)

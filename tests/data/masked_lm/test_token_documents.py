@@ -1,4 +1,4 @@
-"""Documents of sentences: both formats, what parts documents, and text that is wrong."""
+"""Documents of sentences: both formats, document boundaries and invalid text."""
 
 import gzip
 
@@ -19,7 +19,7 @@ def write(folder, text, name="text.txt"):
 
 
 def nested(found):
-    """The documents as lists of sentences of letters."""
+    """Returns the documents as lists of sentences of letters."""
     pieces = [TOKENIZER.vocabulary[n] for n in found.ids]
     sentences = ["".join(pieces[a:b]) for a, b in zip(found.starts, found.starts[1:], strict=False)]
     bounds = found.documents
@@ -69,7 +69,11 @@ def test_portions_change_nothing(tmp_path, monkeypatch):
         ("a\n\ufeff", "tsv", "`format` must be one of lines, records; got 'tsv'"),
         ("{'text1': 'a', 'text2': 'b'}\na b\n", "records", "text.txt, line 2: expected one JSON"),
         ("{'text1': 'a'}\n", "records", "text.txt, line 1: no field 'text2'"),
-        ("{'text1': 'a', 'text2': 2}", "records", "expected a string in 'text2', got '2', a int"),
+        (
+            "{'text1': 'a', 'text2': 2}",
+            "records",
+            "expected a string in field 'text2'; got '2' of type int",
+        ),
         ("__import__('os').abort()", "records", "line 1: expected one JSON object"),
     ],
 )

@@ -1,4 +1,4 @@
-"""TokenMasking: its statistics, what it never does, and that a seed says it all."""
+"""TokenMasking: statistics, tokens that are never masked, and seeds."""
 
 import functools
 
@@ -11,15 +11,15 @@ from tfreps.data.masked_lm.token_masking import TokenMasking
 
 WORDS = [f"w{n}" for n in range(20)]
 TOKENIZER = Pieces([*WORDS, *(f"##p{n}" for n in range(10))], unused=3)
-FIRST, SIZE = 8, 38  # the first ordinary id, and the number of all
+FIRST, SIZE = 8, 38  # the first ordinary id and the number of ids
 
 
 def rows(lengths, seed=0, low=FIRST):
-    """`[CLS] ... [SEP] ... [SEP]` of random ids, unknown ones among them with `low` 1."""
+    """Returns `[CLS] ... [SEP] ... [SEP]` with random ids, including unknown ones if `low` is 1."""
     rng = np.random.default_rng(seed)
     ids = rng.integers(low, SIZE, [len(lengths), max(lengths)]).astype(np.int32)
     if low == 1:
-        ids[(ids > 1) & (ids < FIRST)] = FIRST  # text never gives those
+        ids[(ids > 1) & (ids < FIRST)] = FIRST  # no text produces these
     ids[:, 0] = 2
     for row, length in enumerate(lengths):
         ids[row, [length // 2, length - 1]] = 3
@@ -29,7 +29,7 @@ def rows(lengths, seed=0, low=FIRST):
 
 @functools.cache
 def traced(**options):
-    """A masking as one graph."""
+    """Returns a masking as one graph."""
     rows, lengths = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None], tf.int64)
     signature = [rows, lengths, tf.TensorSpec([2], tf.int32)]
     return tf.function(TokenMasking(TOKENIZER, **options), input_signature=signature)
@@ -41,7 +41,7 @@ def run(ids, seed=1, **options):
 
 
 def hidden(ids, found):
-    """bool `[B, T]`; checks on the way that the element is consistent."""
+    """Returns the hidden positions, bool `[B, T]`, and checks that the element is consistent."""
     where = np.zeros(ids.shape, bool)
     for row, weights in enumerate(found["masked_weights"]):
         real = weights == 1.0
@@ -57,13 +57,13 @@ def hidden(ids, found):
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"rate": 0.3}])
 def test_statistics(options):
-    ids = rows([103] * 1000)  # 100 ordinary ids a row
+    ids = rows([103] * 1000)  # 100 ordinary ids per row
     found, rate = run(ids, **options), options.get("rate", 0.15)
     where = hidden(ids, found)
     np.testing.assert_array_equal(where.sum(axis=1), round(100 * rate))
     new, old = found["token_ids"][where], ids[where]
     is_mask, is_kept = new == 4, new == old
-    one = 1 / (SIZE - FIRST)  # a random id is the old one by chance
+    one = 1 / (SIZE - FIRST)  # a random id may equal the old one
     sigma = 4 * 0.4 / np.sqrt(len(new))
     assert abs(is_mask.mean() - 0.8) < sigma
     assert abs(is_kept.mean() - (0.1 + 0.1 * one)) < sigma
@@ -71,9 +71,9 @@ def test_statistics(options):
     counts = np.bincount(others, minlength=SIZE)
     assert not counts[:FIRST].any() and len(counts) == SIZE
     drawn = counts[FIRST:]
-    assert 0.3 < drawn.var() / drawn.mean() < 2.2  # 30 ids: as good as Poisson
+    assert 0.3 < drawn.var() / drawn.mean() < 2.2  # 30 ids: approximately Poisson
     places = where.sum(axis=0)[ids[0] > 4]
-    assert 0.5 < places.var() / (places.mean() * (1 - rate)) < 1.6  # every place alike
+    assert 0.5 < places.var() / (places.mean() * (1 - rate)) < 1.6  # equal rates
 
 
 def test_the_share_is_exact_on_average_for_short_texts_too():
@@ -93,7 +93,7 @@ def test_special_tokens_are_never_hidden_nor_drawn():
 
 
 def words_of(row):
-    """The places of each word: a piece `##...` goes on, unless a special token is before it."""
+    """Returns the positions of each word; `##...` continues a word except after a special token."""
     words = []
     for place, n in enumerate(row):
         if TOKENIZER.vocabulary[n].startswith("##") and row[place - 1] >= FIRST:
@@ -133,7 +133,7 @@ def test_a_seed_says_it_all():
 
 def test_what_is_refused():
     for rate in (0.0, 1.0, -0.1):
-        with pytest.raises(ValueError, match="`rate` must be between 0 and 1"):
+        with pytest.raises(ValueError, match="`rate` must be in .0, 1"):
             TokenMasking(TOKENIZER, rate)
-    with pytest.raises(ValueError, match="special tokens only"):
+    with pytest.raises(ValueError, match="only special tokens"):
         TokenMasking(Pieces([]))

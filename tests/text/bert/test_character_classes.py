@@ -1,4 +1,4 @@
-"""Every character there is, against Python's own Unicode."""
+"""All characters compared with Python's Unicode data."""
 
 import re
 import types

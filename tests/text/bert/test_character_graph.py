@@ -1,4 +1,4 @@
-"""The graph of core operations is as the Python path on every text."""
+"""The graph of core operations equals the Python implementation on every text."""
 
 import hypothesis
 import pytest
@@ -33,7 +33,7 @@ def test_any_texts(options, texts):
 
 
 def made(options, kept={}):  # noqa: B006
-    """One for all examples: a table takes time to make."""
+    """Returns one graph for all examples, because creating a table takes time."""
     return kept.setdefault(str(options), CharacterTokenizer.from_texts(KNOWN, **options))
 
 

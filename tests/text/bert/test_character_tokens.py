@@ -1,4 +1,4 @@
-"""Aespresso's tokens: characters, whole words, numbers; their dictionaries."""
+"""aespresso's tokens (characters, whole words, numbers) and its dictionaries."""
 
 import json
 
@@ -59,7 +59,7 @@ def test_counting_tells_how_far_it_is():
 def test_sizes_that_make_no_sense():
     with pytest.raises(ValueError, match="`min_count` must be at least 1; got 0"):
         CharacterTokenizer.from_texts(TEXTS, min_count=0)
-    with pytest.raises(ValueError, match="leave room for tokens next to 20 .*; got 20"):
+    with pytest.raises(ValueError, match="must be greater than 20, .*; got 20"):
         CharacterTokenizer.from_texts(TEXTS, max_size=20)
     with pytest.raises(ValueError, match="#NUM# missing"):
         CharacterTokenizer(["#PAD#", "#UNK#", "#CLS#", "#SEP#", "#MASK#", "a"])
@@ -71,7 +71,7 @@ def write(path, ids):
 
 
 def test_aespressos_dictionaries(tmp_path):
-    """One with the special tokens, one without, which has words and holes."""
+    """Two dictionaries: one with special tokens, one without, with words and unused ids."""
     special = dict(zip(CharacterTokenizer.SPECIAL_TOKENS, range(6), strict=True))
     first = write(tmp_path / "bert_word2idx.json", {**special, "房": 20, " ": 22})
     tokenizer = CharacterTokenizer.from_dictionary(first)
@@ -95,11 +95,11 @@ def test_a_dictionary_is_written_as_it_is_read(tmp_path):
 @pytest.mark.parametrize(
     "ids, message",
     [
-        ({"房": "20"}, "the id of '房' must be an integer from 0 to 1048575; got '20'"),
-        ({"房": -1}, "must be an integer from 0 to 1048575; got -1"),
-        ({"房": 2**31}, "must be an integer from 0 to 1048575; got 2147483648"),
-        ({"房": 20, "间": 20}, "'房' and '间' have one id, 20"),
-        ({"房": 7}, "'房' has the id 7, and those below 20 are"),
+        ({"房": "20"}, "the id of '房' must be an integer in .0, 1048575.; got '20'"),
+        ({"房": -1}, "must be an integer in .0, 1048575.; got -1"),
+        ({"房": 2**31}, "must be an integer in .0, 1048575.; got 2147483648"),
+        ({"房": 20, "间": 20}, "'房' and '间' have the same id, 20"),
+        ({"房": 7}, "'房' has the id 7, but ids below 20 are"),
         ({"#CLS#": 3}, "#CLS# must have the id 2; got 3"),
         ('{"房": 20, "房": 21}', "d.json is not .* read: '房' comes twice"),
         ("[]", "expected a JSON object .* got a list"),
@@ -117,4 +117,4 @@ def test_the_published_dictionary(tfreps_data):
     tokenizer = CharacterTokenizer.from_dictionary(path, vocabulary_size=32162)
     assert tokenizer.ids("积极 clinical 3.5") == [20, 21, tokenizer.vocabulary.index("clinical"), 5]
     assert len(tokenizer.vocabulary) == 32162 and tokenizer.vocabulary[-1] == "䱗"
-    assert tokenizer.ids("䱛鱾 jalpa") == [1, 1, 1]  # their ids are out of the models' range
+    assert tokenizer.ids("䱛鱾 jalpa") == [1, 1, 1]  # their ids are outside the range of the models

@@ -1,4 +1,4 @@
-"""Pieces, words and whole texts to ids: the graph is as the tokenizer in Python."""
+"""Pieces, words and texts to ids: the graph equals the Python tokenizer."""
 
 import pytest
 import tensorflow as tf
@@ -70,13 +70,13 @@ def test_with_an_operation_of_tensorflow_text(tmp_path, words):
     "tokenizer", [CHARACTERS, WordPieceTokenizer(PIECES.vocabulary, split_chinese=False)]
 )
 def test_what_tensorflow_text_cannot_cut(tmp_path, tokenizer):
-    with pytest.raises(ValueError, match="needs WordPiece with Chinese characters apart"):
+    with pytest.raises(ValueError, match="only WordPiece that splits Chinese characters"):
         PieceIndexer(tokenizer).with_vocabulary_file(tmp_path / "v.txt", core_ops=False)
     assert not list(tmp_path.iterdir())
 
 
 def test_what_is_too_long_is_refused_if_asked_for():
-    with pytest.raises(ValueError, match="Text 3 .* 5 pieces, and there is room for 4 .*'aaaa x'"):
+    with pytest.raises(ValueError, match="Text 3 .* 5 pieces, but at most 4 fit .*'aaaa x'"):
         piece_texts(TEXTS, PIECES, 6, "refuse")
     with pytest.raises(ValueError, match="leave room for text next to 2 special tokens; got 2"):
         piece_texts(TEXTS, PIECES, 2)

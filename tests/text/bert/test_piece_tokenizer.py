@@ -1,4 +1,4 @@
-"""Vocabulary files and what is wrong with them; special ids; one or two texts packed."""
+"""Vocabulary files and their errors, special ids, and packing of one or two texts."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_files_are_read_line_by_line(tmp_path):
         ("\n".join(SPECIALS[:4]), r"vocab.txt: \[MASK\] missing among 4 pieces"),
         ("a\n", r"\[PAD\] and \[UNK\] and .* missing"),
         ("\n".join([*SPECIALS, "a", "b", "a"]), "line 8: 'a' is already on line 6"),
-        ("\n".join([*SPECIALS, "", "b"]), "line 6: blank"),
+        ("\n".join([*SPECIALS, "", "b"]), "line 6: the line is blank"),
         (b"[PAD]\n\xff\n", "line 2: expected UTF-8 text, found the byte 0xff"),
         ("\ufeff[PAD]\n", "line 1: starts with a byte order mark"),
         ("", "is empty. Expected one piece per line"),
@@ -67,10 +67,10 @@ def test_no_file(tmp_path):
 
 def test_pieces_that_a_file_cannot_hold(tmp_path):
     tokenizer = WordPieceTokenizer([*SPECIALS, "a\nb"])
-    with pytest.raises(ValueError, match=r"'a\\nb' cannot stand in a file"):
+    with pytest.raises(ValueError, match=r"'a\\nb' cannot be written to a file"):
         tokenizer.write_vocabulary(tmp_path / "v")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="line 2: expected a str, got 7"):
+    with pytest.raises(ValueError, match="line 2: expected a str; got 7"):
         WordPieceTokenizer(["a", 7])
 
 
@@ -101,16 +101,16 @@ def test_a_batch_is_what_pack_says_padded():
 
 
 def test_batches_that_are_none():
-    with pytest.raises(ValueError, match="Expected a list of texts; got a single string"):
+    with pytest.raises(ValueError, match="must be lists of texts; got a single string"):
         TOKENIZER.batch("a text")
-    with pytest.raises(ValueError, match="Expected as many second texts, 2; got 1"):
+    with pytest.raises(ValueError, match="`second` must have one text for each of 2 texts; got 1"):
         TOKENIZER.batch(["a", "a"], ["a"])
-    with pytest.raises(ValueError, match="room for 1"):
+    with pytest.raises(ValueError, match="at most 1 fit"):
         TOKENIZER.batch(["a a"], max_length=3)
 
 
 def test_what_is_too_long_is_refused_or_cut():
-    with pytest.raises(ValueError, match="3 pieces, and there is room for 2 .*`max_length` 4"):
+    with pytest.raises(ValueError, match="3 pieces, but at most 2 fit .*`max_length` is 4"):
         TOKENIZER.pack([0, 6, 6], max_length=4)
     assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="cut")[0] == [3, 0, 6, 4]
     with pytest.raises(ValueError, match="one of refuse, cut; got 'split'"):
@@ -122,7 +122,7 @@ def test_what_is_too_long_is_refused_or_cut():
 
 
 def test_pairs_are_cut_as_googles_are():
-    """An id at a time from the longer one, the second if both are as long."""
+    """Removes one id at a time from the longer text, or the second if equally long."""
     for size in range(6):
         for other in range(6):
             for room in range(1, 12):

@@ -1,4 +1,4 @@
-"""Tokenizers from a checkpoint's folder, and as run folders keep them."""
+"""Tokenizers in checkpoint folders and run folders."""
 
 import json
 
@@ -48,19 +48,19 @@ def test_written_and_read(tmp_path, tokenizer):
 )
 def test_a_file_of_something_else(tmp_path, config):
     (tmp_path / "tokenizer.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="holds no tokenizer that tfreps wrote"):
+    with pytest.raises(ValueError, match="does not contain a tokenizer written by tfreps"):
         read_tokenizer(tmp_path / "tokenizer.json")
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"tokenizer": {}}, "holds no tokenizer that tfreps wrote"),
+        ({"tokenizer": {}}, "does not contain a tokenizer written by tfreps"),
         ({"lowercase": [1]}, r"'lowercase' must be a bool; got \[1\]"),
         ({"max_length": True}, "'max_length' must be a int or NoneType; got True"),
         ({"max_characters_per_word": 9.5}, "'max_characters_per_word' must be a int"),
         ({"vocabulary": 3.5}, "'vocabulary' must be a list; got 3.5"),
-        ({"vocabulary": [*SPECIALS, "\ud800"]}, r"line 6: half of a UTF-16 pair in '.ud800'"),
+        ({"vocabulary": [*SPECIALS, "\ud800"]}, r"line 6: '.ud800' contains half of a UTF-16"),
     ],
     ids=str,
 )
@@ -100,7 +100,7 @@ def test_the_limit_goes_along(tmp_path):
 
 
 def test_a_file_from_before_there_was_a_limit(tmp_path):
-    """A run that was begun with one goes on."""
+    """A run that was started with one can be continued."""
     write_tokenizer(WordPieceTokenizer(LOWER), tmp_path / "own.json")
     assert "max_length" not in json.loads((tmp_path / "own.json").read_text())
     assert read_tokenizer(tmp_path / "own.json").max_length is None
@@ -109,13 +109,13 @@ def test_a_file_from_before_there_was_a_limit(tmp_path):
 @pytest.mark.parametrize(
     "said, message",
     [
-        ({"tokenizer_class": "BertJapaneseTokenizer"}, "cuts text in another way than BERT"),
+        ({"tokenizer_class": "BertJapaneseTokenizer"}, "splits text differently from BERT"),
         ({"tokenizer_class": ["BertTokenizer"]}, "'tokenizer_class' is ..BertTokenizer"),
-        ({"cls_token": "<s>"}, "'cls_token' must be '.CLS.', as BERT's; got '<s>'"),
+        ({"cls_token": "<s>"}, "'cls_token' must be '.CLS.', as in BERT; got '<s>'"),
         ({"unk_token": {"content": "<unk>"}}, "'unk_token' must be '.UNK.'"),
         ({"do_basic_tokenize": False}, "'do_basic_tokenize' must be true"),
-        ({"never_split": ["a"]}, "'never_split' empty"),
-        ({"model_max_length": 2}, "'model_max_length' must be an integer of 3 or more.*; got 2"),
+        ({"never_split": ["a"]}, "'never_split' must be empty"),
+        ({"model_max_length": 2}, "'model_max_length' must be an integer of at least 3.*; got 2"),
         ({"model_max_length": "512"}, "'model_max_length' must be an integer .* got '512'"),
         ({"truncation_side": "left"}, "'truncation_side' must be 'right'"),
         ({"added_tokens_decoder": {"7": {"content": "<url>"}}}, r"adds tokens .* \('<url>'\)"),
@@ -166,7 +166,7 @@ def test_added_tokens_are_refused_in_every_file(tmp_path):
 
 
 def test_other_special_tokens_are_named_before_added_ones(tmp_path):
-    """transformers writes a `cls_token` of its own into all files, as an added token too."""
+    """transformers writes a custom `cls_token` to all files, also as an added token."""
     pieces = [piece if piece != "[CLS]" else "<s>" for piece in LOWER]
     ends = {"<s>": {"id": "<s>", "ids": [2], "tokens": ["<s>"]}, "[SEP]": {"id": "[SEP]"}}
     whole = {
@@ -176,7 +176,9 @@ def test_other_special_tokens_are_named_before_added_ones(tmp_path):
         "post_processor": {"type": "TemplateProcessing", "special_tokens": ends},
     }
     (tmp_path / "tokenizer.json").write_text(json.dumps(whole))
-    with pytest.raises(ValueError, match="'post_processor' must put '.CLS.' and .* got '<s>'"):
+    with pytest.raises(
+        ValueError, match="'post_processor' must enclose a text in '.CLS.' and .* got '<s>'"
+    ):
         checkpoint_tokenizer(tmp_path)
     whole["post_processor"] = {"type": "BertProcessing", "cls": ["<s>", 2], "sep": ["[SEP]", 3]}
     (tmp_path / "tokenizer.json").write_text(json.dumps(whole))
@@ -230,8 +232,8 @@ def test_a_folder_with_one_file_for_all(tmp_path):
     for name, value, message in (
         ("model", 7, "'model' must be an object; got 7"),
         ("added_tokens", 0.5, "'added_tokens' must be a list; got 0.5"),
-        ("model", {**model, "vocab": {"[PAD]": []}}, "expected the ids 0 to 0"),
-        ("model", {**model, "max_input_chars_per_word": "x"}, "must be an integer of 1 or more"),
+        ("model", {**model, "vocab": {"[PAD]": []}}, "the ids of 'vocab' must be 0 to 0"),
+        ("model", {**model, "max_input_chars_per_word": "x"}, "must be an integer of at least 1"),
     ):
         path.write_text(json.dumps({**config, name: value}))
         with pytest.raises(ValueError, match=message):
@@ -241,12 +243,14 @@ def test_a_folder_with_one_file_for_all(tmp_path):
         checkpoint_tokenizer(tmp_path)
     model["vocab"]["a"] = 77
     path.write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="expected the ids 0 to 6, each for one piece"):
+    with pytest.raises(ValueError, match="the ids of 'vocab' must be 0 to 6, one for each piece"):
         checkpoint_tokenizer(tmp_path)
 
 
 def test_folders_that_cannot_be_read(tmp_path):
-    with pytest.raises(ValueError, match="holds no vocab.txt, no tokenizer.json and no bert_word2"):
+    with pytest.raises(
+        ValueError, match="contains no vocab.txt, no tokenizer.json and no bert_word2"
+    ):
         checkpoint_tokenizer(tmp_path)
     with pytest.raises(ValueError, match="'do_lower_case' must be true or false; got 'yes'"):
         checkpoint_tokenizer(folder(tmp_path / "a", do_lower_case="yes"))

@@ -1,4 +1,4 @@
-"""Pieces equal to those of transformers' BertTokenizer, see benchmarks/peer_bert_tokens.py."""
+"""Pieces equal those of transformers' BertTokenizer; see benchmarks/peer_bert_tokens.py."""
 
 import json
 import pathlib
@@ -29,7 +29,7 @@ def test_difficult_texts_have_the_ids_that_transformers_gives(case):
 
 
 def test_the_difficult_texts_say_something():
-    """More than unknown pieces, and words on both sides of the limit."""
+    """The cases have known pieces, and words on both sides of the limit."""
     for case in CASES["options"]:
         flat = [piece for ids in case["ids"] for piece in ids]
         assert len(flat) > 1500 and flat.count(1) < 50

@@ -1,4 +1,4 @@
-"""The graph, with and without tensorflow-text, is as the Python path; where it is not, by name."""
+"""The graph, with and without tensorflow-text, equals Python except in the named cases."""
 
 import builtins
 
@@ -18,7 +18,7 @@ TOKENIZERS = {
 }
 ALPHABET = strategies.one_of(
     strategies.sampled_from("aabbeeAéÉ\u0301İΣς3.![]#两한 \t\n\u3000\0\u200d\x0b\ue000\ufffd"),
-    strategies.characters(exclude_categories=["Cs", "Cn"]),  # later Unicode is in nobody's table
+    strategies.characters(exclude_categories=["Cs", "Cn"]),  # newer ones are in no table
 )
 TEXTS = strategies.lists(strategies.text(ALPHABET, max_size=12), max_size=4)
 
@@ -30,7 +30,7 @@ def test_core_operations_on_difficult_texts(case):
 
 @pytest.mark.parametrize("case", CASES["options"][:4], ids=IDS[:4])
 def test_tensorflow_text_differs_on_words_of_more_bytes_than_characters_alone(case):
-    """It counts bytes: `ж` 51 times is 102 of them, and a Hangul syllable is 3 or more."""
+    """It counts bytes: 51 times `ж` is 102 bytes, and a Hangul syllable is at least 3."""
     pytest.importorskip("tensorflow_text")
     tokenizer = case_tokenizer(case)
     ids = tokenizer(CASES["texts"]).to_list()

@@ -1,4 +1,4 @@
-"""Spans in a graph, against the same in Python, for every scheme."""
+"""Spans in a graph compared with those in Python, for every scheme."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tfreps.text.tags.tag_schemes import LETTERS, span_rules
 @pytest.mark.parametrize("mode", ["strict", "conlleval"])
 @pytest.mark.parametrize("scheme", ["bio", "iob1", "bioes", "bilou", "bmes"])
 def test_padded_spans_are_those_of_each_sentence(scheme, mode):
-    """Random tags, legal or not; a row of no tokens, and one as long as the batch."""
+    """Returns random tags, legal or not, with an empty row and a row as long as the batch."""
     rng = np.random.default_rng(3)
     names = ["O"] + [f"{letter}-{kind}" for kind in ("A", "B") for letter in LETTERS[scheme]]
     rules = span_rules(names, scheme, mode)

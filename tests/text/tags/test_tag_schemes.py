@@ -1,4 +1,4 @@
-"""Legal sequences are exactly the tags of all ways to lay spans."""
+"""Legal sequences are exactly the tags of all possible arrangements of spans."""
 
 import itertools
 
@@ -12,7 +12,7 @@ SCHEMES = [scheme for scheme in tag_schemes.SCHEMES if scheme]
 
 
 def layouts(length, types):
-    """Every way to cover a sentence with spans and gaps: lists of `(type or None, start, end)`."""
+    """Yields all arrangements of spans and gaps: lists of `(type or None, start, end)`."""
     if length == 0:
         yield []
         return
@@ -24,7 +24,7 @@ def layouts(length, types):
 
 
 def write(layout, scheme):
-    """The tags of a layout, letter by letter."""
+    """Returns the tags of an arrangement, token by token."""
     tags, before = [], None
     for kind, start, end in layout:
         width = end - start
@@ -59,7 +59,8 @@ def test_legal_paths_are_the_tags_of_all_layouts(scheme, length):
 def test_shape_and_boundaries():
     allowed = tag_schemes.allowed_transitions(["B-X", "O", "I-X"], "bio")
     assert allowed.shape == (5, 5) and allowed.dtype == bool
-    assert not allowed[:, 3].any() and not allowed[4].any()  # nothing before, nothing after
+    # Nothing precedes the start or follows the end.
+    assert not allowed[:, 3].any() and not allowed[4].any()
     assert allowed[3].tolist() == [True, True, False, False, True]
 
 

@@ -1,4 +1,4 @@
-"""Spans against seqeval, conversions there and back, errors with their places."""
+"""Spans compared with seqeval, conversions in both directions, errors with their places."""
 
 import pytest
 from hypothesis import given, settings
@@ -63,18 +63,18 @@ def test_every_layout_converts(from_scheme, to_scheme):
 
 
 def test_illegal_sequences_are_not_converted():
-    message = "'I-Y' stands after 'B-X' \\(token 2 of 2\\)"
+    message = "'I-Y' follows 'B-X' \\(token 2 of 2\\)"
     with pytest.raises(ValueError, match=message):
         tags.convert(["B-X", "I-Y"], "bio", "bioes")
-    with pytest.raises(ValueError, match="the end of the sentence stands after 'B-X'"):
+    with pytest.raises(ValueError, match="the end of the sentence follows 'B-X'"):
         tags.convert(["B-X"], "bioes", "bio")
-    with pytest.raises(ValueError, match="'I-X' stands after the start of the sentence"):
+    with pytest.raises(ValueError, match="'I-X' follows the start of the sentence"):
         tags.convert(["I-X"], "bio", "iob1")
 
 
 def test_spans_that_cannot_be_written():
     for found in [("X", 0, 0)], [("X", 1, 4)], [("X", 0, 2), ("Y", 1, 3)], [("X", -1, 1)]:
-        with pytest.raises(ValueError, match="is empty, overlaps another, or leaves"):
+        with pytest.raises(ValueError, match="is empty, overlaps another span, or exceeds"):
             tags.spans_to_tags(found, 3, "bio")
 
 
@@ -97,7 +97,7 @@ def test_check_counts_and_names_the_place():
         tags.check(["O", "M-X"], "bioes", "train.txt", line=[7, 8])
     with pytest.raises(ValueError, match="train.json, line 3, token 2: the tag"):
         tags.check(["O", "M-X"], "bioes", "train.json", line=3)
-    with pytest.raises(ValueError, match="token 1: expected a tag, got ''"):
+    with pytest.raises(ValueError, match="token 1: expected a tag; got ''"):
         tags.check([""], None)
     with pytest.raises(ValueError, match="Token 2 of 2: the tag 'X'"):
         tags.spans(["O", "X"], "bio")

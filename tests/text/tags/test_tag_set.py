@@ -23,9 +23,9 @@ def test_ids_and_back():
     assert tags.ids(["I-X", "O"]) == [2, 0] and tags.decode(np.array([2, 0])) == ["I-X", "O"]
     assert len(tags) == 3 and "B-X" in tags and "B-Y" not in tags
     assert tags.allowed_transitions().shape == (5, 5)
-    with pytest.raises(ValueError, match="3 is no id of a tag: expected 0 to 2"):
+    with pytest.raises(ValueError, match="3 is not the id of a tag; expected 0 to 2"):
         tags.decode([3])
-    with pytest.raises(ValueError, match="-1 is no id"):
+    with pytest.raises(ValueError, match="-1 is not the id"):
         tags.decode([-1])
 
 
@@ -52,8 +52,8 @@ def test_labels_may_hold_spaces(tmp_path):
 @pytest.mark.parametrize(
     "data, message",
     [
-        (b"", "tags.txt: empty"),
-        (b"O\n\nB-X\n", "line 2: blank"),
+        (b"", "tags.txt: found no tags"),
+        (b"O\n\nB-X\n", "line 2: the line is blank"),
         (b"O\nB-X\nO\n", "line 3: 'O' is already on line 1"),
         (b"O\n B-X\n", "line 2: white space around"),
         (b"O\nB-X\nX\n", "tags.txt, line 3: the tag 'X' is outside the scheme 'bio'"),
@@ -72,21 +72,21 @@ def test_unreadable(tmp_path):
 
 
 def test_names_that_are_none():
-    with pytest.raises(ValueError, match="line 1: expected a str, got 3"):
+    with pytest.raises(ValueError, match="line 1: expected a str; got 3"):
         TagSet([3])
     with pytest.raises(ValueError, match="`scheme` must be one of"):
         TagSet(["O"], "iob2")
-    with pytest.raises(ValueError, match="train.txt: empty. Expected at least one label"):
+    with pytest.raises(ValueError, match="train.txt: found no labels. Expected at least one"):
         TagSet.from_sequences([], source="train.txt", word="label")
 
 
 def test_a_new_tag_names_file_and_line():
     tags = TagSet(["O", "B-X"], "bio", source="tags.txt")
-    message = r"dev.txt, line 12: the tag 'B-Y' is none of the 2 tags of tags.txt \(O, B-X\)"
+    message = r"dev.txt, line 12: the tag 'B-Y' is not one of the 2 tags of tags.txt \(O, B-X\)"
     with pytest.raises(ValueError, match=message):
         tags.ids(["O", "B-Y"], "dev.txt", [11, 12])
     with pytest.raises(ValueError, match="dev.json, line 4, token 2: the tag 'B-Y'.* train on"):
         tags.ids(["O", "B-Y"], "dev.json", 4)
     labels = TagSet(["good", "bad"], source="labels.txt", word="label")
-    with pytest.raises(ValueError, match="dev.tsv, line 4: the label 'so' is none of the 2 labels"):
+    with pytest.raises(ValueError, match="dev.tsv, line 4: the label 'so' is not one of the 2"):
         labels.ids(["so"], "dev.tsv", 4)

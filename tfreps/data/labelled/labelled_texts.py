@@ -1,4 +1,4 @@
-"""Reads labelled texts from lines with a tab, CSV, JSON lines, or a folder per class."""
+"""Reads labelled texts from tab-separated lines, CSV, JSON lines or class folders."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ _EMPTY_TEXTS = ("error", "skip", "keep")
 
 
 class LabelledText(NamedTuple):
-    """A text with its label and its place; `line` is its first line, counted from 1."""
+    """A text with its label, file and line; `line` is its first line, counted from 1."""
 
     text: str
     label: str
@@ -35,35 +35,39 @@ def read_labelled(
 ) -> list[LabelledText]:
     """Reads texts with one label each.
 
-    - "tab": `label<TAB>text` per line; tabs after the first belong to the text.
-    - "csv", "tsv": comma or tab separated, the first row names the columns; fields may be in
-      double quotes and then hold line ends.
-    - "json": a JSON object `{"text": "...", "label": 1}` per line.
-    - "python": the same as a Python dict literal, `{'text': '...', 'label': 1}`.
-    - "folders": `FOLDER/CLASS/FILE`, every file one text, the name of its folder the label.
-      Names that begin with a dot are skipped, and so are files next to the class folders.
+    Supported formats:
 
-    Lines end with a line feed or with carriage return and line feed; a byte order mark at the
-    start of a file is left out. Blank lines are passed over. Texts are taken as they stand. Whole
-    numbers as labels become strings.
+    - "tab": one `label<TAB>text` per line. Any further tabs belong to the text.
+    - "csv", "tsv": comma- or tab-separated values with a header row. Fields may be enclosed in
+      double quotes, in which case they may contain line breaks.
+    - "json": one JSON object `{"text": "...", "label": 1}` per line.
+    - "python": one Python dict literal `{'text': '...', 'label': 1}` per line.
+    - "folders": `FOLDER/CLASS/FILE`. Each file is one text, and its folder's name is the label.
+      Names that start with a dot and files next to the class folders are skipped.
+
+    Lines end with a line feed or with a carriage return and a line feed. A byte order mark at
+    the start of a file is removed, and blank lines are skipped. Texts are not normalized.
+    Integer labels are converted to strings.
 
     Args:
-        files: path, glob pattern or a list of them, read in order of name; `*.gz` is unpacked.
-            For "folders", a folder or a list of them.
-        format: "tab", "csv", "tsv", "json", "python" or "folders".
-        text_field: column or JSON field of the text.
-        label_field: that of the label.
-        empty_texts: what becomes of texts of nothing but white space: "error", "skip" or "keep".
-        encoding: of the files.
+        files: str, path-like object, or list of them. Paths or glob patterns, read in order of
+            name; `*.gz` files are decompressed. With format "folders", one or more folders.
+        format: str. One of the formats above. Defaults to `"tab"`.
+        text_field: str. Column or field of the text. Defaults to `"text"`.
+        label_field: str. Column or field of the label. Defaults to `"label"`.
+        empty_texts: str. Treatment of texts that are empty or only white space: `"error"` raises
+            an error, `"skip"` removes them, and `"keep"` returns them. Defaults to `"error"`.
+        encoding: str. Encoding of the files. Defaults to `"utf-8"`.
 
     Returns:
-        list of `LabelledText`.
+        list of `LabelledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
-        ValueError: naming file and line: no tab; a missing column or field; a row with other
-            columns than the header; a label that is blank, has white space around it, or is
-            neither text nor a whole number; an empty text; a file without any text, or in
-            another encoding; a class folder without files.
+        ValueError: If a line has no tab; a column or field is missing; a row does not match the
+            header; a label is blank, is surrounded by white space, or is neither a string nor an
+            integer; a text is empty (with `empty_texts="error"`); a file contains no text or
+            has another encoding; or a class folder contains no files. The message names the
+            file and the line. Also if `format` or `empty_texts` is not one of the values above.
 
     Example:
         >>> import pathlib, tempfile
@@ -100,7 +104,7 @@ def _read_tab(path, encoding, fields) -> Iterator[LabelledText]:
         place = f"{path}, line {number}"
         label, tab, text = line.partition("\t")
         if not tab:
-            raise ValueError(f"{place}: expected label<TAB>text, got no tab in {line[:60]!r}.")
+            raise ValueError(f"{place}: expected label<TAB>text; got no tab in {line[:60]!r}.")
         yield LabelledText(text, _label(label, place), path, number)
 
 
@@ -116,8 +120,8 @@ def _read_records(path, encoding, fields, format) -> Iterator[LabelledText]:
         text = get_field(record, text_field, place)
         if not isinstance(text, str):
             raise ValueError(
-                f"{place}: expected a string in {text_field!r}, got {str(text)[:40]!r}, a "
-                f"{type(text).__name__}."
+                f"{place}: expected a string in field {text_field!r}; got {str(text)[:40]!r} of "
+                f"type {type(text).__name__}."
             )
         label = _label(get_field(record, label_field, place), place)
         yield LabelledText(check_unicode(text, place), label, path, number)
@@ -138,9 +142,9 @@ def _read_csv(path, encoding, fields, delimiter) -> Iterator[LabelledText]:
             elif row:
                 if len(row) != len(header):
                     raise ValueError(
-                        f"{place}: expected {len(header)} columns as in the header, got "
-                        f"{len(row)}: {str(row)[:60]}. A {delimiter!r} or line end inside a text "
-                        "needs double quotes around it."
+                        f"{place}: expected {len(header)} columns as in the header; got "
+                        f"{len(row)}: {str(row)[:60]}. Enclose a text that contains a "
+                        f"{delimiter!r} or a line break in double quotes."
                     )
                 record = dict(zip(header, row, strict=True))
                 label = _label(record[fields[1]], place)
@@ -148,16 +152,18 @@ def _read_csv(path, encoding, fields, delimiter) -> Iterator[LabelledText]:
                 is_empty = False
             line = rows.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path}, row that begins at line {line}: no CSV ({error}).") from None
+        raise ValueError(
+            f"{path}, row that begins at line {line}: invalid CSV ({error})."
+        ) from None
     if is_empty:
-        raise ValueError(f"{path} holds no text.")
+        raise ValueError(f"{path} contains no text.")
 
 
 def _check_header(row, fields, place):
     for name in fields:
         if row.count(name) != 1:
             raise ValueError(
-                f"{place}: expected one column named {name!r} in the header, got "
+                f"{place}: expected one column named {name!r} in the header; got "
                 f"{', '.join(map(repr, row))}."
             )
     return row
@@ -170,18 +176,24 @@ def _list_folders(files) -> list[pathlib.Path]:
         raise ValueError("No folders were given; give at least one.")
     for folder in folders:
         if not folder.is_dir():
-            raise ValueError(f"{folder} is not a folder. Give one that has a folder per class.")
+            raise ValueError(
+                f"{folder} is not a folder. Give a folder that contains one folder per class."
+            )
     return folders
 
 
 def _read_folder(folder, encoding) -> Iterator[LabelledText]:
     classes = [path for path in _visible(folder) if path.is_dir()]
     if not classes:
-        raise ValueError(f"{folder} holds no folders. Every class needs one, with its texts.")
+        raise ValueError(
+            f"{folder} contains no folders. Create one folder per class with its texts."
+        )
     for path in classes:
         texts = [file for file in _visible(path) if file.is_file()]
         if not texts:
-            raise ValueError(f"{path} holds no files: a class without texts. Remove the folder.")
+            raise ValueError(
+                f"{path} contains no files, so its class has no texts. Remove the folder."
+            )
         label = _label(path.name, str(path))
         for file in texts:
             text = read_text(file, encoding) if file.stat().st_size else ""
@@ -194,17 +206,17 @@ def _visible(folder):
 
 def _check_some(path, lines):
     if not any(line.strip() for line in lines):
-        raise ValueError(f"{path} holds no text.")
+        raise ValueError(f"{path} contains no text.")
 
 
 def _label(value, place) -> str:
-    """A label as a string."""
+    """Returns a label as a string."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or value != value.strip() or not value:
         raise ValueError(
-            f"{place}: a label must be text without white space around it, or a whole number; "
-            f"got {str(value)[:40]!r}, a {type(value).__name__}."
+            f"{place}: a label must be text without surrounding white space, or an integer; got "
+            f"{str(value)[:40]!r} of type {type(value).__name__}."
         )
     return check_unicode(value, place)
 
@@ -216,8 +228,8 @@ def _without_empty(texts, empty_texts) -> list[LabelledText]:
     if empty_texts == "error" and len(filled) < len(texts):
         first = next(example for example in texts if not example.text.strip())
         raise ValueError(
-            f"{first.file}, line {first.line}: the text is empty, as {len(texts) - len(filled)} "
-            f'of {len(texts)} are. Remove it, or read with empty_texts="skip" or "keep".'
+            f"{first.file}, line {first.line}: the text is empty ({len(texts) - len(filled)} of "
+            f'{len(texts)} are). Remove it, or set `empty_texts` to "skip" or "keep".'
         )
     if not filled:
         raise ValueError(f"{texts[0].file}: every text is empty.")

@@ -1,4 +1,4 @@
-"""SentenceVectors: reads the vectors that `tfreps embed` computed, for batches of sentences."""
+"""SentenceVectors: reads the vectors of `tfreps embed` for batches of sentences."""
 
 import os
 from collections.abc import Sequence
@@ -12,22 +12,23 @@ from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5
 class SentenceVectors:
     """Reads contextual vectors of numbered sentences from an HDF5 file.
 
-    The file has a data set of shape `[L, T, D]` or `[T, D]` for every sentence, named after its
-    number: what `tfreps embed`, bilm-tf and AllenNLP write.
+    The file has one data set of shape `[L, T, D]` or `[T, D]` per sentence, named after the
+    sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format.
 
     Args:
-        path: the file.
-        numbers: the number in the file of each sentence.
-        lengths: tokens of each sentence.
-        cut_lengths: how many of them are wanted. The file may hold the vectors of these only.
+        path: str or path-like object. Path of the file.
+        numbers: sequence of int. Number of each sentence in the file.
+        lengths: sequence of int. Number of tokens of each sentence.
+        cut_lengths: sequence of int. Number of tokens of each sentence after truncation. The
+            file may contain vectors of either length.
 
     Attributes:
-        num_layers: int, L.
-        dim: int, D.
+        num_layers: int. Number of layers, L.
+        dim: int. Width of a vector, D.
 
     Raises:
-        ValueError: no HDF5 file; a sentence that is missing, or has vectors for another number
-            of tokens, layers or features than it should.
+        ValueError: If the file is not an HDF5 file, a sentence is missing, or a sentence has
+            vectors for the wrong number of tokens, layers or features.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class SentenceVectors:
         self.numbers = [str(number) for number in numbers]
         if len(self.numbers) != len(lengths):
             raise ValueError(
-                f"Every sentence needs its number in {self.path}; there are {len(lengths)} "
+                f"Expected the number of each sentence in {self.path}; got {len(lengths)} "
                 f"sentences and {len(self.numbers)} numbers."
             )
         self.cut_lengths = cut_lengths
@@ -49,16 +50,16 @@ class SentenceVectors:
             self.num_layers, self.dim = self._check(file, lengths, cut_lengths)
 
     def open(self) -> h5py.File:
-        """Opens the file, for `read`."""
+        """Opens the file for `read`."""
         return open_hdf5(self.path, "an HDF5 file of vectors")
 
     def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
         """Reads the vectors of some sentences.
 
         Args:
-            file: what `open` returned.
-            sentences: int `[B]`, their places in `numbers`.
-            shape: B and T. Sentences have their cut lengths, and zeros after them.
+            file: h5py.File. The return value of `open`.
+            sentences: int array, shape `[B]`. Positions of the sentences in `numbers`.
+            shape: tuple of int. B and T. Truncated sentences are padded with zeros to length T.
 
         Returns:
             float32 `[B, L, T, D]`.
@@ -72,7 +73,7 @@ class SentenceVectors:
         return batch
 
     def _check(self, file, lengths, cut_lengths) -> tuple[int, int]:
-        """Looks at the shapes of all sentences; L and D."""
+        """Checks the shapes of all sentences and returns L and D."""
         expected = None
         for place, number in enumerate(self.numbers):
             with naming_damage(self.path, "its list of arrays"):
@@ -80,7 +81,7 @@ class SentenceVectors:
             if not is_there:
                 raise ValueError(
                     f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
-                    f"data, counted from 0; there are {len(lengths)}). It was computed from "
+                    f"data, counted from 0; there are {len(lengths)}). The file was computed from "
                     "another text."
                 )
             shape = find_array(file, number).shape
@@ -91,9 +92,9 @@ class SentenceVectors:
                 )
             if shape[-2] not in (lengths[place], cut_lengths[place]):
                 raise ValueError(
-                    f"{self.path}, sentence {number}: holds vectors of {shape[-2]} tokens, but "
-                    f"sentence {place} of the data (counted from 0) has {lengths[place]}. It was "
-                    "computed from another text."
+                    f"{self.path}, sentence {number}: the file has vectors of {shape[-2]} tokens, "
+                    f"but sentence {place} of the data (counted from 0) has {lengths[place]}. The "
+                    "file was computed from another text."
                 )
             found = (1 if len(shape) == 2 else shape[0], shape[-1])
             if expected is None:
@@ -101,6 +102,7 @@ class SentenceVectors:
             elif found != expected:
                 raise ValueError(
                     f"{self.path}, sentence {number}: expected {expected[0]} layers of "
-                    f"{expected[1]} features as before, got {found[0]} of {found[1]}."
+                    f"{expected[1]} features, as in the first sentence; got {found[0]} of "
+                    f"{found[1]}."
                 )
         return expected

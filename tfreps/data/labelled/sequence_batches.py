@@ -1,4 +1,4 @@
-"""SequenceBatches: batches of sentences of similar length, for taggers and classifiers."""
+"""SequenceBatches: batches of similarly long sentences for taggers and classifiers."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,62 +16,74 @@ _PREFETCH = 8
 
 
 class SequenceBatches:
-    """Makes batches of tokenized sentences with tags or labels, sized by their padded tokens.
+    """Batches of tokenized sentences with tags or labels, limited by their padded tokens.
 
-    Every sentence comes once in an epoch, with others of like length (see `LengthPlan`). What
-    comes in which batch depends on the seed and the number of the epoch alone, so that a
-    position to resume from is two numbers: `dataset(epoch, first_batch)`. All epochs have the
-    same number of batches.
+    Every sentence occurs once per epoch, in a batch with sentences of similar length. The
+    batches depend only on the seed and the epoch number, so two numbers are a position to resume
+    from: `dataset(epoch, first_batch)`. All epochs have the same number of batches.
 
-    Elements: `(features, y, sample_weight)`, or only `features` without targets.
+    Elements: `(features, y, sample_weight)`, or only `features` if there are no targets.
 
-    - `features`: what `indexer` makes of the tokens, as `token_ids` int32 `[B, T]`,
-      `character_ids` int32 `[B, T, C]`, `mask` bool `[B, T]`; with `vectors`, also `vectors`
-      float32 `[B, L, T, D]`; and what is in `extra`.
-    - `y`: int32 `[B, T]`, the tags, 0 on padding; or int32 `[B]`, the labels.
-    - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its rows, so that in
-      small batches a sentence counts more. In shuffled batches, which are for training, the
-      weight makes up for it: rows of the batch / mean rows of all batches. With M batches of
-      B_b rows and N sentences, the mean of the batches' losses is then that of the sentences:
-      `1/M sum_b 1/B_b sum_i (B_b M/N) loss_i = 1/N sum_i loss_i`. Unshuffled batches, which
-      are for evaluation, have the weight 1: there Keras itself weighs batches by their rows.
-      (In training it does so too, and shows too high a `loss`; `SentenceLoss` does not.)
-      `sentence_weights` are multiplied in.
+    - `features`: dict of tensors. The features that `indexer` computes from the tokens, such as
+      `token_ids` int32 `[B, T]`, `character_ids` int32 `[B, T, C]` and `mask` bool `[B, T]`;
+      with `vectors`, also `vectors` float32 `[B, L, T, D]`; and the arrays of `extra`.
+    - `y`: int32 `[B, T]` of tag ids, 0 on padding, or int32 `[B]` of label ids.
+    - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its rows, so a sentence
+      counts more in a small batch. In shuffled batches, which are meant for training, the weight
+      compensates for this: it is the batch's rows / the mean rows per batch. With M batches of
+      B_b rows and N sentences, the mean of the batch losses is then the mean over sentences:
+      `1/M sum_b 1/B_b sum_i (B_b M/N) loss_i = 1/N sum_i loss_i`. In unshuffled batches, which
+      are meant for evaluation, the weight is 1, because Keras itself weights batches by their
+      rows there. (It also does so in training and therefore reports too high a `loss`;
+      `SentenceLoss` does not.) `sample_weight` is multiplied by `sentence_weights`.
 
     Args:
-        tokens: sentences, each a list of tokens; may be empty lists.
-        targets: for each sentence the list of its tag ids, or one label id; or None.
-        indexer: `tfreps.text.TokenIndexer`, or another function from tokens, a str tensor
-            `[B, T]`, to a dict of tensors `[B, T, ...]` that looks at each token alone.
-        batch_tokens: int. Most tokens of a batch, padding included. A longer sentence makes a
-            batch of its own.
-        batch_rows: int or None. Most sentences of a batch.
-        shuffle: bool. Otherwise short sentences come first, always in the same order.
-        seed: int, not negative.
-        max_length: int or None. Longer sentences are cut to so many tokens.
-        length_multiple: int. Above 1, T is rounded up to a multiple of it, and only few shapes
-            occur, the same in every epoch: for functions compiled for each shape.
-        sentence_weights: float for each sentence, or None for 1.
-        vectors: None, or the path of a file of `tfreps embed` with the vectors of these
-            sentences, whole or cut to `max_length`.
-        vector_numbers: the number of each sentence in that file; by default its place.
-        extra: None, or name -> for each sentence an array of one value, or row, per token:
-            int32, float32 or bool `[B, T, ...]` under that name, 0 on padding.
-        cuts: `TextCuts` of these sentences, with the same `max_length`, whose gaps are left out;
-            None for none. Batches are as for whole sentences, and `num_tokens` counts these.
+        tokens: sequence of lists of str. The tokens of each sentence. A list may be empty.
+        targets: sequence or None. For each sentence, a list of tag ids or one label id. If
+            `None`, the batches have no targets and no weights.
+        indexer: callable. A `tfreps.text.TokenIndexer`, or another function that maps tokens, a
+            str tensor `[B, T]`, to a dict of tensors `[B, T, ...]` and treats each token
+            independently of the others.
+        batch_tokens: int. Maximum number of tokens in a batch, padding included. A longer
+            sentence forms a batch of its own. Defaults to 4096.
+        batch_rows: int or None. Maximum number of sentences in a batch. If `None`, the number
+            is not limited. Defaults to `None`.
+        shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long and
+            are the same in every epoch. Defaults to `False`.
+        seed: int, non-negative. Random seed of the shuffling. Defaults to 0.
+        max_length: int or None. Longer sentences are truncated to this number of tokens. If
+            `None`, sentences are not truncated. Defaults to `None`.
+        length_multiple: int. If greater than 1, T is rounded up to a multiple of it, so that
+            only a few shapes occur, the same ones in every epoch. This suits functions that are
+            compiled once per shape. Defaults to 1.
+        sentence_weights: sequence of float or None. Weight of each sentence. If `None`, all
+            weights are 1. Defaults to `None`.
+        vectors: str, path-like object or None. File written by `tfreps embed` with the vectors
+            of these sentences, whole or truncated to `max_length`. If `None`, no vectors are
+            read. Defaults to `None`.
+        vector_numbers: sequence of int or None. Number of each sentence in that file. If `None`,
+            sentences are numbered from 0. Defaults to `None`.
+        extra: dict or None. Maps the name of an additional feature to its values: for each
+            sentence, an array with one value or row per token. The feature is an int32, float32
+            or bool tensor `[B, T, ...]`, 0 on padding. Defaults to `None`.
+        cuts: `TextCuts` or None. Selects the tokens to remove from each sentence in each epoch. It
+            must have been created from the same sentences and with the same `max_length`. Batches
+            and `num_tokens` are those of the full sentences. If `None`, no tokens are removed.
+            Defaults to `None`.
 
     Attributes:
-        num_sentences: int.
-        num_tokens: int, in an epoch, padding not included.
-        num_cut: int, sentences cut to `max_length`.
-        vector_shape: layers and width of the `vectors`, `(0, 0)` without.
+        num_sentences: int. Number of sentences.
+        num_tokens: int. Number of tokens per epoch, padding excluded.
+        num_cut: int. Number of sentences that are truncated to `max_length`.
+        vector_shape: tuple of int. Layers and width of the `vectors`, or `(0, 0)` without them.
 
     Masking: `mask` is True on real tokens.
 
     Raises:
-        ValueError: no sentences; tokens and tags of different number; a target that is no
-            integer or below 0; an empty token; numbers of sentences that differ; a sentence that
-            is missing among the vectors, or has vectors for another number of tokens.
+        ValueError: If there are no sentences; a sentence has different numbers of tokens and
+            tags; a target is negative or not an integer; a token is empty; arguments have
+            different numbers of sentences; an argument is out of range; or the file of vectors
+            lacks a sentence or has vectors for the wrong number of tokens.
 
     Example:
         >>> from tfreps.data import SequenceBatches
@@ -111,7 +123,7 @@ class SequenceBatches:
         if seed < 0:
             raise ValueError(f"`seed` must not be negative; got {seed}.")
         if not len(tokens):
-            raise ValueError("There are no sentences to make batches of.")
+            raise ValueError("`tokens` must contain at least one sentence; got none.")
         self.shuffle = shuffle
         self.num_sentences = len(tokens)
         lengths = np.array([len(sentence) for sentence in tokens])
@@ -124,7 +136,10 @@ class SequenceBatches:
         self._extra = _extra(extra or {}, self._rows, lengths, cut_lengths)
         self._vectors = None
         if cuts is not None and vectors is not None:
-            raise ValueError("`cuts` leaves tokens out, and `vectors` are of whole sentences.")
+            raise ValueError(
+                "`cuts` and `vectors` must not both be given: `cuts` removes tokens, but "
+                "`vectors` belong to whole sentences. Give only one of them."
+            )
         if vectors is not None:
             numbers = range(len(tokens)) if vector_numbers is None else vector_numbers
             self._vectors = SentenceVectors(vectors, numbers, lengths, cut_lengths)
@@ -141,19 +156,23 @@ class SequenceBatches:
         """Returns the batches of one or more epochs.
 
         Args:
-            epoch: int, not negative, the first of them.
-            first_batch: int. How many batches of that epoch are left out, those before the
-                position to resume from. They cost no time.
-            epochs: int, how many follow one another; None for endlessly many.
+            epoch: int, non-negative. The first epoch. Defaults to 0.
+            first_batch: int. Number of batches of that epoch to skip, which are those before the
+                position to resume from. Skipping takes no time. Defaults to 0.
+            epochs: int or None. Number of consecutive epochs. If `None`, the epochs never end.
+                Defaults to 1.
 
         Returns:
-            `tf.data.Dataset` of known cardinality; reading it again gives the same.
+            `tf.data.Dataset` of known cardinality. Every iteration yields the same elements.
+
+        Raises:
+            ValueError: If an argument is out of range.
         """
         too_few = epochs is not None and epochs < 1
         if epoch < 0 or not 0 <= first_batch <= self.num_batches() or too_few:
             raise ValueError(
-                f"Expected an `epoch` from 0, `first_batch` from 0 to {self.num_batches()} and "
-                f"`epochs` from 1; got {epoch}, {first_batch} and {epochs}."
+                f"`epoch` must be at least 0, `first_batch` in [0, {self.num_batches()}], and "
+                f"`epochs` at least 1; got {epoch}, {first_batch} and {epochs}."
             )
         dataset = tf.data.Dataset.from_generator(
             lambda: self._elements(epoch, first_batch, epochs), output_signature=self._signature()
@@ -164,23 +183,30 @@ class SequenceBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Returns the number of batches of an epoch, which is the same for every epoch."""
+        """Returns the number of batches per epoch, which is the same for every epoch."""
         return self._plan.num_batches
 
     def order(self, epoch: int = 0) -> np.ndarray:
-        """Returns the places of an epoch's sentences in `tokens`, in their order, int64 `[N]`."""
+        """Returns the positions in `tokens` of the sentences of an epoch, in order: int64 `[N]`."""
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
     def in_order(self, rows: Sequence, epoch: int = 0) -> list:
-        """Puts a model's answers for the sentences of an epoch back in the order of `tokens`.
+        """Sorts results for the sentences of an epoch into the order of `tokens`.
 
         Args:
-            rows: one item for each sentence, as they come in that epoch's batches.
-            epoch: int.
+            rows: sequence. One item per sentence, in the order of that epoch's batches.
+            epoch: int. Number of the epoch. Defaults to 0.
+
+        Returns:
+            list. The items in the order of `tokens`.
+
+        Raises:
+            ValueError: If the number of items is not the number of sentences.
         """
         if len(rows) != self.num_sentences:
             raise ValueError(
-                f"Expected a row for each of {self.num_sentences} sentences; got {len(rows)}."
+                f"`rows` must have one item for each of {self.num_sentences} sentences; got "
+                f"{len(rows)}."
             )
         return [rows[place] for place in np.argsort(self.order(epoch)).tolist()]
 
@@ -227,22 +253,24 @@ class SequenceBatches:
 
 
 def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValues]:
-    """The values of `extra` by name, none of which is that of another feature."""
+    """Returns the values of `extra` by name; a name must not be that of another feature."""
     for name in {*rows.specs(), "vectors"}.intersection(extra):
-        raise ValueError(f"`extra` must not be called {name!r}, as another feature is.")
+        raise ValueError(
+            f"`extra` must not contain {name!r}, which is the name of another feature. Rename it."
+        )
     return {
-        name: TokenValues(values, lengths, cut_lengths, f"`extra`, {name!r}")
+        name: TokenValues(values, lengths, cut_lengths, f"`extra[{name!r}]`")
         for name, values in extra.items()
     }
 
 
 def _weights(given: Sequence[float] | None, size: int) -> np.ndarray:
-    """The weight of each sentence, float32 `[N]`."""
+    """Returns the weight of each sentence, float32 `[N]`."""
     weights = np.ones([size], np.float32) if given is None else np.asarray(given, np.float32)
     if weights.shape != (size,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(
-            f"`sentence_weights` must be {size} finite numbers, one for each sentence, none below "
-            f"0; got the shape {list(weights.shape)}."
+            f"`sentence_weights` must be {size} finite non-negative numbers, one per sentence; "
+            f"got shape {list(weights.shape)}."
         )
     return weights
 

@@ -1,4 +1,4 @@
-"""Splits labelled examples by class, and describes how classes are balanced."""
+"""Splits labelled examples by class and describes how balanced the classes are."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -9,25 +9,28 @@ import numpy as np
 def stratified_split(
     labels: Sequence[Hashable], fraction: float, seed: int = 0, single: str = "error"
 ) -> tuple[list[int], list[int]]:
-    """Splits examples so that every class keeps its share, up to one example.
+    """Splits examples in two so that every class keeps its share to within one example.
 
-    The part has `round(fraction * N)` examples (halves round up): of a class with n examples
-    `fraction * n`, rounded down, and one more of the classes with the largest remainders. Every
-    class of two or more is on both sides, even where that changes the number. The same labels,
-    fraction and seed give the same split, on any machine. For a split that is not stratified,
-    give labels that are all alike.
+    The smaller part has `round(fraction * N)` examples (halves are rounded up). It takes
+    `fraction * n` examples, rounded down, of a class with n examples, and one more of each of
+    the classes with the largest remainders. Every class with at least two examples is in both
+    parts, even if that changes the total. The same labels, fraction and seed give the same split
+    on any machine. For a split that is not stratified, pass identical labels.
 
     Args:
-        labels: the class of each example.
-        fraction: float above 0 and below 1.
-        seed: int, not negative.
-        single: what becomes of a class with one example: "error", or "keep" among the rest.
+        labels: sequence of hashable objects. Class of each example.
+        fraction: float in (0, 1). Share of the examples in the second part.
+        seed: int, non-negative. Random seed. Defaults to 0.
+        single: str. Treatment of a class with one example: `"error"` raises an error, and
+            `"keep"` puts the example in the first part. Defaults to `"error"`.
 
     Returns:
-        places of the rest and of the part, each rising: for example train and dev.
+        tuple of two lists of int. Positions of the examples in the first part (the rest, such as
+        a training set) and in the second (such as a development set), in ascending order.
 
     Raises:
-        ValueError: a class with one example; fewer than two examples; a bad argument.
+        ValueError: If a class has one example and `single="error"`, there are fewer than two
+            examples, or an argument is out of range.
 
     Example:
         >>> from tfreps.data import stratified_split
@@ -37,7 +40,7 @@ def stratified_split(
         (['bad', 'good'], 4)
     """
     if not 0 < fraction < 1:
-        raise ValueError(f"`fraction` must be above 0 and below 1; got {fraction}.")
+        raise ValueError(f"`fraction` must be in (0, 1); got {fraction}.")
     if single not in ("error", "keep"):
         raise ValueError(f'`single` must be "error" or "keep"; got {single!r}.')
     if len(labels) < 2:
@@ -55,7 +58,14 @@ def stratified_split(
 
 
 def class_counts(labels: Sequence[Hashable]) -> dict:
-    """Counts the examples of each class, the largest class first, equal ones by name.
+    """Counts the examples of each class.
+
+    Args:
+        labels: sequence of hashable objects. Class of each example.
+
+    Returns:
+        dict that maps each class to its number of examples, sorted by descending number and
+        then by name.
 
     Example:
         >>> from tfreps.data import class_counts
@@ -66,18 +76,22 @@ def class_counts(labels: Sequence[Hashable]) -> dict:
 
 
 def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
-    """Describes in words how examples are spread over classes.
+    """Describes the distribution of examples over classes as text.
 
-    A line for each class with its share; then the floor that any classifier has to beat, which
-    is the share of the largest class; and a warning where a class has one example only, or where
-    the largest has ten times the examples of the smallest.
+    The text has one line per class with its share, followed by the share of the largest class,
+    which is the accuracy that a classifier has to exceed. It warns if a class has only one
+    example, or if the largest class has at least ten times as many examples as the smallest.
 
     Args:
-        labels: the class of each example, at least one.
-        longest: int. Most classes listed; the rest are counted in one line.
+        labels: sequence of hashable objects, not empty. Class of each example.
+        longest: int. Maximum number of classes listed; the others are summarized in one line.
+            Defaults to 20.
+
+    Returns:
+        str. The description, without a final line feed.
 
     Raises:
-        ValueError: there are no examples.
+        ValueError: If there are no examples.
 
     Example:
         >>> from tfreps.data import describe_classes
@@ -85,11 +99,11 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
         40 examples of 2 classes:
           good  30   75.0 %
           bad   10   25.0 %
-        Always answering 'good' would be right for 75.0 %; the largest class has 3.0 times the
-        examples of the smallest.
+        Always predicting 'good' would be right for 75.0 %; the largest class has 3.0 times as
+        many examples as the smallest.
     """
     if not labels:
-        raise ValueError("There are no examples to describe.")
+        raise ValueError("`labels` must have at least one example; got none.")
     counts = class_counts(labels)
     total = len(labels)
     listed = list(counts.items())[:longest]
@@ -103,28 +117,28 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
         lines.append(f"  {label!s:{width}}  {count:{digits},}  {share}")
     if len(counts) > longest:
         others = total - sum(count for _, count in listed)
-        lines.append(f"  and {others:,} examples of {_classes(len(counts) - longest)} more")
+        lines.append(f"  and {others:,} examples of another {_classes(len(counts) - longest)}")
     lines.append(
-        f"Always answering {largest!r} would be right for {100 * most / total:.1f} %; the largest "
-        f"class has {most / fewest:.1f} times the\nexamples of the smallest."
+        f"Always predicting {largest!r} would be right for {100 * most / total:.1f} %; the largest "
+        f"class has {most / fewest:.1f} times as\nmany examples as the smallest."
     )
     alone = [label for label, count in counts.items() if count == 1]
     if alone:
         named = ", ".join(repr(label) for label in alone[:5]) + ", ..." * (len(alone) > 5)
-        lines.append(f"Warning: one example only of {_classes(len(alone))} ({named}).")
+        lines.append(f"Warning: {_classes(len(alone))} with only one example ({named}).")
     if most >= 10 * fewest:
-        lines.append("Warning: the classes are far from balanced; judge by F1, not by accuracy.")
+        lines.append("Warning: the classes are imbalanced; evaluate with F1 instead of accuracy.")
     return "\n".join(lines)
 
 
 def _permutation(size: int, seed: int) -> list[int]:
-    # Bits of the generator, and not its `permutation`, are the same in every NumPy.
+    # Every NumPy version generates the same raw bits, but not the same `permutation`.
     bits = np.random.PCG64(np.random.SeedSequence([seed])).random_raw(size)
     return np.argsort(bits, kind="stable").tolist()
 
 
 def _shares(counts: dict, fraction: float) -> dict:
-    """How many of each class are taken."""
+    """Returns the number of examples of each class that the second part takes."""
     exact = {label: fraction * count for label, count in counts.items()}
     taken = {label: int(share + 1e-9) for label, share in exact.items()}
     missing = int(sum(exact.values()) + 0.5 + 1e-9) - sum(taken.values())
@@ -141,11 +155,11 @@ def _check_single(places: dict, fraction: float) -> None:
     alone = [(own[0], label) for label, own in places.items() if len(own) == 1]
     if alone:
         place, label = min(alone, key=lambda pair: pair[0])
-        more = f", and {len(alone) - 1} more classes have" if len(alone) > 1 else ""
+        more = f" (other classes with only one: {len(alone) - 1})" if len(alone) > 1 else ""
         raise ValueError(
-            f"The class {label!r} has one example only (number {place}, counted from 0){more}, "
-            "which cannot be on both sides of a split. Remove it, give more examples, or split "
-            'with single="keep".'
+            f"The class {label!r} has only one example, number {place} counted from 0{more}. It "
+            "cannot be in both parts of a split. Remove it, add examples of the class, or set "
+            '`single` to "keep".'
         )
 
 

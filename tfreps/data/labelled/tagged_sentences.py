@@ -1,4 +1,4 @@
-"""Reads tagged sentences from CoNLL columns or JSON lines."""
+"""Reads tagged sentences from CoNLL columns, JSON lines or lines of Python dicts."""
 
 import re
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _DOCUMENT_START = "-DOCSTART-"
 
 
 class TaggedSentence(NamedTuple):
-    """The tokens of a sentence with their tags, and its place.
+    """A sentence as tokens and tags, with its file and line.
 
     `line` is the number of its first line, counted from 1.
     """
@@ -37,36 +37,47 @@ def read_tagged(
 ) -> list[TaggedSentence]:
     """Reads tagged sentences.
 
-    - "conll": a token per line with its tag in another column, and blank lines between
-      sentences. The blank line at the end of the file may be missing, and several stand for one.
-    - "json": a sentence per line, a JSON object `{"text": ["a", "b"], "label": ["X", "O"]}`.
-      Blank lines are passed over.
-    - "python": the same as Python dict literals, `{'text': ['a', 'b'], 'label': ['X', 'O']}`.
+    Supported formats:
 
-    Lines end with a line feed or with carriage return and line feed; a byte order mark at the
-    start of a file is left out. Tokens and tags are taken as they stand; whether tags fit a
-    scheme is not looked at here.
+    - "conll": one token per line with its tag in another column, and blank lines between
+      sentences. Consecutive blank lines count as one; the last one in a file is optional.
+    - "json": one JSON object `{"text": ["a", "b"], "label": ["X", "O"]}` per line. Blank lines
+      are skipped.
+    - "python": one Python dict literal `{'text': ['a', 'b'], 'label': ['X', 'O']}` per line.
+      Blank lines are skipped.
+
+    Lines end with a line feed or with a carriage return and a line feed. A byte order mark at
+    the start of a file is removed. Tokens and tags are not normalized, and tags are not checked
+    against a tag scheme.
 
     Args:
-        files: path, glob pattern or a list of them, read in order of name; `*.gz` is unpacked.
-        format: "conll", "json" or "python".
-        token_column: int, counted from 0, or from the end if negative.
-        tag_column: the same, or None to read no tags.
-        separator: what stands between columns: None for any run of blanks and tabs, mixed or
-            not; a tab or a blank for exactly one. Other white space is text.
-        skip_document_starts: bool. Whether CoNLL's lines `-DOCSTART-` are passed over (they end
-            a sentence in any case).
-        token_field: name of the tokens in a JSON object.
-        tag_field: name of the tags, or None to read no tags.
-        encoding: of the files.
+        files: str, path-like object, or list of them. Paths or glob patterns, read in order of
+            name; `*.gz` files are decompressed.
+        format: str. `"conll"`, `"json"` or `"python"`. Defaults to `"conll"`.
+        token_column: int. Column of the token, counted from 0, or from the end if negative.
+            Defaults to 0.
+        tag_column: int or None. Column of the tag, counted likewise. If `None`, no tags are read.
+            Defaults to -1.
+        separator: str or None. Column separator: `"\\t"` or `" "` for exactly one tab or space.
+            If `None`, any run of spaces and tabs separates columns. Other white space is always
+            part of the text. Defaults to `None`.
+        skip_document_starts: bool. Whether `-DOCSTART-` lines in CoNLL files are skipped. They
+            end a sentence in either case. Defaults to `True`.
+        token_field: str. Field of the tokens in a record. Defaults to `"text"`.
+        tag_field: str or None. Field of the tags in a record. If `None`, no tags are read.
+            Defaults to `"label"`.
+        encoding: str. Encoding of the files. Defaults to `"utf-8"`.
 
     Returns:
-        list of `TaggedSentence`; without tags their `tags` are empty.
+        list of `TaggedSentence(tokens, tags, file, line)`, named tuples of two lists of str, a
+        str and an int. `tags` is empty if no tags are read.
 
     Raises:
-        ValueError: naming file and line: lines of one file with different numbers of columns, or
-            with too few; an empty token or tag; tokens and tags of different number; a line that
-            is no JSON; a file without any sentence, or in another encoding.
+        ValueError: If the lines of a file have different numbers of columns or too few; a token
+            or tag is empty; a sentence has different numbers of tokens and tags; a line is not a
+            record; or a file contains no sentence or has another encoding. The message names
+            the file and the line. Also if `format` or `separator` is not one of the values
+            above.
 
     Example:
         >>> import pathlib, tempfile
@@ -80,7 +91,7 @@ def read_tagged(
     if format not in ("conll", "json", "python"):
         raise ValueError(f'`format` must be "conll", "json" or "python"; got {format!r}.')
     if separator not in _SEPARATORS:
-        raise ValueError(f"`separator` must be None, a tab or a blank; got {separator!r}.")
+        raise ValueError(f"`separator` must be None, a tab or a space; got {separator!r}.")
     sentences = []
     for path in find_files(files):
         lines = read_lines(path, encoding)
@@ -90,13 +101,13 @@ def read_tagged(
         else:
             found = _read_records(path, lines, token_field, tag_field, format)
         if not found:
-            raise ValueError(f"{path} holds no sentence.")
+            raise ValueError(f"{path} contains no sentence.")
         sentences += found
     return sentences
 
 
 def _read_columns(path, lines, columns, separator, skip_document_starts):
-    """The sentences of a file of columns."""
+    """Returns the sentences of a file of columns."""
     split = _SEPARATORS[separator].split
     token_column, tag_column = columns
     sentences = []
@@ -117,9 +128,9 @@ def _read_columns(path, lines, columns, separator, skip_document_starts):
             _check_columns(f"{path}, line {number}", len(row), columns, line)
         elif len(row) != width[1]:
             raise ValueError(
-                f"{path}, line {number}: expected {width[1]} columns as in line {width[0]}, got "
-                f"{len(row)}: {line[:60]!r}. Every line must have the same columns, and only "
-                "blank lines stand between sentences."
+                f"{path}, line {number}: expected {width[1]} columns as in line {width[0]}; got "
+                f"{len(row)}: {line[:60]!r}. Every line must have the same number of columns, and "
+                "sentences must be separated by blank lines."
             )
         if current is None:
             current = TaggedSentence([], [], path, number)
@@ -133,7 +144,7 @@ def _read_columns(path, lines, columns, separator, skip_document_starts):
 
 
 def _check_columns(place, width, columns, line):
-    """Looks whether the first line of a file has the columns that are asked for."""
+    """Checks that the first line of a file has the requested columns."""
     token_column, tag_column = columns
     needed = [column for column in columns if column is not None]
     if any(not -width <= column < width for column in needed) or (
@@ -147,7 +158,7 @@ def _check_columns(place, width, columns, line):
 
 
 def _read_records(path, lines, token_field, tag_field, format):
-    """The sentences of a file with one JSON object in a line."""
+    """Returns the sentences of a file with one record per line."""
     sentences = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -161,26 +172,26 @@ def _read_records(path, lines, token_field, tag_field, format):
             if len(tags) != len(tokens):
                 raise ValueError(
                     f"{place}: {len(tokens)} tokens in {token_field!r}, but {len(tags)} tags in "
-                    f"{tag_field!r}. Every token needs one tag."
+                    f"{tag_field!r}. Every token must have one tag."
                 )
         if not tokens:
-            raise ValueError(f"{place}: a sentence without tokens. Leave the line out.")
+            raise ValueError(f"{place}: the sentence has no tokens. Remove the line.")
         sentences.append(TaggedSentence(tokens, tags, path, number))
     return sentences
 
 
 def _strings(value, name, place):
-    """A field as a list of strings that are not empty."""
+    """Returns a field as a list of non-empty strings."""
     if not isinstance(value, list | tuple):
         raise ValueError(
-            f"{place}: expected a list of strings in {name!r}, got {str(value)[:40]!r}, a "
-            f"{type(value).__name__}."
+            f"{place}: expected a list of strings in field {name!r}; got {str(value)[:40]!r} of "
+            f"type {type(value).__name__}."
         )
     for position, item in enumerate(value):
         if not isinstance(item, str) or not item:
             raise ValueError(
-                f"{place}: expected strings that are not empty in {name!r}; number {position} "
-                f"is {item!r}."
+                f"{place}: expected non-empty strings in field {name!r}; item {position} is "
+                f"{item!r}."
             )
     check_unicode("".join(value), place)
     return list(value)

@@ -4,35 +4,39 @@ from collections.abc import Sequence
 
 import numpy as np
 
-MARKS = frozenset(",;.?!\uff0c\uff1b\u3002\uff1f\uff01")  # ASCII, and full width
-_GUARD = 2  # tokens at each end among which no mark counts
+MARKS = frozenset(",;.?!\uff0c\uff1b\u3002\uff1f\uff01")  # ASCII and full width
+_GUARD = 2  # number of tokens at each end in which marks are ignored
 
 
 class TextCuts:
-    """Leaves out one side of some texts, so that a classifier sees more beginnings and ends.
+    """Random truncation of texts at a punctuation mark, as data augmentation for classifiers.
 
-    In every epoch each text is drawn with the probability `share`; of a text that is drawn, one
-    of its marks is drawn, and then one of its sides: all after the mark is left out, or the mark
-    and all before it. Marks among the first or last two tokens do not count, and a text without
-    any other stays whole. All depends on the seed and the number of the epoch alone.
+    In every epoch, each text is selected with probability `share`. One punctuation mark of a
+    selected text is drawn at random, and either all tokens after the mark are removed, or the
+    mark and all tokens before it. Marks among the first or last two tokens are ignored, and a
+    text without any other mark is left whole. The result depends only on the seed and the epoch
+    number.
 
     Args:
-        tokens: texts, each a list of tokens.
-        share: float in [0, 1]. Probability that a text is drawn.
-        seed: int, not negative.
-        max_length: int or None. Tokens of a text that count; those after them are cut anyway.
-        ends: int. Tokens at each end that always stay, as the start and separator of BERT.
+        tokens: sequence of lists of str. The tokens of each text.
+        share: float in [0, 1]. Probability that a text is selected. Defaults to 0.1.
+        seed: int, non-negative. Random seed. Defaults to 0.
+        max_length: int or None. Length to which `SequenceBatches` truncates texts. If `None`,
+            texts are not truncated. Defaults to `None`.
+        ends: int. Number of tokens at each end that are never removed, such as BERT's `[CLS]`
+            and `[SEP]`. Defaults to 0.
 
     Raises:
-        ValueError: a `share` that is no probability.
+        ValueError: If `share` is not in [0, 1].
 
-    Reference: aespresso/a_journey_into_math_of_ml, 2019, part 4, which calls it data
+    Reference: aespresso/a_journey_into_math_of_ml, 2019, part 4, where it is called data
     regularization.
 
     Example:
-    >>> cuts = TextCuts(["bad beds , but a nice view".split()], share=1.0)
-    >>> cuts.gaps(0).tolist()        # without 4 tokens from the third on: bad beds ,
-    [[3, 4]]
+        >>> from tfreps.data import TextCuts
+        >>> cuts = TextCuts(["bad beds , but a nice view".split()], share=1.0)
+        >>> cuts.gaps(0).tolist()        # removes 4 tokens from token 3 on, leaving: bad beds ,
+        [[3, 4]]
     """
 
     def __init__(
@@ -44,7 +48,7 @@ class TextCuts:
         ends: int = 0,
     ):
         if not 0 <= share <= 1:
-            raise ValueError(f"`share` must be a probability from 0 to 1; got {share}.")
+            raise ValueError(f"`share` must be a probability in [0, 1]; got {share}.")
         self.share = share
         self.seed = seed
         self.ends = ends
@@ -56,7 +60,15 @@ class TextCuts:
         ]
 
     def gaps(self, epoch: int) -> np.ndarray:
-        """Returns the first token that each text loses, and how many it loses, int64 `[N, 2]`."""
+        """Returns the tokens to remove from each text in an epoch.
+
+        Args:
+            epoch: int, non-negative. Number of the epoch.
+
+        Returns:
+            int64 array, shape `[N, 2]`. Position of the first removed token of each text and the
+            number of removed tokens; both are 0 for a text that is left whole.
+        """
         draw = np.random.default_rng([self.seed, epoch]).random([len(self._marks), 3])
         gaps = np.zeros([len(self._marks), 2], np.int64)
         for number in np.flatnonzero(draw[:, 0] < self.share):

@@ -1,4 +1,4 @@
-"""TokenRows: computes features of distinct tokens once, and gathers them for each batch."""
+"""TokenRows: computes the features of each distinct token once for all batches."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,20 +9,24 @@ _TOKENS_AT_A_TIME = 1 << 16
 
 
 class TokenRows:
-    """Computes the features of every distinct token once, and gathers them for each batch.
+    """Computes the features of every distinct token once and gathers them for each batch.
 
-    Exact for features that look at one token alone, as `tfreps.text.TokenIndexer` does.
+    The result is exact if the features of a token do not depend on other tokens, as is the case
+    with `tfreps.text.TokenIndexer`.
 
     Args:
-        sentences: lists of tokens.
-        indexer: function from tokens, a str tensor `[B, T]`, to a dict of tensors `[B, T, ...]`.
-        max_length: int or None. Longer sentences are cut.
+        sentences: sequence of lists of str. The tokens of each sentence.
+        indexer: callable. Maps tokens, a str tensor `[B, T]`, to a dict of tensors
+            `[B, T, ...]`.
+        max_length: int or None. Longer sentences are truncated to this number of tokens. If
+            `None`, sentences are not truncated.
 
     Attributes:
-        lengths: int64 `[N]`, tokens of each sentence, after the cut.
+        lengths: int64 array, shape `[N]`. Number of tokens of each sentence after truncation.
 
     Raises:
-        ValueError: a sentence is no list of strings, or holds `""`, which stands for padding.
+        ValueError: If a sentence is not a list of strings, or contains `""`, which denotes
+            padding.
     """
 
     def __init__(
@@ -38,7 +42,7 @@ class TokenRows:
             if isinstance(sentence, str | bytes):
                 raise ValueError(
                     f"Every sentence must be a list of tokens; sentence {number} (counted from "
-                    f"0) is the string {sentence[:40]!r}. Cut it first, for example with "
+                    f"0) is the string {sentence[:40]!r}. Tokenize it first, for example with "
                     "tfreps.text.tokenize_texts."
                 )
             cut = sentence[:max_length]
@@ -46,7 +50,7 @@ class TokenRows:
             if 0 in own:
                 raise ValueError(
                     f"Sentence {number} (counted from 0): token {own.index(0)} is the empty "
-                    "string, which stands for padding. Remove it."
+                    "string, which is reserved for padding. Remove it."
                 )
             flat += own
             lengths.append(len(own))
@@ -65,7 +69,7 @@ class TokenRows:
     def batch(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Returns the features of some sentences, `[B, T, ...]`, with T = `length`."""
+        """Returns the features of the given sentences, `[B, T, ...]`, with T = `length`."""
         places, real = self.places(sentences, length, gaps)
         rows = np.where(real, self._rows[places], 0)  # [B, T]
         return {name: table[rows] for name, table in self._tables.items()}
@@ -73,10 +77,17 @@ class TokenRows:
     def places(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the places of a batch's tokens among all tokens, int64, and the mask: `[B, T]`.
+        """Returns the positions of a batch's tokens among all tokens, and their mask.
 
-        The second says which of them are real; the others have some place. `gaps`, int64
-        `[B, 2]`, are the first token that is left out of each sentence, and how many are.
+        Args:
+            sentences: int array, shape `[B]`. Numbers of the sentences.
+            length: int. T, the padded length.
+            gaps: int64 array, shape `[B, 2]`, or None. Position of the first token to remove from
+                each sentence, and the number of tokens to remove.
+
+        Returns:
+            tuple of an int64 and a bool array, shape `[B, T]`. The mask is True on real tokens;
+            positions of padding are arbitrary but valid.
         """
         position = np.arange(length)  # [T]
         if gaps is not None:
@@ -89,10 +100,10 @@ class TokenRows:
 
 
 def _tables(tokens: list[str], indexer: Callable) -> dict[str, np.ndarray]:
-    """The features of each token: name -> `[U, ...]`."""
+    """Returns the features of all distinct tokens as a dict of arrays `[U, ...]`."""
     if not all(isinstance(token, str) for token in tokens):
         wrong = next(token for token in tokens if not isinstance(token, str))
-        raise ValueError(f"Tokens must be strings; got {wrong!r}, a {type(wrong).__name__}.")
+        raise ValueError(f"Tokens must be strings; got {wrong!r} of type {type(wrong).__name__}.")
     parts = []
     for start in range(0, len(tokens), _TOKENS_AT_A_TIME):
         piece = tf.constant([tokens[start : start + _TOKENS_AT_A_TIME]])  # [1, U]

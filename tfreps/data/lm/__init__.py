@@ -1,3 +1,3 @@
-"""Batches for language models: streams of tokens, whole sentences; counts of a corpus."""
+"""Batches for language models, as token streams or whole sentences, and corpus counts."""
 
-__all__: list[str] = []  # tfreps.data exports what users need
+__all__: list[str] = []  # tfreps.data exports the public names

@@ -1,4 +1,4 @@
-"""Counts what one pass over a corpus holds."""
+"""Counts the tokens, sentences and positions of a corpus."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,15 @@ from tfreps.text import Vocabulary
 class CorpusCounts(NamedTuple):
     """Counts of one pass over a corpus.
 
-    `positions` is the number of predictions per direction, n + 1 for a sentence of n words;
-    `tokens` counts words, `unknown_tokens` those that a model reads or predicts as `<UNK>`:
-    outside the vocabulary, or `<UNK>` in the text itself. `token_counts` (int64 `[V]`) counts
-    the others, each token of the vocabulary, as `Vocabulary.check_order` takes it; it is 0 for
-    `<UNK>`, `<S>` and `</S>`, so that its sum and `unknown_tokens` make `tokens`.
+    Attributes:
+        positions: int. Number of predictions per direction: n + 1 for a sentence of n words.
+        sentences: int. Number of sentences.
+        tokens: int. Number of words.
+        unknown_tokens: int. Number of words that a model reads or predicts as `<UNK>`, because
+            they are outside the vocabulary or are `<UNK>` in the text itself.
+        token_counts: int64 array, shape `[V]`. Occurrences of each token of the vocabulary, the
+            argument of `Vocabulary.check_order`. It is 0 for `<UNK>`, `<S>` and `</S>`, so
+            `token_counts.sum() + unknown_tokens == tokens`.
     """
 
     positions: int
@@ -27,19 +31,36 @@ class CorpusCounts(NamedTuple):
 
 
 def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False) -> CorpusCounts:
-    """Reads every line of the files once and counts tokens, sentences and positions.
+    """Counts the tokens, sentences and positions of text files with one sentence per line.
 
     Args:
-        files: path, pattern or list of them.
-        vocabulary: Vocabulary.
-        skip_blank: bool. Whether a blank line is no sentence, or one of no words.
+        files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files;
+            `*.gz` files are decompressed.
+        vocabulary: `tfreps.text.Vocabulary`. Tokens that are counted as known.
+        skip_blank: bool. If `True`, blank lines are skipped; if `False`, a blank line counts as
+            a sentence without words. Defaults to `False`.
 
     Returns:
-        CorpusCounts.
+        `CorpusCounts`.
 
     Raises:
-        ValueError: a file is unreadable, binary or not UTF-8, or holds the token `<S>` or `</S>`
-            (named with the line); there is no token at all; or none is in the vocabulary.
+        ValueError: If a file is unreadable, binary or not UTF-8, or contains the token `<S>` or
+            `</S>` (the message names the line); or if the files contain no token, or none that
+            is in the vocabulary.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.data import count_corpus
+        >>> from tfreps.text import Vocabulary
+        >>> vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "text.txt")
+        ...     _ = path.write_text("a b c\\nb a\\n")
+        ...     counts = count_corpus(path, vocabulary)
+        >>> counts.positions, counts.sentences, counts.tokens, counts.unknown_tokens
+        (7, 2, 5, 1)
+        >>> counts.token_counts.tolist()
+        [0, 0, 0, 2, 2]
     """
     words = WordRows(vocabulary)
     sentences = tokens = unknown = 0
@@ -63,10 +84,12 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
             counts += found
     where = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
     if not tokens:
-        raise ValueError(f"There is no text in {where}: every line is blank, or there is none.")
+        raise ValueError(
+            f"There is no text in {where}: every line is blank, or there are no lines."
+        )
     if unknown == tokens:
         raise ValueError(
             f"None of the {tokens} tokens in {where} is in the vocabulary {vocabulary.source}. "
-            "Is it the right vocabulary, and is the text split into tokens by spaces?"
+            "Check that it is the right vocabulary and that spaces separate the tokens."
         )
     return CorpusCounts(tokens + sentences, sentences, tokens, int(unknown), counts)

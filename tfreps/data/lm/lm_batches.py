@@ -1,4 +1,4 @@
-"""LMBatches: batches for training a biLM, in the order of bilm-tf's generator."""
+"""LMBatches: batches for training a biLM, in the order of bilm-tf's data generator."""
 
 import itertools
 import math
@@ -24,54 +24,60 @@ _UNKNOWN_WORDS_KEPT = 1 << 15
 
 
 class LMBatches:
-    """Makes batches whose rows continue from batch to batch, with a position to save.
+    """Batches for language models whose rows continue from one batch to the next.
 
-    Reads text files with one sentence per line, tokens split at white space. Each row of a batch
-    is a stream: it pulls the next sentence from the files when it has come to the end of its
-    own, rows in order, and goes on in the next batch where it stopped. `</S>` is never an input,
-    `<S>` never a target. The two directions read the files independently. All of this is
-    bilm-tf's order, position for position, up to its last full batch; where bilm-tf throws away
-    what then remains, the last batches here are padded, and no token is lost.
+    Reads text files with one sentence per line and tokens separated by white space. Each row of
+    a batch is a stream that continues in the next batch where it stopped. When a row reaches the
+    end of its sentence, it takes the next sentence from the files; rows do so in order. `</S>`
+    is never an input, and `<S>` is never a target. The two directions read the files
+    independently. The order is that of bilm-tf, position for position, up to its last full
+    batch. bilm-tf discards the positions that then remain; here the last batches are padded, so
+    that no token is lost. The position in the text can be saved and restored.
 
-    Elements: a dict of tensors, T = `unroll_steps`.
+    Elements: a dict of tensors, with T = `unroll_steps`.
 
-    - `token_ids` int32 `[B, T]`: inputs; words outside the vocabulary are `<UNK>`.
-    - `next_token_id` int32 `[B, T]`: targets.
-    - `mask` bool `[B, T]`: False on padding, which only the last batches of a finite number of
-      passes have; ids are 0 there.
-    - with `characters="ids"`, `tokens_characters` int32 `[B, T, C]`: character ids in the
-      convention of `tfreps.text` (0 = no token, so padding is 0; bilm-tf's training arrays are
-      these less 1). Words outside the vocabulary keep their own characters.
-    - with `characters="table"`, the same in less space: `character_rows` int32 `[B, T]` counts
-      rows of `vocabulary.character_table()` with `unknown_characters` int32 `[U, C]` below it,
-      which holds the words of this batch outside the vocabulary, in order of appearance.
-      Padding has row 0. A model gathers the characters on its device.
-    - with `bidirectional`, the same under names that end in `_reverse` (`unknown_characters` is
+    - `token_ids`: int32 `[B, T]`. Inputs; words outside the vocabulary are `<UNK>`.
+    - `next_token_id`: int32 `[B, T]`. Targets.
+    - `mask`: bool `[B, T]`. False on padding, where ids are 0. Padding occurs only in the last
+      batches of a finite number of passes.
+    - `tokens_characters`, with `characters="ids"`: int32 `[B, T, C]`. Character ids as defined
+      by `tfreps.text`: 0 is padding, and all other ids are 1 greater than in bilm-tf's training
+      arrays. Words outside the vocabulary keep their own characters.
+    - `character_rows` and `unknown_characters`, with `characters="table"`: int32 `[B, T]` and
+      `[U, C]`. The same character ids in less space. `character_rows` are row numbers of the
+      table made of `vocabulary.character_table()` followed by `unknown_characters`, which holds
+      the words of this batch outside the vocabulary in order of appearance. Padding has row 0.
+      A model gathers the characters on its device.
+    - with `bidirectional`, the same keys with the suffix `_reverse` (`unknown_characters` is
       shared): inputs `</S> wn .. w1`, targets `wn .. w1 <S>`.
 
     Args:
-        files: path, glob pattern or a list of them; `*.gz` is unpacked. Read in order of name.
-        vocabulary: Vocabulary.
-        batch_size: int, B, rows.
-        unroll_steps: int, T, positions of each row in a batch.
-        bidirectional: bool.
-        characters: "ids", "table" or None (word input).
-        max_characters: int, C.
-        shuffle: bool. Shards in a new order in every pass, and sentences within each block of
-            text; the directions differ.
-        seed: int, not negative. All shuffling depends on it, on the direction, the pass, the
-            shard and the block only.
-        passes: int, how often the files are read; None for endlessly. Rows run on from one pass
-            to the next.
-        skip_blank: bool. A blank line is a sentence of no words, hence one position, as in
-            bilm-tf; True leaves it out.
-        block_bytes: int. Text held in memory at once, per direction, and the range of shuffling;
-            by default 4 MiB or some 30,000 sentences.
+        files: str, path-like object, or list of them. Paths or glob patterns, read in order of
+            name; `*.gz` files are decompressed.
+        vocabulary: `tfreps.text.Vocabulary`. Converts words to ids.
+        batch_size: int. Number of rows B.
+        unroll_steps: int. Number of positions T of each row of a batch.
+        bidirectional: bool. Whether elements have the `_reverse` keys. Defaults to `True`.
+        characters: str or None. `"ids"` or `"table"`, the form of the character ids described
+            above. If `None`, elements have no character ids. Defaults to `"ids"`.
+        max_characters: int. Number of character ids C per token. Defaults to 50.
+        shuffle: bool. Whether to shuffle the files in every pass, and the sentences within each
+            block of text. The directions are shuffled differently. Defaults to `False`.
+        seed: int, non-negative. Random seed. All shuffling depends only on it and on the
+            direction, the pass, the file and the block. Defaults to 0.
+        passes: int or None. Number of passes over the files. Rows continue from one pass to the
+            next. If `None`, the passes never end. Defaults to `None`.
+        skip_blank: bool. If `True`, blank lines are skipped; if `False`, a blank line is a
+            sentence without words and takes one position, as in bilm-tf. Defaults to `False`.
+        block_bytes: int. Size of the block of text that each direction holds in memory, within
+            which sentences are shuffled. Defaults to 4 MiB, about 30,000 sentences.
+
+    Masking: `mask` is True on real positions.
 
     Raises:
-        ValueError: no such files or bad arguments here; text that is unreadable, not UTF-8 or
-            without any sentence when it is read. `count()` reads it all, and is where a bad
-            file shows before training starts.
+        ValueError: If there are no such files or an argument is out of range; during iteration,
+            if the text is unreadable, is not UTF-8, or contains no sentence. Call `count()`,
+            which reads all of the text, to find such errors before training.
 
     Reference: bilm-tf, `BidirectionalLMDataset` and `_get_batch`.
 
@@ -130,21 +136,22 @@ class LMBatches:
         self.skip_blank = skip_blank
         self.block_bytes = block_bytes
         self._counts: CorpusCounts | None = None
-        # Batches delivered -> where the streams then were.
+        # Number of delivered batches -> the positions of the streams at that time.
         self._snapshots: dict[int, list[Callable[[], dict]] | None] = {0: None}
 
     def dataset(self, state: dict | None = None) -> tf.data.Dataset:
-        """Returns the batches from the beginning, or from a saved position.
+        """Returns the batches from the beginning or from a saved position.
 
         Args:
-            state: what `state` returned, here or in another process, or None.
+            state: dict or None. A return value of `state`, from this or another process. If
+                `None`, starts at the beginning. Defaults to `None`.
 
         Returns:
-            `tf.data.Dataset`. Its elements after a restored state are exactly those that would
+            `tf.data.Dataset`. From a saved position, it yields exactly the elements that would
             have followed.
 
         Raises:
-            ValueError: the state belongs to other files or other arguments.
+            ValueError: If the state belongs to other files or other arguments.
         """
         start = 0
         streams = None
@@ -168,14 +175,18 @@ class LMBatches:
     def state(self, num_batches: int) -> dict:
         """Returns the position after a number of batches, counted from the very first batch.
 
-        Cheap at any time in mid-epoch: the nearest earlier position that was noted down while
-        reading, and how many batches to skip from there.
+        The call is cheap at any time: the state is the nearest earlier position recorded while
+        reading and the number of batches to skip from there.
 
         Args:
-            num_batches: int. Batches consumed so far, those before a restored state included.
+            num_batches: int. Number of batches consumed so far, including those before a
+                restored state.
 
         Returns:
-            dict that `json` can write.
+            dict of JSON types.
+
+        Raises:
+            ValueError: If `num_batches` is negative.
         """
         if num_batches < 0:
             raise ValueError(f"`num_batches` must not be negative; got {num_batches}.")
@@ -189,11 +200,11 @@ class LMBatches:
         }
 
     def count(self) -> CorpusCounts:
-        """Counts one pass, reading every line once (the first time it is called).
+        """Returns the `CorpusCounts` of one pass. The first call reads all files.
 
         Raises:
-            ValueError: a file is unreadable, binary or not UTF-8; there is no sentence; or no
-                token of the text is in the vocabulary.
+            ValueError: If a file is unreadable, binary or not UTF-8, or the files contain no
+                token, or none that is in the vocabulary.
         """
         if self._counts is None:
             self._counts = count_corpus(self.files, self.vocabulary, self.skip_blank)
@@ -203,13 +214,13 @@ class LMBatches:
     def batches_per_pass(self) -> int:
         """Number of batches that the positions of one pass fill, rounded up.
 
-        An endless data set uses up just so many per pass; at the end of a finite one a few more
-        follow, padded, while the last rows run out.
+        An endless data set yields this many batches per pass. A finite one yields a few more,
+        padded, until its last rows end.
         """
         return math.ceil(self.count().positions / (self.batch_size * self.unroll_steps))
 
     def _batches(self, start: int, snapshots: list[dict] | None, skip: int) -> Iterator[Batch]:
-        """Batches from a snapshot on, less the first `skip`."""
+        """Yields the batches that follow a snapshot, except the first `skip`."""
         words = WordRows(self.vocabulary, self.max_characters)
         streams = self._open_streams(words, snapshots)
         limit = _UNKNOWN_WORDS_KEPT
@@ -225,7 +236,7 @@ class LMBatches:
                 limit = _UNKNOWN_WORDS_KEPT + 2 * _forget_delivered(words, streams)
 
     def _join_directions(self, batches: list[tuple | None], words: WordRows) -> Batch:
-        """Stacks the directions (one that has ended is padding) and numbers the unknown words."""
+        """Stacks the directions, padding one that has ended, and numbers the unknown words."""
         shape = [len(batches), self.batch_size, self.unroll_steps]
         rows = np.zeros(shape, np.int32)
         targets = np.full(shape, -1, np.int32)
@@ -249,10 +260,11 @@ class LMBatches:
     def _keep_snapshot(self, number: int, streams: list[Callable[[], dict]]) -> None:
         self._snapshots[number] = streams
         for old in sorted(self._snapshots, reverse=True)[_SNAPSHOTS_KEPT:-1]:
-            self._snapshots.pop(old, None)  # but never 0, the beginning; two threads may be here
+            # Never drops 0, the beginning. Another thread may have dropped the same snapshot.
+            self._snapshots.pop(old, None)
 
     def _options(self) -> dict:
-        """What a saved position depends on."""
+        """Returns the options on which a saved position depends."""
         return {
             "files": [_fingerprint(path) for path in self.files],
             "vocabulary": zlib.crc32("\n".join(self.vocabulary.tokens).encode()),
@@ -274,12 +286,12 @@ class LMBatches:
             now = ", ".join(f"{name} = {ours[name]}" for name in different)
             raise ValueError(
                 f"The saved position belongs to other data: expected {was}; got {now}. Continue "
-                "with the same files, vocabulary and options, or begin a new run."
+                "with the same files, vocabulary and options, or start a new run."
             )
 
 
 def _fingerprint(path: str) -> list:
-    """Name, size and a sum over the beginning of a file: enough to notice another text."""
+    """Returns a file's name, its size and a checksum of its beginning, to detect changes."""
     with open(path, "rb") as file:
         return [os.path.basename(path), os.path.getsize(path), zlib.crc32(file.read(1 << 16))]
 
@@ -291,7 +303,7 @@ def _check_at_least(least: int, **given: int) -> None:
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
-    """Drops the unknown words that no stream still holds; returns how many stay."""
+    """Drops the unknown words that no stream uses any more; returns how many remain."""
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]

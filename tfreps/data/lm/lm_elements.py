@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from tfreps.text import Vocabulary
 
-# Rows and targets, int32 [directions, B, T], and characters of unknown words, int32 [U, C].
+# Rows and targets, int32 [directions, B, T], and character ids of unknown words, int32 [U, C].
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
-_GROUP = 8  # batches handed from Python to TensorFlow at a time; a hand-over costs 0.4 ms
+_GROUP = 8  # batches passed from Python to TensorFlow at once; each transfer costs 0.4 ms
 
 
 def to_dataset(
@@ -21,17 +21,18 @@ def to_dataset(
     characters: str | None,
     max_characters: int,
 ) -> tf.data.Dataset:
-    """Names and completes the tensors of batches; see `LMBatches` for the elements.
+    """Converts NumPy batches to a `tf.data.Dataset` of the elements described in `LMBatches`.
 
     Args:
-        make_batches: called for every iteration over the data set. Rows below V are vocabulary
-            ids, row V + k is the k-th unknown word of the batch; targets are -1 on padding.
-            Eight consecutive batches of equal shape are handed over together.
-        vocabulary: Vocabulary of V tokens.
-        shape: B and T, None where they vary.
-        bidirectional: bool, whether there are two directions.
-        characters: "ids", "table" or None.
-        max_characters: int, C.
+        make_batches: callable. Returns an iterator of batches; called once per iteration over
+            the data set. Rows below V are vocabulary ids, row V + k is the k-th unknown word of
+            the batch, and targets are -1 on padding. Up to eight consecutive batches of equal
+            shape are passed to TensorFlow together.
+        vocabulary: `tfreps.text.Vocabulary` of V tokens.
+        shape: tuple. B and T; `None` if they vary.
+        bidirectional: bool. Whether there are two directions.
+        characters: str or None. `"ids"`, `"table"` or `None`, the form of the character ids.
+        max_characters: int. Number of character ids C per token.
     """
     arrays = tf.TensorSpec([None, 1 + bidirectional, *shape], tf.int32)
     unknown = tf.TensorSpec([None, max_characters], tf.int32)
@@ -66,7 +67,7 @@ def _join(group: list[Batch]) -> tuple[np.ndarray, ...]:
 def _completion(
     vocabulary: Vocabulary, bidirectional: bool, characters: str | None, max_characters: int
 ):
-    """The function from the arrays of one batch to a dict of tensors, run by tf.data."""
+    """Returns the function that tf.data maps over batches: from arrays to a dict of tensors."""
     size = len(vocabulary)
     unknown_id = vocabulary.unknown_id
     table = None

@@ -1,4 +1,4 @@
-"""LMEpochs: endless batches of a language model's text as epochs of so many steps."""
+"""LMEpochs: endless batches for a language model, divided into epochs."""
 
 import tensorflow as tf
 
@@ -6,21 +6,22 @@ from tfreps.data.lm.lm_batches import LMBatches
 
 
 class LMEpochs:
-    """Divides the batches of `LMBatches` into epochs, for a loop that trains epoch by epoch.
+    """Batches of `LMBatches` divided into epochs of a fixed number of steps.
 
-    The order of the batches is that of one pass after the other, wherever an epoch ends. The last
-    epoch may be shorter than the others.
+    The batches are in the order of `LMBatches`; an epoch may end within a pass over the text.
+    The last epoch may be shorter than the others.
 
     Args:
-        batches: `LMBatches` without an end.
-        steps_per_epoch: int, 1 or more.
-        total_steps: int, 1 or more. Batches of all epochs together.
+        batches: `LMBatches` with `passes=None`, so that it never ends.
+        steps_per_epoch: int, positive. Number of batches per epoch.
+        total_steps: int, positive. Number of batches of all epochs together.
 
     Attributes:
-        num_epochs: int.
+        num_epochs: int. Number of epochs.
 
     Example:
         >>> import pathlib, tempfile
+        >>> from tfreps.data import LMBatches, LMEpochs
         >>> from tfreps.text import Vocabulary
         >>> folder = tempfile.TemporaryDirectory()
         >>> text = pathlib.Path(folder.name, "text.txt")
@@ -37,32 +38,42 @@ class LMEpochs:
         self.steps_per_epoch = steps_per_epoch
         self.total_steps = total_steps
         self.num_epochs = -(-total_steps // steps_per_epoch)
-        self._restored: tuple[int, dict] | None = None  # a position that came from elsewhere
+        self._restored: tuple[int, dict] | None = None  # the position passed to `restore`
 
     def num_batches(self, epoch: int = 0) -> int:
-        """The batches of an epoch, counted from 0."""
+        """Returns the number of batches of an epoch; epochs are counted from 0."""
         return min(self.steps_per_epoch, self.total_steps - epoch * self.steps_per_epoch)
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
-        """The elements from a batch of an epoch on, without an end; see `LMBatches`.
+        """Returns the batches that start at a given batch of an epoch.
+
+        Args:
+            epoch: int. Number of the epoch, counted from 0. Defaults to 0.
+            first_batch: int. Number of batches of that epoch to skip. Defaults to 0.
+
+        Returns:
+            `tf.data.Dataset` without an end; see `LMBatches` for its elements.
 
         Raises:
-            ValueError: the position that was restored belongs to other text or other options.
+            ValueError: If the restored position belongs to other text or other options.
         """
         number = epoch * self.steps_per_epoch + first_batch
         return self.batches.dataset(self._position(number))
 
     def state(self, epoch: int, batch: int) -> dict:
-        """The position after some batches of an epoch: a dict of JSON types."""
+        """Returns the position after `batch` batches of an epoch, as a dict of JSON types."""
         number = epoch * self.steps_per_epoch + batch
         return {"number": number, "batches": self._position(number)}
 
     def restore(self, state: dict) -> None:
-        """Goes on from a position that `state` returned, here or in another process."""
+        """Restores a position that `state` returned, in this or another process."""
         self._restored = state["number"], state["batches"]
 
     def _position(self, number: int) -> dict:
-        """That of `LMBatches`; where it was restored, for it knows more than has been read here."""
+        """Returns the position in `LMBatches`: the restored one if it is that of this batch.
+
+        Otherwise a resumed data set that has not been read yet would start at its first batch.
+        """
         if self._restored is not None and self._restored[0] == number:
             return self._restored[1]
         return self.batches.state(number)

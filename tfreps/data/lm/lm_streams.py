@@ -11,21 +11,23 @@ from tfreps.text import Vocabulary
 
 
 class LMStream:
-    """Fills batches as bilm-tf does: in order, each row takes the next sentence when it needs one.
+    """Fills batches in the order of bilm-tf: a row that needs a sentence takes the next one.
 
-    A sentence of n words is n + 1 positions: inputs `<S> w1 .. wn`, targets `w1 .. wn </S>`;
-    reversed, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. Positions not yet delivered lie
-    in one flat buffer: what is left of each row's sentence, then the current slice of the text.
+    A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn`, targets `w1 .. wn </S>`;
+    reversed, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer holds the
+    positions not yet delivered: the rest of each row's sentence, then the current slice of the
+    text.
 
     Args:
-        corpus: Corpus.
-        vocabulary: Vocabulary.
-        words: WordRows, shared by the two directions.
-        blocks: WeakValueDictionary, shared by them.
-        batch_size: int, B.
-        unroll_steps: int, T.
-        reverse: bool.
-        snapshot: what `snapshot()()` of an equal stream gave, or None for the beginning.
+        corpus: Corpus. The files and their order.
+        vocabulary: Vocabulary. Converts words to ids.
+        words: WordRows. Shared by the two directions.
+        blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
+        batch_size: int. Number of rows B.
+        unroll_steps: int. Number of positions T per row.
+        reverse: bool. Whether sentences are reversed.
+        snapshot: dict or None. The result of `snapshot()()` of a stream with the same arguments.
+            If `None`, starts at the beginning. Defaults to `None`.
     """
 
     def __init__(
@@ -48,17 +50,17 @@ class LMStream:
         self._source = SentenceSlices(corpus, words, blocks, reverse, self._place)
         self._slices = iter(self._source)
         self._restore_rows([[words.row(word) for word in row] for row in snapshot["rows"]])
-        self._next = self._base = len(self._inputs)  # next sentence; begin of the slice
+        self._next = self._base = len(self._inputs)  # next sentence; start of the slice
         if snapshot["used"]:
             self._load()
             self._next += snapshot["used"]
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns rows of inputs and ids of targets, both int32 `[B, T]`; None at the end.
+        """Returns word rows of inputs and ids of targets, both int32 `[B, T]`; None at the end.
 
         Padding has input 0 and target -1.
         """
-        own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's present sentence
+        own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
         need = self.unroll_steps - own
         first_slice = self._place
         bounds = self._pull(need.tolist())
@@ -73,7 +75,7 @@ class LMStream:
         return batch
 
     def _pull(self, need: list[int]) -> np.ndarray:
-        """Where each row's new sentences begin, int `[B + 1]`; the last is where they all end."""
+        """Returns where each row's new sentences begin and the last one ends, int `[B + 1]`."""
         bounds = [self._next]
         position = self._next
         sentence_end = self._sentence_end.item
@@ -91,10 +93,10 @@ class LMStream:
         return np.array(bounds)
 
     def snapshot(self) -> Callable[[], dict]:
-        """Notes the position of the stream; the result, when called, returns it in full.
+        """Records the position of the stream; returns a function that returns it as a dict.
 
-        A dict of plain lists and numbers, words outside the vocabulary as str. Most notes are
-        never asked for, and so are kept as arrays.
+        The dict has plain lists and numbers; words outside the vocabulary are str. Arrays are
+        converted only when the function is called, because most snapshots are never used.
         """
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
@@ -112,12 +114,12 @@ class LMStream:
         return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
-        """Returns the arrays that hold rows of words, to be renumbered in place."""
+        """Returns the arrays of word rows, for renumbering in place."""
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 
     def _gather(self, begin, own, fresh, filled):
-        """The batch: each row is a piece of its sentence, then new ones. All arguments `[B]`."""
+        """Returns the batch: the rest of each row's sentence, then new ones. Arguments `[B]`."""
         if not filled.any():
             return None
         step = np.arange(self.unroll_steps)
@@ -130,7 +132,7 @@ class LMStream:
         return np.where(real, self._inputs[index], 0), np.where(real, self._targets[index], -1)
 
     def _load(self) -> bool:
-        """Appends the next slice to the buffer; False at the end of the last pass."""
+        """Appends the next slice to the buffer. Returns False at the end of the last pass."""
         following = next(self._slices, None)
         if following is None:
             return False
@@ -146,7 +148,10 @@ class LMStream:
         return True
 
     def _drop_delivered(self) -> None:
-        """Keeps the rest of each row's sentence and the sentences that no row has pulled yet."""
+        """Removes delivered positions from the buffer.
+
+        The rest of each row's sentence and the sentences that no row has taken remain.
+        """
         index = self._leftover()
         shift = len(index) - self._next
         self._inputs = np.append(self._inputs[index], self._inputs[self._next :])
@@ -158,13 +163,13 @@ class LMStream:
         self._next += shift
 
     def _leftover(self) -> np.ndarray:
-        """Where in the buffer the rest of each row's sentence is, row after row."""
+        """Returns the buffer positions of the rest of each row's sentence, row after row."""
         begins = np.cumsum(self._left) - self._left
         return np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
 
     def _restore_rows(self, rows: list[list[int]]) -> None:
-        """Starts the buffer with what is left of each row's sentence."""
-        self._left = np.array([len(row) for row in rows])  # [B], positions of a row's sentence
+        """Initializes the buffer with the rest of each row's sentence."""
+        self._left = np.array([len(row) for row in rows])  # [B], remaining positions of each row
         self._at = np.cumsum(self._left) - self._left  # [B], where they begin in the buffer
         self._inputs = np.array([n for row in rows for n in row], np.int32)
         shifted = [n for row in rows if row for n in [*row[1:], LINE_END]]

@@ -1,4 +1,4 @@
-"""Makes batches of whole sentences of similar length, for evaluation."""
+"""Makes batches of whole sentences of similar length for evaluation."""
 
 import itertools
 from collections.abc import Iterator
@@ -26,29 +26,38 @@ def sentence_batches(
 ) -> tf.data.Dataset:
     """Makes batches of whole sentences, one per row, for a model that starts from a fixed state.
 
-    Elements: the dict of `LMBatches`, the same keys and dtypes. A sentence of n words is n + 1
-    positions: `token_ids` `<S> w1 .. wn`, `next_token_id` `w1 .. wn </S>`; reversed,
-    `token_ids_reverse` `</S> wn .. w1`, `next_token_id_reverse` `wn .. w1 <S>`. Rows are padded
-    on the right, to a multiple of 8, so that few different shapes occur.
+    Elements are dicts with the keys and dtypes of `LMBatches`. A sentence of n words has n + 1
+    positions: `token_ids` is `<S> w1 .. wn` and `next_token_id` is `w1 .. wn </S>`; reversed,
+    `token_ids_reverse` is `</S> wn .. w1` and `next_token_id_reverse` is `wn .. w1 <S>`. Rows
+    are padded on the right to a multiple of 8, so that only a few shapes occur.
 
-    Blank lines are skipped. Within each block of text, sentences are sorted by length, those of
-    equal length keep their order, and a batch holds sentences of one padded length.
+    Blank lines are skipped. Within each block of text, sentences are sorted by length, sentences
+    of equal length keep their order, and all sentences of a batch have the same padded length.
 
     Args:
-        files: path, glob pattern or a list of them; `*.gz` is unpacked.
-        vocabulary: Vocabulary.
-        batch_size: int. Most rows of a batch; the last batch of each length has fewer.
-        batch_tokens: int. Most positions of a batch, padding included: long sentences come in
-            batches of fewer rows. A sentence above it has a batch of its own, in one row.
-        bidirectional: bool, whether there are keys that end in `_reverse`.
-        characters: "table", "ids" or None.
-        max_characters: int, C.
-        block_bytes: int. Text sorted at once.
+        files: str, path-like object, or list of them. Paths or glob patterns, read in order of
+            name; `*.gz` files are decompressed.
+        vocabulary: `tfreps.text.Vocabulary`. Converts words to ids.
+        batch_size: int. Maximum number of rows in a batch. The last batch of each length may
+            have fewer.
+        batch_tokens: int. Maximum number of positions in a batch, padding included, so batches
+            of long sentences have fewer rows. A longer sentence forms a batch of its own.
+            Defaults to 8192.
+        bidirectional: bool. Whether elements have the `_reverse` keys. Defaults to `True`.
+        characters: str or None. `"table"` or `"ids"`, the form of the character ids; see
+            `LMBatches`. If `None`, elements have no character ids. Defaults to `"table"`.
+        max_characters: int. Number of character ids C per token. Defaults to 50.
+        block_bytes: int. Size of the block of text within which sentences are sorted. Defaults
+            to 4 MiB.
+
+    Returns:
+        `tf.data.Dataset` of unknown cardinality.
 
     Masking: `mask`, bool `[B, T]`, is True on the n + 1 positions of each sentence.
 
     Raises:
-        ValueError: no such files; and, when it is read, text that is unreadable or not UTF-8.
+        ValueError: If there are no such files, or `batch_size` or `batch_tokens` is less than 1;
+            during iteration, if the text is unreadable or not UTF-8.
 
     Example:
         >>> import pathlib, tempfile
@@ -84,7 +93,7 @@ def sentence_batches(
 
 
 def _by_length(block: Block, batch_size: int, batch_tokens: int) -> Iterator[np.ndarray]:
-    """Sentences of a block, in batches, the short ones first."""
+    """Yields the sentences of a block in batches, short ones first."""
     order = np.argsort(block.positions, kind="stable")
     order = order[block.positions[order] > 1]
     width = _round_up(block.positions)
@@ -102,7 +111,7 @@ def _pad(
     words: WordRows,
     bidirectional: bool,
 ) -> Batch:
-    """The arrays of one batch, each int32 `[directions, B, T]`."""
+    """Returns the arrays of one batch; see `lm_elements.Batch`."""
     positions = block.positions[chosen]
     shape = [1 + bidirectional, len(chosen), int(_round_up(positions.max()))]
     rows = np.zeros(shape, np.int32)

@@ -1,4 +1,4 @@
-"""SentenceSlices: iterates over the sentences of a corpus, some thousand words at a time."""
+"""SentenceSlices: iterates over a corpus in slices of several thousand words."""
 
 import weakref
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _POSITIONS_PER_SLICE = 1 << 13
 
 
 class Corpus(NamedTuple):
-    """The files to read and their order; see the arguments of `LMBatches`."""
+    """Files of a corpus and their order; see the arguments of `LMBatches`."""
 
     files: list[str]
     shuffle: bool
@@ -24,10 +24,11 @@ class Corpus(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place where a slice begins.
+    """Place where a slice begins.
 
-    Pass; place of the shard in the order of that pass; number, first byte and first line of the
-    block in the shard; number of the sentence in the block, as delivered.
+    `shard` is the rank of the file in the order of the pass. `block`, `offset` and `line` are
+    the number, first byte and first line of the block in the file, and `sentence` is the rank of
+    the sentence in the order of the block.
     """
 
     pass_number: int = 0
@@ -44,30 +45,30 @@ class Block:
     def __init__(self, rows: np.ndarray):
         self.rows = rows
         self.ends = np.flatnonzero(rows == LINE_END)
-        self.positions = np.diff(self.ends, prepend=-1)  # per sentence: its words and one more
+        self.positions = np.diff(self.ends, prepend=-1)  # n + 1 for a sentence of n words
 
     def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
-        """Joins the given sentences, with their words in order or reversed."""
+        """Concatenates the given sentences, with their words in order or reversed."""
         positions = self.positions[order]
         before = np.cumsum(positions) - positions
         step = np.arange(positions.sum())
         if reverse:
-            # After the first word comes the LINE_END of the sentence before, which does as
-            # well as its own (index -1, before the first sentence, is the last LINE_END).
+            # In reverse, the first word is followed by the LINE_END of the previous sentence,
+            # which equals its own. Before the first sentence, index -1 is the last LINE_END.
             return self.rows[np.repeat(self.ends[order] - 1 + before, positions) - step]
         first = self.ends[order] + 1 - positions
         return self.rows[np.repeat(first - before, positions) + step]
 
 
 class SentenceSlices:
-    """Iterates over a corpus in one direction; equal blocks are read once for both directions.
+    """Iterates over a corpus in one direction; a block in use is shared by both directions.
 
     Args:
-        corpus: Corpus.
-        words: WordRows, shared by the two directions.
-        blocks: WeakValueDictionary, shared by them; holds the blocks in use.
-        reverse: bool, whether words come in reverse order.
-        place: Place to begin at.
+        corpus: Corpus. The files and their order.
+        words: WordRows. Shared by the two directions.
+        blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
+        reverse: bool. Whether the words of a sentence are reversed.
+        place: Place. Where to start.
     """
 
     def __init__(
@@ -83,10 +84,10 @@ class SentenceSlices:
         self.blocks = blocks
         self.reverse = reverse
         self.place = place
-        self.block: Block | None = None  # what `blocks` must not lose
+        self.block: Block | None = None  # keeps the current block alive in `blocks`
 
     def __iter__(self) -> Iterator[tuple[Place, np.ndarray]]:
-        """Yields the place of each slice and its rows, `LINE_END` after each sentence."""
+        """Yields the place of each slice and its word rows, with `LINE_END` after each sentence."""
         pass_number, shard, number, offset, line, sentence = self.place
         passes = self.corpus.passes
         files = self.corpus.files
@@ -108,12 +109,12 @@ class SentenceSlices:
                 offset = 0
                 line = 1
             if not found:
-                raise ValueError(f"There is no sentence in {', '.join(files)}: nothing to read.")
+                raise ValueError(f"There is no sentence in {', '.join(files)}.")
             pass_number += 1
             shard = 0
 
     def _open(self, text: TextBlock, pass_number: int, file: int, number: int) -> np.ndarray:
-        """Makes a block of text the present one; returns the order of its sentences."""
+        """Makes a block of text the current one; returns the order of its sentences."""
         self.block = self.blocks.get((file, text.offset))
         if self.block is None:
             self.block = Block(self.words.encode(text.text))
@@ -122,7 +123,7 @@ class SentenceSlices:
         return order[self.block.positions[order] > 1] if self.corpus.skip_blank else order
 
     def _slices(self, order: np.ndarray, sentence: int) -> Iterator[tuple[int, np.ndarray]]:
-        """The present block from a sentence on: first sentence and rows of each slice."""
+        """Yields the first sentence and the word rows of each slice of the current block."""
         ends = np.cumsum(self.block.positions[order])
         while sentence < len(order):
             before = ends[sentence - 1] if sentence else 0
@@ -131,9 +132,9 @@ class SentenceSlices:
             sentence = stop
 
     def _permutation(self, size: int, *key: int) -> np.ndarray:
-        """The order of shards or sentences; depends on seed, direction and key alone."""
+        """Returns an order of files or sentences that depends only on seed, direction and key."""
         if not self.corpus.shuffle:
             return np.arange(size)
         seeds = np.random.SeedSequence([self.corpus.seed, int(self.reverse), *key])
-        # Bits of the generator, and not its `permutation`, are the same in every NumPy.
+        # Every NumPy version generates the same raw bits, but not the same `permutation`.
         return np.argsort(np.random.PCG64(seeds).random_raw(size), kind="stable")

@@ -9,18 +9,19 @@ from tfreps.text.char_ids import token_rows
 
 LINE_END = -1
 _PIECE = 1 << 16  # characters
-_LINE_END_WORD = "\0"  # no text that got through decode_utf8 holds it
+_LINE_END_WORD = "\0"  # `decode_utf8` rejects text that contains it
 
 
 class WordRows(dict):
     """Maps words to rows of a character table whose first V rows are the vocabulary.
 
-    A word outside the vocabulary gets the next free row when it is first looked up. `forget`
-    drops those that are no longer needed, so that the table does not grow with the corpus.
+    A word outside the vocabulary is assigned the next free row when it is first looked up.
+    `forget` drops words that are no longer needed, so that the table does not grow with the
+    corpus.
 
     Args:
         vocabulary: Vocabulary of V tokens.
-        max_characters: int. Length of the rows that `characters` gives.
+        max_characters: int. Number of character ids per word. Defaults to 50.
     """
 
     def __init__(self, vocabulary: Vocabulary, max_characters: int = 50):
@@ -28,7 +29,7 @@ class WordRows(dict):
         self[_LINE_END_WORD] = LINE_END
         self.first_unknown = len(vocabulary)
         self.unknown: list[str] = []
-        self._table = np.zeros([0, max_characters], np.int32)  # [rows made so far or more, C]
+        self._table = np.zeros([0, max_characters], np.int32)  # [at least `_made`, C]
         self._made = 0
 
     def __missing__(self, word: str) -> int:
@@ -37,10 +38,10 @@ class WordRows(dict):
         return row
 
     def encode(self, text: str) -> np.ndarray:
-        """Returns the rows of whole lines, `LINE_END` after each: int32 `[words + lines]`."""
+        """Returns the rows of whole lines, with `LINE_END` after each: int32 `[words + lines]`."""
         pieces = [np.zeros([0], np.int32)]
         start = 0
-        while start < len(text):  # in pieces that stay in the processor's cache
+        while start < len(text):  # pieces are small enough for the processor's cache
             stop = text.index("\n", min(start + _PIECE, len(text) - 1)) + 1
             words = text[start:stop].replace("\n", f" {_LINE_END_WORD} ").split()
             pieces.append(np.fromiter(map(self.__getitem__, words), np.int32, len(words)))
@@ -48,15 +49,15 @@ class WordRows(dict):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """Returns the row if it is in the vocabulary, else the word, as a saved state holds it."""
+        """Returns a row in the form of a saved state: as it is if known, otherwise its word."""
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 
     def row(self, word: int | str) -> int:
-        """Returns the row that `word` describes."""
+        """Returns the row of a word in the form that `word` returns."""
         return self[word] if isinstance(word, str) else word
 
     def characters(self, unknown: np.ndarray) -> np.ndarray:
-        """Returns the character ids of unknown words, counted from 0: int32 `[N]` to `[N, C]`."""
+        """Returns the character ids `[N, C]` of unknown words, given as numbers from 0, `[N]`."""
         if self._made < len(self.unknown):
             self._make_characters()
         return self._table[unknown]
@@ -65,10 +66,11 @@ class WordRows(dict):
         """Drops all unknown words except those of the rows `keep`.
 
         Args:
-            keep: int32, sorted, without repetitions; rows of unknown words.
+            keep: int32 array. Rows of unknown words, sorted, without duplicates.
 
         Returns:
-            int32, shape `[unknown words before]`: the new row of each kept word.
+            int32 array, shape `[number of unknown words before the call]`. The new row of each
+            remaining word; 0 for dropped words.
         """
         for word in self.unknown:
             del self[word]
@@ -82,7 +84,7 @@ class WordRows(dict):
 
     def _make_characters(self) -> None:
         fresh = token_rows(self.unknown[self._made :], self._table.shape[1])
-        if len(self.unknown) > len(self._table):  # doubled, so that a row is copied seldom
+        if len(self.unknown) > len(self._table):  # doubling keeps copies of rows rare
             spare = np.zeros([2 * len(self.unknown), self._table.shape[1]], np.int32)
             spare[: self._made] = self._table[: self._made]
             self._table = spare
@@ -91,28 +93,29 @@ class WordRows(dict):
 
 
 def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Makes inputs `<S> w1 .. wn` of sentences given as words and `LINE_END`."""
+    """Returns the inputs `<S> w1 .. wn` of sentences `w1 .. wn LINE_END`, as word rows."""
     inputs = np.roll(rows, 1)
     inputs[inputs == LINE_END] = vocabulary.end_id if reverse else vocabulary.start_id
     return inputs
 
 
 def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Makes targets `w1 .. wn </S>` of the same sentences, as vocabulary ids."""
+    """Returns the targets `w1 .. wn </S>` of the same sentences, as vocabulary ids."""
     targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
     targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id
     return targets
 
 
 def number_by_first_use(rows: np.ndarray, first_unknown: int) -> Sequence[np.ndarray]:
-    """Renumbers the unknown rows of a batch by their first occurrence, in place.
+    """Renumbers the unknown rows of a batch in place by their first occurrence.
 
     Args:
-        rows: int32 of any shape, contiguous.
-        first_unknown: int, V.
+        rows: int32 array of any shape, contiguous. Word rows.
+        first_unknown: int. Number of tokens of the vocabulary, V.
 
     Returns:
-        int `[U]`: the unknown words (counted from 0) that became V, V + 1, ...
+        int array, shape `[U]`. Numbers (counted from 0) of the unknown words that became rows V,
+        V + 1, ...
     """
     flat = rows.reshape(-1)
     places = np.flatnonzero(flat >= first_unknown)

@@ -1,3 +1,3 @@
 """Batches for masked language models: documents, sentence pairs, masked positions."""
 
-__all__: list[str] = []  # tfreps.data exports what users need
+__all__: list[str] = []  # tfreps.data exports the public names

@@ -1,4 +1,4 @@
-"""MaskedLMBatches: batches of texts or sentence pairs with masked tokens, to pre-train BERT."""
+"""MaskedLMBatches: texts or sentence pairs with masked tokens for pre-training BERT."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,52 +14,64 @@ _PREFETCH = 8
 
 
 class MaskedLMBatches:
-    """Makes batches for a masked LM and next sentences, sized by their padded tokens.
+    """Batches for masked language modelling and next-sentence prediction.
 
-    Texts are `[CLS] stretch [SEP]`, or with pairs `[CLS] stretch [SEP] stretch [SEP]` (see
-    `SentencePairs`), those of like length in a batch (see `LengthPlan`); their tokens are hidden
-    anew in every epoch (see `TokenMasking`). Every random choice depends on the seed, the number
-    of the epoch and the place in it alone, so that a position to resume from is two numbers:
+    A text is `[CLS] segment [SEP]`, or with sentence pairs `[CLS] segment [SEP] segment [SEP]`.
+    A segment is one or more consecutive sentences. Texts of similar length share a batch, and
+    the masked tokens are drawn anew in every epoch. All random choices depend only on the seed,
+    the epoch number and the position in the epoch, so two numbers are a position to resume from:
     `dataset(epoch, first_batch)`.
 
-    Elements: a dict of tensors, as `BertPretrainer` reads it.
+    Elements: a dict of tensors, the input of `BertPretrainer`.
 
-    - `token_ids` int32 `[B, T]`: with masks and replacements in place; padding at the end.
-    - `segment_ids` int32 `[B, T]`: 0 up to the first `[SEP]`, 1 up to the second, 0 on padding.
-    - `masked_positions`, `masked_ids` int32 `[B, M]`: where tokens are hidden, ascending, and
-      which; 0 on filler.
-    - `masked_weights` float32 `[B, M]`: 1, and 0 on filler.
-    - with `next_sentence`, `next_sentence_labels` int32 `[B]`.
+    - `token_ids`: int32 `[B, T]`. Token ids after masking, padded at the end.
+    - `segment_ids`: int32 `[B, T]`. 0 up to and including the first `[SEP]`, 1 up to and
+      including the second, 0 on padding.
+    - `masked_positions`, `masked_ids`: int32 `[B, M]`. Positions of the masked tokens in
+      ascending order, and their original ids; 0 on filler.
+    - `masked_weights`: float32 `[B, M]`. 1 for masked tokens, 0 on filler.
+    - `next_sentence_labels`, with `next_sentence`: int32 `[B]`. Whether the second segment
+      follows the first; see `next_label`.
 
     Args:
-        documents: TokenDocuments, as `read_documents` returns it.
-        tokenizer: the one that made them, with `vocabulary`, `padding_id`, `start_id`,
-            `separator_id`, `mask_id` and `special_ids`; see `tfreps.text.bert.tokenizer_files`.
-        batch_tokens: int. Most tokens of a batch, padding and special tokens included. A longer
-            text makes a batch of its own.
-        max_length: int. Most tokens of a text, special ones included.
-        batch_rows: int or None. Most texts of a batch.
-        next_sentence: bool. Whether there are pairs.
-        next_label: int, 0 or 1. Label of a pair whose second stretch is next: 0 in Google's BERT.
-        mask_rate: float. Share of tokens, or words, that are hidden: 0.15 in BERT.
-        whole_words: bool. Whether the pieces of a word are hidden together.
-        shuffle: bool. Whether batches come in a new order every epoch, with other company. Pairs
-            and masks are new anyway.
-        seed: int, not negative.
+        documents: `TokenDocuments`. The return value of `read_documents`.
+        tokenizer: a tokenizer of `tfreps.text.bert`, or an object with its attributes
+            `vocabulary`, `padding_id`, `start_id`, `separator_id`, `mask_id` and `special_ids`.
+            The tokenizer with which the documents were read.
+        batch_tokens: int. Maximum number of tokens in a batch, padding and special tokens
+            included. A longer text forms a batch of its own. Defaults to 4096.
+        max_length: int. Maximum number of tokens in a text, special tokens included. Defaults
+            to 128.
+        batch_rows: int or None. Maximum number of texts in a batch. If `None`, the number is not
+            limited. Defaults to `None`.
+        next_sentence: bool. Whether texts are pairs of segments. Defaults to `True`.
+        next_label: int. 0 or 1, the label of a pair whose second segment follows the first. It
+            is 0 in Google's BERT. Defaults to 0.
+        mask_rate: float in (0, 1). Share of tokens, or of words with `whole_words`, that are
+            masked. Defaults to 0.15, as in BERT.
+        whole_words: bool. Whether the pieces of a word are masked together. Defaults to `False`.
+        shuffle: bool. Whether texts are regrouped and batches reordered in every epoch. Pairs
+            and masks are drawn anew in either case. Defaults to `True`.
+        seed: int in [0, 2^31). Random seed. Defaults to 0.
 
     Attributes:
-        num_texts: int, of every epoch.
-        num_tokens: int, in the first epoch, without padding; other epochs have about as many.
-        num_left_out: int, documents that have no pair, being a single sentence.
-        num_cut: int, pairs of sentences that are cut to `max_length`.
+        num_texts: int. Number of texts per epoch.
+        num_tokens: int. Number of tokens in the first epoch, padding excluded. Other epochs have
+            about the same number.
+        num_left_out: int. Number of documents that are left out with `next_sentence` because
+            they have only one sentence.
+        num_cut: int. Number of pairs that are truncated to `max_length`.
 
     Raises:
-        ValueError: sizes out of range, or what `SentencePairs` and `TokenMasking` raise.
+        ValueError: If a size, `seed`, `next_label` or `mask_rate` is out of range; the vocabulary
+            has only special tokens; or, with `next_sentence`, fewer than two documents have two
+            sentences.
 
     Reference: Devlin et al., 2019, "BERT"; google-research/bert, "create_pretraining_data.py".
 
     Example:
         >>> from types import SimpleNamespace
+        >>> from tfreps.data import MaskedLMBatches, TokenDocuments
         >>> tokenizer = SimpleNamespace(
         ...     vocabulary=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"],
         ...     special_ids=[0, 1, 2, 3, 4], padding_id=0, start_id=2, separator_id=3, mask_id=4)
@@ -111,7 +123,7 @@ class MaskedLMBatches:
         self._num_special = num_special
         self._pairs = SentencePairs(documents, max_length - num_special, next_sentence, seed)
         self._mask = TokenMasking(tokenizer, mask_rate, whole_words)
-        # Traced once for all epochs: it takes more than a second.
+        # Traced once for all epochs, because tracing takes more than a second.
         self._traced = tf.function(self._hide, [self._signature()], autograph=False)
         self._plans: dict[int, tuple[Stretches, LengthPlan]] = {}
         self.num_texts = self._pairs.num_texts
@@ -123,18 +135,21 @@ class MaskedLMBatches:
         """Returns the batches of an epoch.
 
         Args:
-            epoch: int, not negative.
-            first_batch: int. How many of its batches are left out, those before the position to
-                resume from. They cost no time.
+            epoch: int, non-negative. Number of the epoch. Defaults to 0.
+            first_batch: int. Number of batches to skip, which are those before the position to
+                resume from. Skipping takes no time. Defaults to 0.
 
         Returns:
-            `tf.data.Dataset` of known cardinality; reading it again gives the same.
+            `tf.data.Dataset` of known cardinality. Every iteration yields the same elements.
+
+        Raises:
+            ValueError: If an argument is out of range.
         """
         size = self.num_batches(epoch) - first_batch
         if epoch < 0 or first_batch < 0 or size < 0:
             raise ValueError(
-                f"Expected an `epoch` from 0 and `first_batch` from 0 to "
-                f"{self.num_batches(max(epoch, 0))}; got {epoch} and {first_batch}."
+                f"`epoch` must be at least 0 and `first_batch` in [0, "
+                f"{self.num_batches(max(epoch, 0))}]; got {epoch} and {first_batch}."
             )
         dataset = tf.data.Dataset.from_generator(
             lambda: self._batches(epoch, first_batch), output_signature=self._signature()
@@ -143,11 +158,11 @@ class MaskedLMBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Returns the number of batches of an epoch. With pairs it varies a little by epoch."""
+        """Returns the number of batches of an epoch, which varies slightly with sentence pairs."""
         return self._plan(max(epoch, 0))[1].num_batches
 
     def _plan(self, epoch: int) -> tuple[Stretches, LengthPlan]:
-        """The texts of an epoch and how they are divided; those of the last epochs are kept."""
+        """Returns the texts of an epoch and their batches; caches the last two epochs."""
         key = epoch if self.next_sentence else 0
         if key not in self._plans:
             texts = self._pairs.texts(epoch)
@@ -170,12 +185,12 @@ class MaskedLMBatches:
             yield batch
 
     def _rows(self, texts: Stretches, length: int) -> dict[str, np.ndarray]:
-        """Texts as rows of ids with special tokens, and their segments: `[B, T]`."""
+        """Returns token ids with special tokens and segment ids, both `[B, T]`, and lengths."""
         place = np.arange(length)
         token_ids = np.full([len(texts.first), length], self.tokenizer.padding_id, np.int32)
         token_ids[:, 0] = self.tokenizer.start_id
         segment_ids = np.zeros_like(token_ids)
-        begin = np.ones_like(texts.first)  # [B], where in the rows the stretch begins
+        begin = np.ones_like(texts.first)  # [B], where the segment begins in its row
         parts = [(texts.first, texts.first_end), (texts.second, texts.second_end)]
         for segment, (first, end) in enumerate(parts[: 1 + self.next_sentence]):
             stop = begin + end - first
@@ -188,7 +203,7 @@ class MaskedLMBatches:
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
     def _hide(self, batch):
-        """The element of a batch: its tokens hidden by the random numbers of its place."""
+        """Returns the element of a batch, with tokens masked by the random numbers of its place."""
         batch = dict(batch)
         seed, epoch, number = tf.unstack(tf.cast(batch.pop("place"), "int32"))
         seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)

@@ -1,4 +1,4 @@
-"""SentencePairs: chooses the stretches of documents for the texts of each pre-training epoch."""
+"""SentencePairs: draws sentence pairs from documents for each pre-training epoch."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,11 @@ _CANDIDATES = 8
 
 
 class Stretches(NamedTuple):
-    """The texts of an epoch, each one or two stretches of `TokenDocuments.ids`: int64 `[N]` each.
+    """The texts of an epoch as one or two slices of `TokenDocuments.ids`, arrays of shape `[N]`.
 
-    A text is `ids[first[i]:first_end[i]]`, then `ids[second[i]:second_end[i]]`, which is empty
-    without pairs. `is_next`, bool `[N]`, says whether the second is what followed.
+    Text i is `ids[first[i]:first_end[i]]`, then `ids[second[i]:second_end[i]]`, which is empty
+    without pairs. The bounds are int64. `is_next`, bool, is True if the second slice follows the
+    first in the document.
     """
 
     first: np.ndarray
@@ -23,43 +24,45 @@ class Stretches(NamedTuple):
     is_next: np.ndarray
 
     def lengths(self) -> np.ndarray:
-        """Returns the number of tokens of each text, without special ones, int64 `[N]`."""
+        """Returns the number of tokens of each text without special tokens, int64 `[N]`."""
         return self.first_end - self.first + self.second_end - self.second
 
 
 class SentencePairs:
-    """Splits documents into texts of whole sentences, and draws new pairs for every epoch.
+    """Splits documents into texts of whole sentences and draws new pairs for every epoch.
 
-    Consecutive sentences of a document make up a text while they have at most `max_tokens`
-    tokens together. Without pairs, a sentence that is longer makes texts of its own, cut into
-    parts of like length: every token comes once an epoch.
+    Consecutive sentences of a document form a text as long as they have at most `max_tokens`
+    tokens together. Without pairs, a longer sentence is split into texts of similar length, so
+    that every token occurs once per epoch.
 
-    With pairs a text has at least two sentences (one that would be left alone at the end of a
-    document is taken together with the one before), and every epoch draws for it
+    With pairs, a text has at least two sentences: a single sentence at the end of a document
+    forms a text with the sentence before it. In every epoch, two random choices are made for
+    each text:
 
-    - where, between its sentences, the second stretch begins;
-    - whether the second stretch is kept, or another takes its place: even chances. The other
-      begins where that of a text of another document does, any such text as likely as any other,
-      and has as many of the sentences there as find room: what follows in truth was chosen by
-      the same rule, so that lengths give nothing away. (Of 8 texts drawn the first is taken of
-      which one sentence fits if one does of the true ones, and none if none does.)
+    - the boundary between its sentences at which the second segment begins;
+    - with probability 1/2, whether the second segment is replaced. The replacement begins at the
+      boundary of a random text of another document, chosen uniformly, and has as many sentences
+      as fit. True second segments follow the same rule, so lengths do not reveal which pairs are
+      true. (Up to 8 texts are drawn until the first sentence of the replacement fits, or does
+      not fit, as that of the true second segment does.)
 
-    What is too long nevertheless is cut at the outer ends, the longer stretch first, so that
-    the two still meet where they met. A document of a single sentence has no pair.
+    Segments that are too long even so are truncated at the outer ends, the longer one first, so
+    that the boundary between them does not change. Documents with one sentence yield no pair.
 
     Args:
-        documents: TokenDocuments.
-        max_tokens: int. Most tokens of a text.
-        pairs: bool.
-        seed: int, not negative.
+        documents: TokenDocuments. The documents to split.
+        max_tokens: int. Maximum number of tokens in a text.
+        pairs: bool. Whether to draw pairs.
+        seed: int, non-negative. Random seed.
 
     Attributes:
-        num_texts: int, of every epoch.
-        num_left_out: int, documents of a single sentence, where pairs are wanted.
-        num_cut: int, texts that are cut, where pairs are wanted, before any is replaced.
+        num_texts: int. Number of texts per epoch.
+        num_left_out: int. With pairs, the number of documents with one sentence; otherwise 0.
+        num_cut: int. With pairs, the number of texts longer than `max_tokens`, before any
+            replacement; otherwise 0.
 
     Raises:
-        ValueError: pairs are wanted of documents of which less than two have two sentences.
+        ValueError: If `pairs` is True and fewer than two documents have two sentences.
     """
 
     def __init__(self, documents: TokenDocuments, max_tokens: int, pairs: bool, seed: int):
@@ -85,25 +88,25 @@ class SentencePairs:
         self._others = self.num_texts - (np.searchsorted(owner, owner, "right") - self._own)
         if not self.num_texts or not self._others.all():
             raise ValueError(
-                "Next sentences need at least two documents of two sentences or more, for half of "
-                f"the pairs come from another document; there are {documents.num_documents:,} "
-                f"documents, {self.num_left_out:,} of them of one sentence. Part documents by "
-                "blank lines, or train without next sentences."
+                "Next-sentence prediction needs at least two documents with two or more sentences, "
+                "because half of the second segments come from another document; got "
+                f"{documents.num_documents:,} documents, {self.num_left_out:,} of them with one "
+                "sentence. Separate documents by blank lines, or train without next sentences."
             )
 
     def texts(self, epoch: int) -> Stretches:
-        """Returns the texts of an epoch, which depend on the seed and its number only."""
+        """Returns the texts of an epoch, which depend only on the seed and the epoch number."""
         if not self.pairs:
             return self._whole
         bits = np.random.PCG64(np.random.SeedSequence([self.seed, epoch, 1]))
         starts = self._starts
         is_next = bits.random_raw(self.num_texts) >> np.uint64(63) == 1
         split = self._first + 1 + _draw(bits, self._end - self._first - 1)
-        room = self.max_tokens - (starts[split] - starts[self._first])  # of the second stretch
+        room = self.max_tokens - (starts[split] - starts[self._first])  # for the second segment
         least = starts[split + 1] - starts[split]
         other = self._other(bits)
         for _ in range(_CANDIDATES - 1):
-            unlike = (least[other] > room) != (least > room)  # one would be cut, one not
+            unlike = (least[other] > room) != (least > room)  # only one would be truncated
             other = np.where(unlike, self._other(bits), other)
         last = np.searchsorted(starts, starts[split[other]] + room, "right") - 1
         last = np.clip(last, split[other] + 1, self._document_end[other])
@@ -113,18 +116,18 @@ class SentencePairs:
         return _cut(Stretches(*ends, is_next), self.max_tokens)
 
     def _other(self, bits) -> np.ndarray:
-        """For each text one of another document."""
+        """Draws for each text a text of another document."""
         other = _draw(bits, self._others)
         return other + (other >= self._own) * (self.num_texts - self._others)
 
 
 def _draw(bits, ends: np.ndarray) -> np.ndarray:
-    """An integer from 0 below each end. The generator's bits are the same in every NumPy."""
+    """Draws an integer in [0, end) for each end, from bits that are the same in every NumPy."""
     return (bits.random_raw(len(ends)) % ends.astype(np.uint64)).astype(np.int64)
 
 
 def _texts(documents: TokenDocuments, max_tokens: int, least: int):
-    """First sentence, the one after the last, and the document, of each text: int64 `[N]`."""
+    """Returns each text's first sentence, end sentence (exclusive) and document, int64 `[N]`."""
     texts = []
     starts = documents.starts.tolist()
     bounds = documents.documents.tolist()
@@ -142,7 +145,7 @@ def _texts(documents: TokenDocuments, max_tokens: int, least: int):
 
 
 def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
-    """Stretches cut into as few parts of like length as have at most `max_tokens` tokens."""
+    """Splits stretches into the fewest parts of similar length of at most `max_tokens` tokens."""
     counts = -(-(end - first) // max_tokens)
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     first, length, counts = (np.repeat(a, counts) for a in (first, end - first, counts))
@@ -152,7 +155,7 @@ def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
 
 
 def _cut(texts: Stretches, max_tokens: int) -> Stretches:
-    """Texts that are too long lose tokens at the outer ends, the longer stretch first."""
+    """Truncates texts that are too long at the outer ends, the longer segment first."""
     one = texts.first_end - texts.first
     two = texts.second_end - texts.second
     two = np.minimum(two, np.maximum(max_tokens - one, max_tokens // 2))

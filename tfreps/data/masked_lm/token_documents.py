@@ -17,12 +17,18 @@ _SENTENCES_AT_A_TIME = 4096
 
 
 class TokenDocuments(NamedTuple):
-    """Token ids of sentences that belong to documents, in the order of the files.
+    """Token ids of the sentences of documents, in the order of the files.
 
-    - `ids`: int `[N]`, of the narrowest type that holds the vocabulary. All sentences.
-    - `starts`: int64 `[S + 1]`. Where in `ids` each sentence begins; at last N.
-    - `documents`: int64 `[D + 1]`. Which sentence each document begins with; at last S.
-    - `num_unknown`: int. How many of the ids are the unknown token.
+    Attributes:
+        ids: uint16 or int32 array, shape `[N]`. Token ids of all sentences.
+        starts: int64 array, shape `[S + 1]`. Position in `ids` at which each sentence begins,
+            followed by N.
+        documents: int64 array, shape `[D + 1]`. Number of the first sentence of each document,
+            followed by S.
+        num_unknown: int. Number of ids that are the unknown token.
+        num_documents: int. Number of documents, D.
+        num_sentences: int. Number of sentences, S.
+        num_tokens: int. Number of tokens, N.
     """
 
     ids: np.ndarray
@@ -49,29 +55,40 @@ def read_documents(
     format: str = "lines",
     fields: Sequence[str] = RECORD_FIELDS,
 ) -> TokenDocuments:
-    """Reads and tokenizes text files, some thousand sentences at a time.
+    """Reads and tokenizes documents in text files, 4,096 sentences at a time.
 
-    - "lines": one sentence per line; blank lines, and ends of files, part documents.
-    - "records": one record per line, JSON or a Python dict literal (no code is run); a record is
-      a document and its `fields` are the sentences, as in `{'text1': ..., 'text2': ...}`.
+    Supported formats:
 
-    Sentences of which the tokenizer leaves nothing are passed over, and so are blank lines in
-    files of records. What is kept are 2 bytes a token up to a vocabulary of 65,536, else 4.
+    - "lines": one sentence per line. Blank lines and the ends of files separate documents.
+    - "records": one record per line, a JSON object or a Python dict literal (no code is
+      executed). A record is a document, and its `fields` are the sentences, such as
+      `{'text1': ..., 'text2': ...}`. Blank lines are skipped.
+
+    Sentences without tokens are skipped. A token takes 2 bytes of memory for vocabularies of up
+    to 65,536 tokens and 4 bytes otherwise.
 
     Args:
-        files: path, glob pattern or a list of them, in UTF-8; `*.gz` is unpacked. Read in order
-            of name.
-        tokenizer: function from str tensor `[B]` to `tf.RaggedTensor` int `[B, None]` without
-            special tokens, that has `vocabulary` and `unknown_id`; see `tfreps.text.bert`.
-        format: "lines" or "records".
-        fields: of "records".
+        files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files, read
+            in order of name; `*.gz` files are decompressed.
+        tokenizer: callable. Maps a str tensor `[B]` to an int `tf.RaggedTensor` `[B, None]` of
+            token ids without special tokens. It has the attributes `vocabulary` and
+            `unknown_id`, as the tokenizers of `tfreps.text.bert` do.
+        format: str. `"lines"` or `"records"`. Defaults to `"lines"`.
+        fields: sequence of str. Fields of a record that are sentences; ignored with format
+            "lines". Defaults to `("text1", "text2")`.
+
+    Returns:
+        `TokenDocuments`.
 
     Raises:
-        ValueError: no such file or format; text that is unreadable or not UTF-8; a line that is no
-            record, or lacks a field; no token at all, or none that the vocabulary has.
+        ValueError: If there is no such file or format; text is unreadable or not UTF-8; a line is
+            not a record or lacks a field; or there is no token, or none that is in the
+            vocabulary.
 
     Example:
         >>> import pathlib, tempfile
+        >>> import tensorflow as tf
+        >>> from tfreps.data import read_documents
         >>> class Bytes:
         ...     vocabulary, unknown_id = list(range(256)), 0
         ...     def __call__(self, strings):
@@ -100,7 +117,7 @@ def read_documents(
     if num_unknown == len(flat):
         raise ValueError(
             f"No token of {', '.join(find_files(files)[:3])} is in the vocabulary of "
-            f"{len(tokenizer.vocabulary):,}: it belongs to other text."
+            f"{len(tokenizer.vocabulary):,} tokens. Use the vocabulary that belongs to the text."
         )
     lengths = np.concatenate(lengths)
     numbers = np.concatenate(numbers)
@@ -118,7 +135,31 @@ def read_documents(
 def read_sentences(
     files: Files, format: str = "lines", fields: Sequence[str] = RECORD_FIELDS
 ) -> Iterator[tuple[int, str]]:
-    """Yields the document's number and the text of every sentence; see `read_documents`."""
+    """Yields the document number and the text of every sentence of text files.
+
+    Args:
+        files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files, read
+            in order of name; `*.gz` files are decompressed.
+        format: str. `"lines"` or `"records"`; see `read_documents`. Defaults to `"lines"`.
+        fields: sequence of str. Fields of a record that are sentences; ignored with format
+            "lines". Defaults to `("text1", "text2")`.
+
+    Yields:
+        `(number, text)`, int and str. Document numbers ascend, with gaps.
+
+    Raises:
+        ValueError: If there is no such file or format; text is unreadable or not UTF-8; or a line
+            is not a record or lacks a field.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.data import read_sentences
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.txt")
+        ...     _ = path.write_text("A rose.\\nA tulip.\\n\\nRain.\\n")
+        ...     list(read_sentences(path))
+        [(0, 'A rose.'), (0, 'A tulip.'), (1, 'Rain.')]
+    """
     if format not in FORMATS:
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     number = 0
@@ -149,8 +190,8 @@ def _record(path: str, line: int, text: str, fields: Sequence[str]) -> Iterator[
         sentence = get_field(record, field, place)
         if not isinstance(sentence, str):
             raise ValueError(
-                f"{place}: expected a string in {field!r}, got {str(sentence)[:40]!r}, a "
-                f"{type(sentence).__name__}."
+                f"{place}: expected a string in field {field!r}; got {str(sentence)[:40]!r} of "
+                f"type {type(sentence).__name__}."
             )
         yield check_unicode(sentence, place)
 

@@ -1,4 +1,4 @@
-"""Masks tokens of a batch for the masked language model, inside a TensorFlow graph."""
+"""Masks the tokens of a batch for masked language modelling, in a TensorFlow graph."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,17 @@ _NO_LIMIT = 2**31 - 1
 
 
 class StatelessSelector(tf_text.RandomItemSelector):
-    """tensorflow-text's random item selector, with random numbers from a given seed.
+    """Random item selector of tensorflow-text with random numbers from a given seed.
 
-    Of n items that can be selected it selects the `floor(rate * n + u)` with the smallest random
-    numbers, u uniform in [0, 1): on average exactly `rate * n`. (tensorflow-text's own rounds
-    up, and with a fixed seed would shuffle all rows alike.)
+    Of n selectable items, it selects the `floor(rate * n + u)` items with the smallest random
+    numbers, where u is uniform in [0, 1). The expected number is exactly `rate * n`. (The
+    original selector rounds up, and with a fixed seed it shuffles all rows identically.)
 
     Args:
         rate: float. Share of the items that are selected.
-        is_special: bool `[V]`. Ids that are never selected, nor is what contains them.
-        seed: int `[2]` tensor.
+        is_special: bool array, shape `[V]`. True for ids that are never selected. Items that
+            contain such an id are not selected either.
+        seed: int tensor, shape `[2]`. Random seed.
     """
 
     def __init__(self, rate, is_special, seed):
@@ -29,14 +30,14 @@ class StatelessSelector(tf_text.RandomItemSelector):
         self.seed = seed
 
     def get_selectable(self, input_ids, axis=1):
-        """Returns which items hold no special id: bool ragged `[B, (items)]`."""
+        """Returns True for items without special ids: ragged bool `[B, (items)]`."""
         special = tf.ragged.map_flat_values(lambda ids: tf.gather(self.is_special, ids), input_ids)
         while special.ragged_rank > axis:
             special = tf.reduce_any(special, axis=-1)
         return tf.ragged.map_flat_values(tf.logical_not, special)
 
     def get_selection_mask(self, input_ids, axis=1):
-        """Returns which items are selected: bool ragged `[B, (items)]`."""
+        """Returns True for items that are selected: ragged bool `[B, (items)]`."""
         selectable = self.get_selectable(input_ids, axis)
         lengths = selectable.row_lengths()
         selectable = selectable.to_tensor(False)  # [B, W]
@@ -51,12 +52,15 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
-    """tensorflow-text's chooser with random numbers from a given seed; never draws a special id.
+    """Mask value chooser of tensorflow-text with seeded random numbers and no special ids.
 
     Args:
-        mask_id: int. What stands for hidden tokens in `mask_token_rate` of all cases.
-        ordinary: int `[U]`. Ids to draw from in `random_token_rate` of all cases.
-        seed: int `[2]` tensor.
+        mask_id: int. Id that replaces a masked token with probability `mask_token_rate`.
+        ordinary: int array, shape `[U]`. Ids from which the replacement is drawn with
+            probability `random_token_rate`.
+        seed: int tensor, shape `[2]`. Random seed.
+        mask_token_rate: float. Defaults to 0.8.
+        random_token_rate: float. Defaults to 0.1. Otherwise the token does not change.
     """
 
     def __init__(self, mask_id, ordinary, seed, mask_token_rate=0.8, random_token_rate=0.1):
@@ -65,7 +69,7 @@ class StatelessChooser(tf_text.MaskValuesChooser):
         self.seed = seed
 
     def get_mask_values(self, masked_lm_ids):
-        """Returns what replaces each masked token, ragged as they are."""
+        """Returns the replacements of the masked tokens, in the same ragged shape."""
         ids = masked_lm_ids.flat_values
         case = tf.random.stateless_uniform(tf.shape(ids), self.seed)
         own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)
@@ -80,25 +84,29 @@ class StatelessChooser(tf_text.MaskValuesChooser):
 
 
 class TokenMasking:
-    """Masks 15 % of the tokens as BERT does: 80 % become `[MASK]`, 10 % another token, 10 % stay.
+    """Masks tokens as BERT does.
 
-    Special tokens are neither hidden nor put in the place of another.
+    Of the masked tokens, 80 % become `[MASK]`, 10 % become a random token, and 10 % do not
+    change. Special tokens are neither masked nor drawn as random tokens.
 
     Args:
-        tokenizer: has `vocabulary`, `mask_id` and `special_ids`, as in `tfreps.text.bert`.
-        rate: float. Share of the tokens, or words, that are hidden; on average exactly that.
-        whole_words: bool. Whether all pieces of a word are hidden together. A piece `##...`
-            belongs to the word before it. Replacements are drawn piece by piece.
+        tokenizer: a tokenizer of `tfreps.text.bert`, or an object with its attributes
+            `vocabulary`, `mask_id` and `special_ids`.
+        rate: float in (0, 1). Expected share of tokens, or of words with `whole_words`, that are
+            masked. Defaults to 0.15.
+        whole_words: bool. Whether all pieces of a word are masked together. A piece `##...`
+            belongs to the word before it. Replacements are drawn separately for each piece.
+            Defaults to `False`.
 
     Raises:
-        ValueError: a rate outside of 0..1, or a vocabulary of special tokens alone.
+        ValueError: If `rate` is not in (0, 1), or the vocabulary has only special tokens.
 
     Reference: Devlin et al., 2019, "BERT"; `tensorflow_text.mask_language_model`.
     """
 
     def __init__(self, tokenizer: Callable, rate: float = 0.15, whole_words: bool = False):
         if not 0 < rate < 1:
-            raise ValueError(f"`rate` must be between 0 and 1; got {rate}.")
+            raise ValueError(f"`rate` must be in (0, 1); got {rate}.")
         pieces = tokenizer.vocabulary
         self.rate = rate
         self.whole_words = whole_words
@@ -108,19 +116,22 @@ class TokenMasking:
         self._goes_on = np.array([str(piece).startswith("##") for piece in pieces])
         self._ordinary = np.flatnonzero(~self._is_special).astype(np.int32)
         if not len(self._ordinary):
-            raise ValueError("The vocabulary has special tokens only: there is nothing to mask.")
+            raise ValueError(
+                "The vocabulary of `tokenizer` has only special tokens, which are never masked."
+            )
 
     def __call__(self, token_ids, lengths, seed):
         """Masks a batch.
 
         Args:
-            token_ids: int32 `[B, T]`.
-            lengths: int `[B]`, how many of them are real.
-            seed: int `[2]` tensor, on which alone all choices depend.
+            token_ids: int32 tensor, shape `[B, T]`.
+            lengths: int tensor, shape `[B]`. Number of real tokens in each row.
+            seed: int tensor, shape `[2]`. Random seed; all choices depend only on it.
 
         Returns:
-            dict of `token_ids` int32 `[B, T]`, `masked_positions` int32 `[B, M]` ascending,
-            `masked_ids` int32 `[B, M]`, `masked_weights` float32 `[B, M]`: 1, and 0 on filler.
+            dict of tensors: `token_ids`, int32 `[B, T]`, after masking; `masked_positions`, int32
+            `[B, M]`, ascending; `masked_ids`, int32 `[B, M]`, the original ids; and
+            `masked_weights`, float32 `[B, M]`, 1 for masked tokens and 0 on filler.
         """
         rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # [B, (T)]
         seeds = tf.random.experimental.stateless_split(seed, 2)
@@ -130,7 +141,7 @@ class TokenMasking:
         masked, positions, ids = tf_text.mask_language_model(items, selector, chooser, axis=1)
         real = tf.ones_like(positions.flat_values, tf.float32)
         return {
-            # What follows the rows is padding, which stays what it was.
+            # The padding after each row does not change.
             "token_ids": _replace_front(token_ids, masked),
             "masked_positions": tf.cast(positions.to_tensor(0), "int32"),  # [B, M]
             "masked_ids": tf.cast(ids.to_tensor(0), "int32"),
@@ -138,11 +149,11 @@ class TokenMasking:
         }
 
     def _words(self, rows):
-        """The same ids with the pieces of each word apart: `[B, (W), (pieces)]`."""
+        """Groups the ids of each row by word: ragged `[B, (W), (pieces)]`."""
         ids = rows.flat_values
         special = tf.gather(self._is_special, ids)
         behind_special = tf.concat([[True], special], 0)[:-1]
-        begins = ~tf.gather(self._goes_on, ids) | behind_special  # a row begins with [CLS]
+        begins = ~tf.gather(self._goes_on, ids) | behind_special  # every row begins with [CLS]
         starts = tf.concat([tf.where(begins)[:, 0], [tf.size(ids, tf.int64)]], 0)
         words = tf.RaggedTensor.from_row_splits(ids, starts, validate=False)
         per_row = tf.reduce_sum(rows.with_flat_values(tf.cast(begins, tf.int64)), axis=1)
@@ -150,6 +161,6 @@ class TokenMasking:
 
 
 def _replace_front(token_ids, rows):
-    """`token_ids` with the ragged `rows` of the same lengths in their place."""
+    """Replaces the beginning of each row of `token_ids` by the ragged `rows`."""
     real = tf.sequence_mask(rows.row_lengths(), tf.shape(token_ids)[1])
     return tf.where(real, rows.to_tensor(0, shape=tf.shape(token_ids, tf.int64)), token_ids)

@@ -1,24 +1,27 @@
-"""CharacterChanges: drops or replaces characters of texts inside a TensorFlow graph."""
+"""CharacterChanges: drops or replaces characters of texts in a TensorFlow graph."""
 
 import numpy as np
 import tensorflow as tf
 
 from tfreps.text.bert.character_classes import Ranges, as_ranges, re2_class
 
-_SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # no character, but RE2 takes their bytes for one
+_SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # not characters, but RE2 matches their bytes
 _NONE = -1
 
 
 class CharacterChanges(tf.Module):
-    """Replaces characters of texts by a table, and makes the texts valid UTF-8.
+    """Replacement of characters of texts by a table, with valid UTF-8 as the result.
 
-    U+FFFD stands for bytes that are no UTF-8, before the table is looked at. Texts that have
-    nothing to change are found by one regular expression and left as they are.
+    Bytes that are not UTF-8 become U+FFFD before the table is applied. One regular expression
+    finds the texts that need changes; the others are returned as they are.
 
     Args:
-        replacements: dict from a character to what it becomes: any text, that of others too.
-        dropped: ranges of characters that become nothing, as first and last code point.
-        lowercase: bool. Whether A to Z become a to z at last, whatever `replacements` says.
+        replacements: dict that maps a character to a str of any length. Replacements are not
+            replaced again.
+        dropped: ranges of characters to remove, as pairs of first and last code point. Defaults
+            to `()`.
+        lowercase: bool. Whether A to Z finally become a to z; `replacements` of these letters
+            are then ignored. Defaults to `False`.
 
     Call arguments:
         texts: str tensor, shape `[N]`.
@@ -27,9 +30,11 @@ class CharacterChanges(tf.Module):
         str tensor, shape `[N]`.
 
     Example:
-    >>> changes = CharacterChanges({"é": "e", "ß": "ss"}, dropped=((0x0, 0x1F),))
-    >>> changes(tf.constant(["caf\\té", "Maß", "as it is"])).numpy().tolist()
-    [b'cafe', b'Mass', b'as it is']
+        >>> import tensorflow as tf
+        >>> from tfreps.text.bert.character_changes import CharacterChanges
+        >>> changes = CharacterChanges({"é": "e", "ß": "ss"}, dropped=((0x0, 0x1F),))
+        >>> changes(tf.constant(["caf\\té", "Maß", "as it is"])).numpy().tolist()
+        [b'cafe', b'Mass', b'as it is']
     """
 
     def __init__(self, replacements, dropped=(), lowercase=False):
@@ -41,8 +46,8 @@ class CharacterChanges(tf.Module):
         runs = sorted([*runs, *((ord(old), ord(old), new) for old, new in replacements.items())])
         changed = as_ranges(sorted(map(ord, replacements)))
         self.fine = f"[^{re2_class((*dropped, *changed, *_SURROGATES))}]*"
-        # What a code point becomes is in the row of the last run that does not begin behind it,
-        # if it does not end before it: [R], [R], [R, W]. The first run is of no code point.
+        # The replacement of a code point is in the row of the last run that starts at or before
+        # it, provided that the run includes it: [R], [R], [R, W]. The first run is empty.
         self.first = np.array([_NONE, *(first for first, _, _ in runs)], "int32")
         self.last = np.array([_NONE, *(last for _, last, _ in runs)], "int32")
         width = max([1, *(len(new) for _, _, new in runs)])
@@ -61,7 +66,7 @@ class CharacterChanges(tf.Module):
         return tf.strings.lower(texts) if self.lowercase else texts
 
     def _change(self, texts):
-        characters = tf.strings.unicode_decode(texts, "UTF-8")  # U+FFFD for what is none
+        characters = tf.strings.unicode_decode(texts, "UTF-8")  # invalid bytes become U+FFFD
         old = characters.flat_values  # [C]
         width = self.new.shape[1]
         run = tf.searchsorted(self.first, old, side="right") - 1

@@ -1,4 +1,4 @@
-"""Classes of characters of BERT's tokenizers: what they drop, set apart, replace or join."""
+"""Character classes of BERT's tokenizers: dropped, separated and replaced characters."""
 
 import functools
 import unicodedata
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 Ranges = tuple[tuple[int, int], ...]
 
-# What Google's tokenizer takes for Chinese: ideographs, and no kana, hangul or punctuation.
+# Chinese characters as defined by Google's tokenizer: ideographs without kana, hangul or
+# punctuation.
 CHINESE: Ranges = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
@@ -18,10 +19,10 @@ CHINESE: Ranges = (
     (0x2F800, 0x2FA1F),
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
-# Beyond these no character has an accent, another case, or belongs to a small category.
+# No character outside these ranges has an accent, another case, or one of the categories below.
 _LIVELY = (*range(0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200))
 _LINE_ENDS = "\t\n\r"
-# Tokens of several characters in a CharacterTokenizer.
+# Tokens of CharacterTokenizer that represent several characters.
 NUMBER = "#NUM#"
 NUMBER_PATTERN = r"[0-9]+(?:\.[0-9]+)?"
 WORD_PATTERN = "[A-Za-z]+"
@@ -29,35 +30,38 @@ WORD_PATTERN = "[A-Za-z]+"
 
 @functools.cache
 def controls() -> Ranges:
-    """Characters to drop: control, format and private ones, U+FFFD; not tab, LF and CR."""
+    """Returns the characters to drop: control, format and private-use characters and U+FFFD.
+
+    Tab, line feed and carriage return are not among them.
+    """
     found = [c for c in _LIVELY if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
     return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
 
 
 @functools.cache
 def spaces() -> Ranges:
-    """White space as BERT's tokenizer has it: the categories Z, tab, LF and CR."""
+    """Returns white space as BERT's tokenizer defines it: categories Z, tab, LF and CR."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
 
 
 @functools.cache
 def white_space() -> Ranges:
-    """White space as `str.isspace` defines it."""
+    """Returns white space as `str.isspace` defines it."""
     return as_ranges(c for c in _LIVELY if chr(c).isspace())
 
 
 @functools.cache
 def punctuation() -> Ranges:
-    """Characters that are tokens of their own: categories P, and ASCII signs such as `$`."""
+    """Returns the characters that are separate tokens: categories P and ASCII signs such as `$`."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
 @functools.cache
 def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
-    """Maps single characters to their replacements; characters that stay have no entry.
+    """Returns a dict from characters to their replacements; unchanged characters are absent.
 
-    Without accents a character is decomposed (NFD) and loses its non-spacing marks. Lower case
-    is that of each character alone, so that a sigma is `σ` at the end of a word too.
+    To strip accents, a character is decomposed (NFD) and its non-spacing marks are removed. Each
+    character is lowercased separately, so that a sigma becomes `σ` even at the end of a word.
     """
     found = {}
     for c in map(chr, _LIVELY):
@@ -74,24 +78,24 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
 
 
 def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
-    """Returns the pattern of a token, for Python and RE2; `other` is any other character."""
+    """Returns the pattern of a token, for Python and RE2; `other` matches other characters."""
     patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
     patterns += [word] if tokenizer.whole_words else []
     return "|".join([*patterns, other])
 
 
 def characters(ranges: Ranges) -> list[str]:
-    """Lists the characters in ranges, in their order."""
+    """Returns the characters in ranges, in order."""
     return [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
 
 def python_class(ranges: Ranges) -> str:
-    """Writes ranges as the content of a character class in Python's `re`."""
+    """Returns ranges as the content of a character class in Python's `re`."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
 def re2_class(ranges: Ranges) -> str:
-    """Writes ranges as the content of a character class in RE2, which TensorFlow uses."""
+    """Returns ranges as the content of a character class in RE2, which TensorFlow uses."""
     return "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ranges)
 
 
@@ -104,7 +108,7 @@ def _is_ascii_sign(code: int) -> bool:
 
 
 def as_ranges(codes: Iterable[int]) -> Ranges:
-    """Groups ascending code points into runs, each given by its first and last one."""
+    """Groups ascending code points into ranges, given by first and last code point."""
     runs: list[list[int]] = []
     for code in codes:
         if runs and runs[-1][1] == code - 1:

@@ -1,4 +1,4 @@
-"""CharacterGraph: runs CharacterTokenizer inside a TensorFlow graph, with core operations only."""
+"""CharacterGraph: CharacterTokenizer as a TensorFlow graph of core operations."""
 
 import tensorflow as tf
 
@@ -13,14 +13,14 @@ from tfreps.text.bert.character_classes import (
 )
 from tfreps.text.lookup_table import PieceTable
 
-_END = "\0"  # of a token; texts have lost theirs
+_END = "\0"  # end of a token; NUL has been removed from the texts
 
 
 class CharacterGraph(tf.Module):
-    """Converts texts to the ids of their tokens, as `CharacterTokenizer` does.
+    """Conversion of texts to token ids in a graph, equal to that of `CharacterTokenizer`.
 
     Args:
-        tokenizer: `CharacterTokenizer`.
+        tokenizer: `CharacterTokenizer`. Its vocabulary and options are used.
 
     Call arguments:
         strings: str tensor, shape `[B]`.
@@ -36,7 +36,7 @@ class CharacterGraph(tf.Module):
         self.gaps = None if tokenizer.keep_white_space else f"[{re2_class(white_space())}]"
         new = replacements(tokenizer.lowercase, strip_accents=False)
         self.changes = CharacterChanges(new, ((0, 0),), tokenizer.lowercase)
-        self.default_id = tokenizer.unknown_id  # what the table says of other tokens
+        self.default_id = tokenizer.unknown_id  # the table's value for other tokens
         self.table = PieceTable(tokenizer.vocabulary, self.default_id)
 
     def __call__(self, strings):

@@ -1,4 +1,4 @@
-"""CharacterTokenizer: splits text into characters, whole Latin words and one token for numbers."""
+"""CharacterTokenizer: splits text into characters, whole Latin words and numbers."""
 
 import functools
 import json
@@ -23,40 +23,51 @@ from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
 from tfreps.text.vocabulary import check_left
 
 UNUSED = "#UNUSED[0-9]+#"
-FIRST_ID = 20  # what is before and not special is reserved
-LAST_ID = 2**20 - 1  # of a dictionary: every id below the largest takes memory
+FIRST_ID = 20  # smaller ids are special tokens or reserved
+LAST_ID = 2**20 - 1  # limit for dictionaries, because every id up to the largest takes memory
 
 
 class CharacterTokenizer(PieceTokenizer):
-    """Splits text into characters, but keeps Latin words whole and treats all numbers alike.
+    """Tokenizer that splits text into characters, whole Latin words and a token for numbers.
 
-    A number is a run of the digits 0 to 9, or two with a point between: `3.5`, but not `1,000`,
-    which is two. A Latin word is a run of the letters a to z; in aespresso's dictionary an
-    accent ends it. White space separates, and is no token itself unless asked for.
+    A number is a run of the digits 0 to 9, or two such runs joined by a period: `3.5` is one
+    number, but `1,000` is two numbers and a comma. A Latin word is a run of the letters A to Z
+    in either case; accented letters are not part of it, as in aespresso's dictionary. White
+    space separates tokens and is dropped, unless `keep_white_space` is True.
 
-    Ids are those of aespresso: 0 `#PAD#`, 1 `#UNK#`, 2 `#CLS#`, 3 `#SEP#`, 4 `#MASK#`, 5
-    `#NUM#`, 6 to 19 reserved, characters and words from 20 on. The Python path and the graph,
-    which is made of core TensorFlow operations, agree on every text.
+    The ids are those of aespresso: 0 `#PAD#`, 1 `#UNK#`, 2 `#CLS#`, 3 `#SEP#`, 4 `#MASK#`, 5
+    `#NUM#`, 6 to 19 reserved, and 20 onwards for characters and words. The Python implementation
+    and the graph, which uses only core TensorFlow operations, agree on every text.
 
     Args:
-        vocabulary: list of str, the tokens in the order of their ids, the six special ones
-            among them. `from_texts` builds one, `from_dictionary` reads one.
-        lowercase: bool. Whether text becomes lower case, each character for itself.
-        numbers: bool. Whether a number is `#NUM#`; else its digits and points are tokens.
-        whole_words: bool. Whether Latin words are kept whole; else their letters are tokens.
-        keep_white_space: bool. Whether each character of white space is a token.
-        max_length: int or None. The most ids of a text that models get to see, special ones
-            included.
-        source: str. How errors call the vocabulary.
+        vocabulary: iterable of str. The tokens in the order of their ids, including the six
+            special tokens. Use `from_texts` to build it or `from_dictionary` to read it.
+        lowercase: bool. Whether text is lowercased, one character at a time. Defaults to `True`.
+        numbers: bool. Whether a number becomes `#NUM#`. If `False`, its digits and periods are
+            tokens. Defaults to `True`.
+        whole_words: bool. Whether a Latin word is one token. If `False`, its letters are tokens.
+            Defaults to `True`.
+        keep_white_space: bool. Whether each white space character is a token. Defaults to
+            `False`.
+        max_length: int or None. Maximum number of ids per text that models use, special tokens
+            included. If `None`, it is not limited. Defaults to `None`.
+        source: str or path-like object. Name of the vocabulary in error messages. Defaults to
+            `"vocabulary"`.
+
+    Attributes:
+        vocabulary: list of str. The tokens in the order of their ids.
+        padding_id, unknown_id, start_id, separator_id, mask_id: int. Ids of the special tokens.
+        special_ids: list of int. Ids that no text produces, in ascending order.
 
     Raises:
-        ValueError: what `PieceTokenizer` refuses.
+        ValueError: If a special token is missing, a token is repeated, empty or not a string, or
+            `max_length` is too small for the special tokens and one other token.
 
-    Reference: aespresso/a_journey_into_math_of_ml, part 04, whose article describes numbers and
-    whole words, and whose released code has neither.
+    Reference: aespresso/a_journey_into_math_of_ml, part 04. Its article describes the handling
+    of numbers and whole words; its released code has neither.
 
     Example:
-        >>> from tfreps.text.bert.tokenizer_files import CharacterTokenizer
+        >>> from tfreps.text import CharacterTokenizer
         >>> tokenizer = CharacterTokenizer.from_texts(["房间 3.5 分", "Wifi 很快"])
         >>> tokenizer.tokenize("WIFI 3 分!")
         ['wifi', '#NUM#', '分', '!']
@@ -99,18 +110,26 @@ class CharacterTokenizer(PieceTokenizer):
         progress: Callable | None = None,
         **options,
     ) -> "CharacterTokenizer":
-        """Builds the vocabulary from texts: tokens by falling count, equal counts by code point.
+        """Creates a tokenizer whose vocabulary is built from texts.
+
+        Tokens are sorted by descending count, and tokens of equal count by code point.
 
         Args:
-            texts: strings: those of the training text alone.
-            min_count: int. Rarer tokens are left out.
-            max_size: int or None. Largest size, the 20 special and reserved ids included.
-            progress: function of the numbers of tokens and distinct tokens so far, or None.
-            **options: of the constructor.
+            texts: iterable of str. Texts of the training data only.
+            min_count: int. Minimum number of occurrences of a token in the vocabulary. Defaults
+                to 1.
+            max_size: int or None. Maximum size of the vocabulary, including the 20 special and
+                reserved ids. If `None`, the size is not limited. Defaults to `None`.
+            progress: callable or None. Called after every text with the number of tokens and the
+                number of distinct tokens so far. Defaults to `None`.
+            **options: Arguments of the constructor other than `vocabulary`.
+
+        Returns:
+            `CharacterTokenizer`.
 
         Raises:
-            ValueError: `min_count` below 1, or so high that it leaves no token; a `max_size`
-                without room for a token.
+            ValueError: If `min_count` is less than 1 or no token occurs that often, or `max_size`
+                leaves no room for a token.
         """
         counts = count_tokens(texts, progress, **options)
         return cls.from_counts(counts, min_count, max_size, **options)
@@ -123,12 +142,15 @@ class CharacterTokenizer(PieceTokenizer):
         max_size: int | None = None,
         **options,
     ) -> "CharacterTokenizer":
-        """Builds the vocabulary from counts of tokens, as `count_tokens` returns them."""
+        """Creates a tokenizer from token counts, the return value of `count_tokens`.
+
+        See `from_texts` for the other arguments and for the order of the vocabulary.
+        """
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
         if max_size is not None and max_size <= FIRST_ID:
             raise ValueError(
-                f"`max_size` must leave room for tokens next to {FIRST_ID} special and reserved "
+                f"`max_size` must be greater than {FIRST_ID}, the number of special and reserved "
                 f"ids; got {max_size}."
             )
         head = _placed({}, FIRST_ID)
@@ -144,14 +166,19 @@ class CharacterTokenizer(PieceTokenizer):
         """Reads a dictionary of ids, such as bert_word2idx.json or bert_word2idx_extend.json.
 
         Args:
-            path: JSON file, token -> id. The six special tokens may be missing, as in the second.
-            vocabulary_size: int or None. Tokens with ids from this on are unknown: with 32162,
-                what aespresso's models have rows for, six of the second.
-            **options: of the constructor.
+            path: str or path-like object. JSON file that maps each token to its id. The six
+                special tokens may be missing, as they are in bert_word2idx_extend.json.
+            vocabulary_size: int or None. Tokens whose id is not less than this are unknown.
+                aespresso's models have 32162 rows, which excludes six tokens of
+                bert_word2idx_extend.json. If `None`, all tokens are known. Defaults to `None`.
+            **options: Arguments of the constructor other than `vocabulary` and `source`.
+
+        Returns:
+            `CharacterTokenizer`.
 
         Raises:
-            ValueError: no such JSON; an id that is no integer from 0 to 1,048,575, comes twice, is
-                another than the special token's own, or is reserved.
+            ValueError: If the file is not such a JSON object, or an id is not an integer in
+                [0, 1048575], is repeated, is reserved, or is wrong for a special token.
         """
         ids = read_json(path)
         own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}
@@ -159,23 +186,25 @@ class CharacterTokenizer(PieceTokenizer):
         for token, place in ids.items():
             if type(place) is not int or not 0 <= place <= LAST_ID:
                 raise ValueError(
-                    f"{path}: the id of {token!r} must be an integer from 0 to {LAST_ID}; "
+                    f"{path}: the id of {token!r} must be an integer in [0, {LAST_ID}]; "
                     f"got {place!r}."
                 )
             if token in own and place != own[token]:
                 raise ValueError(f"{path}: {token} must have the id {own[token]}; got {place}.")
             if token not in own and place < FIRST_ID:
                 raise ValueError(
-                    f"{path}: {token!r} has the id {place}, and those below {FIRST_ID} are for "
-                    "special tokens or reserved."
+                    f"{path}: {token!r} has the id {place}, but ids below {FIRST_ID} are reserved "
+                    "or belong to special tokens."
                 )
             if first.setdefault(place, token) != token:
-                raise ValueError(f"{path}: {first[place]!r} and {token!r} have one id, {place}.")
+                raise ValueError(
+                    f"{path}: {first[place]!r} and {token!r} have the same id, {place}."
+                )
         size = max([FIRST_ID - 1, *first]) + 1 if vocabulary_size is None else vocabulary_size
         return cls(_placed(first, size), source=str(path), **options)
 
     def write_dictionary(self, path: str | os.PathLike) -> None:
-        """Writes the file that `from_dictionary` reads, whole or not at all."""
+        """Writes a JSON file that `from_dictionary` can read. The write is atomic."""
         unused = re.compile(UNUSED)
         ids = {t: n for n, t in enumerate(self.vocabulary) if not unused.fullmatch(t)}
         write_text(path, json.dumps(ids, ensure_ascii=False, indent=0) + "\n")
@@ -189,7 +218,8 @@ class CharacterTokenizer(PieceTokenizer):
     @functools.cached_property
     def word_rules(self) -> list[tuple[str, str]]:
         word = WORD_PATTERN
-        if self.lowercase:  # the Kelvin sign becomes a k; İ an i, and a dot that ends the word
+        # In lower case, the Kelvin sign is k, and İ is i and a combining dot, which ends a word.
+        if self.lowercase:
             word = "[A-Za-z\u212a]*İ|[A-Za-z\u212a]+"
         token = token_pattern(self, f"[^{re2_class(white_space())}]", word)
         return [(r"\x00", ""), (f"({token})", r" \1 ")]
@@ -198,18 +228,23 @@ class CharacterTokenizer(PieceTokenizer):
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(UNUSED, token))
 
     def make_graph(self, core_ops: bool):
-        from tfreps.text.bert.character_graph import CharacterGraph  # TensorFlow only where needed
+        # Imported here, because it imports TensorFlow.
+        from tfreps.text.bert.character_graph import CharacterGraph
 
         return CharacterGraph(self)
 
 
 def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
-    """Counts the tokens of texts, before rare ones become unknown.
+    """Counts the tokens of texts; rare tokens are not replaced by `#UNK#`.
 
     Args:
-        texts: strings.
-        progress: function of the numbers of tokens and distinct tokens so far, or None.
-        **options: of `CharacterTokenizer`.
+        texts: iterable of str. The texts.
+        progress: callable or None. Called after every text with the number of tokens and the
+            number of distinct tokens so far. Defaults to `None`.
+        **options: Arguments of `CharacterTokenizer` other than `vocabulary`.
+
+    Returns:
+        `collections.Counter` that maps each token to its number of occurrences.
     """
     tokenize = CharacterTokenizer(CharacterTokenizer.SPECIAL_TOKENS, **options).tokenize
     counts: Counter[str] = Counter()
@@ -224,6 +259,6 @@ def count_tokens(texts: Iterable[str], progress: Callable | None = None, **optio
 
 
 def _placed(tokens: Mapping[int, str], size: int) -> list[str]:
-    """The tokens of ids below `size`; special ones where theirs are, names for unused ids."""
+    """Returns the tokens of the ids below `size`, with placeholder names for unused ids."""
     special = dict(enumerate(CharacterTokenizer.SPECIAL_TOKENS))
     return [special.get(n) or tokens.get(n) or f"#UNUSED{n}#" for n in range(size)]

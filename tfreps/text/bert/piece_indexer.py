@@ -1,4 +1,4 @@
-"""PieceIndexer: converts pieces, words or whole texts to the ids that a BERT reads."""
+"""PieceIndexer: converts pieces, words or whole texts to the input ids of BERT."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,35 +9,34 @@ from tfreps.text.lookup_table import PieceTable
 
 
 class PieceIndexer(tf.Module):
-    """Converts strings to a BERT's ids inside a TensorFlow graph, with core operations only.
+    """Converter from strings to BERT's ids in a TensorFlow graph of core operations.
 
-    As `TokenIndexer` it is called with tokens. These are pieces, start and separator among
-    them, as `piece_texts` gives them: so for classifiers. For taggers they are words, each with
-    its pieces. It is a `tf.Module`, and is saved with its tables.
+    It is called with tokens, like `TokenIndexer`. For classifiers, tokens are pieces, including
+    start and separator, as returned by `piece_texts`. For taggers, tokens are words, each of
+    which has one or more pieces. It is a `tf.Module` and is saved together with its tables.
 
     Args:
-        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`.
-        words: bool. Whether tokens are words; else they are pieces.
+        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. Splits words and texts.
+        words: bool. Whether tokens are words. If `False`, they are pieces. Defaults to `False`.
 
     Call arguments:
         tokens: str tensor, shape `[B, T]`, UTF-8, padded with `""`.
 
     Returns:
-        dict of
+        dict of tensors:
 
-        - `token_ids` int32 `[B, T]`: the piece's id; of a word, that of its first piece. The
-          padding id on padding.
-        - `piece_ids` int32 `[B, T, W]`, of words only: the ids of the pieces, the padding id
-          behind them; W being the word with the most. A word without any, such as a zero-width
-          space, is the unknown piece.
-        - `mask` bool `[B, T]`.
+        - `token_ids`: int32 `[B, T]`. The id of each piece, or of the first piece of each word;
+          the padding id on padding.
+        - `piece_ids`, with `words`: int32 `[B, T, W]`. The ids of the pieces of each word,
+          followed by padding ids; W is the largest number of pieces of a word. A word without
+          pieces, such as a zero-width space, becomes the unknown piece.
+        - `mask`: bool `[B, T]`.
 
     Masking: `mask` is True where the token is not `""`.
 
     Example:
         >>> import tensorflow as tf
-        >>> from tfreps.text.bert.tokenizer_files import WordPieceTokenizer
-        >>> from tfreps.text.bert.piece_indexer import PieceIndexer
+        >>> from tfreps.text import PieceIndexer, WordPieceTokenizer
         >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         >>> tokenizer = WordPieceTokenizer([*specials, "run", "##s"])
         >>> indexer = PieceIndexer(tokenizer)
@@ -48,7 +47,7 @@ class PieceIndexer(tf.Module):
         [[[5, 6], [0, 0], [0, 0]]]
     """
 
-    vocabulary = max_characters = None  # what TokenIndexer has
+    vocabulary = max_characters = None  # attributes of TokenIndexer that do not apply here
 
     def __init__(self, tokenizer: PieceTokenizer, words: bool = False):
         super().__init__(name="piece_indexer")
@@ -59,26 +58,31 @@ class PieceIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of pieces in the vocabulary; ids are smaller."""
+        """Number of pieces in the vocabulary; all ids are less than this."""
         return len(self.tokenizer.vocabulary)
 
     def with_vocabulary_file(self, path, core_ops=True):
         """Returns a copy whose tables a SavedModel stores as a file; see `lookup_table`.
 
         Args:
-            path: of the file.
-            core_ops: bool. False for an operation of tensorflow-text in the place of a table.
+            path: str or path-like object. Path of the file, which is written.
+            core_ops: bool. Whether to use only core operations. If `False`, an operation of
+                tensorflow-text replaces the table that splits words. Defaults to `True`.
+
+        Returns:
+            `PieceIndexer`.
 
         Raises:
-            ValueError: tensorflow-text is to be used, and is missing or cannot cut such pieces.
+            ValueError: If `core_ops` is False and tensorflow-text is not installed or does not
+                support the tokenizer.
         """
         copy = PieceIndexer(self.tokenizer, self.words)
         copy.graph = self.tokenizer.make_graph(core_ops)
         by_table = copy.graph.table is not None
         if by_table and not core_ops:
             raise ValueError(
-                "tensorflow-text cuts no texts like this model's: it needs WordPiece with "
-                "Chinese characters apart. Core operations can: leave it to them."
+                "tensorflow-text does not support the tokenizer of this model: it supports only "
+                "WordPiece that splits Chinese characters. Use core operations instead."
             )
         vocabulary = self.tokenizer.vocabulary
         unknown = self.tokenizer.unknown_id
@@ -88,7 +92,7 @@ class PieceIndexer(tf.Module):
         return copy
 
     def strings(self, piece_ids):
-        """Returns the pieces of ids: int of any shape to str of that shape."""
+        """Returns the pieces of ids, as a str tensor of the shape of `piece_ids`."""
         return tf.gather(tf.constant(self.tokenizer.vocabulary), piece_ids)
 
     def __call__(self, tokens):
@@ -112,10 +116,14 @@ class PieceIndexer(tf.Module):
 
         Args:
             texts: str tensor, shape `[N]`, UTF-8.
-            max_length: int. Longer texts are cut to so many ids, special ones included.
+            max_length: int or None. Longer texts are truncated to this number of ids, special
+                tokens included. If `None`, texts are not truncated. Defaults to `None`.
 
         Returns:
-            dict of `token_ids` int32 and `mask` bool, `[N, T]`.
+            dict of two tensors of shape `[N, T]`: `token_ids`, int32, and `mask`, bool.
+
+        Raises:
+            ValueError: If `max_length` is less than 3.
         """
         room = self.tokenizer.room(max_length)
         t = self.tokenizer
@@ -132,19 +140,22 @@ def piece_texts(
     max_length: int | None = None,
     too_long: str = "cut",
 ) -> tuple[list[list[str]], int]:
-    """Returns the pieces of each text as strings, with start and separator around them.
+    """Returns the pieces of each text as strings, enclosed by start and separator.
 
     Args:
-        texts: strings.
-        tokenizer: what cuts them.
-        max_length: int. The most pieces of a text, start and separator included.
-        too_long: what becomes of longer texts: "cut", or "refuse".
+        texts: iterable of str. The texts.
+        tokenizer: PieceTokenizer. Splits the texts.
+        max_length: int or None. Maximum number of pieces of a text, start and separator included.
+            If `None`, the number is not limited. Defaults to `None`.
+        too_long: str. Treatment of longer texts: `"cut"` truncates them, and `"refuse"` raises an
+            error. Defaults to `"cut"`.
 
     Returns:
-        the lists of pieces, and how many texts were cut.
+        tuple of the list of pieces of each text, and the number of truncated texts.
 
     Raises:
-        ValueError: a text is too long, and that is to be refused; names its number.
+        ValueError: If a text is too long and `too_long="refuse"` (the message gives its number),
+            or an argument is out of range.
     """
     check_too_long(too_long)
     room = tokenizer.room(max_length)
@@ -157,9 +168,9 @@ def piece_texts(
         if room is not None and len(pieces) > room:
             if too_long == "refuse":
                 raise ValueError(
-                    f"Text {number} (counted from 0) has {len(pieces)} pieces, and there is room "
-                    f"for {room} and the special ones: {text[:60]!r}. Shorten it, or have "
-                    "long texts cut."
+                    f"Text {number} (counted from 0) has {len(pieces)} pieces, but at most {room} "
+                    f"fit next to the special tokens: {text[:60]!r}. Shorten it, or truncate long "
+                    "texts."
                 )
             pieces = pieces[:room]
             num_cut = num_cut + 1
@@ -173,17 +184,18 @@ def check_room(
     max_length: int | None,
     places: Sequence[str] | None = None,
 ) -> None:
-    """Raises a ValueError for a sentence with more pieces than a BERT has positions.
+    """Checks that no sentence has more pieces than BERT has positions.
 
     Args:
-        sentences: lists of words.
-        tokenizer: what cuts the words.
-        max_length: int. The most pieces of a sentence, start and separator included; or None.
-        places: list of str. How to call each sentence, such as `"a.txt, line 3"`; by default
-            by its number.
+        sentences: sequence of lists of str. The words of each sentence.
+        tokenizer: PieceTokenizer. Splits the words.
+        max_length: int or None. Maximum number of pieces of a sentence, start and separator
+            included. If `None`, nothing is checked.
+        places: sequence of str or None. Name of each sentence in error messages, such as
+            `"a.txt, line 3"`. If `None`, sentences are numbered. Defaults to `None`.
 
     Raises:
-        ValueError: for the first such sentence, with its place.
+        ValueError: If a sentence is too long. The message names the first one.
     """
     room = tokenizer.room(max_length)
     if room is None:
@@ -195,6 +207,6 @@ def check_room(
             place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(
                 f"{place}: expected at most {room} pieces, for which the model has positions "
-                f"next to the special ones; got {size}: {' '.join(sentence)[:60]!r}. Cut the "
+                f"next to the special tokens; got {size}: {' '.join(sentence)[:60]!r}. Split the "
                 "sentence into shorter ones."
             )

@@ -1,4 +1,4 @@
-"""PieceTokenizer: the base class of BERT's tokenizers, with vocabulary, special ids and packing."""
+"""PieceTokenizer: base class of BERT's tokenizers: vocabulary, special ids, packing."""
 
 import abc
 import os
@@ -15,27 +15,29 @@ NONE = type(None)
 
 
 class PieceTokenizer(abc.ABC):
-    """Base class of tokenizers whose ids are the places of pieces in a vocabulary.
+    """Base class of tokenizers whose ids are the positions of pieces in a vocabulary.
 
-    Subclasses have `SPECIAL_TOKENS`, the names of padding, unknown piece, start, separator and
-    mask in that order; `OPTIONS`, the types of their options by name; `tokenize`; `word_rules`;
-    and `make_graph`.
+    Subclasses define `SPECIAL_TOKENS`, which are the padding, unknown, start, separator and mask
+    tokens in this order; `OPTIONS`, the types of their options by name; and the methods
+    `tokenize`, `word_rules` and `make_graph`.
 
     Args:
-        vocabulary: pieces in the order of their ids.
-        max_length: int or None. The most ids of a text, special ones included, that models get
-            to see. The tokenizer itself does not apply it; see
-            `tfreps.runs.bert_loading.max_length`.
-        source: str. How errors call the vocabulary.
+        vocabulary: iterable of str. The pieces in the order of their ids.
+        max_length: int or None. Maximum number of ids per text that models use, special tokens
+            included. The tokenizer itself does not apply it; see
+            `tfreps.runs.bert_loading.max_length`. If `None`, it is not limited. Defaults to
+            `None`.
+        source: str or path-like object. Name of the vocabulary in error messages. Defaults to
+            `"vocabulary"`.
 
     Attributes:
-        vocabulary: list of str.
-        padding_id, unknown_id, start_id, separator_id, mask_id: int.
-        special_ids: list of int, ascending: those, and others that text never gives.
+        vocabulary: list of str. The pieces in the order of their ids.
+        padding_id, unknown_id, start_id, separator_id, mask_id: int. Ids of the special tokens.
+        special_ids: list of int. Ids that no text produces, in ascending order.
 
     Raises:
-        ValueError: a special token is missing, or a piece comes twice, is blank or no string; a
-            `max_length` without room for a text.
+        ValueError: If a special token is missing, a piece is repeated, empty or not a string, or
+            `max_length` is too small for the special tokens and one other piece.
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
@@ -50,7 +52,7 @@ class PieceTokenizer(abc.ABC):
         self.vocabulary = list(vocabulary)
         self.source = str(source)
         self.max_length = max_length
-        self.room(max_length)  # checks it
+        self.room(max_length)  # raises an error if it is too small
         self._ids = _check(self.vocabulary, self.SPECIAL_TOKENS, self.source)
         self.padding_id, self.unknown_id, self.start_id, self.separator_id, self.mask_id = (
             self._ids[token] for token in self.SPECIAL_TOKENS[:5]
@@ -60,25 +62,25 @@ class PieceTokenizer(abc.ABC):
 
     @property
     def special_ids(self) -> list[int]:
-        """Ids that no text produces: special tokens, reserved and unused ones."""
+        """Ids that no text produces, in ascending order: special, reserved and unused tokens."""
         return sorted(n for n, token in enumerate(self.vocabulary) if self.is_special(token))
 
     def is_special(self, token: str) -> bool:
-        """Whether a piece of the vocabulary is a special token."""
+        """Returns True if a piece of the vocabulary is a special, reserved or unused token."""
         return token in self.SPECIAL_TOKENS
 
     @abc.abstractmethod
     def tokenize(self, text: str) -> list[str]:
-        """Splits a text into pieces, without start and separator."""
+        """Splits a text into a list of pieces, without start and separator."""
 
     @property
     @abc.abstractmethod
     def word_rules(self) -> list[tuple[str, str]]:
-        """The regular expressions that split a text into the words that a tagger tags.
+        """Regular expressions that split a text into the words to which a tagger assigns tags.
 
-        Patterns of RE2 with what takes their place, one after the other; words are then what is
-        between white space. `tfreps.text.tokenize` follows them. A text has the pieces of its
-        words, and each word has at least one.
+        A list of RE2 patterns and replacements. When all of them have been applied in order,
+        white space separates the words; see `tfreps.text.tokenize`. The pieces of a text are the
+        pieces of its words, and each word has at least one.
         """
 
     def ids(self, text: str) -> list[int]:
@@ -86,36 +88,36 @@ class PieceTokenizer(abc.ABC):
         return self.piece_ids(self.tokenize(text))
 
     def piece_ids(self, pieces: Iterable[str]) -> list[int]:
-        """Returns the ids of pieces; the id of the unknown piece for others."""
+        """Returns the ids of pieces; pieces outside the vocabulary have the unknown id."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
 
     def __call__(self, strings, core_ops: bool = False):
-        """Converts texts to ids inside a TensorFlow graph.
+        """Converts texts to ids in a TensorFlow graph.
 
         Args:
-            strings: str tensor, shape `[B]`, UTF-8. What is no UTF-8 is left out.
-            core_ops: whether to make do with TensorFlow's own operations where those of
-                tensorflow-text would be faster.
+            strings: str tensor, shape `[B]`, UTF-8. Bytes that are not UTF-8 are dropped.
+            core_ops: bool. Whether to use only core TensorFlow operations. If `False`, faster
+                operations of tensorflow-text are used where possible. Defaults to `False`.
 
         Returns:
             int32 `RaggedTensor`, shape `[B, None]`, without start and separator.
 
         Raises:
-            ValueError: tensorflow-text is needed and not installed.
+            ValueError: If tensorflow-text is needed but not installed.
         """
         return self.graph(core_ops)(strings)
 
     def graph(self, core_ops: bool = True):
-        """Returns the `tf.Module` behind a call. An object that holds it saves its tables, too."""
+        """Returns the `tf.Module` that converts texts to ids; save it to save its tables."""
         if core_ops not in self._graphs:
             self._graphs[core_ops] = self.make_graph(core_ops)
         return self._graphs[core_ops]
 
     @abc.abstractmethod
     def make_graph(self, core_ops: bool):
-        """Makes the `tf.Module` that a call needs: texts `[B]` to ragged int32 ids `[B, None]`."""
+        """Creates the `tf.Module` that converts texts `[B]` to ragged int32 ids `[B, None]`."""
 
     def pack(
         self,
@@ -127,18 +129,21 @@ class PieceTokenizer(abc.ABC):
         """Joins one or two texts: `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
 
         Args:
-            ids: those of a text, as `ids` gives them.
-            second: those of a second text, or None.
-            max_length: int. The most ids of the result, special ones included; None for any.
-            too_long: "refuse", or "cut": texts lose ids at their ends, the longer of two as long
-                as it is the longer (the second if they are as long).
+            ids: sequence of int. Ids of a text, the return value of `ids`.
+            second: sequence of int or None. Ids of a second text. Defaults to `None`.
+            max_length: int or None. Maximum number of ids of the result, special tokens included.
+                If `None`, the number is not limited. Defaults to `None`.
+            too_long: str. Treatment of longer results: `"refuse"` raises an error. `"cut"`
+                repeatedly removes the last id of the longer text, or of the second if both have
+                the same length. Defaults to `"refuse"`.
 
         Returns:
-            `(token_ids, segment_ids)`, lists of int: segments are 0 up to the first separator
-            and 1 after it.
+            `(token_ids, segment_ids)`, two lists of int. Segment ids are 0 up to and including
+            the first separator and 1 after it.
 
         Raises:
-            ValueError: more than `max_length` ids; a `max_length` without room for a text.
+            ValueError: If there are more than `max_length` ids and `too_long="refuse"`, or an
+                argument is out of range.
         """
         texts = [list(ids)] if second is None else [list(ids), list(second)]
         check_too_long(too_long)
@@ -147,8 +152,8 @@ class PieceTokenizer(abc.ABC):
         if room is not None and size > room:
             if too_long == "refuse":
                 raise ValueError(
-                    f"The text has {size} pieces, and there is room for {room} (`max_length` "
-                    f'{max_length}). Shorten it, or pack with `too_long="cut"`.'
+                    f"The text has {size} pieces, but at most {room} fit (`max_length` is "
+                    f'{max_length}). Shorten it, or set `too_long="cut"`.'
                 )
             texts = _cut(texts, room)
         token_ids = [self.start_id]
@@ -165,26 +170,34 @@ class PieceTokenizer(abc.ABC):
         max_length: int | None = None,
         too_long: str = "refuse",
     ) -> dict[str, np.ndarray]:
-        """Converts texts, or pairs of texts, to the arrays that a `BertEncoder` reads.
+        """Converts texts, or pairs of texts, to the input arrays of `BertEncoder`.
 
         Args:
-            texts: strings.
-            second: strings, as many; or None.
-            max_length: int. The most ids of a row, special ones included; None for any.
-            too_long: as of `pack`.
+            texts: sequence of str. The texts.
+            second: sequence of str or None. The second text of each pair. Defaults to `None`.
+            max_length: int or None. Maximum number of ids in a row, special tokens included. If
+                `None`, the number is not limited. Defaults to `None`.
+            too_long: str. Treatment of longer rows: `"refuse"` raises an error, and `"cut"`
+                truncates the longer text first; see `pack`. Defaults to `"refuse"`.
 
         Returns:
-            dict of `token_ids` int32, `segment_ids` int32 and `mask` bool, `[B, T]`: the rows of
-            `pack`, padded at the end with the padding id, 0 and False.
+            dict of three arrays of shape `[B, T]`: `token_ids`, int32, `segment_ids`, int32, and
+            `mask`, bool. The rows are those of `pack`, padded at the end with the padding id, 0
+            and False.
+
+        Masking: `mask` is True on real ids.
 
         Raises:
-            ValueError: a single string, texts of different number, or what `pack` raises.
+            ValueError: If `texts` or `second` is a single string, they have different lengths, a
+                row is too long and `too_long="refuse"`, or an argument is out of range.
         """
         if isinstance(texts, str) or isinstance(second, str):
-            raise ValueError("Expected a list of texts; got a single string.")
+            raise ValueError("`texts` and `second` must be lists of texts; got a single string.")
         others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
         if len(others) != len(texts):
-            raise ValueError(f"Expected as many second texts, {len(texts)}; got {len(others)}.")
+            raise ValueError(
+                f"`second` must have one text for each of {len(texts)} texts; got {len(others)}."
+            )
         firsts = [self.ids(text) for text in texts]
         pairs = zip(firsts, others, strict=True)
         rows = [self.pack(one, other, max_length, too_long) for one, other in pairs]
@@ -199,7 +212,18 @@ class PieceTokenizer(abc.ABC):
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
 
     def room(self, max_length: int | None, num_texts: int = 1) -> int | None:
-        """Returns how many pieces fit next to the special tokens; None means any number."""
+        """Returns the number of pieces that fit next to the special tokens.
+
+        Args:
+            max_length: int or None. Maximum number of ids, special tokens included.
+            num_texts: int. Number of texts that share the ids, 1 or 2. Defaults to 1.
+
+        Returns:
+            int, or `None` if `max_length` is `None`.
+
+        Raises:
+            ValueError: If no piece fits.
+        """
         if max_length is None:
             return None
         if max_length < num_texts + 2:
@@ -210,13 +234,17 @@ class PieceTokenizer(abc.ABC):
         return max_length - num_texts - 1
 
     def get_config(self) -> dict:
-        """Returns the arguments of the constructor, as JSON types."""
+        """Returns the arguments of the constructor as JSON types."""
         options = {name: getattr(self, name) for name in self.OPTIONS}
         return {"vocabulary": self.vocabulary, **options}
 
     @classmethod
     def from_config(cls, config: dict) -> "PieceTokenizer":
-        """Makes a tokenizer from its config; raises a ValueError for an option of a wrong type."""
+        """Creates a tokenizer from the return value of `get_config`.
+
+        Raises:
+            ValueError: If an option has the wrong type or the constructor rejects it.
+        """
         for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
             if name in config and type(config[name]) not in kinds:
                 place = f"{config.get('source', 'config')}: {name!r}"
@@ -226,28 +254,38 @@ class PieceTokenizer(abc.ABC):
 
     @classmethod
     def from_vocabulary_file(cls, path: str | os.PathLike, **options) -> "PieceTokenizer":
-        """Reads a vocabulary with one piece per line, such as the vocab.txt of a checkpoint.
+        """Creates a tokenizer from a file with one piece per line, such as a vocab.txt.
+
+        Args:
+            path: str or path-like object. Path of the file.
+            **options: Arguments of the constructor other than `vocabulary` and `source`.
+
+        Returns:
+            A tokenizer of this class.
 
         Raises:
-            ValueError: with file and line: no UTF-8, a byte order mark, a blank line, a piece
-                that comes twice; a missing special token.
+            ValueError: If the file is not UTF-8, starts with a byte order mark, has an empty line
+                or a repeated piece, or lacks a special token. The message names the file and, if
+                possible, the line.
         """
         return cls(read_pieces(path), source=str(path), **options)
 
     def write_vocabulary(self, path: str | os.PathLike) -> None:
-        """Writes the file that `from_vocabulary_file` reads, whole or not at all.
+        """Writes a file that `from_vocabulary_file` can read. The write is atomic.
 
         Raises:
-            ValueError: a piece holds a line end, which that file cannot.
+            ValueError: If a piece is blank or contains a line break.
         """
         for piece in self.vocabulary:
             if "\n" in piece or "\r" in piece or not piece.strip(" \t"):
-                raise ValueError(f"{piece!r} cannot stand in a file with one piece per line.")
+                raise ValueError(
+                    f"The piece {piece!r} cannot be written to a file with one piece per line."
+                )
         write_text(path, "".join(piece + "\n" for piece in self.vocabulary))
 
 
 def read_pieces(path: str | os.PathLike) -> list[str]:
-    """Reads the lines of a vocabulary file, each a piece; does not look for special tokens."""
+    """Reads the pieces of a vocabulary file, one per line, without checking special tokens."""
     text = read_utf8(path, "the vocabulary")
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
@@ -255,13 +293,13 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
 
 
 def check_too_long(too_long: str) -> None:
-    """Raises a ValueError if `too_long` is not one of `TOO_LONG`."""
+    """Raises ValueError if `too_long` is not one of `TOO_LONG`."""
     if too_long not in TOO_LONG:
         raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
 
 
 def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
-    """Texts without their last ids, always one of the longest text."""
+    """Truncates texts by repeatedly removing the last id of the longest one."""
     if len(texts) == 1:
         return [texts[0][:room]]
     first, second = texts
@@ -273,24 +311,28 @@ def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
 
 
 def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[str, int]:
-    """Piece -> id, once it is sure that each piece has one id and specials are there."""
+    """Maps pieces to ids; raises an error for repeated pieces and missing special tokens."""
     ids: dict[str, int] = {}
     for line, piece in enumerate(vocabulary, 1):
         if not isinstance(piece, str):
-            raise ValueError(f"{source}, line {line}: expected a str, got {piece!r}.")
+            raise ValueError(f"{source}, line {line}: expected a str; got {piece!r}.")
         if not piece:
-            raise ValueError(f"{source}, line {line}: blank. Every line must hold one piece.")
+            raise ValueError(
+                f"{source}, line {line}: the line is blank. Every line must contain one piece."
+            )
         if ids.setdefault(piece, line - 1) != line - 1:
             raise ValueError(
                 f"{source}, line {line}: {piece!r} is already on line {ids[piece] + 1}. "
-                "Every piece must occur once, since its line is its id."
+                "Every piece must occur only once, because its line determines its id."
             )
         if any("\ud800" <= character <= "\udfff" for character in piece):
-            raise ValueError(f"{source}, line {line}: half of a UTF-16 pair in {piece!r}.")
+            raise ValueError(
+                f"{source}, line {line}: {piece!r} contains half of a UTF-16 surrogate pair."
+            )
     missing = [token for token in specials if token not in ids]
     if missing:
         raise ValueError(
             f"{source}: {' and '.join(missing)} missing among {len(ids)} pieces. The vocabulary "
-            f"needs {', '.join(specials)}, each on a line of its own."
+            f"must contain {', '.join(specials)}, each on its own line."
         )
     return ids

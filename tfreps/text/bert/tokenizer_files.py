@@ -1,4 +1,4 @@
-"""Reads and writes BERT's tokenizers: those of checkpoints, and those of run folders."""
+"""Reads and writes BERT's tokenizers in checkpoints and run folders."""
 
 import os
 import pathlib
@@ -26,10 +26,10 @@ WHOLE = "tokenizer.json"
 ADDED = "added_tokens.json"
 OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
-DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # of aespresso
-SOURCES = (OWN, VOCABULARY, WHOLE, *DICTIONARIES)  # of a tokenizer
-# Names of options in a checkpoint's tokenizer_config.json and in the normalizer of its
-# tokenizer.json, and here.
+DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # files of aespresso
+SOURCES = (OWN, VOCABULARY, WHOLE, *DICTIONARIES)  # files from which a tokenizer can be read
+# Maps option names in tokenizer_config.json and in the normalizer of tokenizer.json to the names
+# and types in tfreps.
 _NAMES = {
     "do_lower_case": ("lowercase", bool),
     "lowercase": ("lowercase", bool),
@@ -37,7 +37,7 @@ _NAMES = {
     "tokenize_chinese_chars": ("split_chinese", bool),
     "handle_chinese_chars": ("split_chinese", bool),
 }
-# Tokenizers of transformers that are BERT's, and those whose files have to tell.
+# Classes of transformers that are BERT tokenizers, or whose files must show that they are.
 _CLASSES = (
     "BertTokenizer",
     "BertTokenizerFast",
@@ -60,7 +60,11 @@ _SPECIALS = dict(
 
 
 def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
-    """Writes a tokenizer with its vocabulary as one JSON file, whole or not at all.
+    """Writes a tokenizer and its vocabulary to one JSON file. The write is atomic.
+
+    Args:
+        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer to write.
+        path: str or path-like object. Path of the file.
 
     Example:
         >>> import tempfile
@@ -72,16 +76,30 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
     """
     kind = next(name for name, its in KINDS.items() if type(tokenizer) is its)
     config = {"tokenizer": kind, **tokenizer.get_config()}
-    if tokenizer.max_length is None:  # so that an older run finds the file that it wrote
+    if tokenizer.max_length is None:  # keeps the file equal to that of older versions
         del config["max_length"]
     write_json(path, config, indent=0, ensure_ascii=False)
 
 
 def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
-    """Reads a tokenizer that `write_tokenizer` has written.
+    """Reads a tokenizer from a file that `write_tokenizer` wrote.
+
+    Args:
+        path: str or path-like object. Path of the file.
+
+    Returns:
+        `WordPieceTokenizer` or `CharacterTokenizer`.
 
     Raises:
-        ValueError: no such file, or something else in it.
+        ValueError: If the file does not exist or does not contain such a tokenizer.
+
+    Example:
+        >>> import tempfile
+        >>> from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
+        >>> path = tempfile.mkdtemp() + "/tokenizer.json"
+        >>> write_tokenizer(CharacterTokenizer.from_texts(["两 3"]), path)
+        >>> read_tokenizer(path).tokenize("两 4")
+        ['两', '#NUM#']
     """
     config = read_json(path)
     kind = config.pop("tokenizer", None)
@@ -89,8 +107,8 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     known = isinstance(kind, str) and kind in KINDS
     if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
-            f"{path} holds no tokenizer that tfreps wrote. Expected a file that a run of "
-            "`tfreps pretrain-bert`, or a tagger or classifier with BERT, has made."
+            f"{path} does not contain a tokenizer written by tfreps. Expected a file of a run of "
+            "`tfreps pretrain-bert`, or of a tagger or classifier with BERT."
         )
     return KINDS[kind].from_config({**config, "source": str(path)})
 
@@ -101,22 +119,31 @@ def checkpoint_tokenizer(
     vocabulary_size: int | None = None,
     **options,
 ) -> PieceTokenizer:
-    """Reads the tokenizer of a checkpoint's folder.
+    """Reads the tokenizer of a checkpoint folder.
 
-    Of WordPiece the vocabulary is vocab.txt, or is in tokenizer.json, where newer folders have no
-    other; its options are in tokenizer_config.json and tokenizer.json. A `CharacterTokenizer` is
-    in tfreps_tokenizer.json, as `write_checkpoint_tokenizer` leaves it, or aespresso's
-    dictionary (bert_word2idx_extend.json, bert_word2idx.json) next to their model.
+    The vocabulary of a `WordPieceTokenizer` is read from vocab.txt, or from tokenizer.json in
+    newer folders without vocab.txt, and its options from tokenizer_config.json and
+    tokenizer.json. A `CharacterTokenizer` is read from tfreps_tokenizer.json, which
+    `write_checkpoint_tokenizer` writes, or from aespresso's dictionary
+    (bert_word2idx_extend.json or bert_word2idx.json).
 
     Args:
-        folder: of Google's, Hugging Face's or aespresso's BERT.
-        lowercase: bool, or None for what the files say. Where they say nothing, as those of
-            Google: whether no piece of the vocabulary has a capital letter.
-        vocabulary_size: int or None. Of a dictionary, as of `CharacterTokenizer.from_dictionary`.
-        **options: of the tokenizer, in place of what the files say.
+        folder: str or path-like object. Folder of a BERT checkpoint by Google, Hugging Face or
+            aespresso.
+        lowercase: bool or None. Whether text is lowercased. If `None`, the files decide; if they
+            do not say, as in Google's checkpoints, text is lowercased if and only if no piece of
+            the vocabulary has a capital letter. Defaults to `None`.
+        vocabulary_size: int or None. Number of rows of the model: tokens of a dictionary whose id
+            is not less than this are unknown. It has no effect on other vocabularies. If `None`,
+            all tokens are known. Defaults to `None`.
+        **options: Options of the tokenizer that override those in the files.
+
+    Returns:
+        `WordPieceTokenizer` or `CharacterTokenizer`.
 
     Raises:
-        ValueError: no vocabulary, what the tokenizer refuses, or options that are none.
+        ValueError: If the folder has no vocabulary, the vocabulary is invalid, or the files
+            contain options that tfreps does not support.
 
     Example:
         >>> import pathlib, tempfile
@@ -133,7 +160,8 @@ def checkpoint_tokenizer(
     if (folder / OWN).is_file():
         tokenizer = read_tokenizer(folder / OWN)
         return type(tokenizer).from_config({**tokenizer.get_config(), **options})
-    for name in SPECIALS_MAP, CONFIG:  # first: a file with other special tokens also adds them
+    # Checked first, because a file with other special tokens also has added tokens.
+    for name in SPECIALS_MAP, CONFIG:
         if (folder / name).is_file():
             named = folder / name
             _check_specials(read_json(named), named)
@@ -150,9 +178,8 @@ def checkpoint_tokenizer(
                 path = folder / name
                 return CharacterTokenizer.from_dictionary(path, vocabulary_size, **options)
         raise ValueError(
-            f"{folder} holds no {VOCABULARY}, no {WHOLE} and no {DICTIONARIES[0]}, without which "
-            "no text can be read: put the vocabulary there that the checkpoint was trained with, "
-            "one piece per line."
+            f"{folder} contains no {VOCABULARY}, no {WHOLE} and no {DICTIONARIES[0]}. Add the "
+            "vocabulary of the checkpoint as vocab.txt, with one piece per line."
         )
     if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
         whole = read_json(folder / WHOLE)
@@ -170,16 +197,27 @@ def checkpoint_tokenizer(
 
 
 def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike) -> None:
-    """Writes vocab.txt and, for WordPiece, the tokenizer_config.json of Hugging Face.
+    """Writes a tokenizer to a checkpoint folder in the format of Hugging Face.
 
-    That of `max_length` is `model_max_length` there.
-
-    Their configs have no place for `max_characters_per_word`; they have no tokenizer like
-    `CharacterTokenizer`, which is in tfreps_tokenizer.json, for `checkpoint_tokenizer`.
+    The vocabulary is written to vocab.txt. The options of a `WordPieceTokenizer` are written to
+    tokenizer_config.json, with `max_length` as `model_max_length`; this format cannot represent
+    `max_characters_per_word`. Hugging Face has no tokenizer like `CharacterTokenizer`, which is
+    therefore written to tfreps_tokenizer.json. `checkpoint_tokenizer` reads both.
 
     Args:
-        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`.
-        folder: one that is there.
+        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer to write.
+        folder: str or path-like object. An existing folder.
+
+    Raises:
+        ValueError: If a piece is blank or contains a line break.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.text.bert import CharacterTokenizer, write_checkpoint_tokenizer
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> write_checkpoint_tokenizer(CharacterTokenizer.from_texts(["两 3"]), folder)
+        >>> sorted(path.name for path in folder.iterdir())
+        ['tfreps_tokenizer.json', 'vocab.txt']
     """
     folder = pathlib.Path(folder)
     tokenizer.write_vocabulary(folder / VOCABULARY)
@@ -198,23 +236,23 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
 
 
 def _options(config: dict, path: pathlib.Path) -> dict:
-    """Options of `WordPieceTokenizer` among others; refuses those of another tokenizer."""
+    """Returns the options of `WordPieceTokenizer`; rejects those of other tokenizers."""
     found = {}
     kind = config.get("tokenizer_class")
     if kind not in _CLASSES:
         raise ValueError(
-            f"{path}: 'tokenizer_class' is {kind!r}, which cuts text in another way than BERT's "
-            "WordPiece; tfreps has no such tokenizer."
+            f"{path}: 'tokenizer_class' is {kind!r}, which splits text differently from BERT's "
+            "WordPiece. tfreps has no such tokenizer."
         )
     if config.get("truncation_side", "right") != "right":
         raise ValueError(
-            f"{path}: 'truncation_side' must be 'right', for here a long text loses its end; got "
-            f"{config['truncation_side']!r}."
+            f"{path}: 'truncation_side' must be 'right', because tfreps truncates long texts at "
+            f"the end; got {config['truncation_side']!r}."
         )
     if config.get("do_basic_tokenize", True) is not True or config.get("never_split"):
         raise ValueError(
-            f"{path}: 'do_basic_tokenize' must be true and 'never_split' empty; other ways of "
-            "cutting words are not known here."
+            f"{path}: 'do_basic_tokenize' must be true and 'never_split' must be empty; tfreps "
+            "does not support other values."
         )
     _refuse_added(_part(config, "added_tokens_decoder", dict, path).values(), path)
     for theirs, (ours, kind) in _NAMES.items():
@@ -228,58 +266,58 @@ def _options(config: dict, path: pathlib.Path) -> dict:
 
 
 def _longest(config: dict, path: pathlib.Path) -> int | None:
-    """`model_max_length`, which is a huge number where there is no limit."""
+    """Returns `model_max_length`, or None if it is a huge number, which means no limit."""
     longest = config.get("model_max_length")
     if longest is None or isinstance(longest, int | float) and longest > _NO_LIMIT:
         return None
     if type(longest) is not int or longest < 3:
         raise ValueError(
-            f"{path}: 'model_max_length' must be an integer of 3 or more, with room for a piece "
-            f"and two special ones; got {longest!r}."
+            f"{path}: 'model_max_length' must be an integer of at least 3, for one piece and two "
+            f"special tokens; got {longest!r}."
         )
     return longest
 
 
 def _check_specials(config: dict, path: pathlib.Path) -> None:
-    """Refuses other special tokens than BERT's."""
+    """Rejects special tokens other than BERT's."""
     for name, expected in _SPECIALS.items():
         given = _content(config.get(name, expected))
         if given not in (expected, None):
-            raise ValueError(f"{path}: {name!r} must be {expected!r}, as BERT's; got {given!r}.")
+            raise ValueError(f"{path}: {name!r} must be {expected!r}, as in BERT; got {given!r}.")
 
 
 def _check_ends(post_processor: dict, path: pathlib.Path) -> None:
-    """Refuses other tokens around a text than BERT's, which a tokenizer.json names here alone."""
+    """Rejects start and separator tokens other than BERT's in the post-processor."""
     ends = [*_part(post_processor, "special_tokens", dict, path)]
     for end in "cls", "sep":  # each a token and its id
         ends += _part(post_processor, end, list, path)[:1]
     others = [repr(token) for token in ends if token not in WordPieceTokenizer.SPECIAL_TOKENS]
     if others:
         raise ValueError(
-            f"{path}: 'post_processor' must put '[CLS]' and '[SEP]' around a text, as BERT's; "
+            f"{path}: 'post_processor' must enclose a text in '[CLS]' and '[SEP]', as in BERT; "
             f"got {', '.join(others)}."
         )
 
 
 def _content(token):
-    """A special token as text, which some files have in an object."""
+    """Returns a special token as text; some files store it in an object."""
     return token.get("content") if isinstance(token, dict) else token
 
 
 def _refuse_added(tokens, path: pathlib.Path) -> None:
-    """Raises a ValueError for tokens that are looked for in a text before it is cut."""
+    """Raises ValueError for tokens that are matched in a text before it is split."""
     specials = WordPieceTokenizer.SPECIAL_TOKENS
     more = [repr(token) for token in map(_content, tokens) if token not in specials]
     if more:
         raise ValueError(
-            f"{path} adds tokens to the vocabulary ({', '.join(more[:3])}), which are looked for "
-            "before a text is cut. There is nothing like that here: take them out of the file if "
-            "your texts have none."
+            f"{path} adds tokens to the vocabulary ({', '.join(more[:3])}) that are matched before "
+            "a text is split. tfreps does not support this. Remove them from the file if your "
+            "texts do not contain them."
         )
 
 
 def _part(config: dict, name: str, kind: type, path: pathlib.Path):
-    """The object or list of this name in a file; an empty one where there is none."""
+    """Returns the object or list of this name, or an empty one if it is missing."""
     found = config.get(name)
     if found is not None and not isinstance(found, kind):
         raise ValueError(
@@ -290,26 +328,28 @@ def _part(config: dict, name: str, kind: type, path: pathlib.Path):
 
 
 def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
-    """The pieces and options in a tokenizer.json."""
+    """Returns the pieces and options in a tokenizer.json."""
     config = read_json(path)
     model, normalizer = (_part(config, name, dict, path) for name in ("model", "normalizer"))
     kinds = model.get("type"), normalizer.get("type")
     if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):
         raise ValueError(
             f"{path}: expected a WordPiece model after a BertNormalizer; got {kinds[0]} after "
-            f"{kinds[1]}. tfreps reads BERT's own tokenizers only."
+            f"{kinds[1]}. tfreps reads only BERT's own tokenizers."
         )
     _check_ends(_part(config, "post_processor", dict, path), path)
     _refuse_added(_part(config, "added_tokens", list, path), path)
     ids = model["vocab"]
     if {type(n) for n in ids.values()} != {int} or sorted(ids.values()) != list(range(len(ids))):
-        raise ValueError(f"{path}: expected the ids 0 to {len(ids) - 1}, each for one piece.")
+        raise ValueError(
+            f"{path}: the ids of 'vocab' must be 0 to {len(ids) - 1}, one for each piece."
+        )
     found = _options(normalizer, path)
     if "max_input_chars_per_word" in model:
         longest = found["max_characters_per_word"] = model["max_input_chars_per_word"]
         if type(longest) is not int or longest < 1:
             raise ValueError(
-                f"{path}: 'max_input_chars_per_word' must be an integer of 1 or more; "
+                f"{path}: 'max_input_chars_per_word' must be an integer of at least 1; "
                 f"got {longest!r:.60}."
             )
     return sorted(ids, key=ids.get), found

@@ -21,41 +21,51 @@ CONTINUATION = "##"
 
 
 class WordPieceTokenizer(PieceTokenizer):
-    """Splits texts into words, and words into the longest pieces of a vocabulary.
+    """Tokenizer that splits texts into words, and words into the longest pieces of a vocabulary.
 
-    1. Control, format and private characters are dropped.
-    2. Accents and case, as asked for.
-    3. Words end at white space; a punctuation mark and, if asked for, a Chinese character is a
-       word of its own.
-    4. From the start of a word the longest piece of the vocabulary is taken, again and again;
-       pieces inside a word begin with `##`. A word that cannot be cut so, or is too long, is
-       `[UNK]` as a whole.
+    1. Control, format and private-use characters are dropped.
+    2. If requested, text is lowercased and accents are stripped.
+    3. Words are separated by white space. Punctuation marks and, if requested, Chinese
+       characters are separate words.
+    4. A word is split from its start by repeatedly taking the longest piece in the vocabulary.
+       Pieces within a word begin with `##`. A word that cannot be split in this way, or is too
+       long, becomes a single `[UNK]`.
 
-    The Python path and the graph of core operations agree on every text, and with Hugging Face's
-    `BertTokenizer` on all whose characters its older Unicode tables know, but for 256 ideographs
-    from U+2B820 that it leaves together, and for `[MASK]` and such in a text, which are no
-    special tokens here. The graph with tensorflow-text (a call without `core_ops`) takes words of
-    more than `max_characters_per_word` bytes, not characters, for too long.
+    The Python implementation and the graph of core operations agree on every text. They agree
+    with Hugging Face's `BertTokenizer` on texts whose characters are in its older Unicode tables,
+    with two exceptions: it does not separate 256 ideographs from U+2B820 on, and it treats
+    `[MASK]` and other special tokens in a text as such. The graph with tensorflow-text (a call
+    without `core_ops`) limits words to `max_characters_per_word` bytes instead of characters.
 
     Args:
-        vocabulary: list of str, the pieces in the order of their ids; `[PAD]`, `[UNK]`,
-            `[CLS]`, `[SEP]` and `[MASK]` among them.
-        lowercase: bool. Whether text becomes lower case.
-        strip_accents: bool, or None for what `lowercase` is. Whether characters lose accents.
-        split_chinese: bool. Whether every Chinese character is a word.
-        max_characters_per_word: int. Longer words are `[UNK]`: 100 in Hugging Face's, 200 in
-            Google's.
-        max_length: int or None. The most ids of a text that models get to see, special ones
-            included.
-        source: str. How errors call the vocabulary.
+        vocabulary: iterable of str. The pieces in the order of their ids, including `[PAD]`,
+            `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`.
+        lowercase: bool. Whether text is lowercased. Defaults to `True`.
+        strip_accents: bool or None. Whether accents are stripped. If `None`, they are stripped
+            if `lowercase` is True. Defaults to `None`.
+        split_chinese: bool. Whether every Chinese character is a separate word. Defaults to
+            `True`.
+        max_characters_per_word: int, positive. Longer words become `[UNK]`. Hugging Face uses
+            100, Google 200. Defaults to 100.
+        max_length: int or None. Maximum number of ids per text that models use, special tokens
+            included. If `None`, it is not limited. Defaults to `None`.
+        source: str or path-like object. Name of the vocabulary in error messages. Defaults to
+            `"vocabulary"`.
+
+    Attributes:
+        vocabulary: list of str. The pieces in the order of their ids.
+        padding_id, unknown_id, start_id, separator_id, mask_id: int. Ids of the special tokens.
+        special_ids: list of int. Ids that no text produces, in ascending order.
 
     Raises:
-        ValueError: what `PieceTokenizer` refuses; `max_characters_per_word` below 1.
+        ValueError: If a special token is missing, a piece is repeated, empty or not a string,
+            `max_characters_per_word` is less than 1, or `max_length` is too small for the
+            special tokens and one other piece.
 
     Reference: Devlin et al., 2019, "BERT", tokenization.py; transformers, `BertTokenizer`.
 
     Example:
-        >>> from tfreps.text.bert.tokenizer_files import WordPieceTokenizer
+        >>> from tfreps.text import WordPieceTokenizer
         >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         >>> tokenizer = WordPieceTokenizer([*specials, "caf", "##es", "两", "!"])
         >>> tokenizer.tokenize("Cafés 两两!")
@@ -104,7 +114,7 @@ class WordPieceTokenizer(PieceTokenizer):
         self._apart = apart
         changed = replacements(lowercase, self.strips_accents)
         self._replacements = {ord(c): new for c, new in changed.items()}
-        self._pieces: dict[str, list[str]] = {}  # of words seen before
+        self._pieces: dict[str, list[str]] = {}  # cache of words and their pieces
 
     def tokenize(self, text: str) -> list[str]:
         text = self._controls.sub("", text).translate(self._replacements)
@@ -114,12 +124,13 @@ class WordPieceTokenizer(PieceTokenizer):
     def word_rules(self) -> list[tuple[str, str]]:
         gone = [c for c, new in self._replacements.items() if not new]  # accents
         apart = set(characters(self._apart))
-        apart |= {chr(c) for c, new in self._replacements.items() if new in apart}  # as ≠ is =
+        # Characters that become separate words when replaced, as ≠ becomes =.
+        apart |= {chr(c) for c, new in self._replacements.items() if new in apart}
         rules = [
             (f"[{re2_class(controls())}]", ""),
             (f"([{re2_class(as_ranges(sorted(map(ord, apart))))}])", r" \1 "),
         ]
-        if gone:  # where nothing is left of a word
+        if gone:  # removes words that consist only of accents
             rules.append((rf"(^|[{re2_class(spaces())}])[{re2_class(as_ranges(gone))}]+", r"\1"))
         return rules
 
@@ -127,7 +138,8 @@ class WordPieceTokenizer(PieceTokenizer):
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(r"\[unused\d+\]", token))
 
     def make_graph(self, core_ops: bool):
-        from tfreps.text.bert.wordpiece_graph import WordPieceGraph  # TensorFlow only where needed
+        # Imported here, because it imports TensorFlow.
+        from tfreps.text.bert.wordpiece_graph import WordPieceGraph
 
         return WordPieceGraph(self, core_ops)
 

@@ -1,4 +1,4 @@
-"""WordPieceGraph: WordPieceTokenizer in a TensorFlow graph, with or without tensorflow-text."""
+"""WordPieceGraph: WordPieceTokenizer as a TensorFlow graph."""
 
 import tensorflow as tf
 
@@ -18,12 +18,12 @@ CONTINUATION = "##"
 
 
 class WordPieceGraph(tf.Module):
-    """Converts texts to the ids of their pieces, as `WordPieceTokenizer` does.
+    """Conversion of texts to piece ids in a graph, equal to that of `WordPieceTokenizer`.
 
     Args:
-        tokenizer: `WordPieceTokenizer`.
-        core_ops: bool. Whether to use core TensorFlow operations alone, so that a SavedModel
-            needs no other library. Words are then cut by a loop over pieces: slower.
+        tokenizer: `WordPieceTokenizer`. Its vocabulary and options are used.
+        core_ops: bool. Whether to use only core TensorFlow operations, so that a SavedModel needs
+            no other library. Words are then split by a loop over pieces, which is slower.
 
     Call arguments:
         strings: str tensor, shape `[B]`.
@@ -32,10 +32,10 @@ class WordPieceGraph(tf.Module):
         int32 `RaggedTensor`, shape `[B, None]`.
 
     Raises:
-        ValueError: tensorflow-text is needed and not installed.
+        ValueError: If tensorflow-text is needed but not installed.
     """
 
-    default_id = -1  # what the table says of no piece
+    default_id = -1  # the table's value for strings that are not pieces
 
     def __init__(self, tokenizer, core_ops):
         super().__init__(name="word_pieces")
@@ -49,7 +49,7 @@ class WordPieceGraph(tf.Module):
         self.unknown_id = tokenizer.unknown_id
         self.table = self.fast = None
         with tf.init_scope():
-            if core_ops or not tokenizer.split_chinese:  # tensorflow-text always does that
+            if core_ops or not tokenizer.split_chinese:  # tensorflow-text always splits Chinese
                 self.table = PieceTable(tokenizer.vocabulary, self.default_id)
             else:
                 self.fast = _fast_tokenizer(tokenizer)
@@ -65,10 +65,10 @@ class WordPieceGraph(tf.Module):
         return words.with_flat_values(pieces).merge_dims(1, 2)
 
     def _pieces(self, words):
-        """Ids of the pieces of distinct words: `[W]` -> ragged int32 `[W, (pieces)]`."""
+        """Returns the piece ids of distinct words `[W]`: ragged int32 `[W, (pieces)]`."""
         lengths = tf.strings.length(words, "UTF8_CHAR")
         known = lengths <= self.max_characters
-        ids = tf.zeros([tf.size(words), 0], tf.int32)  # a column for each step, -1 for no piece
+        ids = tf.zeros([tf.size(words), 0], tf.int32)  # one column per step; -1 means no piece
         known, ids, _ = tf.while_loop(
             lambda known, ids, starts: tf.reduce_any(known & (starts < lengths)),
             lambda known, ids, starts: self._step(words, lengths, known, ids, starts),
@@ -80,7 +80,7 @@ class WordPieceGraph(tf.Module):
         return tf.ragged.boolean_mask(ids, ids >= 0)
 
     def _step(self, words, lengths, known, ids, starts):
-        """Takes the longest piece that there is where each word still has characters."""
+        """Takes the next longest piece of each word that has characters left."""
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         places = tf.where(known & (starts < lengths))  # [A, 1]
         # [A]
@@ -115,10 +115,10 @@ def _fast_tokenizer(tokenizer):
         import tensorflow_text
     except ImportError as error:
         raise ValueError(
-            f"This needs tensorflow-text, which cannot be imported here ({error}). Install it "
-            "(pip install tensorflow-text), or ask for core operations: core_ops=True."
+            f"`core_ops=False` needs tensorflow-text, which cannot be imported ({error}). Install "
+            "it (pip install tensorflow-text), or set `core_ops=True`."
         ) from error
-    # The rest of FastBertTokenizer is another normalization, which `changes` leaves no work.
+    # FastBertTokenizer also normalizes text, which `changes` has already done.
     return tensorflow_text.FastWordpieceTokenizer(
         vocab=tokenizer.vocabulary,
         suffix_indicator=CONTINUATION,

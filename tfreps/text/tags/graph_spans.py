@@ -1,22 +1,22 @@
-"""Finds the spans of tag ids inside a TensorFlow graph, without a loop."""
+"""Finds the spans of tag ids in a TensorFlow graph, without a loop."""
 
 import tensorflow as tf
 
 
 def ended_spans(tags, rules):
-    """Returns, for every place, the type and the start of the span that ends before it.
+    """Returns, for every position, the type and the start of the span that ends before it.
 
-    The same as `tfreps.text.tags.spans`: a place is inside a span if the last start is not
-    before the last place that continues nothing.
+    The spans are those of `tfreps.text.tags.spans`. A position is inside a span if the last
+    start is not before the last position that does not continue a span.
 
     Args:
-        tags: int32, shape `[N]`. Tag ids of sentences one after the other, each followed by the
+        tags: int32 tensor, shape `[N]`. Tag ids of consecutive sentences, each followed by the
             boundary, whose id is K, the number of tags.
         rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
 
     Returns:
-        int32 `[N]` the place of the type in `rules.type_names`, -1 where no span ends; and int32
-        `[N]` where it starts.
+        tuple of two int32 tensors of shape `[N]`: the index of the type in `rules.type_names`,
+        or -1 where no span ends, and the position where the span starts.
 
     Example:
         >>> from tfreps.text.tags.graph_spans import ended_spans
@@ -40,16 +40,17 @@ def ended_spans(tags, rules):
 
 
 def padded_spans(tags, lengths, rules):
-    """Returns the spans of each sentence of a batch, in their order.
+    """Returns the spans of each sentence of a batch in order.
 
     Args:
-        tags: int32, shape `[B, T]`.
-        lengths: int32, shape `[B]`. Tokens of each sentence; what is beyond is ignored.
-        rules: as in `ended_spans`.
+        tags: int32 tensor, shape `[B, T]`. Tag ids.
+        lengths: int32 tensor, shape `[B]`. Number of tokens of each sentence; tags after them
+            are ignored.
+        rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
 
     Returns:
-        types int32 `[B, S]`, places in `rules.type_names`, -1 beyond a sentence's last span;
-        starts int32 `[B, S]`; ends int32 `[B, S]`, one after the last token.
+        tuple of three int32 tensors of shape `[B, S]`: types, as indices in `rules.type_names`,
+        -1 after a sentence's last span; starts; and ends (exclusive).
 
     Example:
         >>> from tfreps.text.tags.graph_spans import padded_spans
@@ -76,7 +77,7 @@ def padded_spans(tags, lengths, rules):
 
 
 def _last(flags):
-    """For every place the nearest place at or before it where the flag is set, -1 for none."""
+    """Returns the nearest set position at or before each position, or -1 if there is none."""
     segment = tf.cumsum(tf.cast(flags, "int32"))  # [N], 0 before the first flag
     places = tf.range(tf.size(flags))
     first = tf.math.unsorted_segment_min(places, segment, tf.size(flags) + 1)

@@ -1,4 +1,4 @@
-"""Tag schemes: what the letters before a type mean, and which tag may follow which."""
+"""Tag schemes: the roles of their letters and the allowed transitions."""
 
 import functools
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 OUTSIDE = "O"
-# Letter of a scheme -> its role: B begins a span, I is inside, E ends it, S is a span by itself.
+# Letter of a scheme -> its role: B begins a span, I is inside it, E ends it, S is a whole span.
 LETTERS = {
     "bio": {"B": "B", "I": "I"},
     "iob1": {"I": "I", "B": "B"},
@@ -20,23 +20,24 @@ MODES = ("strict", "conlleval")
 
 
 class TagParts(NamedTuple):
-    """The two parts of a tag: its role (`"B"`, `"I"`, `"E"`, `"S"` or `"O"`) and its type."""
+    """Role (`"B"`, `"I"`, `"E"`, `"S"` or `"O"`) and type of a tag."""
 
     role: str
     type: str
 
 
-NOTHING = TagParts(OUTSIDE, "")  # what stands before the first tag and after the last
+NOTHING = TagParts(OUTSIDE, "")  # represents the start and the end of a sentence
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def tag_parts(tag: str, scheme: str) -> TagParts:
     """Splits a tag into its role and its type.
 
-    A tag is `O`, a letter of the scheme alone (its type is then `""`), or letter, hyphen, type.
+    A tag is `O`, a letter of the scheme alone (its type is then `""`), or a letter, a hyphen and
+    a type.
 
     Raises:
-        ValueError: the tag is outside the scheme.
+        ValueError: If the tag is outside the scheme.
 
     Example:
         >>> from tfreps.text.tags import tag_schemes
@@ -56,28 +57,37 @@ def tag_parts(tag: str, scheme: str) -> TagParts:
 
 
 def check_scheme(scheme: str | None, plain: bool = True) -> None:
-    """Raises a ValueError if a scheme is unknown, or has no spans and `plain` is False."""
+    """Checks that a tag scheme is known.
+
+    Args:
+        scheme: str or None. The scheme; `None` stands for plain tags, which have no spans.
+        plain: bool. Whether `None` is allowed. Defaults to `True`.
+
+    Raises:
+        ValueError: If the scheme is not one of `SCHEMES`, or is `None` and `plain` is False.
+    """
     if scheme not in SCHEMES:
         raise ValueError(f"`scheme` must be one of {SCHEMES}; got {scheme!r}.")
     if scheme is None and not plain:
         raise ValueError(
-            f"Plain tags (`scheme=None`) have no spans; give one of {tuple(LETTERS)}, or measure "
-            "token by token."
+            f"Plain tags (`scheme=None`) have no spans; set `scheme` to one of {tuple(LETTERS)}, "
+            "or evaluate tokens instead of spans."
         )
 
 
 def detect_scheme(tags: Iterable[str]) -> str | None:
-    """Detects the scheme of a set of tags by their letters.
+    """Detects the scheme of a set of tags from their letters.
 
-    Where a set of tags would do for several schemes, the first of `bio`, `bioes`, `bilou`, `bmes`
-    is meant; `"iob1"` has the letters of `"bio"` and is meant only if there is no B. Tags without
-    a hyphen, such as a part of speech called `S`, are plain unless one of them is `B`.
+    If several schemes match, the first of `"bio"`, `"bioes"`, `"bilou"` and `"bmes"` is
+    returned. `"iob1"` has the letters of `"bio"` and is returned only if no tag has the letter
+    B. Tags without a hyphen, such as the part of speech `S`, are plain unless one of them is
+    `B`.
 
     Args:
-        tags: the tags of a corpus, in any order.
+        tags: iterable of str. The tags of a corpus, in any order.
 
     Returns:
-        str, or None for plain tags.
+        str, or `None` for plain tags.
 
     Example:
         >>> from tfreps.text import tags
@@ -98,7 +108,7 @@ def detect_scheme(tags: Iterable[str]) -> str | None:
 
 
 def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
-    """Whether a tag may stand directly after another (`NOTHING` for the boundaries)."""
+    """Returns True if `tag` may directly follow `after`; `NOTHING` represents the boundaries."""
     same = tag.type == after.type
     if scheme == "bio":
         return tag.role != "I" or (after.role in "BI" and same)
@@ -109,12 +119,10 @@ def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Whether a span starts at a tag, unless it continues one (see `continues`)."""
+    """Returns True if a span starts at `tag`, unless `tag` continues a span (see `continues`)."""
     same = tag.type == after.type
     if mode == "conlleval":
-        return tag.role != "O" and (
-            tag.role in "BS" or after.role in "OES" or not same  # else it goes on
-        )
+        return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)
     if scheme == "iob1":
         if tag.role == "I":
             return after.role in "OB" or not same
@@ -123,7 +131,7 @@ def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Whether a tag continues the span of the tag before it."""
+    """Returns True if `tag` continues the span of the previous tag, `after`."""
     if mode == "conlleval":
         inside = "O" not in (tag.role, after.role)
         return inside and not starts(tag, after, scheme, mode)
@@ -131,7 +139,7 @@ def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def closes(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Whether a span that ends at a tag is complete."""
+    """Returns True if a span that ends at the tag `after` is complete."""
     if mode == "conlleval" or scheme == "bio":
         return True
     if scheme == "iob1":
@@ -140,18 +148,19 @@ def closes(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
-    """Which tag may follow which, for `tfreps.layers.CRF`.
+    """Returns the allowed transitions between tags, an argument of `tfreps.layers.CRF`.
 
     Args:
-        tags: the K tags in the order of their ids.
-        scheme: str or None. None allows everything.
+        tags: sequence of str. The K tags in the order of their ids.
+        scheme: str or None. The tag scheme. If `None`, all transitions are allowed.
 
     Returns:
-        bool NumPy array, shape `[K + 2, K + 2]`, `[from, to]`. Row and column K stand for the
-        start, K + 1 for the end of a sentence; start to end (an empty sentence) is allowed.
+        bool NumPy array, shape `[K + 2, K + 2]`, indexed `[from, to]`. Index K is the start of a
+        sentence, and K + 1 is the end. The transition from start to end (an empty sentence) is
+        allowed.
 
     Raises:
-        ValueError: an unknown scheme, or a tag outside it.
+        ValueError: If the scheme is unknown or a tag is outside it.
 
     Example:
         >>> from tfreps.text import tags
@@ -172,10 +181,10 @@ def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
 
 
 class SpanRules(NamedTuple):
-    """Arrays over `[before, tag]` that say how tag ids make spans; id K is a boundary.
+    """Arrays that define the spans of tag ids, indexed `[before, tag]`; id K is a boundary.
 
-    `starts`, `continues`, `closes` are bool `[K + 1, K + 1]`; `types` int32 `[K + 1]` holds each
-    tag's place in `type_names`, -1 for `O` and the boundary.
+    `starts`, `continues` and `closes` are bool `[K + 1, K + 1]`. `types`, int32 `[K + 1]`, is the
+    index in `type_names` of each tag's type, or -1 for `O` and the boundary.
     """
 
     starts: np.ndarray
@@ -186,7 +195,7 @@ class SpanRules(NamedTuple):
 
 
 def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRules:
-    """Makes the rules of `tags.spans` as arrays over tag ids."""
+    """Returns the rules of `tags.spans` as arrays over tag ids."""
     check_mode(mode)
     parts = [*_all_parts(tags, scheme), NOTHING]
     tables = [
@@ -199,13 +208,20 @@ def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRu
 
 
 def check_mode(mode: str) -> None:
-    """Raises a ValueError if a way of reading spans is unknown."""
+    """Checks that a mode of reading spans is known.
+
+    Args:
+        mode: str. The mode; see `spans`.
+
+    Raises:
+        ValueError: If the mode is not one of `MODES`.
+    """
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {MODES}; got {mode!r}.")
 
 
 def _all_parts(tags: Sequence[str], scheme: str) -> list[TagParts]:
-    """The parts of every tag of a list of tags."""
+    """Returns the parts of all tags of a list."""
     check_scheme(scheme, plain=False)
     try:
         return [tag_parts(tag, scheme) for tag in tags]

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Span(NamedTuple):
-    """Tokens `start` to `end` (exclusive) of a sentence, and what they are."""
+    """Span of a sentence: its type and its tokens from `start` to `end` (exclusive)."""
 
     type: str
     start: int
@@ -47,21 +47,24 @@ class Span(NamedTuple):
 def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
     """Finds the spans of a sentence.
 
-    Tags that make no legal sequence are read in one of two ways. `"strict"`: a span counts only
-    as the scheme writes it, as in seqeval with `mode="strict"`; `I-X` after `O` in BIO is nothing.
-    `"conlleval"`: every tag but `O` belongs to a span, and a span starts where the type changes,
-    at B or S, and after E or S, as in conlleval.pl and in seqeval's default.
+    The modes differ on illegal sequences. With `"strict"`, a span counts only if it is written
+    exactly as the scheme requires, as in seqeval with `mode="strict"`: `I-X` after `O` in BIO is
+    not a span. With `"conlleval"`, every tag except `O` belongs to a span, and a span starts
+    where the type changes, at B or S, and after E or S, as in conlleval.pl and in seqeval's
+    default mode.
 
     Args:
-        tags: the tags of one sentence.
-        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
-        mode: `"strict"` or `"conlleval"`. For legal sequences they are the same.
+        tags: sequence of str. The tags of one sentence.
+        scheme: str. `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
+        mode: str. `"strict"` or `"conlleval"`, which agree on legal sequences. Defaults to
+            `"strict"`.
 
     Returns:
-        list of `Span`, from left to right; they never overlap.
+        list of `Span(type, start, end)`, named tuples of a str and two int, from left to right.
+        Spans never overlap, and `end` is exclusive.
 
     Raises:
-        ValueError: a tag outside the scheme.
+        ValueError: If a tag is outside the scheme, or `scheme` or `mode` is unknown.
 
     Example:
         >>> from tfreps.text import tags
@@ -87,15 +90,20 @@ def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
 
 
 def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
-    """Writes spans as tags.
+    """Converts spans to tags.
 
     Args:
-        found: `(type, start, end)` of each span, in any order, without overlaps.
-        length: int. Tokens of the sentence.
-        scheme: the scheme to write.
+        found: iterable of `(type, start, end)` with exclusive end, in any order, without
+            overlaps.
+        length: int. Number of tokens of the sentence.
+        scheme: str. Scheme of the tags.
 
     Returns:
-        list of `length` str.
+        list of str. One tag per token.
+
+    Raises:
+        ValueError: If a span is empty, overlaps another span or exceeds the sentence, or `scheme`
+            is unknown.
 
     Example:
         >>> from tfreps.text import tags
@@ -110,12 +118,12 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
         first_free = before.end if before else 0
         if not first_free <= start < end <= length:
             raise ValueError(
-                f"The span {kind!r} from {start} to {end} is empty, overlaps another, or leaves "
-                f"the sentence of {length} tokens."
+                f"The span {kind!r} from {start} to {end} is empty, overlaps another span, or "
+                f"exceeds the sentence of {length} tokens."
             )
         roles = ["B"] + ["I"] * (end - start - 1)
         if scheme == "iob1" and (before is None or before[::2] != (kind, start)):
-            roles[0] = "I"  # B only parts neighbours of one type
+            roles[0] = "I"  # B only separates adjacent spans of the same type
         elif "E" in letters:
             roles[-1] = "E" if len(roles) > 1 else "S"
         suffix = f"-{kind}" if kind else ""
@@ -128,16 +136,16 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
     """Converts the tags of a sentence to another scheme.
 
     Args:
-        tags: a legal sequence of `from_scheme`.
-        from_scheme: how they are written.
-        to_scheme: how to write them.
+        tags: sequence of str. The tags of one sentence, legal in `from_scheme`.
+        from_scheme: str. Scheme of `tags`.
+        to_scheme: str. Scheme of the result.
 
     Returns:
-        list of str, as long as `tags`.
+        list of str. One tag per token.
 
     Raises:
-        ValueError: a tag outside the scheme, or an illegal transition: what it was meant to be
-            is not guessed.
+        ValueError: If a scheme is unknown, a tag is outside `from_scheme`, or there is an illegal
+            transition. Illegal transitions are not repaired.
 
     Example:
         >>> from tfreps.text import tags
@@ -150,23 +158,26 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
         before = repr(tags[at - 1]) if at else "the start of the sentence"
         after = repr(tags[at]) if at < len(tags) else "the end of the sentence"
         raise ValueError(
-            f"Cannot convert tags that are not legal in {from_scheme!r}: {after} stands after "
-            f"{before} (token {at + 1} of {len(tags)}). Correct the tags, or read them with "
-            "`spans(..., mode='conlleval')` and write those with `spans_to_tags`."
+            f"Cannot convert tags that are not legal in {from_scheme!r}: {after} follows {before} "
+            f"(token {at + 1} of {len(tags)}). Correct the tags, or read the spans with "
+            "`spans(..., mode='conlleval')` and convert them with `spans_to_tags`."
         )
     return spans_to_tags(spans(tags, from_scheme), len(tags), to_scheme)
 
 
 def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
-    """Finds the places where a sentence breaks its scheme.
+    """Finds the illegal transitions of a sentence.
 
     Args:
-        tags: the tags of one sentence.
-        scheme: the scheme; None allows everything.
+        tags: sequence of str. The tags of one sentence.
+        scheme: str or None. The tag scheme. If `None`, all transitions are allowed.
 
     Returns:
-        list of int: i if tag i may not follow what stands before it, `len(tags)` if the sentence
-        may not end after its last tag. Empty for a legal sequence.
+        list of int. Contains i if tag i may not follow the previous tag or the start, and
+        `len(tags)` if the sentence may not end after its last tag. Empty for a legal sequence.
+
+    Raises:
+        ValueError: If the scheme is unknown or a tag is outside it.
 
     Example:
         >>> from tfreps.text import tags
@@ -187,22 +198,25 @@ def check(
     source: str = "tags",
     line: int | Sequence[int] | None = None,
 ) -> int:
-    """Checks that the tags of a sentence belong to the scheme, and counts what else is wrong.
+    """Checks that the tags of a sentence belong to the scheme, and counts illegal transitions.
 
-    Illegal transitions occur in published corpora and are no error here; what to do about them
-    is for the caller to say.
+    Illegal transitions do not raise an error, because published corpora contain them. The caller
+    decides how to treat them.
 
     Args:
-        tags: the tags of one sentence.
-        scheme: the scheme, or None for plain tags.
-        source: name of the file, for the error.
-        line: the line where the sentence stands, or the line of every tag, counted from 1.
+        tags: sequence of str. The tags of one sentence.
+        scheme: str or None. The tag scheme. `None` stands for plain tags.
+        source: str. Name of the file in error messages. Defaults to `"tags"`.
+        line: int, sequence of int, or None. Line number of the sentence or of each tag, counted
+            from 1. If `None`, error messages contain no line number. Defaults to `None`.
 
     Returns:
-        int: the number of illegal transitions, start and end of the sentence included.
+        int. Number of illegal transitions, including those from the start and to the end of the
+        sentence.
 
     Raises:
-        ValueError: a tag outside the scheme; names it, the file and the line.
+        ValueError: If a tag is blank, not a string, or outside the scheme, or the scheme is
+            unknown. The message names the tag, the file and the line.
 
     Example:
         >>> from tfreps.text import tags
@@ -215,20 +229,23 @@ def check(
     check_scheme(scheme)
     for position, tag in enumerate(tags):
         if not isinstance(tag, str) or not tag.strip():
-            raise ValueError(f"{place(source, line, position)}: expected a tag, got {tag!r}.")
+            raise ValueError(f"{place(source, line, position)}: expected a tag; got {tag!r}.")
         if scheme is not None:
             try:
                 tag_parts(tag, scheme)
             except ValueError as error:
                 raise ValueError(
-                    f"{place(source, line, position)}: {error}. Correct the tag, or give the "
-                    "scheme that the text is written in (None for tags without spans)."
+                    f"{place(source, line, position)}: {error}. Correct the tag, or set `scheme` "
+                    "to the scheme of the text (None for tags without spans)."
                 ) from None
     return len(illegal_transitions(tags, scheme))
 
 
 def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
-    """Names the place of a tag in errors: its own line, or the sentence's line and its number."""
+    """Returns the place of a tag for error messages.
+
+    It consists of the line of the tag, or of the line of the sentence and the token number.
+    """
     if line is None:
         return f"{source}, token {position + 1}"
     if isinstance(line, int):

@@ -11,20 +11,25 @@ from tfreps.text.tags import tag_schemes, tag_sequences
 
 
 class TagSet:
-    """Names and their ids, which are their places in the list; there is no padding id.
+    """List of tags or labels whose ids are their positions in the list.
 
-    On disk it is UTF-8 text with one name per line.
+    There is no padding id. The file format is UTF-8 text with one name per line.
 
     Args:
-        names: the tags, or labels, in the order of their ids.
-        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"`, `"bmes"`, or None for plain tags and
-            for labels.
-        source: str. How errors call the list; `read` puts the file name here.
-        word: str. How errors call a name: `"tag"` or `"label"`.
+        names: iterable of str. The tags or labels in the order of their ids.
+        scheme: str or None. `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. `None` stands
+            for plain tags and for labels. Defaults to `None`.
+        source: str. Name of the list in error messages; `read` sets it to the path of the file.
+            Defaults to `"tags"`.
+        word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to `"tag"`.
+
+    Attributes:
+        names: list of str. The tags or labels in the order of their ids.
 
     Raises:
-        ValueError: no names at all; a name that comes twice, is blank, has white space around it
-            or a line end in it, or is outside the scheme.
+        ValueError: If there are no names; a name is repeated, blank, not a string, surrounded by
+            white space, contains a line break or NUL, or is outside the scheme; or the scheme is
+            unknown.
 
     Example:
         >>> from tfreps.text import TagSet
@@ -57,16 +62,24 @@ class TagSet:
         source: str = "tags",
         word: str = "tag",
     ) -> "TagSet":
-        """Collects the tags of a corpus.
+        """Creates a `TagSet` of the distinct tags of a corpus.
 
-        The order depends on the set of tags alone: `O` first, then by type and within a type by
-        the letters of the scheme; plain tags by Unicode code points.
+        The order depends only on the set of tags: `O` is first, and the other tags are sorted by
+        type and, within a type, by the letters of the scheme. Plain tags are sorted by Unicode
+        code points.
 
         Args:
-            sequences: the tags of each sentence.
-            scheme: see the class.
-            source: str. Name of the corpus, for errors.
-            word: see the class.
+            sequences: iterable of iterables of str. The tags of each sentence.
+            scheme: str or None. Tag scheme; see the class. Defaults to `None`.
+            source: str. Name of the corpus in error messages. Defaults to `"tags"`.
+            word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to
+                `"tag"`.
+
+        Returns:
+            `TagSet`.
+
+        Raises:
+            ValueError: If there are no tags, a tag is invalid, or the scheme is unknown.
         """
         tag_schemes.check_scheme(scheme)
         found = {name for sequence in sequences for name in sequence}
@@ -84,13 +97,27 @@ class TagSet:
     def read(
         cls, path: str | os.PathLike, scheme: str | None = None, word: str = "tag"
     ) -> "TagSet":
-        """Reads the file that `write` writes; errors name the file and the line."""
+        """Reads a file with one name per line, such as `write` writes.
+
+        Args:
+            path: str or path-like object. Path of the file.
+            scheme: str or None. Tag scheme; see the class. Defaults to `None`.
+            word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to
+                `"tag"`.
+
+        Returns:
+            `TagSet`.
+
+        Raises:
+            ValueError: If the file cannot be read or a name is invalid. The message names the
+                file and the line.
+        """
         text = read_utf8(path, f"the {word}s")
         lines = text.removesuffix("\n").split("\n") if text else []
         return cls([line.removesuffix("\r") for line in lines], scheme, str(path), word)
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the file that `read` reads, whole or not at all."""
+        """Writes the names to a file that `read` can read. The write is atomic."""
         write_text(path, "".join(name + "\n" for name in self.names))
 
     def __len__(self) -> int:
@@ -105,15 +132,19 @@ class TagSet:
         source: str | None = None,
         line: int | Sequence[int] | None = None,
     ) -> list[int]:
-        """Returns the ids of the tags of a sentence (or of one label, in a list of one).
+        """Returns the ids of the tags of a sentence, or of one label in a list of length 1.
 
         Args:
-            names: the tags.
-            source: name of the file they come from, for the error.
-            line: the line of the sentence, or of each tag.
+            names: sequence of str. The tags.
+            source: str or None. Name of their file in error messages. Defaults to `None`.
+            line: int, sequence of int, or None. Line number of the sentence or of each tag in
+                error messages. Defaults to `None`.
+
+        Returns:
+            list of int. The ids.
 
         Raises:
-            ValueError: a name that is not in the list; names it, the file and the line.
+            ValueError: If a name is not in the list. The message names it, the file and the line.
         """
         try:
             return [self._ids[name] for name in names]
@@ -124,42 +155,54 @@ class TagSet:
             where = f"{source}, line {line}"
         known = ", ".join(self.names[:30]) + (", ..." if len(self) > 30 else "")
         raise ValueError(
-            f"{where}: the {self.word} {names[new]!r} is none of the {len(self)} {self.word}s of "
-            f"{self.source} ({known}), which a model is built for. Correct it, leave the example "
-            f"out, or train on text in which this {self.word} occurs."
+            f"{where}: the {self.word} {names[new]!r} is not one of the {len(self)} {self.word}s "
+            f"of {self.source} ({known}), for which a model is built. Correct it, remove the "
+            f"example, or train on text that contains this {self.word}."
         )
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Returns the names of ids."""
+        """Returns the names of ids.
+
+        Args:
+            ids: iterable of int. The ids.
+
+        Returns:
+            list of str. The tags or labels.
+
+        Raises:
+            ValueError: If an id is not in [0, number of names).
+        """
         ids = [int(index) for index in ids]
         for index in ids:
             if not 0 <= index < len(self):
                 raise ValueError(
-                    f"{index} is no id of a {self.word}: expected 0 to {len(self) - 1}."
+                    f"{index} is not the id of a {self.word}; expected 0 to {len(self) - 1}."
                 )
         return [self.names[index] for index in ids]
 
     def allowed_transitions(self) -> np.ndarray:
-        """Which tag may follow which, bool `[K + 2, K + 2]`; see `allowed_transitions`."""
+        """Returns the allowed transitions, bool `[K + 2, K + 2]`; see `allowed_transitions`."""
         return tag_schemes.allowed_transitions(self.names, self.scheme)
 
 
 def _check_names(names: list[str], source: str, word: str) -> None:
     if not names:
-        raise ValueError(f"{source}: empty. Expected at least one {word}, one on each line.")
+        raise ValueError(f"{source}: found no {word}s. Expected at least one, one on each line.")
     first_line: dict[str, int] = {}
     for line, name in enumerate(names, 1):
         if not isinstance(name, str):
-            raise ValueError(f"{source}, line {line}: expected a str, got {name!r}.")
+            raise ValueError(f"{source}, line {line}: expected a str; got {name!r}.")
         if not name.strip():
-            raise ValueError(f"{source}, line {line}: blank. Every line must hold one {word}.")
+            raise ValueError(
+                f"{source}, line {line}: the line is blank. Every line must contain one {word}."
+            )
         if name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
             raise ValueError(
-                f"{source}, line {line}: white space around {name!r}, or a line end or NUL in it. "
-                f"A {word} must be written in the same way everywhere; remove them."
+                f"{source}, line {line}: white space around {name!r}, or a line break or NUL in "
+                f"it. Remove them, so that each {word} is spelled in only one way."
             )
         if first_line.setdefault(name, line) != line:
             raise ValueError(
                 f"{source}, line {line}: {name!r} is already on line {first_line[name]}. Every "
-                f"{word} must occur once, since its line is its id."
+                f"{word} must occur only once, because its line determines its id."
             )
