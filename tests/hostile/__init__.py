@@ -1,1 +1,1 @@
-"""A campaign of seeded hostile input against every format that is read and every port."""
+"""Seeded hostile input for every file format and every port."""

@@ -1,4 +1,4 @@
-"""Runs the cases of a format in a process that is watched from outside, and keeps the figures."""
+"""Runs the cases of a format in a monitored process, and collects the results."""
 
 import json
 import os
@@ -14,21 +14,21 @@ from tests.conftest import CHECKOUT
 from tests.hostile.worker import many_cases
 
 FEW = 50
-START_SECONDS = 120  # until the first case: imports, and files that are made first
-# For other campaigns than that of `make test-slow`: more cases, and other ones.
+START_SECONDS = 120  # until the first case, for imports and for writing files
+# Environment variables to run more or other cases than `make test-slow`.
 SCALE = float(os.environ.get("TFREPS_HOSTILE_SCALE", "1"))
 FIRST = int(os.environ.get("TFREPS_HOSTILE_FIRST", "0"))
-RESULTS = []  # (format, what `many_cases` reports), for the table at the end
+RESULTS = []  # (format, report of `many_cases`) for the table
 
 
 def run_few(kind, folder):
-    """A few cases in this process, for the quick tests."""
+    """Runs a few cases in this process, for the quick tests."""
     found = many_cases(kind, range(FEW), kind.prepare(folder), folder)
     assert not found["problems"], "\n".join(found["problems"])
 
 
 def run_many(kind, module, folder):
-    """All cases, in a process of their own or, behind a crash or a hang, in several."""
+    """Runs all cases in another process, and in a new one after a crash or a hang."""
     first, last = FIRST, FIRST + max(int(kind.cases * SCALE), 1)
     together = dict.fromkeys(["cases", "taken", "seconds", "processor", "megabytes", "grown"], 0)
     problems, slowest = [], (0.0, first)
@@ -46,7 +46,7 @@ def run_many(kind, module, folder):
 
 
 def watched(kind, module, first, last, folder):
-    """What a worker reports or, where it cannot any more, what became of it."""
+    """Returns the report of a worker, or a description of its crash or hang."""
     with tempfile.TemporaryDirectory(dir=folder) as cases:
         report = pathlib.Path(folder, "report.json")
         number = pathlib.Path(f"{report}.number")
@@ -71,7 +71,7 @@ def watched(kind, module, first, last, folder):
             end = log.read().decode("utf-8", "replace")
         at = int(number.read_bytes() or first) if number.is_file() else None
         if at is None:
-            pytest.fail(f"{kind.name} did not begin:\n{end}")
+            pytest.fail(f"{kind.name} did not start:\n{end}")
         what = "hung" if hung else f"ended with {process.returncode}"
         return {
             **{"cases": at + 1 - first, "taken": 0, "megabytes": 0.0, "grown": 0.0},
@@ -81,7 +81,7 @@ def watched(kind, module, first, last, folder):
 
 
 def not_moving(process, number, seconds):
-    """Waits for the end of a process; True where it is at one case for too long instead."""
+    """Waits for a process to end; returns True if one of its cases takes too long."""
     seen, since = None, time.monotonic()
     while process.poll() is None:
         time.sleep(0.05)
@@ -95,7 +95,7 @@ def not_moving(process, number, seconds):
 
 
 def table():
-    """Lines with what every format took."""
+    """Yields the lines of a table with the results of every format."""
     head = "format", "cases", "taken", "seconds", "CPU s", "ms a case", "slowest ms", "peak MB"
     head = (*head, "grown MB")
     rows = [

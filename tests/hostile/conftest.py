@@ -1,4 +1,4 @@
-"""The table of the campaign at the end of a test run."""
+"""Prints the table of results at the end of a test run."""
 
 from tests.hostile import campaign
 

@@ -1,4 +1,4 @@
-"""Formats of several files: whole folders of which one file or two are broken."""
+"""Formats of several files: folders in which one or two files are corrupt."""
 
 import json
 import shutil
@@ -8,13 +8,14 @@ from tests.hostile.mutations import mutated, mutated_json
 
 
 def folder_format(name, cases, write, read, **bounds):
-    """A Format of folders.
+    """Returns a `Format` of folders.
 
     Args:
-        name, cases: as of a Format.
-        write: function that writes a folder as it should be, which does not exist yet.
-        read: function that reads one; it is given a `Random` too.
-        **bounds: more arguments of the Format.
+        name: The name of the `Format`.
+        cases: The number of cases.
+        write: Function that writes a valid folder to a path that does not exist yet.
+        read: Function that reads a folder, with the arguments path and `Random`.
+        **bounds: Further arguments of the `Format`.
     """
 
     def prepare(folder):
@@ -33,7 +34,7 @@ def folder_format(name, cases, write, read, **bounds):
         try:
             for path, data in files.items():
                 if path in broken and random.random() < 0.03:
-                    continue  # it is missing
+                    continue  # leaves out the file
                 target = case / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(changed(path, data, random) if path in broken else data)
@@ -48,7 +49,7 @@ def folder_format(name, cases, write, read, **bounds):
 
 
 def changed(path, data, random):
-    """A broken file; of JSON its values more often than its bytes."""
+    """Returns a corrupt file; in JSON, values are changed more often than bytes."""
     if path.suffix == ".json" and random.random() < 0.7:
         return mutated_json(json.loads(data), random)
     return mutated(data, random)

@@ -1,4 +1,4 @@
-"""Format: one kind of hostile input, and what has to hold for every case of it."""
+"""Format: one kind of hostile input, with the limits for its cases."""
 
 import dataclasses
 from collections.abc import Callable
@@ -6,19 +6,20 @@ from collections.abc import Callable
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """What a campaign needs to know about a kind of input.
+    """Kind of hostile input.
 
     Args:
-        name: in the table, and in the seed of every case.
-        cases: how many `make test-slow` tries.
-        prepare: function from an empty folder to what `ask` needs; may leave files there.
-        ask: function from that, a seeded `random.Random` and the folder; does one case. It returns
-            whether the input was taken.
-        refusals: exceptions by which a reader may refuse its input.
-        seconds: of the CPU that a case may take, in all threads. One that does not come to its end
-            for six times as long hangs.
-        megabytes: bound on what the memory of the process grows by, in all cases together.
-        address_gigabytes: what a case may ask the system for beyond what is there already.
+        name: The name in the table and in the seed of every case.
+        cases: The number of cases in `make test-slow`.
+        prepare: Function that takes an empty folder, may write files there, and returns the first
+            argument of `ask`.
+        ask: Function that runs one case. It takes the result of `prepare`, a seeded
+            `random.Random` and the folder, and returns True if the input was accepted.
+        refusals: Exceptions with which a reader may reject its input.
+        seconds: Limit of the CPU time of a case, in all threads. A case that does not end within
+            six times this limit counts as hung.
+        megabytes: Limit of the growth of the process's memory over all cases.
+        address_gigabytes: Limit of the additional address space.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Changes that break a file or a message: every one depends on its random numbers alone."""
+"""Changes that break a file or a message, and only depend on the random numbers."""
 
 import json
 import struct
 
-# Numbers that sizes, offsets and counts are set to.
+# Values for sizes, offsets and counts.
 EDGES = (0, 1, 2, 127, 128, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**62)
 EDGES += (2**63 - 1, 2**63, 2**64 - 1)
 SNIPPETS = (
@@ -14,7 +14,7 @@ SNIPPETS = (
     *(b"\\ud800", "\u2028".encode(), "\U0001f600".encode(), b"\xed\xa0\x80", b"../", b"%00"),
     *(b"<S>", b"<UNK>", b"[PAD]", b"-DOCSTART-", b"B-X", b"I-", b"O", b"!!!MAXTERMID"),
 )
-# What `json.dumps` cannot write: it stands for the bytes behind it.
+# Placeholders for bytes that `json.dumps` cannot write.
 RAW = {
     "@deep@": b"[" * 100_000 + b"]" * 100_000,
     "@half deep@": b'{"a":' * 900 + b"1" + b"}" * 900,
@@ -32,14 +32,14 @@ HOSTILE_VALUES = (
 
 
 def mutated(data, random):
-    """The bytes with one change, or with a few."""
+    """Returns the bytes with one or more changes."""
     for _ in range(random.choice([1, 1, 1, 2, 3, 8])):
         data = random.choice(CHANGES)(data, random)
     return data
 
 
 def mutated_json(value, random):
-    """UTF-8 of a JSON document of which a few places are others, and at times a few bytes."""
+    """Returns a JSON document in UTF-8 with some changed values, and sometimes changed bytes."""
     for _ in range(random.choice([0, 1, 1, 1, 2, 4])):
         value = changed_value(value, random)
     data = json.dumps(value, ensure_ascii=random.random() < 0.8).encode("utf-8", "surrogatepass")
@@ -49,7 +49,7 @@ def mutated_json(value, random):
 
 
 def changed_value(value, random):
-    """A copy of a JSON value with a hostile change somewhere inside."""
+    """Returns a copy of a JSON value with a hostile change inside."""
     inside = isinstance(value, dict | list) and value and random.random() < 0.92
     if not inside:
         return replacement(value, random)
@@ -69,7 +69,7 @@ def changed_value(value, random):
 
 
 def replacement(value, random):
-    """What stands in place of a JSON value."""
+    """Returns a hostile replacement for a JSON value."""
     if random.random() < 0.1:
         for _ in range(random.choice([1, 2, 40])):
             value = [value]
@@ -80,7 +80,7 @@ def replacement(value, random):
 
 
 def place(data, random):
-    """An offset, often near the beginning or the end, where formats keep what they go by."""
+    """Returns an offset, often near the beginning or end, where formats have their metadata."""
     size, near = len(data), random.random()
     if near < 0.35:
         return random.randrange(min(size, 512) + 1)
@@ -135,7 +135,7 @@ def swap_blocks(data, random):
 
 
 def edit_number(data, random):
-    """Another number, of one to eight bytes: a size, an offset or a count, if it is hit."""
+    """Replaces one to eight bytes by another number, which may be a size, offset or count."""
     form = random.choice(["<B", "<H", "<I", "<Q", ">H", ">I", ">Q"])
     size = struct.calcsize(form)
     start = place(data, random)
@@ -149,7 +149,7 @@ def edit_number(data, random):
 
 
 def edit_digits(data, random):
-    """Another number where text has one."""
+    """Replaces a number in text."""
     start = place(data, random)
     while start < len(data) and not 48 <= data[start] <= 57:
         start += 1

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's REST interface as an OpenAPI document, as far as tfreps serves it."""
+"""OpenAPI document for the part of TensorFlow Serving's REST interface that tfreps has."""
 
 LEAF = {
     "anyOf": [
@@ -41,7 +41,7 @@ ANSWERS = {
     },
 }
 REFUSALS = ("400", "403", "404", "405", "413", "415", "429", "501")
-# Those that there are, and others; other paths are in `test_rest.py`.
+# Known and unknown names. Other paths are tested in `test_rest.py`.
 PLACES = {
     "name": ["half_plus_two", "zoo", "none", "é", "a b", "%2e%2e", "x/y"],
     "version": [123, 7, 0, 2**63 - 1, 2**63, 10**30],
@@ -50,7 +50,7 @@ PLACES = {
 
 
 def document():
-    """The OpenAPI document, a dict."""
+    """Returns the OpenAPI document as a dict."""
     paths = {}
     for which in "", "/versions/{version}", "/labels/{label}":
         base = f"/v1/models/{{name}}{which}"
@@ -65,7 +65,7 @@ def document():
 
 
 def operation(base, answer, body=None):
-    """One method of a path."""
+    """Returns the description of one method of a path."""
     names = [name for name in PLACES if f"{{{name}}}" in base]
     found = {
         "parameters": [

@@ -1,4 +1,4 @@
-"""A server of small models inside the process that asks it, over ASGI and over gRPC's services."""
+"""Server of small models in this process, called over ASGI and gRPC's services."""
 
 import asyncio
 import json
@@ -12,18 +12,18 @@ from tfreps.server.rest.rest_app import RestApp
 
 LARGEST_BODY = 2**20
 CODE = grpc.StatusCode
-# What an answer may be when nothing is wrong but the request.
+# Valid status codes of answers to invalid requests.
 STATUS = {200, 400, 403, 404, 405, 408, 413, 415, 429, 501}
 REFUSALS = {CODE.INVALID_ARGUMENT, CODE.NOT_FOUND, CODE.FAILED_PRECONDITION, CODE.UNIMPLEMENTED}
 REFUSALS |= {CODE.RESOURCE_EXHAUSTED, CODE.OUT_OF_RANGE}
 
 
 class Aborted(Exception):
-    """How the service ended a call."""
+    """Status code and details with which the service ended a call."""
 
 
 class Context:
-    """As much of gRPC's context as the services use."""
+    """The part of gRPC's context that the services use."""
 
     def time_remaining(self):
         return 20.0
@@ -34,15 +34,15 @@ class Context:
     def abort(self, code, details):
         raise Aborted(code, details)
 
-    def __getattr__(self, name):  # metadata, peers, callbacks: nothing comes of them
+    def __getattr__(self, name):  # metadata, peers, callbacks: no effect
         return lambda *args, **options: True
 
 
 class Served:
-    """Two models, asked in this process.
+    """Server of two models that is called in this process.
 
     Args:
-        folder: an empty one.
+        folder: An empty folder.
     """
 
     def __init__(self, folder):
@@ -57,7 +57,7 @@ class Served:
         self.services["GetModelMetadata"] = self.services["Predict"]
 
     def rest(self, method, path, body=b"", headers=(), parts=1):
-        """Status, headers and body of an answer; the path is bytes as sent."""
+        """Returns the status, headers and body of an answer; the path is bytes."""
         path, _, query = path.partition(b"?")
         scope = {
             **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1"},
@@ -87,7 +87,7 @@ class Served:
         return start["status"], dict(start["headers"]), answer
 
     def grpc(self, method, request):
-        """The answer of a service, or the code and details with which the call was ended."""
+        """Returns the answer of a service, or the code and details of its error."""
         try:
             return getattr(self.services[method], method)(request, Context())
         except Aborted as error:

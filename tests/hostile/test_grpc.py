@@ -1,4 +1,4 @@
-"""Hostile messages to the gRPC services, and bytes that are no message."""
+"""Hostile messages to the gRPC services, and bytes that are not messages."""
 
 import grpc
 import numpy as np
@@ -29,7 +29,7 @@ SERVICE = {method: "PredictionService" for method in MESSAGES} | {"GetModelStatu
 
 
 def requests():
-    """`(method, message)` that are answered."""
+    """Returns `(method, message)` pairs that are answered."""
     floats = np.array([1.0, 2.0], "float32")
     texts = [b"abc", "é".encode(), b"\xff"]
     kinds = {"flag": [True, False], "small": np.int8([1, 2]), "large": np.uint64([1, 2**63])}
@@ -57,7 +57,7 @@ def requests():
 
 
 def changed_tensor(proto, random):
-    """Sizes, a dtype or values that do not fit one another."""
+    """Changes sizes, dtype or values so that they do not match."""
     what = random.randrange(5)
     if what == 0 and proto.tensor_shape.dim:
         random.choice(proto.tensor_shape.dim).size = random.choice([*EDGES[:15], -1, -(2**63)])
@@ -88,7 +88,7 @@ def messages(served, random, folder):
     method, data = hostile_request(random)
     try:
         request = MESSAGES[method].FromString(data)
-    except DecodeError:  # then no service is asked
+    except DecodeError:  # no service is called then
         return False
     found = served.grpc(method, request)
     if random.random() < 0.01:
@@ -108,7 +108,7 @@ def channel(folder):
 
 
 def wire(ready, random, folder):
-    """The same through a port, with what cannot be parsed."""
+    """Sends such messages through a port, including bytes that cannot be parsed."""
     served, channel = ready
     method, data = hostile_request(random)
     path = f"/tensorflow.serving.{SERVICE[method]}/{method}"
@@ -128,7 +128,7 @@ def wire(ready, random, folder):
 
 
 def tensors(ready, random, folder):
-    """One TensorProto."""
+    """Converts one TensorProto."""
     _, request = random.choice([found for found in ready if found[0] == "Predict"])
     proto = request.inputs[random.choice(sorted(request.inputs))]
     for _ in range(random.choice([0, 1, 1, 2])):

@@ -70,7 +70,7 @@ RUN = {"program": "train-tagger", "format_version": 2, "options": {"units": 8, "
 
 
 def json_file(name, document, read, cases=6_000):
-    """A Format of one JSON file, which `read` is given with the folder and a `Random`."""
+    """Returns a `Format` of one JSON file; `read` takes its path and a `Random`."""
 
     def ask(ready, random, folder):
         path = folder / "case.json"
@@ -139,7 +139,7 @@ FORMATS = [
 
 
 def tokenizer_files(folder):
-    """Contents of a checkpoint's folder by the name of the file; and of our own file."""
+    """Returns the contents of a checkpoint's files by name, including our own file."""
     write_tokenizer(CharacterTokenizer.from_texts(["两 3 good"]), folder / "own.json")
     own = json.loads((folder / "own.json").read_text(encoding="utf-8"))
     (folder / "own.json").unlink()
@@ -154,7 +154,7 @@ def tokenizer_files(folder):
 
 
 def tokenizers(ready, random, folder):
-    """A folder of a few of these files, one or two of them broken."""
+    """Writes a folder with some of these files, of which one or two are corrupt."""
     own = random.random() < 0.25
     names = ["tfreps_tokenizer.json"] if own else sorted(set(ready) - {"tfreps_tokenizer.json"})
     if not own:

@@ -25,7 +25,7 @@ TAGS = ["O", "B-PER", "I-PER"]
 
 
 def runs(folder):
-    """Parts of the `.keras` files of two small models, by the name of the model."""
+    """Returns the parts of the `.keras` files of two small models, by the name of the model."""
     found = {}
     for model in (
         Tagger(BiLSTMEncoder(TokenEmbedder(12, 4), 3), TAGS, "bio", name="tagger"),
@@ -41,7 +41,7 @@ def runs(folder):
 
 
 def keras_files(ready, random, folder):
-    """An archive that is broken, or a whole one of which a part is broken."""
+    """Writes a corrupt archive, or a valid one with a corrupt part."""
     parts, data = ready[random.choice(sorted(ready))]
     run = RunFolder.create(folder / "run", "train-tagger", {})
     try:

@@ -1,4 +1,4 @@
-"""Hostile published weights and run folders, through the programs that read them."""
+"""Hostile published weights and run folders, read by the programs."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ TRAINING = "--epochs 1 --batch-size 2 --unroll-steps 2 --num-sampled 0".split()
 
 
 def run_program(case, *arguments):
-    """Runs a program that writes `out`, or says why not in a line and writes nothing."""
+    """Runs a program that writes `out`, or prints a one-line error and writes nothing."""
     output, text = case.parent / "out", case.parent / "text.txt"
     text.write_text(TEXT)
     errors = io.StringIO()
@@ -42,7 +42,7 @@ def run_program(case, *arguments):
 
 
 def write_published(folder):
-    """A biLM that the small text can go on training."""
+    """Writes a biLM that can be trained further on the small text."""
     write_bilm(folder)
     tiny_run.VOCABULARY.write(folder / "vocabulary.txt")
 
@@ -68,7 +68,7 @@ FILES = "--options", "CASE/options.json", "--weights", "CASE/weights.hdf5"
 TO_RUN, TO_FILE = ("--to-run", "OUT"), ("--output", "OUT")
 INIT = "--init", "CASE/weights.hdf5", "--vocabulary", "CASE/vocabulary.txt"
 TRAINED = "--checkpoint", "CASE", "--vocabulary", "CASE/vocabulary.txt"
-# How many cases, what writes the folder CASE, and the program that reads it.
+# Number of cases, function that writes the folder CASE, and program that reads it.
 PROGRAMS = {
     "convert, HDF5": (150, write_published, "convert", *FILES, *TO_RUN),
     "convert, folder of bilm-tf": (80, write_trained, "convert", *TRAINED, *TO_RUN),
@@ -90,7 +90,7 @@ def program_format(name, cases, write, *arguments):
     def read(case, random):
         run_program(case, *arguments)
 
-    # TensorFlow keeps some memory of every function that was traced: 4 MB a run of `embed`.
+    # TensorFlow retains memory for every traced function: 4 MB per run of `embed`.
     return folder_format(name, cases, write, read, seconds=20.0, megabytes=1024.0)
 
 
@@ -100,7 +100,7 @@ FORMATS = [program_format(name, *program) for name, program in PROGRAMS.items()]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_whole_files_are_taken(name, tmp_path):
-    """Else the cases would show nothing."""
+    """Valid folders are accepted; otherwise the cases would be meaningless."""
     _, write, *arguments = PROGRAMS[name]
     write(tmp_path / "case")
     assert run_program(tmp_path / "case", *arguments)

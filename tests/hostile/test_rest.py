@@ -1,4 +1,4 @@
-"""Hostile requests to the REST port: paths, headers, bodies, and bytes that are no HTTP."""
+"""Hostile requests to the REST port: paths, headers, bodies, and bytes that are not HTTP."""
 
 import contextlib
 import gzip
@@ -45,7 +45,7 @@ HEADERS = (
 
 
 def check(answer, path):
-    """What every answer has to be."""
+    """Checks the properties of every answer."""
     status, headers, body = answer
     assert status in STATUS, (status, body[:500])
     if headers.get(b"content-type") == b"application/json":
@@ -71,7 +71,7 @@ def bodies(served, random, folder):
 
 
 def heads(served, random, folder):
-    """Methods, paths, headers and packed bodies."""
+    """Sends hostile methods, paths, headers and compressed bodies."""
     path = random.choice(PATHS)
     path = mutated(path, random)[:3_000] if random.random() < 0.7 else path
     path = b"/" + path.lstrip(b"/").replace(b" ", b"").replace(b"\n", b"")
@@ -79,7 +79,7 @@ def heads(served, random, folder):
     headers = [(n, mutated(v, random) if random.random() < 0.4 else v) for n, v in chosen]
     body = json.dumps(random.choice(BODIES)).encode()
     if (b"content-encoding", b"gzip") in headers:
-        body = random.choice([body, b" " * 2**21, b"[" * 2**19])  # the second is too large, then
+        body = random.choice([body, b" " * 2**21, b"[" * 2**19])  # the second one is too large
         body = gzip.compress(body, 1, mtime=0)
         body = mutated(body, random) if random.random() < 0.6 else body
     found = served.rest(random.choice(METHODS), path, body, headers)
@@ -87,7 +87,7 @@ def heads(served, random, folder):
 
 
 def raw(served, random, folder):
-    """Bytes on a connection."""
+    """Sends bytes over a connection."""
     body = json.dumps(BODIES[0]).encode()
     chunked = random.random() < 0.2
     data = b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
@@ -100,7 +100,7 @@ def raw(served, random, folder):
         data += b"GET /v1/models/zoo HTTP/1.1\r\nHost: localhost\r\n\r\n"
     data = random.choice([mutated(data, random), random.choice(SNIPPETS) + data])
     answer, address = b"", ("127.0.0.1", served.server.rest_port)
-    # Reset: it was refused before all was sent. Timeout: the server waits for more.
+    # Reset: rejected before everything was sent. Timeout: the server waits for more.
     with (
         contextlib.suppress(ConnectionResetError, BrokenPipeError, socket.timeout),
         socket.create_connection(address, timeout=10) as client,

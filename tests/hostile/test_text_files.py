@@ -32,7 +32,7 @@ TEXTS = {
 
 
 def text_file(name, read, sources):
-    """A Format of text files, some of them packed; `read` is given the path and a `Random`."""
+    """Returns a `Format` of text files, some compressed; `read` takes a path and a `Random`."""
 
     def ask(ready, random, folder):
         packed = random.random() < 0.1
@@ -104,7 +104,7 @@ FORMATS = [
 
 
 def vector_files(folder):
-    """The same vectors as word2vec's text and binary, and as GloVe's text."""
+    """Returns the same vectors in word2vec's text and binary formats, and in GloVe's."""
     rows = np.random.default_rng(0).normal(size=[len(TOKENS), 3]).astype("<f4")
     plain = "".join(f"{t} {' '.join(map(str, row))}\n" for t, row in zip(TOKENS, rows, strict=True))
     header = f"{len(TOKENS)} 3\n"

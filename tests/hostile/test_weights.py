@@ -1,4 +1,4 @@
-"""Hostile weights: HDF5, safetensors and TensorFlow's checkpoints, published or our own."""
+"""Hostile weights: HDF5, safetensors and TensorFlow checkpoints."""
 
 import contextlib
 import gc
@@ -25,7 +25,7 @@ LENGTHS = [3, 2]
 
 
 def forget(model):
-    """Keras keeps names of layers for ever, and its models are circles."""
+    """Frees the memory of Keras's layer names and of reference cycles."""
     del model
     keras.backend.clear_session()
     gc.collect()
@@ -39,13 +39,13 @@ def write_bilm(folder, **changes):
 
 def read_bilm(folder, random):
     if random.random() < 0.1:
-        with contextlib.suppress(OSError, RuntimeError, KeyError):  # too broken to be made worse
+        with contextlib.suppress(OSError, RuntimeError, KeyError):  # too corrupt to change
             sparse_arrays(folder / "weights.hdf5", random)
     forget(BiLM.from_pretrained(folder / "options.json", folder / "weights.hdf5"))
 
 
 def sparse_arrays(path, random):
-    """Arrays that claim to be huge, and links that lead nowhere or round in a circle."""
+    """Writes arrays with huge declared sizes, dangling links and circular links."""
     with h5py.File(path, "a") as file:
         names = [name for name in file if random.random() < 0.7] or ["embedding"]
         name = random.choice(names)

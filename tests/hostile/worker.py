@@ -1,6 +1,6 @@
-"""The process that tries cases, so that a crash or a hang is its own and not pytest's.
+"""Process that runs cases, so that a crash or a hang does not affect pytest.
 
-One case alone, with its traceback: `python -m tests.hostile.worker MODULE FORMAT NUMBER`.
+To run a single case with its traceback: `python -m tests.hostile.worker MODULE FORMAT NUMBER`.
 """
 
 import faulthandler
@@ -21,22 +21,22 @@ MOST_PROBLEMS = 20
 
 
 class Wrong(Exception):
-    """What a case found, in a sentence."""
+    """Problem that a case found."""
 
 
 def find(module, name):
-    """The Format of this name among the `FORMATS` of a module."""
+    """Returns the `Format` with this name from the `FORMATS` of a module."""
     return next(f for f in importlib.import_module(module).FORMATS if f.name == name)
 
 
 def one_case(kind, number, ready, folder):
-    """Tries a case; returns whether the input was taken, raises whatever must not happen."""
+    """Runs a case; returns True if the input was accepted, and raises any problem."""
     before = set(os.listdir(folder))
     try:
         taken = bool(kind.ask(ready, random.Random(f"{kind.name} {number}"), folder))
     except kind.refusals as error:
         if not str(error).strip():
-            raise Wrong(f"{type(error).__name__} without a word") from error
+            raise Wrong(f"{type(error).__name__} without a message") from error
         taken = False
     left = set(os.listdir(folder)) - before
     if left:
@@ -45,14 +45,14 @@ def one_case(kind, number, ready, folder):
 
 
 def many_cases(kind, numbers, ready, folder, watch=lambda number: None):
-    """Tries cases; returns what there is to report, a dict.
+    """Runs cases and returns a report as a dict.
 
     Args:
         kind: a `Format`.
-        numbers: of the cases.
-        ready: what `kind.prepare` returned.
-        folder: the one that it was given.
-        watch: is told the number of every case before it is tried.
+        numbers: The numbers of the cases.
+        ready: The result of `kind.prepare`.
+        folder: The folder that `kind.prepare` was given.
+        watch: Function that is called with the number of every case before it is run.
     """
     start, problems, taken, slowest = peak_megabytes(), {}, 0, (0.0, None)
     began, processor, tried = time.perf_counter(), time.process_time(), 0
@@ -93,7 +93,7 @@ def check_bounds(kind, start, before, clock):
 
 
 def peak_megabytes():
-    """The most memory that this process has had; what its parent had is no part of it."""
+    """Returns the peak memory of this process in MiB, without that of its parent."""
     status = pathlib.Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
@@ -103,14 +103,14 @@ def shortened(text):
 
 
 def limit_memory(gigabytes):
-    """From now on the system gives so much more address space, and no more."""
+    """Limits the address space to this many additional gigabytes."""
     pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
     most = pages * os.sysconf("SC_PAGE_SIZE") + int(gigabytes * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def main(module, name, first, last, folder, report):
-    """Cases `first` to `last` - 1; the number of each is kept in a file for whoever watches."""
+    """Runs the cases `first` to `last` - 1, and writes the number of the current one to a file."""
     kind, folder = find(module, name), pathlib.Path(folder)
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", ".*__array__ implementation doesn't accept a copy")
@@ -138,4 +138,4 @@ if __name__ == "__main__":
     else:
         main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:7])
         sys.stdout.flush()
-        os._exit(0)  # what libraries do at their end is no part of the campaign
+        os._exit(0)  # skips the exit handlers of libraries

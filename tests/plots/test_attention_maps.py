@@ -1,4 +1,4 @@
-"""Attention maps: the layer and head asked for, or the mean, on the axes of its tokens."""
+"""Attention maps show the requested layer and head, or the mean."""
 
 import numpy as np
 import pytest
@@ -42,4 +42,4 @@ def test_what_cannot_be_drawn():
 def test_many_tokens():
     attention = np.full([1, 1, 300, 300], 1 / 300)
     axes = plots.attention_figure(attention, ["a"] * 300).axes[0]
-    assert len(axes.get_xticklabels()) < 20  # numbers in place of names
+    assert len(axes.get_xticklabels()) < 20  # numbers instead of names

@@ -1,4 +1,4 @@
-"""Figures as files, bytes and images of TensorBoard: whole or not at all, under their names."""
+"""Figures as files, bytes and TensorBoard images."""
 
 import sys
 
@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots
 
 
 def images(logs):
-    """`(step, name, (height, width))` of all images in the event files of the pictures."""
+    """Returns `(step, name, (height, width))` of all images in the event files."""
     for path in sorted((logs / "pictures").iterdir()):
         for record in tf.data.TFRecordDataset(str(path)):
             event = tf.compat.v1.Event.FromString(record.numpy())
@@ -23,7 +23,7 @@ def images(logs):
 
 def test_a_figure_as_a_file(tmp_path):
     path = plots.save_figure(plots.new_figure(3, 2), tmp_path / "empty.png")
-    assert tf.io.decode_png(path.read_bytes()).shape == (220, 330, 4)  # 110 dots an inch
+    assert tf.io.decode_png(path.read_bytes()).shape == (220, 330, 4)  # 110 dots per inch
     with pytest.raises(FileNotFoundError):
         plots.save_figure(plots.new_figure(3, 2), tmp_path / "nowhere" / "empty.png")
     assert [p.name for p in tmp_path.iterdir()] == ["empty.png"]

@@ -1,4 +1,4 @@
-"""Learning curves: each figure's points as the history tells them, of one run or several."""
+"""Learning curves show the points of the histories, for one or more runs."""
 
 import json
 
@@ -21,7 +21,7 @@ def line(step, run="train", **figures):
 
 
 def points(axes):
-    """Style and points of each line of a panel."""
+    """Returns the style and points of each line of a panel."""
     return [(x.get_linestyle(), list(map(tuple, x.get_xydata().tolist()))) for x in axes.lines]
 
 
@@ -55,7 +55,7 @@ def test_points_over_epochs(tmp_path):
     with pytest.raises(ValueError, match="one of epoch, step; got 'hour'"):
         plots.learning_curves_figure({"": path}, over="hour")
     runs = {"a": path, "b": history(tmp_path, line(3, loss=4.0), name="b.jsonl")}
-    (axes,) = plots.learning_curves_figure(runs).axes  # one of them has no epochs
+    (axes,) = plots.learning_curves_figure(runs).axes  # one of the runs has no epochs
     assert len(axes.lines) == 3 and axes.get_xlabel() == "step"
 
 
@@ -68,11 +68,11 @@ def test_points_over_steps(tmp_path):
     path = history(tmp_path, *lines)
     (axes,) = plots.learning_curves_figure({"": path}).axes
     assert points(axes) == [("-", [(150, 400.0), (300, 15.0)])]
-    assert axes.get_yscale() == "log"  # it fell so far
+    assert axes.get_yscale() == "log"  # because of its large range
     (axes,) = plots.learning_curves_figure({"": path}, ["training/sampled_perplexity"]).axes
     assert points(axes) == [("--", [(100, 800.0)])]
     (axes,) = plots.learning_curves_figure({"": history(tmp_path, lines[0])}).axes
-    assert axes.get_title() == "training/sampled_perplexity"  # there is no other
+    assert axes.get_title() == "training/sampled_perplexity"  # because there are no other metrics
 
 
 def test_several_runs_have_a_colour_each(tmp_path):

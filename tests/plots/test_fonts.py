@@ -1,4 +1,4 @@
-"""Fonts: those with the characters are found, installed ones too, or a hint says what to do."""
+"""Fonts with the characters are found, or a hint suggests what to install."""
 
 import pathlib
 import types
@@ -9,14 +9,14 @@ from tfreps.plots import fonts, fonts_for
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 FOLDER = pathlib.Path(matplotlib.get_data_path()) / "fonts" / "ttf"
-NOWHERE = "\U0010fffd"  # for private use, at the end of Unicode
+NOWHERE = "\U0010fffd"  # private use, at the end of Unicode
 
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Lets a test say which fonts the machine has: family -> characters, beside the plain one.
+    """Returns a function that sets the fonts of the machine, in addition to the default one.
 
-    `known` are in matplotlib's list, `new` have been installed since.
+    Its arguments map families to characters. Only `known` fonts are in matplotlib's list.
     """
 
     def install(known, new=None):

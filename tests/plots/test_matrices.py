@@ -1,4 +1,4 @@
-"""Matrices: their names, values and cells are those given, in any size and script."""
+"""Matrices of various sizes and scripts show the given names, values and cells."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_names_without_a_font():
     with pytest.warns(UserWarning, match="No font on this machine has"):
         figure = plots.matrix_figure([[1.0]], [name], ["a"])
     assert labels(figure.axes[0].yaxis) == ["U+10FFFD"]
-    fonts = Fonts(["DejaVu Sans"], name)  # who looked for them has told the hint
+    fonts = Fonts(["DejaVu Sans"], name)  # whoever finds the fonts shows the hint
     assert labels(plots.matrix_figure([[1.0]], [name], ["a"], fonts=fonts).axes[0].yaxis) == [
         "U+10FFFD"
     ]

@@ -1,4 +1,4 @@
-"""Pictures of positions: values by the formulas, the two kinds of waves and a learned table."""
+"""Position maps of both kinds of sinusoids and of a learned table, checked by formulas."""
 
 import math
 

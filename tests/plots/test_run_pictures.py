@@ -1,4 +1,4 @@
-"""Pictures of a run: that all there is to show is drawn, in its folder and in TensorBoard."""
+"""All pictures of a run are drawn in its folder and in TensorBoard."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ def run(tmp_path):
 
 
 def drawn(run, model, monkeypatch, **more):
-    """Names of the pictures of a run, those in TensorBoard, and the values of bars and matrices."""
+    """Returns picture names (folder and TensorBoard) and the values of bars and matrices."""
     shown, values = [], {}
     monkeypatch.setattr(
         run_pictures, "show_in_tensorboard", lambda logs, pictures: shown.extend(pictures)
@@ -79,7 +79,7 @@ def test_labels_without_a_font(run):
 
 
 def test_a_run_without_a_history_has_no_curves(run, monkeypatch):
-    """Its training ended in the first epoch."""
+    """Training ended in the first epoch."""
     (run.logs_path / "history.jsonl").unlink()
     model = Tagger(TokenEmbedder(5, 3), ["O", "B-X", "I-X"], "bio")
     names, _ = drawn(run, model, monkeypatch, confusion=np.eye(3, dtype=int))

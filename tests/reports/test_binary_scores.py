@@ -1,4 +1,4 @@
-"""AUC, thresholds and scores against all pairs, all thresholds, and scikit-learn."""
+"""AUC, thresholds and scores compared with all pairs, all thresholds and scikit-learn."""
 
 import numpy as np
 import pytest

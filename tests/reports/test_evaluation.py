@@ -1,4 +1,4 @@
-"""Figures of models whose answers are known, counted by hand."""
+"""Evaluation of models with known answers, compared with manual counts."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def sentence(tokens, tags, line=1):
     return TaggedSentence(tokens.split(), tags.split(), "test.conll", line)
 
 
-# What the tagger answers:  B-PER O B-LOC; O B-LOC.
+# Predictions of the tagger:  B-PER O B-LOC; O B-LOC.
 SENTENCES = [
     sentence("Ada saw Rome", "B-PER O B-PER"),
     sentence("slept Rome", "O B-LOC", line=5),

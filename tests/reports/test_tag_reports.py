@@ -1,4 +1,4 @@
-"""Reports against seqeval and scikit-learn, and by hand."""
+"""Reports compared with seqeval, scikit-learn and manual calculations."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Models and a server that all tests of a file share."""
+"""Models and a server for all tests of a file."""
 
 import grpc
 import pytest
@@ -9,7 +9,7 @@ from tests.server.small_models import save_half, save_zoo, serving, write_warm_u
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory):
-    """A folder with the base paths `half_plus_two` (version 123) and `zoo` (version 7)."""
+    """Returns a folder with the base paths `half_plus_two` (version 123) and `zoo` (version 7)."""
     folder = tmp_path_factory.mktemp("models")
     save_half(folder / "half_plus_two" / "123")
     write_warm_up(save_zoo(folder / "zoo" / "7"), "abc", "de")
@@ -18,7 +18,7 @@ def models(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(models):
-    """A server of both, on free ports; `half_plus_two` has the label `stable`."""
+    """Starts a server of both on free ports; `half_plus_two` has the label `stable`."""
     server = serving(models / "half_plus_two", models / "zoo", max_body_mb=1)
     server.core.pool.models["half_plus_two"].config.labels["stable"] = 123
     with server:
@@ -27,7 +27,7 @@ def server(models):
 
 @pytest.fixture(scope="module")
 def rest(server):
-    """Function from a method, a path and maybe a body to a response of the REST port."""
+    """Returns a function from method, path and body to the response of the REST port."""
     with requests.Session() as session:
 
         def ask(method, path, body=None, **options):

@@ -1,4 +1,4 @@
-"""Hand-made SavedModels that are written in milliseconds, and a server of them for tests."""
+"""Small SavedModels for tests, which are written in milliseconds, and a server for them."""
 
 import contextlib
 import threading
@@ -13,7 +13,7 @@ from tfreps.server.models.model_configs import ModelConfig
 
 
 def save(folder, **functions):
-    """A SavedModel with these signatures, of `(function, {input: TensorSpec})` pairs."""
+    """Writes a SavedModel with signatures from `(function, {input: TensorSpec})` pairs."""
     module = tf.Module()
     signatures = {
         name: tf.function(lambda f=f, **inputs: f(**inputs)).get_concrete_function(**specs)
@@ -28,14 +28,14 @@ def spec(dtype, *shape):
 
 
 def save_half(folder, plus=2.0):
-    """TensorFlow Serving's toy: y = x / 2 + 2, batched."""
+    """Writes TensorFlow Serving's example model y = x / 2 + 2, with batches."""
     return save(
         folder, serving_default=(lambda x: {"y": x / 2 + plus}, {"x": spec("float32", None)})
     )
 
 
 def save_zoo(folder):
-    """Signatures of many kinds."""
+    """Writes a SavedModel with signatures of many kinds."""
     text = spec("string", None)
     picky = spec("string", None)
     return save(
@@ -76,7 +76,7 @@ def refuses_bad(text):
 
 
 def slow(text):
-    """Works for a third of as many milliseconds, roughly, as the longest text has characters."""
+    """Takes about a third of a millisecond per character of the longest text."""
     steps = tf.reduce_max(tf.strings.length(text)) * 4
     _, total = tf.while_loop(
         lambda n, _: n < steps,
@@ -87,7 +87,7 @@ def slow(text):
 
 
 def write_warm_up(folder, *texts, signature=""):
-    """Warm-up requests with one text each."""
+    """Writes warm-up requests with one text each."""
     path = folder / "assets.extra" / "tf_serving_warmup_requests"
     path.parent.mkdir(exist_ok=True)
     with tf.io.TFRecordWriter(str(path)) as writer:
@@ -111,7 +111,7 @@ def predict_request(name, inputs, signature="", outputs=(), **which):
 
 
 def serving(*folders, labels=None, make_routes=None, **options):
-    """A started server of these base paths, on free ports; a context manager."""
+    """Returns a server of these base paths on free ports, as a context manager."""
     configs = [ModelConfig(folder.name, str(folder), labels=labels or {}) for folder in folders]
     chosen = {
         "rest_port": 0,
@@ -125,7 +125,7 @@ def serving(*folders, labels=None, make_routes=None, **options):
 
 @contextlib.contextmanager
 def at_the_same_time(work, count):
-    """Runs `work(number)` in so many threads, and waits for them after the block."""
+    """Runs `work(number)` in several threads, and waits for them after the block."""
     threads = [threading.Thread(target=work, args=[number]) for number in range(count)]
     for thread in threads:
         thread.start()

@@ -1,4 +1,4 @@
-"""Answers for people."""
+"""Answers formatted as text."""
 
 from tfreps.server.answers import as_lines, width
 

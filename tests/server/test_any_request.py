@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is one of the documented ones, and the server goes on serving.
+"""Every request gets a documented answer, and the server keeps running.
 
 `make test` sends a few dozen requests to each endpoint, `make test-slow` more than 10,000.
 """
@@ -21,7 +21,7 @@ from tensorflow_serving.apis import (
 
 FEW, MANY = 40, 10_000
 CODE = grpc.StatusCode
-# 501: a dtype without JSON, or classify and regress. 503 and 504 need a load that is not there.
+# 501: a dtype without JSON form, classify or regress. 503 and 504 do not occur without load.
 STATUS = {200, 400, 404, 413, 429, 501}
 REFUSALS = {
     CODE.INVALID_ARGUMENT,
@@ -32,7 +32,7 @@ REFUSALS = {
 }
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
 
-# What the models of tests/server/small_models.py know, and what they do not.
+# Valid and invalid names for the models of tests/server/small_models.py.
 names = st.sampled_from(["zoo", "half_plus_two", "none", "..", "%2e%2e", "zoo%00", "é", "a b"])
 versions = st.sampled_from(["", "/versions/7", "/versions/123", "/versions/0", "/labels/stable"])
 versions |= st.sampled_from(["/labels/x", "/versions/99999999999999999999", "/versions/-1"])
@@ -66,7 +66,7 @@ bodies = requests_.map(json.dumps).map(str.encode) | st.binary(max_size=60)
 
 
 def broken(body, place, byte):
-    """A byte of the body is another one."""
+    """Replaces a byte of the body."""
     place %= max(len(body), 1)
     return body[:place] + bytes([byte]) + body[place + 1 :]
 
@@ -76,7 +76,7 @@ bodies |= st.builds(broken, bodies, st.integers(0, 200), st.integers(0, 255))
 
 @st.composite
 def tensors(draw):
-    """A TensorProto, mostly one that makes no sense."""
+    """Generates a TensorProto, which is invalid in most cases."""
     proto = tensor_pb2.TensorProto(dtype=draw(st.sampled_from([1, 2, 3, 7, 9, 10, 19, 0, 20, 99])))
     for size in draw(st.lists(st.sampled_from([0, 1, 2, 3, -1, 2**40, 2**62]), max_size=3)):
         proto.tensor_shape.dim.add(size=size)
@@ -91,7 +91,7 @@ def tensors(draw):
 
 @st.composite
 def fill(draw, message):
-    """A request with a model, a version or a label in it, or none of them."""
+    """Sets a model, a version, a label or none of them in a request."""
     request = message()
     if draw(st.integers(0, 9)):
         request.model_spec.name = draw(st.sampled_from(["zoo", "half_plus_two", "none", "", "é"]))
@@ -111,7 +111,7 @@ def fill(draw, message):
 
 
 def run(many, strategy, check):
-    """`check` for so many cases, always the same."""
+    """Runs `check` for a number of cases, which are always the same."""
 
     @settings(max_examples=many, derandomize=True, **QUIET)
     @given(strategy)
@@ -122,7 +122,7 @@ def run(many, strategy, check):
 
 
 def amounts(test):
-    """A test for a few cases, and for many in the slow tests."""
+    """Parametrizes a test with few cases, and with many in the slow tests."""
     cases = [pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]
     return pytest.mark.parametrize("many", cases)(test)
 
@@ -188,7 +188,7 @@ def test_over_grpc(channel, rest, many, method, message):
 
 @amounts
 def test_numbers_that_make_sense_come_back(rest, many):
-    """Not only refusals: whatever float32 goes in comes out of x / 2 + 2 as NumPy has it."""
+    """Valid float32 inputs give the same results as x / 2 + 2 in NumPy."""
     floats = st.lists(st.floats(width=32), min_size=1, max_size=20)
 
     def check(numbers):

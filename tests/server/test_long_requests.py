@@ -1,4 +1,4 @@
-"""Requests of many tokens: refused beyond the limits, and never in the way of small ones."""
+"""Long requests are rejected beyond the limits, and do not delay small ones."""
 
 import contextlib
 import json
@@ -17,13 +17,13 @@ from tests.server.test_model_server import wait_for
 from tfreps.server.grpc import grpc_front
 from tfreps.server.requests import lane
 
-LONG = "x " * 3_000  # tokens that keep `slow` busy for two seconds
+LONG = "x " * 3_000  # tokens for which `slow` takes two seconds
 ENDLESS = "x " * 100_000
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
-    """`zoo` with the file that says that its texts are cut at spaces."""
+    """Returns `zoo` with a file that states that its texts are split at spaces."""
     folder = tmp_path_factory.mktemp("counted") / "zoo"
     extra = save_zoo(folder / "1") / "assets.extra"
     extra.mkdir()
@@ -69,7 +69,7 @@ def test_what_is_too_large_is_refused_at_once(server, texts, words):
 
 
 def test_answers_that_are_too_large(server):
-    """8,000 bytes of input become 4 x 4 MB: as arrays over gRPC, as JSON over REST."""
+    """8,000 bytes of input become 4 x 4 MB, as arrays over gRPC and as JSON over REST."""
     texts = ["y" * 600_000, "y" * 600_000]
     found = post(server, texts, "echo")
     assert found.status_code == 413 and "max_answer_mb" in found.json()["error"]
@@ -81,7 +81,7 @@ def test_answers_that_are_too_large(server):
 
 
 def test_small_requests_do_not_wait_for_long_ones(server):
-    """Of many long ones one has its turn, some wait, the rest is refused."""
+    """One long request runs, some wait, and the others are rejected."""
     codes = []
     servable = server.core.pool.models["zoo"]._versions[1].servable
     servable._long._most_waiting = 16
@@ -124,7 +124,7 @@ def test_work_stops_when_the_client_hangs_up(patient):
 
 
 def test_work_stops_when_a_call_is_cancelled_or_late(patient):
-    """A call that is cancelled takes nothing from others in work."""
+    """A cancelled call does not affect other calls in progress."""
     request = predict_request("zoo", {"text": [ENDLESS]}, "slow")
     with stub_of(patient) as stub:
         for ends in ("cancelled", "late"):
@@ -139,7 +139,7 @@ def test_work_stops_when_a_call_is_cancelled_or_late(patient):
 
 
 def test_calls_cancelled_in_mid_batch(models):
-    """The others in their batch are answered, those behind them that are gone never begin."""
+    """Other calls in the batch are answered, and cancelled calls after it never start."""
     with serving(models / "zoo") as server, stub_of(server) as stub:
         slow = predict_request("zoo", {"text": ["x" * 1_000]}, "slow")
         calls = [stub.Predict.future(slow, timeout=30) for _ in range(24)]

@@ -1,4 +1,4 @@
-"""A whole server in hard times: nothing that was accepted is lost, and it goes on serving."""
+"""A whole server under load and errors: accepted requests are answered."""
 
 import contextlib
 import shutil
@@ -47,7 +47,7 @@ def wait_for(condition, seconds=20):
 
 
 class Load:
-    """Threads that ask over both protocols until they are told to stop, and what they got."""
+    """Threads that send requests over both protocols until they are stopped."""
 
     def __init__(self, server, name, threads=4):
         self.answers, self.errors = [], []
@@ -126,7 +126,7 @@ def test_a_corrupt_version_dropped_in(half):
         assert str(half.parent) not in message
         count = len(load.answers)
         wait_for(lambda: len(load.answers) > count + 20)
-        shutil.rmtree(half / "2")  # mended
+        shutil.rmtree(half / "2")  # repairs the version
         save_half(half / "2", plus=2.0)
         wait_for(lambda: load.answers[-1] == [3.0])
     assert load.errors == []
@@ -140,7 +140,7 @@ def test_a_version_whose_warm_up_fails(half):
 
 
 def test_a_full_queue(models):
-    """Those accepted are answered, the others are told so at once."""
+    """Accepted requests are answered, and the others are rejected at once."""
     options = {"max_queue": 3, "batching": BatchOptions(max_rows=0)}
     with serving(models / "zoo", **options) as server:
         found = []
@@ -161,7 +161,7 @@ def test_a_full_queue(models):
                 status.model_spec.name = "zoo"
                 service = model_service_pb2_grpc.ModelServiceStub(channel)
                 assert service.GetModelStatus(status, timeout=20).model_version_status
-            assert server.core.dispatcher.accepted == 3  # probes are answered all the same
+            assert server.core.dispatcher.accepted == 3  # probes are answered regardless
             url = f"http://127.0.0.1:{server.rest_port}/v1/models/zoo"
             for path in "", "/metadata":
                 assert requests.get(url + path, timeout=20).status_code == 200
@@ -183,14 +183,14 @@ def test_a_request_that_takes_too_long(models):
                 stub.Predict(request, timeout=20)
         assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
         assert "took longer than 0.2 seconds" in caught.value.details()
-        # Both go on in the graph: on a loaded machine another may wait for 0.2 seconds too.
+        # Both continue in the graph, so that others may also exceed 0.2 seconds.
         answers = (post(server, "zoo", '{"inputs": ["a"]}').status_code for _ in range(50))
         assert 200 in answers
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_malformed_requests_and_slow_clients(half, times):
-    """None of the requests of others fails meanwhile."""
+    """No request of another client fails in the meantime."""
     with serving(half, header_seconds=5.0) as server, Load(server, "half", 2) as load:
         with contextlib.ExitStack() as stack:
             for _ in range(20):

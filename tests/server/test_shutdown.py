@@ -1,4 +1,4 @@
-"""The end of a server: what has arrived is answered, and nothing else is waited for."""
+"""Shutdown: requests that have arrived are answered, and others are not awaited."""
 
 import http.client
 import socket
@@ -20,7 +20,7 @@ HEAD = b"POST /v1/models/half/versions/1:predict HTTP/1.1\r\nHost: localhost\r\n
 
 
 def test_keep_alive_connections_end_with_connection_close(tmp_path):
-    """Clients in a loop see no reset: the last answer of each says that it is the last."""
+    """No client gets a connection reset: its last answer closes the connection."""
     save_half(tmp_path / "half" / "1")
     server = serving(tmp_path / "half", grpc_port=None)
     server.start()
@@ -38,7 +38,7 @@ def test_keep_alive_connections_end_with_connection_close(tmp_path):
                 if answer.getheader("Connection") == "close":
                     last.append((answer.status, body))
                     break
-                time.sleep(0.001 * (number % 3))  # between requests when it comes to an end
+                time.sleep(0.001 * (number % 3))  # is between requests at shutdown
         except (OSError, http.client.HTTPException) as error:
             failed.append(repr(error))
 
@@ -73,7 +73,7 @@ def test_half_a_request_is_not_waited_for(tmp_path):
 
 
 def test_calls_that_have_arrived_are_answered(tmp_path):
-    """Under load over gRPC: an answer or UNAVAILABLE, and nothing else."""
+    """Under load over gRPC, every call gets an answer or UNAVAILABLE."""
     save_zoo(tmp_path / "zoo" / "1")
     server = serving(tmp_path / "zoo", rest_port=None)
     server.start()

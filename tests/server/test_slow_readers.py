@@ -1,4 +1,4 @@
-"""Clients that do not take their answers hold no workers."""
+"""Clients that do not read their answers do not occupy workers."""
 
 import contextlib
 import json
@@ -12,12 +12,12 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 from tests.server.small_models import predict_request, serving
 from tests.server.test_model_server import wait_for
 
-LARGE = "y" * 4_000_000  # more than the network's buffers take
+LARGE = "y" * 4_000_000  # more than the network buffers
 
 
 @pytest.fixture(scope="module")
 def few(models):
-    """A server that has two requests in work at most."""
+    """Starts a server with at most two requests in progress."""
     with serving(models / "zoo", max_queue=2) as server:
         yield server
 
@@ -32,14 +32,14 @@ def test_over_rest(few):
             client = stack.enter_context(socket.create_connection(address, timeout=20))
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             client.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            assert client.recv(12) == b"HTTP/1.1 200"  # and no more of it
+            assert client.recv(12) == b"HTTP/1.1 200"  # reads no further
             wait_for(lambda: few.core.dispatcher.accepted == 0)
         url = f"http://127.0.0.1:{few.rest_port}/v1/models/zoo:predict"
         assert requests.post(url, data='{"instances": ["a"]}', timeout=20).status_code == 200
 
 
 def test_over_grpc(few):
-    """A channel whose flow control is full: the calls of others are answered."""
+    """Other calls are answered while the flow control of a channel is full."""
     options = [("grpc.http2.lookahead_bytes", 65_536), ("grpc.max_receive_message_length", -1)]
     with contextlib.ExitStack() as stack:
         for number in range(6):

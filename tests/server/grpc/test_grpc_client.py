@@ -1,4 +1,4 @@
-"""The client over gRPC, which answers as the one over REST does."""
+"""The gRPC client returns the same answers as the REST client."""
 
 import numpy as np
 import pytest

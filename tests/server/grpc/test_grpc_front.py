@@ -45,7 +45,7 @@ def test_a_port_in_use(server, models):
 
 
 def test_large_messages(channel, models):
-    """More than grpcio's usual 4 MB, as with TensorFlow Serving; less where the options say so."""
+    """Requests above grpcio's default of 4 MB are accepted, up to the limit in the options."""
     request = predict_request("zoo", {"text": ["x" * 5_000_000]})
     request.output_filter.append("length")
     stub = prediction_service_pb2_grpc.PredictionServiceStub
@@ -61,7 +61,7 @@ def test_large_messages(channel, models):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """`(certificate, key)` for localhost, as PEM files."""
+    """Returns `(certificate, key)` for localhost as PEM files."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("needs the program openssl to make a certificate")
@@ -89,7 +89,7 @@ def test_tls_on_both_ports(models, certificate):
 
 
 def test_a_tls_connection_that_is_told_twice_to_end(models, certificate, caplog):
-    """One that comes while the port is being closed: it ends at once, and nothing is logged."""
+    """A connection that is opened during shutdown is closed at once, and nothing is logged."""
     cert, key = certificate
     trusted = ssl.create_default_context(cafile=cert)
     server = serving(models / "half_plus_two", grpc_port=None, tls_cert=cert, tls_key=key)

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's services, asked with the official stubs."""
+"""TensorFlow Serving's services, called with the official stubs."""
 
 import grpc
 import numpy as np
@@ -153,7 +153,7 @@ def test_status(models_stub):
         CODE.NOT_FOUND,
         "Could not find version 8 of model zoo",
     )
-    request.model_spec.version_label = "none"  # is not looked at
+    request.model_spec.version_label = "none"  # is ignored
     (entry,) = models_stub.GetModelStatus(request, timeout=20).model_version_status
     assert entry.version == 7
     request.model_spec.name = ""

@@ -1,4 +1,4 @@
-"""Requests of many threads in one batch."""
+"""Requests of several threads that are merged into one batch."""
 
 import numpy as np
 import pytest

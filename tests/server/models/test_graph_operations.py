@@ -1,4 +1,4 @@
-"""SavedModels that do more than compute are refused by name; regular ones are not hindered."""
+"""SavedModels that do more than compute are rejected; all others are accepted."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_operations_are_named(tmp_path, function, name):
 
 
 def test_neither_loaded_nor_asked(tmp_path):
-    """A model that writes a file when it is asked: `tfreps serve` tells why it does not serve."""
+    """A model that writes a file with a request is rejected before it is loaded."""
     target = tmp_path / "written"
 
     def writes(text):
@@ -82,7 +82,7 @@ def test_neither_loaded_nor_asked(tmp_path):
 
 
 class WithTable(tf.Module):
-    """A model with a table from a file, and variables: what exports have."""
+    """Model with a table from a file and variables, like exports."""
 
     def __init__(self, path):
         super().__init__()
@@ -137,7 +137,7 @@ def function_of(graph, words):
 
 
 def test_functions_that_save_and_restore_do_nothing_else(regular):
-    """Nor are they called by others: the names in `saver_def` are no password."""
+    """Functions named in `saver_def` must do nothing else, and must not be called elsewhere."""
     for change in ("more", "call", "name", "attribute", "gradient", "plug", "object"):
         model = read(regular)
         graph = model.meta_graphs[0]
@@ -169,7 +169,7 @@ def test_functions_that_save_and_restore_do_nothing_else(regular):
 
 
 def tf1_model():
-    """A `SavedModel` as TensorFlow 1 writes it: the operations of its saver are in the graph."""
+    """Returns a `SavedModel` as TensorFlow 1 writes it, with the saver in the main graph."""
     tf1 = tf.compat.v1
     with tf.Graph().as_default() as graph:
         tf1.get_variable("v", [2])
@@ -193,13 +193,13 @@ def test_the_saver_of_tensorflow_1():
     graph = model.meta_graphs[0]
     (saves,) = (node.name for node in graph.graph_def.node if node.op == "SaveV2")
     (ends,) = (n for n in graph.graph_def.node if n.name == graph.saver_def.restore_op_name)
-    ends.input.append(f"^{saves}")  # restoring, as loading does, would save
+    ends.input.append(f"^{saves}")  # restoring during loading would save a file
     with pytest.raises(ValueError, match="compute: SaveV2"):
         check_operations(model, "m/1")
 
 
 def test_operations_are_told_by_their_arguments():
-    """Every operation of TensorFlow with an argument for a file or an address is told."""
+    """Every operation with an argument for a file or an address is detected."""
     words = "file", "path", "url", "address", "server", "prefix", "dir", "target_workers", "region"
     known = "direction", "source_target_pairs", "recall_target", "top_paths", "counter_prefix"
     seen = 0
@@ -225,7 +225,7 @@ def operations():
     "name, expected",
     [
         ("ReadFile", True),
-        ("SaveV3", True),  # a version to come
+        ("SaveV3", True),  # a future version
         ("ExperimentalLMDBDataset", True),
         ("SnapshotDatasetV2", True),
         ("ReadVariableOp", False),

@@ -111,6 +111,6 @@ def test_broken_config_files(text, words):
 
 def test_a_warning_of_the_parser_does_not_come_through():
     with open("odd", "w") as file:
-        file.write(config(r'name: "x\l"'))  # an escape that there is not
-    with contextlib.suppress(ValueError):  # pytest makes an error of a warning
+        file.write(config(r'name: "x\l"'))  # an invalid escape
+    with contextlib.suppress(ValueError):  # pytest turns warnings into errors
         read_config_file("odd")

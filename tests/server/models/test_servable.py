@@ -1,4 +1,4 @@
-"""A loaded version: its answers, its refusals, its neighbours in a batch."""
+"""A loaded version: its answers, its errors, and merged requests."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_a_bad_request_fails_alone(zoo):
 
 
 def test_outputs_that_are_no_rows_stop_the_merging(tmp_path):
-    """A signature may claim rows that it has not."""
+    """The signature declares rows, but its outputs have none."""
     folder = save(
         tmp_path / "1",
         serving_default=(lambda x: {"y": tf.concat([x, x], 0)}, {"x": spec("int32", None)}),
@@ -101,7 +101,7 @@ def test_missing_and_broken_folders(tmp_path, models):
 
 
 def test_a_saved_model_that_holds_no_signatures(tmp_path):
-    """As a bit of damage may leave it: the root has another name for them."""
+    """A corrupt SavedModel whose root has another name for the signatures."""
     folder = save_half(tmp_path / "1")
     file = folder / "saved_model.pb"
     file.write_bytes(file.read_bytes().replace(b"\x12\nsignatures", b"\x12\nsignatured"))
@@ -134,7 +134,7 @@ def test_a_saved_model_of_tensorflow_1(tmp_path):
 
 
 def test_too_much_text(models):
-    """One long text among many: all are padded to its length."""
+    """All texts are padded to the length of the longest."""
     servable = Servable(
         models / "zoo" / "7", BatchOptions(), limits=RequestLimits(text_bytes=1_000)
     )
@@ -156,7 +156,7 @@ def test_long_texts_are_asked_alone(zoo, monkeypatch):
 
 @pytest.mark.parametrize("there", [True, False])
 def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
-    """tensorflow-text is imported for them, if it is there; other errors stay as they are."""
+    """tensorflow-text is imported for them if it is installed; other errors are unchanged."""
     calls, imported = [], []
 
     def load(folder, **_):

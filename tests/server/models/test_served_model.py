@@ -1,4 +1,4 @@
-"""Versions that come, go, break and are mended."""
+"""Versions that appear, disappear, break and are repaired."""
 
 import threading
 
@@ -11,7 +11,7 @@ from tfreps.server.requests.serving_error import ServingError
 
 
 def load(folder):
-    """What stands in the file; no file, no model."""
+    """Returns the content of the file, or raises ValueError without one."""
     if not (folder / "model").exists():
         raise ValueError("torn")
     return (folder / "model").read_text()

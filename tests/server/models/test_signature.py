@@ -1,4 +1,4 @@
-"""What fits a signature, and what is merged into batches."""
+"""Checks of requests, and conditions for merging them."""
 
 import numpy as np
 import pytest

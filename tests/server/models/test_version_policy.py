@@ -1,4 +1,4 @@
-"""Policies of versions."""
+"""Version policies."""
 
 import pytest
 

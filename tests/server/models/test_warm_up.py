@@ -1,4 +1,4 @@
-"""Reading of warm-up requests."""
+"""Warm-up requests."""
 
 import pytest
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Places for requests, and their time."""
+"""Limits of the number and time of requests."""
 
 import threading
 import time

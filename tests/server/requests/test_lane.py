@@ -1,4 +1,4 @@
-"""Requests that wait for their turn."""
+"""Requests that wait for a free slot."""
 
 import threading
 import time
@@ -72,7 +72,7 @@ def test_stuck_while_all_workers_are_late(monkeypatch):
     with lane.turn(Ticket(0.01)), lane.turn(Ticket(60)):
         time.sleep(0.02)
         assert not lane.is_stuck
-        with lane.turn(Ticket(0.01, limit=60)):  # a client of little patience
+        with lane.turn(Ticket(0.01, limit=60)):  # a client with a short time limit
             time.sleep(0.02)
             assert not lane.is_stuck
         with lane.turn(Ticket(0.01)):

@@ -1,4 +1,4 @@
-"""Which requests are refused, which share a batch, and which wait in a lane of their own."""
+"""Requests that are rejected, merged, or long."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_too_many_bytes():
     [
         (RequestSize(1, 100), 600, True, False),
         (RequestSize(2, 100), 600, False, True),
-        (RequestSize(1, 101), 600, False, False),  # ten rows of as many would be too many
+        (RequestSize(1, 101), 600, False, False),  # ten rows of this length would be too many
         (RequestSize(11, 1), 600, False, False),
         (RequestSize(1, 126), 600, False, True),
         (RequestSize(1, 1), 20_000, False, True),

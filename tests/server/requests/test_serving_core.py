@@ -1,4 +1,4 @@
-"""What both interfaces share."""
+"""The part that both interfaces share."""
 
 import numpy as np
 import pytest

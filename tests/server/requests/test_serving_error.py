@@ -1,4 +1,4 @@
-"""Errors of all origins as codes."""
+"""Conversion of exceptions to status codes."""
 
 import grpc
 import pytest

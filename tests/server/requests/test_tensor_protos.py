@@ -1,4 +1,4 @@
-"""TensorProto to NumPy and back, beside TensorFlow's own functions."""
+"""Conversion of TensorProto to NumPy and back, compared with TensorFlow's functions."""
 
 import ml_dtypes
 import numpy as np
@@ -86,7 +86,7 @@ def test_one_value_does_not_stand_for_hundreds_of_megabytes():
         (sized(2, dtype=0, float_val=[1, 2]), "dtype 0"),
         (sized(2, dtype=20), "dtype 20"),  # a resource
         (sized(2, dtype=99), "dtype 99"),
-        (sized(2, dtype=11, int_val=[1, 2]), "dtype 11"),  # quantised
+        (sized(2, dtype=11, int_val=[1, 2]), "dtype 11"),  # quantized
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""The time of a request, and what ends when nobody waits for it any more."""
+"""Time limits and cancellation of requests."""
 
 import time
 
@@ -55,12 +55,12 @@ def test_a_function_stops_when_its_own_client_goes(tmp_path):
 
     with at_the_same_time(lambda n: wait((one, other)[n]), 2):
         time.sleep(0.2)
-        assert cancellation.context() is None  # TensorFlow has one for all threads
+        assert cancellation.context() is None  # TensorFlow uses one for all threads
         one.cancel()
         wait_for(lambda: ended)
         time.sleep(0.1)
         assert ended == [one]
         other.cancel()
     assert ended == [one, other]
-    with pytest.raises(tf.errors.CancelledError):  # gone before it begins
+    with pytest.raises(tf.errors.CancelledError):  # the client disconnects before the call starts
         one.call(run, inputs)

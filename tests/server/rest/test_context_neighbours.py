@@ -1,4 +1,4 @@
-"""Neighbours of a word: by hand-made vectors whose cosines are computed word by word."""
+"""Neighbours of a word, compared with cosines that are computed word by word."""
 
 import contextlib
 import copy
@@ -16,7 +16,7 @@ SENTENCES = ["ccc a", "eeeee bb ccc dddd a bb ccc dddd"]
 
 
 def embed(text):
-    """Of each token the vector [bytes, place, 2]: what it is, and where it stands."""
+    """Returns the vector [bytes, position, 2] for each token."""
     tokens = tf.strings.split(text).to_tensor("")  # [N, T]
     size = tf.cast(tf.strings.length(tokens), tf.float32)
     places = tf.cumsum(tf.ones_like(size), axis=1, exclusive=True)
@@ -53,7 +53,7 @@ def neighbours(server):
 
 
 def cosines(wanted):
-    """(similarity, from, token) of all words but the wanted one, the likest first, by loops."""
+    """Returns `(similarity, from, token)` of all other words, the most similar first."""
     words = []
     for kind, texts in (("text", TEXTS), ("sentence", SENTENCES)):
         for number, text in enumerate(texts, 1):
@@ -77,7 +77,7 @@ def test_by_falling_cosine(neighbours, model):
     similarities = [word["similarity"] for word in found]
     np.testing.assert_allclose(similarities, [e[0] for e in expected], atol=1e-4)  # 4 digits
     assert sorted((w["from"], w["token"]) for w in found) == sorted(e[1:] for e in expected)
-    # "bb" as the second word of another text is the same in all.
+    # "bb" as the second word of another text has the same vector.
     first = {"token": "bb", "left": "dddd", "right": "", "from": "text 2", "similarity": 1.0}
     assert first in found[:2]
 
@@ -124,7 +124,7 @@ def test_what_cannot_be(neighbours, asked, code):
 
 
 def test_another_model_under_the_same_version_is_asked_again(server, monkeypatch):
-    """As after a version was taken back and its number given again."""
+    """This happens when a version is removed and its number is used again."""
     neighbours, asked = ContextNeighbours(server.core, SENTENCES), []
     run = server.core.run
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Bodies of requests, in rows and in columns; the cases are those of TensorFlow Serving's own."""
+"""Bodies of requests in row and column format, with TensorFlow Serving's test cases."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_columns_of_one_input():
     check(read('{"inputs": [[1,2]]}', ONE)[0], default=[[1, 2]])
     check(read('{"inputs": 5}', ONE)[0], default=5)
     check(read('{"inputs": {"b64": "aGVsbG8="}}', TEXT)[0], text=np.array(b"hello", object))
-    # What a signature does not take is passed over in columns, as TensorFlow Serving does.
+    # Unknown inputs are ignored in column format, as in TensorFlow Serving.
     check(read('{"inputs": {"default": [1], "more": 2}}', ONE)[0], default=[1])
 
 

@@ -1,4 +1,4 @@
-"""The page's routes, asked over HTTP as a browser does."""
+"""The routes of the page, requested over HTTP."""
 
 import contextlib
 import http.client
@@ -32,7 +32,7 @@ def test_the_files_and_nothing_else(address):
     for wrong in ("../serve.py", "..%2fserve.py", "%2e%2e/serve.py", "no.js", "//etc/passwd"):
         connection = http.client.HTTPConnection(host, int(port), timeout=20)
         with contextlib.closing(connection):
-            connection.request("GET", f"/page/{wrong}")  # as it stands: requests would tidy it up
+            connection.request("GET", f"/page/{wrong}")  # requests would normalize it
             assert connection.getresponse().status == 404
 
 

@@ -1,4 +1,4 @@
-"""Who may ask: the Host and Origin headers, content types, CORS, and requests of unclear length."""
+"""Host and Origin headers, content types, CORS, and requests of ambiguous length."""
 
 import socket
 
@@ -15,7 +15,7 @@ PREDICT = "/v1/models/half_plus_two:predict"
 
 
 def status(guard, method="GET", **headers):
-    """The HTTP status of a refusal, 200 for none."""
+    """Returns the HTTP status of a rejected request, or 200."""
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         guard.check(method, {"host": "localhost:8501", **headers})
@@ -90,7 +90,7 @@ def test_sites(headers, expected):
     ],
 )
 def test_types_of_bodies(kind, expected):
-    """A browser has to say JSON; curl -d says it sends a form, and no browser does so unasked."""
+    """Browsers must send JSON; the type that `curl -d` sends is accepted from other programs."""
     guard = RequestGuard(None, "127.0.0.1")
     page = {"origin": "http://localhost:8501"}
     assert status(guard, "POST", content_type=kind, **page) == expected
@@ -107,7 +107,7 @@ def test_an_origin_that_is_none(origin):
 
 @pytest.fixture(scope="module")
 def guarded(models):
-    """A server that two names and one web site may use."""
+    """Starts a server that allows two host names and one web site."""
     options = {"allowed_hosts": ("models.test",), "allowed_origins": ("https://good.example",)}
     with serving(models / "half_plus_two", grpc_port=None, **options) as server:
         yield f"http://127.0.0.1:{server.rest_port}"
@@ -140,7 +140,7 @@ def test_programs_and_pages_of_the_server_ask(guarded):
 
 
 def test_an_allowed_site_has_cors(guarded):
-    """The names of the headers are those of TensorFlow Serving."""
+    """The headers have the same names as in TensorFlow Serving."""
     asks = {"Origin": "https://good.example"}
     found = requests.post(guarded + PREDICT, data=BODY, headers={**asks, **JSON}, timeout=20)
     assert found.json() == {"outputs": [3.0]}
@@ -166,7 +166,7 @@ def test_an_allowed_site_has_cors(guarded):
 
 
 def test_two_lengths_of_one_request(guarded):
-    """What a proxy may take for a second request is not answered."""
+    """The bytes that a proxy could read as a second request are not answered."""
     smuggled = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     request = (
         f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {5 + len(smuggled)}\r\n"

@@ -1,4 +1,4 @@
-"""Golden exchanges of the REST interface, written from TensorFlow Serving's REST document."""
+"""Golden exchanges of the REST interface, based on TensorFlow Serving's documentation."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The HTTP port: slow clients, broken ones, more routes."""
+"""The HTTP port: slow and broken clients, additional routes."""
 
 import contextlib
 import gzip
@@ -13,12 +13,12 @@ from starlette.routing import Route
 
 from tests.server.small_models import serving
 
-LARGE = 30_000_000  # bytes, more than any buffer of the network takes
+LARGE = 30_000_000  # bytes, more than the network buffers
 
 
 @pytest.fixture(scope="module")
 def patient(models):
-    """A server that waits a second for a request, and half a second for its answer."""
+    """Starts a server with a limit of 1 s for headers and 0.5 s for answers."""
     server = serving(
         models / "half_plus_two",
         grpc_port=None,
@@ -58,7 +58,7 @@ def test_slow_heads_are_let_go_and_hinder_nobody(patient):
         assert predict(patient) == (200, {"outputs": [3.0]})
         time.sleep(0.5)
         for client in slow:
-            client.sendall(b"y")  # a byte now and then
+            client.sendall(b"y")  # a byte at a time
         begin = time.monotonic()
         for client in slow:
             assert client.recv(100) == b""
@@ -73,7 +73,7 @@ def test_slow_bodies_get_408(patient):
             b"Content-Length: 100\r\n\r\n{"
         )
         assert client.recv(100).startswith(b"HTTP/1.1 408")
-    with connected(patient) as client:  # one that hangs up is no error of anybody
+    with connected(patient) as client:  # a client that disconnects causes no error
         client.sendall(
             b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
             b"Content-Length: 100\r\n\r\n{"
@@ -82,7 +82,7 @@ def test_slow_bodies_get_408(patient):
 
 
 def test_too_many_bodies_at_the_same_time(models):
-    """Four of the largest size are read at once; more are told to come again."""
+    """Four bodies of the maximum size are read concurrently; further ones get 503."""
     head = (
         b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
         b"Content-Length: 1000000\r\n\r\n" + b" " * 900_000
@@ -102,7 +102,7 @@ def test_too_many_bodies_at_the_same_time(models):
 
 
 def test_too_much_in_packed_bodies(models):
-    """What counts is their size when they are unpacked."""
+    """The limit applies to the decompressed size."""
     packed = gzip.compress(b'{"inputs": [2.0]}' + b" " * 900_000)
     head = (
         b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
@@ -139,7 +139,7 @@ def test_a_client_that_takes_nothing_of_its_answer_is_let_go(patient):
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
         held, until = patient._rest._server.server_state.connections, time.monotonic() + 10
-        for waits in (True, False):  # first it is there, then it has gone
+        for waits in (True, False):  # the client is connected first, then disconnected
             while any(c.transport.get_write_buffer_size() for c in list(held)) != waits:
                 assert time.monotonic() < until
                 time.sleep(0.01)
@@ -181,7 +181,7 @@ def test_junk_is_no_http(patient, junk):
 
 
 def test_a_connection_is_used_again_and_again(patient):
-    """And small answers do not wait for others (40 ms each, where TCP is not told so)."""
+    """Connections are reused, and small answers are not delayed (by 40 ms without TCP_NODELAY)."""
     with requests.Session() as session:
         begin = time.monotonic()
         for _ in range(50):
