@@ -79,7 +79,7 @@ def test_vectors_of_the_vocabulary(tmp_path, capsys):
     rows = dict(zip(indexer.vocabulary.tokens, vectors.matrix.tolist(), strict=True))
     assert rows["The"] == rows["the"] == [1, 2] and rows["dog"] == [3, 4]
     assert 0 < np.abs(rows["cat"]).max() < 1  # noise
-    assert f"Word vectors: 3 of 10 words have one in {path}" in capsys.readouterr().out
+    assert f"Word vectors: 3 of 10 words have a vector in {path}" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def test_texts_are_cut_or_refused(bert):
     whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]
     assert cut(bert) == (whole, 0)
     assert cut(bert, max_length=5) == ([whole[0], ["[CLS]", *["sat"] * 3, "[SEP]"]], 1)
-    with pytest.raises(ValueError, match="the text has 11 tokens, and there may be 5"):
+    with pytest.raises(ValueError, match="the text has 11 tokens; expected at most 5"):
         cut(bert, max_length=5, too_long="refuse")
     with pytest.raises(ValueError, match="leave room for text next to 2 special tokens; got 2"):
         cut(bert, max_length=2)
@@ -70,8 +70,8 @@ def labelled(*labels):
     "train, dev, monitor, message",
     [
         ("aa", "a", "val_accuracy", "All texts of --train have the label 'a'"),
-        ("abc", "a", "val_auc", "--monitor val_auc is for two labels; the texts have 3"),
-        ("ab", "bb", "val_auc", "needs texts of both labels .* held out are all 'b'"),
+        ("abc", "a", "val_auc", "--monitor val_auc needs exactly two labels; got 3"),
+        ("ab", "bb", "val_auc", "needs held-out texts of both labels; .* have the label 'b'"),
     ],
 )
 def test_labels_that_cannot_be_told_apart(train, dev, monitor, message):

@@ -202,7 +202,7 @@ def test_names_with_a_dash():
 
 
 def test_empty_values():
-    with pytest.raises(ValueError, match="--train is empty: expected a value"):
+    with pytest.raises(ValueError, match="--train is empty; expected a value"):
         parse_table("--train", "a", "")
     with pytest.raises(ValueError, match="text is empty"):
         parse_options(make_parser(), ["--run", "r", ""])

@@ -51,7 +51,7 @@ def test_blocks_are_whole_lines(tmp_path, block_bytes, name):
             gzip.compress(b"\xef\xbb\xbf", mtime=0),
             "a.gz, line 1: starts with a byte order mark",
         ),
-        ("a.gz", b"no gzip", "a.gz, after line 1: damaged or no gzip"),
+        ("a.gz", b"no gzip", "a.gz, after line 1 is damaged or is not a gzip"),
         ("a.gz", gzip.compress(b"word\n" * 1000, mtime=0)[:-20], "a.gz, after line .*: damaged"),
         ("a.txt", gzip.compress(b"word\n" * 1000, mtime=0), "a.txt, line"),
     ],
@@ -131,7 +131,7 @@ def test_unreadable_texts(tmp_path):
     with pytest.raises(ValueError, match="Cannot read .*none.txt: No such file"):
         read_text(tmp_path / "none.txt")
     (tmp_path / "a.gz").write_bytes(b"no gzip")
-    with pytest.raises(ValueError, match="a.gz: damaged or no gzip file"):
+    with pytest.raises(ValueError, match="a.gz is damaged or is not a gzip file"):
         read_text(tmp_path / "a.gz")
 
 

@@ -24,7 +24,7 @@ def test_packed_and_plain(tmp_path):
 def test_damage(tmp_path, data):
     (tmp_path / "a.gz").write_bytes(data)
     with pytest.raises(
-        ValueError, match="a.gz: damaged or no gzip file .*be called .*gz"
+        ValueError, match="a.gz is damaged or is not a gzip file .*be named .*gz"
     ) as caught:
         read_unpacked(tmp_path / "a.gz")
     assert isinstance(caught.value.__cause__, GZIP_ERRORS)

@@ -64,7 +64,7 @@ def virtual(file):
         (lambda file: file.update({"a": "text"}), "it should hold floats; got object"),
         (
             lambda file: file.create_dataset("a", (2**40, 4), "f4", chunks=(2**14, 4)),
-            "it claims 17,592,186,044,416 bytes, of which 0 are there",
+            "it claims 17,592,186,044,416 bytes, of which 0 are stored",
         ),
         (
             lambda file: file.create_dataset(

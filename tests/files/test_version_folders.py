@@ -21,7 +21,7 @@ def test_the_numbers_are_int64(tmp_path):
     make(tmp_path, "0", str(LARGEST + 1), "9" * 200)
     assert versions_of(tmp_path) == [0] and next_version(tmp_path) == 1
     make(tmp_path, str(LARGEST))
-    with pytest.raises(ValueError, match="after which there is none"):
+    with pytest.raises(ValueError, match="the largest possible number"):
         next_version(tmp_path)
 
 

@@ -91,7 +91,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
     (tmp_path / "bom").write_text("a\n", encoding="utf-8-sig")
     (tmp_path / "nul").write_bytes(b"a\nb\0\n")
     for arguments, message in [
-        ([str(tmp_path), "a"], "holds no saved_model.pb"),
+        ([str(tmp_path), "a"], "has no saved_model.pb"),
         ([str(torn), "a"], "cannot be loaded as a SavedModel"),
         ([folder, "a", "--signature", "scores"], "has no signature 'scores'; it has default"),
         ([folder, "a", "--signature", "character_ids"], "use the signature default or tokens"),

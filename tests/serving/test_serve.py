@@ -63,7 +63,7 @@ def test_a_whole_life(zoo):
         assert list(found.json()) == ["predictions"]
         assert time.monotonic() - begin > 0.5
         assert process.wait(30) == 0
-        assert "accepted requests are answered first" in process.stdout.read()
+        assert "after accepted requests are answered" in process.stdout.read()
         client.close()
 
 
@@ -90,7 +90,7 @@ def test_killed_and_started_again_at_once(zoo):
         ([], "Give the base paths of models"),
         (["nowhere"], "nowhere is not a folder"),
         (["."], "holds no version of a model to serve: expected folders"),
-        ([".", "--tls-cert", "x"], "go together"),
+        ([".", "--tls-cert", "x"], "need each other"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
         ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
         (
@@ -153,7 +153,7 @@ def test_the_time_that_stopping_took_is_the_true_one(zoo, monkeypatch, capsys):
     serve.main([str(zoo), "--rest-port", "0", "--grpc-port", "0", "--try", "a"])
     go_on.set()
     assert ended == [1]
-    found = re.search(r"after (.*) seconds with 1 requests still in work", capsys.readouterr().out)
+    found = re.search(r"after (.*) seconds with 1 unfinished requests", capsys.readouterr().out)
     assert float(found[1]) < 10
 
 

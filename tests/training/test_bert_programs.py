@@ -180,10 +180,10 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
     (tmp_path / "train").write_text("1\t好\n0\t差\n" * 5 + f"1\t{'好' * 30}\n")
     line = ["--train", tmp_path / "train", "--dev-share", "0", *flags(characters, "--epochs", "1")]
     train("train-classifier", line, tmp_path / "run")
-    assert "(1 texts were cut)" in capsys.readouterr().out
+    assert "(1 texts were truncated)" in capsys.readouterr().out
     line += ["--run", tmp_path / "other", "--too-long", "refuse"]
     error = refused(capsys, "train-classifier", *line)
-    assert "train, line 11: the text has 32 tokens, and there may be 24. Shorten it" in error
+    assert "train, line 11: the text has 32 tokens; expected at most 24. Shorten it" in error
     (tmp_path / "tagged").write_text("房 O\n" * 30)
     line = ["--train", tmp_path / "tagged", "--scheme", "none", "--run", tmp_path / "third"]
     error = refused(capsys, "train-tagger", *line, *flags(characters))

@@ -51,7 +51,7 @@ def test_an_output_file_is_written_over_when_told_so_alone(name, place, tmp_path
     output = tmp_path / ("picture.png" if name == "plot" else "output")
     output.write_text("my own notes")
     assert main([*line, str(output)]) == 2
-    assert f"{output} exists already: choose another file, or give --overwrite." in read(capsys)
+    assert f"{output} exists already. Choose another file, or give --overwrite." in read(capsys)
     assert output.read_text() == "my own notes"
     if "PLACE" in str(ASKED[name]) or "TEXT" in ASKED[name]:
         assert main([*line, source, "--overwrite"]) == 2

@@ -97,12 +97,12 @@ def test_curves(run, tmp_path):
         ("positions --hidden-dim 4 --view curves --dimensions 4 --output a.png", "from 0 to 3"),
         (
             "positions RUN --hidden-dim 4 --output a.png",
-            "--hidden-dim is about waves: leave it out",
+            "--hidden-dim has no effect with MODEL; omit it",
         ),
-        ("positions RUN --positions sinusoidal --output a.png", "--positions is about waves"),
+        ("positions RUN --positions sinusoidal --output a.png", "--positions has no effect"),
         (
             "positions RUN --normalize-positions --output a.png",
-            "--normalize-positions is about waves",
+            "--normalize-positions has no effect with MODEL",
         ),
         ("positions RUN --length 25 --output a.png", "learned 24 positions"),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
@@ -121,7 +121,7 @@ def test_mistakes(line, message, run, tmp_path, monkeypatch, capsys):
 def test_a_run_without_figures(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
     assert draw("curves", path, "--output", tmp_path / "a.png") == 2
-    assert "has no figures yet" in capsys.readouterr().err
+    assert "has no metrics yet" in capsys.readouterr().err
 
 
 def test_help(capsys):

@@ -135,7 +135,7 @@ def refused(capsys, line, run, *more):
         ),
         (
             ["--gradient-accumulation-steps", "100000"],
-            "--gradient-accumulation-steps 100000 makes no update at all: there are",
+            "--gradient-accumulation-steps must be at most",
         ),
         (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
         (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),
@@ -170,7 +170,7 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     err = refused(capsys, line, run, "--init", finished, "--num-layers", "2", "--cased")
     assert "--cased cannot be combined with --init." in err
     err = refused(capsys, line, run, "--init", finished, "--next-label", "1")
-    assert "learned next sentences with --next-label 0" in err
+    assert "--next-label must be 0, with which" in err
     tiny_bert.write_checkpoint(tmp_path / "published", tiny_bert.pieces("the"))
     state_dict(tmp_path / "bert.model.epoch.3.safetensors")
     known = {"published": "1", "published/model.safetensors": "1"}

@@ -116,7 +116,7 @@ def test_goes_on_with_sentences_without_tags(corpus, tmp_path, capsys):
     assert len(values) == 3 and values[0] > learned["log_likelihood_before"]
     assert 0 <= learned["kept_step"] <= 3
     printed = capsys.readouterr().out
-    assert "Baum-Welch, step 3" in printed and f"Kept step {learned['kept_step']} (" in printed
+    assert "Baum-Welch, step 3" in printed and f"Selected step {learned['kept_step']} (" in printed
 
 
 @pytest.mark.parametrize(
