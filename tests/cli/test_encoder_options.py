@@ -1,4 +1,4 @@
-"""The table of encoders: choices, help, checks and construction all come from its entries."""
+"""Tests that choices, help, checks and construction of encoders come from one table."""
 
 import argparse
 
@@ -21,12 +21,12 @@ def options(**given):
 
 
 def inputs(num_classes=4):
-    sentences = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special ones
+    sentences = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special tokens
     return EncoderInputs(TokenIndexer.from_sentences(sentences), num_classes)
 
 
 def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
-    """It is a choice, has a line in the help, its options are checked, and it is built."""
+    """The entry adds a choice, a line in the help, checks of its options, and a constructor."""
     row = Option(int, 3, "stones of the mosaic (3)", at_least=1)
 
     def build(options, inputs):

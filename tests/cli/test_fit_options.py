@@ -1,4 +1,4 @@
-"""Options of training: precision, seed, counts of the data."""
+"""Tests the options of training: precision, seed and counts of the data."""
 
 import keras
 import numpy as np

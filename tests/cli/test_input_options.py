@@ -1,4 +1,4 @@
-"""What a tagger or classifier reads, from options."""
+"""Tests the inputs of taggers and classifiers that the options name."""
 
 import argparse
 
@@ -84,7 +84,7 @@ def test_vectors_of_the_vocabulary(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """The path of a BERT with positions for 24."""
+    """Returns the path of a BERT with 24 positions."""
     tokenizer = tiny_bert.pieces("dogs", "sat")
     return tiny_bert.write_run(tmp_path_factory.mktemp("bert") / "run", tokenizer)[0]
 

@@ -1,4 +1,4 @@
-"""Labelled texts: cut or refused, some held out, labels that can be told apart."""
+"""Tests labelled texts: truncation, errors, held-out texts and checks of labels."""
 
 import argparse
 
@@ -25,7 +25,7 @@ def options(**given):
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """A BERT with positions for 24."""
+    """Returns a BERT with 24 positions."""
     path = tmp_path_factory.mktemp("bert") / "run"
     return load_encoder(tiny_bert.write_run(path, tiny_bert.pieces("dogs", "sat"))[0])
 
@@ -35,7 +35,7 @@ def test_texts_are_cut_or_refused(bert):
         return labelled_texts.cut_texts(options(**given), TEXTS, bert)
 
     assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
-    assert cut(max_length=5) == cut()  # batches cut them
+    assert cut(max_length=5) == cut()  # the batches truncate them
     with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens, .* be 5. Shorten"):
         cut(max_length=5, too_long="refuse")
     whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]

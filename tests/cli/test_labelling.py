@@ -1,4 +1,4 @@
-"""What taggers and classifiers share: options that contradict each other, inputs, the end."""
+"""Tests the common parts of taggers and classifiers: rules of options, inputs, final reports."""
 
 import argparse
 import types

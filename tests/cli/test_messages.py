@@ -1,4 +1,4 @@
-"""What training programs say, word by word."""
+"""Tests the messages of the training programs."""
 
 import types
 
@@ -12,8 +12,8 @@ from tfreps.text import WordVectors
 
 
 def test_what_a_bert_is_is_told(capsys):
-    tokenizer = tiny_bert.pieces("dogs", "sat")  # 7 with the special ones
-    for more, told in ((0, "7 tokens."), (2, "7 tokens (its table has 2 rows that no token of")):
+    tokenizer = tiny_bert.pieces("dogs", "sat")  # 7 with the special tokens
+    for more, told in ((0, "7 tokens."), (2, "7 tokens (2 rows of its embedding table")):
         encoder = BertEncoder(7 + more, hidden_dim=8, num_layers=1, num_heads=2)
         messages.say_bert("a/b", EncoderAndTokenizer(encoder, tokenizer))
         assert f"BERT: 1 layers of 8 dimensions from a/b, {told}" in capsys.readouterr().out

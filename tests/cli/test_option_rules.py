@@ -1,10 +1,19 @@
-"""Options beside others: what has no effect, what lacks another, what goes alone."""
+"""Tests the rules between options: no effect, missing options, and exclusions."""
 
 import argparse
 
 import pytest
 
-from tfreps.cli.option_rules import applies_to, as_flag, brought_by, check_rules, listed
+from tfreps.cli.option_rules import (
+    applies_to,
+    as_clause,
+    as_flag,
+    brought_by,
+    check_rules,
+    listed,
+    when_required,
+    with_flags,
+)
 from tfreps.cli.options import Option, check_options
 
 TABLE = {
@@ -82,7 +91,7 @@ def test_each_rule_in_words(given, message):
     [
         {},
         {"units": 9, "encoder": "cnn"},
-        {"units": 200, "encoder": "bert", "bert": "b", "layer_decay": 0.9},  # as by default
+        {"units": 200, "encoder": "bert", "bert": "b", "layer_decay": 0.9},  # the default value
         {"elmo_options": "o", "elmo_weights": "w", "top": True},
         {"train_vectors": "v"},
         {"dev": "d", "train_vectors": "v", "dev_vectors": "v"},
@@ -114,7 +123,20 @@ def test_what_another_option_brings_along():
     assert kept == {"init": table["init"], "seed": TABLE["steps"]}
 
 
+def test_options_in_backquotes_become_flags():
+    text = "`min_count` must be 1; `fit` has none, `a b` neither."
+    assert with_flags(text, ["min_count", "seed"]) == text.replace("`min_count`", "--min-count")
+    assert with_flags(text, []) == text
+
+
+def test_when_an_option_is_required():
+    assert when_required(TABLE["bert"]) == "Required with --encoder bert."
+    assert when_required(Option(str, None, "A file.", required=True)) == "Required for a new run."
+    assert when_required(TABLE["units"]) == ""
+
+
 def test_words():
+    assert as_clause("Files of text. Sorted.") == as_clause("Files of text.") == "files of text"
     assert as_flag("num_steps") == "--num-steps"
     assert [listed(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert listed(["a", "b", "c"], "or") == "a, b or c"

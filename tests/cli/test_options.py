@@ -1,4 +1,4 @@
-"""Options of programs: what beats what, and every way in which a file can be wrong."""
+"""Tests the options of programs: their precedence, and invalid files."""
 
 import argparse
 import json

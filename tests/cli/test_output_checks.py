@@ -1,4 +1,4 @@
-"""What a program may write to: never an input, an existing file with --overwrite alone."""
+"""Tests the checks of output files: inputs, existing files and --overwrite."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ def test_a_file_that_holds_something_needs_overwrite(tmp_path):
     path = tmp_path / "notes.txt"
     check_output(path)
     path.write_text("")
-    check_output(path)  # as `mktemp` makes them
+    check_output(path)  # `mktemp` makes such files
     path.write_text("mine")
     with pytest.raises(ValueError, match="notes.txt exists already: .* give --overwrite"):
         check_output(path)
@@ -62,7 +62,7 @@ def test_a_folder_that_is_made_later(tmp_path):
 
 
 def test_a_path_through_a_folder_that_is_not_there(tmp_path):
-    """It is written where it leads once `..` is taken away, so that is what is looked at."""
+    """The file is written to the path without `..`, so that this path is checked."""
     path = tmp_path / "mine.txt"
     path.write_text("a corpus")
     odd = tmp_path / "missing" / ".." / "mine.txt"

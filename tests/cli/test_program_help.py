@@ -1,4 +1,4 @@
-"""Help of the programs: defaults, groups and worked commands."""
+"""Tests the help of the programs: defaults, groups and worked commands."""
 
 import argparse
 import shlex
@@ -23,7 +23,7 @@ def parser_of(name):
 
 
 def examples_of(parser):
-    """The worked commands of a help, one line each."""
+    """Returns the arguments of each worked command."""
     title, *lines = parser.epilog.replace("\\\n", " ").strip().splitlines()
     assert title == "examples:"
     return [shlex.split(line) for line in lines]

@@ -1,4 +1,4 @@
-"""Raw text in, answers out: lines, blocks, and everything that is no text."""
+"""Tests the reading of raw text: lines, blocks and invalid text."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""From the command line to the run: what is parsed, checked, begun, and gone on with."""
+"""Tests parsing, checks, new runs and resumed runs of a training program."""
 
 import pytest
 
@@ -20,7 +20,7 @@ TABLES = {
 
 
 def run(folder, *words, **more):
-    """What the program was given: its options, and whether there is an earlier run."""
+    """Returns the options of the calls, and whether there was an earlier run."""
     seen = []
 
     def train(options, earlier):

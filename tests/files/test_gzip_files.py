@@ -1,4 +1,4 @@
-"""Files that may be packed: read alike, and damaged ones named."""
+"""Tests the reading of plain, compressed and damaged files."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""HDF5 files that lie, and damaged ones: a ValueError with the file's name, and no memory taken."""
+"""Tests that damaged and malicious HDF5 files raise a ValueError without allocating memory."""
 
 import os
 import struct
@@ -93,7 +93,7 @@ def test_what_is_no_hdf5(tmp_path):
 
 
 def test_damage_inside(tmp_path):
-    """The names of a group, and what h5py raises besides OSError."""
+    """Names of groups are damaged too, for which h5py raises errors other than OSError."""
     path = made(tmp_path / "w.hdf5", lambda file: None)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"HEAP", b"HEAT"))
@@ -111,7 +111,7 @@ def test_damage_inside(tmp_path):
     "place, size", [("what is left", 0), ("what is left", 2**63), ("the text", 2**64 - 24)]
 )
 def test_a_heap_of_texts_without_end(tmp_path, place, size):
-    """HDF5 itself walks over it for ever."""
+    """HDF5 would read it in an endless loop."""
     path = tmp_path / "a.hdf5"
     with h5py.File(path, "w") as file:
         file["a"] = ["some text"]

@@ -1,4 +1,4 @@
-"""JSON objects in files: plain values, one error a file."""
+"""Tests the reading and writing of JSON objects, and errors about invalid files."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""Text from bytes and files: UTF-8 and others, byte order marks, NUL, half characters."""
+"""Tests the decoding of text: encodings, byte order marks, NUL and lone surrogates."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_a_byte_order_mark():
     with pytest.raises(ValueError, match="a.txt, line 1: starts with a byte order mark, which"):
         decode_utf8(MARK + b"one", "a.txt")
     assert decode_utf8(MARK + b"one", "a.txt", skip_mark=True) == "one"
-    assert decode_utf8(MARK + b"one", "a.txt", first_line=2) == "\ufeffone"  # elsewhere it is text
+    assert decode_utf8(MARK + b"one", "a.txt", first_line=2) == "\ufeffone"  # text in other lines
     with pytest.raises(ValueError, match="a.txt, line 1: starts with a byte order mark"):
         refuse_mark(MARK, "a.txt")
     refuse_mark(b"one" + MARK, "a.txt")

@@ -1,4 +1,4 @@
-"""Which folders are versions of a model."""
+"""Tests which folders are versions of a model."""
 
 import pytest
 

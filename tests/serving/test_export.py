@@ -1,4 +1,4 @@
-"""`tfreps export`: run folders and published files become SavedModels."""
+"""Tests `tfreps export` of run folders and published files."""
 
 import json
 
@@ -78,7 +78,7 @@ def test_a_run_without_its_vocabulary(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch):
-    """The check itself has tests of its own: here one way works, and one fails."""
+    """The check is replaced: one way works, and one fails."""
     ways = [CheckedExport("one way", 1e-6, None), CheckedExport("another", 0.0, "it fell")]
     given = []
     monkeypatch.setattr(export_check, "check_export", lambda *a: given.append(a) or ways)

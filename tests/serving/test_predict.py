@@ -1,4 +1,4 @@
-"""`tfreps predict`: a plain file that asks an export, without tfreps."""
+"""Tests `tfreps predict`, which runs without tfreps."""
 
 import io
 import json
@@ -24,7 +24,7 @@ def exported(exported_elmo, tmp_path_factory):
     base = tmp_path_factory.mktemp("export")
     bilm = make_pretrainer().bilm.with_initial_state("warm")
     shutil.copytree(exported_elmo / "deep" / "export" / "1", base / "10")
-    for name in ("9", "11", "new"):  # older, without a model, no version
+    for name in ("9", "11", "new"):  # an older version, one without a model, and no version
         (base / name).mkdir()
     (base / "9" / "saved_model.pb").write_bytes(b"")
     return str(base), bilm
@@ -112,7 +112,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
 
 @pytest.mark.parametrize("there", [True, False])
 def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
-    """tensorflow-text is imported for them, if it is there; other errors stay as they are."""
+    """tensorflow-text is imported for them if it is installed; other errors are unchanged."""
     calls, imported = [], []
 
     def load(folder, **_):

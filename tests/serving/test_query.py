@@ -1,4 +1,4 @@
-"""`tfreps query`: both protocols, sentences from wherever they are."""
+"""Tests `tfreps query` with both protocols and all sources of sentences."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""`tfreps classify`: raw texts in, labels out, in every form of both."""
+"""Tests `tfreps classify` with all formats of input and output."""
 
 import gzip
 import json
@@ -11,14 +11,14 @@ from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
 
 TEXT = "Ada, saw\n\nRome!\n"
-# The mean over tokens; comma, exclamation mark and a text of nothing say nothing.
+# Means over tokens; commas, exclamation marks and empty texts are neutral.
 SCORES = [[3 / 3, 0], [0, 0], [0, 2 / 2]]
 LABELS = ["bad", "bad", "good"]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A classifier whose answers are known: softmax(mean(TEXTS[word]))."""
+    """Returns a classifier with known answers: softmax(mean(TEXTS[word]))."""
     return known_models.classifier_run(tmp_path_factory.mktemp("known") / "run").path
 
 

@@ -1,4 +1,4 @@
-"""`tfreps embed`: numbers, formats, resuming after a kill, hostile text."""
+"""Tests `tfreps embed`: vectors, formats, resumed files and hostile text."""
 
 import json
 import subprocess
@@ -177,7 +177,7 @@ def test_very_long_lines_and_tokens(tmp_path):
     tfreps(path, text, "--output", output, "--layers", "top")
     with h5py.File(output) as file:
         assert file["0"].shape == (100_000, 12) and file["1"].shape == (2, 12)
-        # State decays: far from the ends a piece of the line tells the same.
+        # The state decays: far from the ends, a part of the line gives the same vectors.
         piece = layers_of(model.bilm, " ".join(words[:300]))[-1]
         np.testing.assert_allclose(file["0"][:200, :6], piece[:200, :6], **EXACT)
         np.testing.assert_allclose(file["0"][:100], piece[:100], rtol=1e-3, atol=1e-4)
@@ -241,7 +241,7 @@ def test_published_files_of_words(text, tmp_path, capsys):
     command = ["--options", files[0], "--weights", files[1], text, "--output", str(output)]
     assert main(["embed", *command]) == 2
     assert "give its vocabulary" in capsys.readouterr().err
-    assert not list(tmp_path.glob("v.hdf5*"))  # nothing begun
+    assert not list(tmp_path.glob("v.hdf5*"))  # no file was started
     VOCABULARY.write(tmp_path / "words.txt")
     tfreps(*command, "--vocabulary", tmp_path / "words.txt")
     expected = bilm(np.array([VOCABULARY.ids(LINES[2].split())]) + 1)["layer_outputs"][0]

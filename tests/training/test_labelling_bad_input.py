@@ -1,4 +1,4 @@
-"""Bad input for the programs that train: one line, exit code 2, and nothing left behind."""
+"""Tests bad input of the training programs: one line, exit code 2, and no files."""
 
 import json
 

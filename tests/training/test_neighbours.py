@@ -1,4 +1,4 @@
-"""`tfreps neighbours`: the nearest tokens are the nearest, and the words are in their contexts."""
+"""Tests `tfreps neighbours`: nearest tokens and their contexts."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""No program writes over a file that it did not make, nor over its own input."""
+"""Tests that no program overwrites its input, or a file that it did not make."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def place(tmp_path_factory):
     return folder
 
 
-# Program and options; the input follows where there is one, and --output FILE.
+# Program and options, followed by the input, if any, and --output FILE.
 ASKED = {
     "build-vocabulary": ["build-vocabulary", "TEXT"],
     "build-vocabulary characters": ["build-vocabulary", "TEXT", "--tokens", "bert-characters"],

@@ -1,4 +1,4 @@
-"""`tfreps plot`: each picture is written, and every mistake told before anything is computed."""
+"""Tests `tfreps plot`: the pictures, and errors before anything is computed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`tfreps pretrain-bert`: what a run leaves behind, what its flags do, and bad input."""
+"""Tests `tfreps pretrain-bert`: the files of a run, its flags, and bad input."""
 
 import json
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(folder, tmp_path_factory):
-    """The folder of a finished run; not to be changed."""
+    """Folder of a finished run. Do not change it."""
     run = tmp_path_factory.mktemp("bert") / "run"
     more = ["--learning-rate", "0.02", "--whole-words", "--log-every", "4"]
     return pretrain(files(folder), run, *EPOCHS, *more)
@@ -58,18 +58,18 @@ def test_figures(finished):
     assert np.exp(validation["masked_loss"]) == pytest.approx(
         validation["masked_perplexity"], rel=1e-5
     )
-    assert validation["masked_perplexity"] < 16  # as many pieces as there are
+    assert validation["masked_perplexity"] < 16  # the number of pieces
     within = [line["step"] for line in lines if "epoch" not in line]
     assert within and all(step % 4 == 0 for step in within)
     rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
-    assert max(rates) > 0.01 and rates[-1] == 0.0  # after the last of all steps
+    assert max(rates) > 0.01 and rates[-1] == 0.0  # after the last step
     shown = events(finished / "logs" / "validation")
     assert sorted(shown) == sorted(names)
 
 
 @pytest.mark.slow
 def test_characters_of_records_in_low_precision(tmp_path):
-    """Aespresso's text: their labels, their share of hidden tokens, a dictionary of its own."""
+    """Trains as aespresso does: records, labels, share of masked tokens, and dictionary."""
     rng = np.random.default_rng(1)
     letters = list("甲乙丙丁戊己")
     records = [

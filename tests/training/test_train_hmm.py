@@ -12,7 +12,7 @@ PLACES, PEOPLE, VERBS = ("Rome", "Oslo", "New York"), ("Ada", "Max", "Ada Max"),
 
 
 def sentences(number, seed):
-    """`Max saw New York .` and the like, in BMES."""
+    """Writes sentences such as `Max saw New York .` in BMES."""
     rng = np.random.default_rng(seed)
     for _ in range(number):
         line = []
@@ -180,7 +180,7 @@ def test_a_run_with_another_vocabulary_is_neither_asked_nor_exported(
     run = train(corpus, tmp_path)
     path = run / "vocabulary.txt"
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([*lines[:-2], lines[-1], lines[-2]]))  # as many lines and bytes
+    path.write_text("".join([*lines[:-2], lines[-1], lines[-2]]))  # equal lines and bytes
     capsys.readouterr()
     for line in (["tag", str(run)], ["export", str(run), "--to", str(tmp_path / "export")]):
         assert main(line) == 2
