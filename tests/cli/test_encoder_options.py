@@ -27,7 +27,7 @@ def inputs(num_classes=4):
 
 def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
     """The entry adds a choice, a line in the help, checks of its options, and a constructor."""
-    row = Option(int, 3, "stones of the mosaic (3)", at_least=1)
+    row = Option(int, 3, "Stones of the mosaic.", at_least=1)
 
     def build(options, inputs):
         return ["mosaic", options.num_stones, options.units, inputs.num_classes]
@@ -40,7 +40,7 @@ def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         parser.parse_args(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    assert "mosaic: small stones" in shown and "stones of the mosaic (3)" in shown
+    assert "mosaic: small stones" in shown and "Stones of the mosaic (default: 3)." in shown
     words = ["--run", "r", "--encoder", "mosaic", "--num-stones", "9", "--units", "5"]
     parsed = parse_options(parser, words)
     check_rules(parsed, *tables(TAGGER).values())

@@ -36,7 +36,7 @@ def test_texts_are_cut_or_refused(bert):
 
     assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
     assert cut(max_length=5) == cut()  # the batches truncate them
-    with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens, .* be 5. Shorten"):
+    with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens; .* most 5"):
         cut(max_length=5, too_long="refuse")
     whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]
     assert cut(bert) == (whole, 0)

@@ -46,7 +46,8 @@ def test_the_beginning_and_the_end(capsys):
     assert lines[2].startswith("No text is held out: the last weights are saved")
     assert lines[4:6] == [
         "Wrote m, s and p.",
-        "Next: tfreps classify r FILE, tfreps evaluate r --data FILES, tfreps export r --to DIR.",
+        "Next: tfreps classify r FILE, tfreps evaluate r --data FILES, or "
+        "tfreps export r --to DIR.",
     ]
     assert lines[6] == "Word vectors: 2 of 3 words have a vector in v.txt."
 

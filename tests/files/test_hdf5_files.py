@@ -54,12 +54,12 @@ def virtual(file):
 @pytest.mark.parametrize(
     "fill, reason",
     [
-        (lambda file: None, "object 'a' doesn't exist|no such array in the file itself"),
-        (lambda file: file.create_group("a"), "no such array in the file itself"),
-        (lambda file: file.update({"a": h5py.SoftLink("/a")}), "no such array in the file itself"),
-        (elsewhere, "no such array in the file itself"),
-        (outside, "its numbers are in another file"),
-        (virtual, "its numbers are in another file"),
+        (lambda file: None, "object 'a' doesn't exist|no such array in the file"),
+        (lambda file: file.create_group("a"), "no such array in the file"),
+        (lambda file: file.update({"a": h5py.SoftLink("/a")}), "no such array in the file"),
+        (elsewhere, "no such array in the file"),
+        (outside, "its values are stored in another file"),
+        (virtual, "its values are stored in another file"),
         (lambda file: file.update({"a": h5py.Empty("f4")}), "it has no shape"),
         (lambda file: file.update({"a": "text"}), "it should hold floats; got object"),
         (
@@ -70,7 +70,7 @@ def virtual(file):
             lambda file: file.create_dataset(
                 "a", data=NUMBERS, chunks=(2**24, 3), maxshape=(None, 3), compression="gzip"
             ),
-            "its blocks are of 201,326,592 bytes, more than the whole",
+            "its chunks have 201,326,592 bytes, more than the array",
         ),
     ],
     ids="missing group circle link outside virtual empty text sparse chunk".split(),

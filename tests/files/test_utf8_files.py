@@ -102,5 +102,5 @@ def test_half_characters():
     assert check_unicode("a😀", "f") == "a😀"
     with pytest.raises(ValueError, match="f, line 1: the text has a lone surrogate"):
         check_unicode("\ud83d", "f, line 1")
-    with pytest.raises(ValueError, match="f: a NUL"):
+    with pytest.raises(ValueError, match="f: the text has a NUL"):
         check_unicode("a\0", "f")

@@ -28,7 +28,7 @@ def test_the_numbers_are_int64(tmp_path):
 def test_where_there_is_nothing_yet(tmp_path):
     for folder in (tmp_path, tmp_path / "none"):
         assert versions_of(folder) == [] and next_version(folder) == 1
-        with pytest.raises(ValueError, match="no version of a model: expected folders named 1, 2"):
+        with pytest.raises(ValueError, match="no version of a model; expected folders named 1, 2"):
             version_folder(folder)
 
 

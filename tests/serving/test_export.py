@@ -60,7 +60,7 @@ def test_published_files_of_words(tmp_path, capsys):
     command = ["export", "--options", files[0], "--weights", files[1], "--to", str(tmp_path)]
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "tfreps predict" not in out and "give --vocabulary FILE" in out
+    assert "tfreps predict" not in out and "Give --vocabulary FILE" in out
     assert main([*command, "--vocabulary", files[2]]) == 0
     assert "tfreps predict" in capsys.readouterr().out
     ids = np.array([VOCABULARY.ids(SENTENCES[0].split())]) + 1

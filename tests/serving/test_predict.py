@@ -94,8 +94,11 @@ def test_what_cannot_be(exported, tmp_path, capsys):
         ([str(tmp_path), "a"], "has no saved_model.pb"),
         ([str(torn), "a"], "cannot be loaded as a SavedModel"),
         ([folder, "a", "--signature", "scores"], "has no signature 'scores'; it has default"),
-        ([folder, "a", "--signature", "character_ids"], "use the signature default or tokens"),
-        ([folder, "a", "--file", "b"], "not both"),
+        (
+            [folder, "a", "--signature", "character_ids"],
+            "--signature must take sentences; 'character_ids' takes",
+        ),
+        ([folder, "a", "--file", "b"], "--file cannot be combined with sentences"),
         ([folder, "--file", str(tmp_path / "none")], "No such file"),
         ([folder, "--file", str(tmp_path / "latin")], "latin, line 1: expected UTF-8 text"),
         ([folder, "--file", str(tmp_path / "bom")], "bom, line 1: starts with a byte order mark"),

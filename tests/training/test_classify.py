@@ -57,9 +57,9 @@ def test_a_threshold(run, tmp_path, capsys):
     assert labels("0.5") == ["bad", "good", "good"]
     for wrong in ("2", "-1", "nan", "best"):
         error = refused(capsys, "classify", run, "--threshold", wrong)
-        assert f"--threshold must be dev, or a number from 0 to 1; got {wrong}" in error
+        assert f"--threshold must be dev or a number from 0 to 1; got {wrong}" in error
     error = refused(capsys, "classify", run, "--threshold", "dev")
-    assert "has no threshold: it was trained without dev texts" in error
+    assert "--threshold dev needs dev data" in error
     results = run / "results.json"
     results.write_text('{"dev": {"threshold": 0.6}}')
     try:

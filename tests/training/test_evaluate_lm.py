@@ -136,7 +136,10 @@ def test_counts(run, heldout, nlls, capsys):
     assert results["predicted_tokens_per_direction"] == len(words) + len(LINES)
     out = capsys.readouterr().out
     assert f"6 sentences, 53 tokens, {unknown / 53:.2%} outside the vocabulary; 59 predic" in out
-    assert f"{results['perplexity']:.3f}\nFull softmax; each sentence from the fixed state" in out
+    assert (
+        f"{results['perplexity']:.3f}\nFull softmax; each sentence starts from the fixed state"
+        in out
+    )
 
 
 @pytest.fixture(scope="module")

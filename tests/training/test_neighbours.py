@@ -96,7 +96,7 @@ def test_a_word_that_occurs_once(run, small_corpus, capsys):
     [
         (b"the dog\nthe river bank\n", ["--word", "bark"], "Similar words are bank"),
         (b"the dog\nthe river\n", ["--count", "0"], "--count must be at least 1"),
-        (b"the dog\n\n", [], "fewer than two sentences"),
+        (b"the dog\n\n", [], "at least two distinct sentences"),
         (b"the d\xf6g\n\n", [], "line 1: expected UTF-8"),
         (None, [], "No such file"),
     ],

@@ -87,7 +87,7 @@ def test_curves(run, tmp_path):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("attention RUN --text the --output a.jpg", "must be a file that ends in .png"),
+        ("attention RUN --text the --output a.jpg", "--output must end in .png"),
         ("attention RUN --text the --output nowhere/a.png", "there is no folder nowhere"),
         ("attention RUN --text the --layer 3 --output a.png", "There are 2 layers"),
         ("attention RUN --text the --head 3 --output a.png", "There are 2 heads"),

@@ -176,7 +176,7 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     known = {"published": "1", "published/model.safetensors": "1"}
     for name, label in {**known, "bert.model.epoch.3.safetensors": "0"}.items():
         err = refused(capsys, line, run, "--init", tmp_path / name, "--next-label", label)
-        assert "go on with the same" in err and f"--next-label {label}" not in err
+        assert "with which" in err and f"--next-label {label}" not in err
     other = tmp_path / "other"
     other.mkdir()
     head = {"program": "embed", "format_version": 2, "options": {}}

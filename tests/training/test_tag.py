@@ -61,7 +61,7 @@ def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     (tmp_path / "b.conll").write_text("Zürich\n", encoding="utf-8")
     more = "--input", "conll", "--token-column", 0, "--encoding", "utf-8"
     assert ask("tag", run, tmp_path / "b.conll", *more).startswith("Zürich\t")
-    assert "give its name behind the run" in refused(capsys, "tag", run, "--input", "conll")
+    assert "Give its name after the run" in refused(capsys, "tag", run, "--input", "conll")
     assert "have no effect with --input text" in refused(capsys, "tag", run, "--token-column", 1)
 
 
@@ -124,7 +124,7 @@ def test_bad_places_and_texts(run, tmp_path, capsys):
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfAda\n")
     assert "byte order mark" in refused(capsys, "tag", run, tmp_path / "a.txt")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"Ada\n" * 99)[:-9])
-    assert "is damaged or is not a gzip file" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
+    assert "the file is damaged or not gzip" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
     (tmp_path / "a.conll").write_text("Ada X\nsaw\n")
     err = refused(capsys, "tag", run, tmp_path / "a.conll", "--input", "conll")
     assert "a.conll, line 2: expected 2 columns" in err

@@ -137,7 +137,7 @@ def test_bad_options(corpus, tmp_path, options, message):
 
 
 def test_tuning_needs_dev_data(corpus, tmp_path):
-    with pytest.raises(ValueError, match="give --dev, or a number"):
+    with pytest.raises(ValueError, match="Give --dev, or a number"):
         train(corpus[:2], tmp_path)
 
 

@@ -37,5 +37,5 @@ def damaged_gzip(place: str | os.PathLike, error: Exception) -> ValueError:
         error: error that Python raised.
     """
     return ValueError(
-        f"{place} is damaged or is not a gzip file ({error}). Only gzip files may be named *.gz."
+        f"{place}: the file is damaged or not gzip ({error}). Only gzip files may be named *.gz."
     )

@@ -46,7 +46,7 @@ def decode_utf8(
     wide = wide_encoding(data)
     if wide is not None:
         raise ValueError(
-            f"{path}, line {first_line}: expected UTF-8 text; the file looks like {wide}. "
+            f"{path}, line {first_line}: expected UTF-8 text, but the file looks like {wide}. "
             f"Convert the file first: iconv -f {wide} -t UTF-8."
         )
     nul = data.find(b"\0")
@@ -117,7 +117,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         if data.startswith(codecs.BOM_UTF8):
             raise ValueError(
                 f"{path}, line 1: expected {encoding} text, found the byte order mark of "
-                "UTF-8. Read the file as utf-8."
+                "UTF-8. Read it as utf-8."
             )
         text = data.decode(encoding)
     except LookupError:

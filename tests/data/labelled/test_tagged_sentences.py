@@ -117,7 +117,7 @@ def test_bad_columns(tmp_path, text, options, message):
         ('{"text": ["a", "b"], "label": ["O", 1]}', "line 2: .* 'label'; number 1 is 1"),
         ('{"text": [], "label": []}', "line 2: a sentence without tokens"),
         ('{"text": ["a"]}', "line 2: no field 'label'; there are 'text'"),
-        ('{"text": ["\\ud83d"], "label": ["O"]}', "line 2: .* half a character"),
+        ('{"text": ["\\ud83d"], "label": ["O"]}', "line 2: .* lone surrogate"),
     ],
 )
 def test_bad_json(tmp_path, line, message):
