@@ -161,7 +161,7 @@ def run_from_weights(options):
     reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
     if reads_words and vocabulary is None:
         raise ValueError(
-            f"--vocabulary is missing: {options.weights} reads token ids. Give the file of its tokens."
+            f"--vocabulary is missing: {options.weights} reads token ids. Give the token file."
         )
     how = {"vocabulary": vocabulary} if reads_words else {}
     bilm = load(options.options, weights_file=options.weights, **how).bilm
