@@ -177,8 +177,11 @@ def server_log(options):
     try:
         yield handler
     finally:
+        if handler.held is not None:  # another error ended the program before the server started
+            handler.flush_errors()
         log.removeHandler(handler)
-        log.level, log.propagate = before
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 def with_flag_names(text, options):
