@@ -1,22 +1,22 @@
-"""Measures BERT: tokens per second, and their ratio to those of other projects.
+"""Measures the tokens per second of BERT, and compares them with other projects.
 
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python3 -m venv keras-hub && keras-hub/bin/pip install keras-hub tensorflow tensorflow-text
     python -m benchmarks.bert --torch-python peers/bin/python \\
         --keras-hub-python keras-hub/bin/python
 
-Random weights in the published shapes. Each row runs in a process of its own; each peer works in
-a process beside it, in turns of a few batches, so that whatever else the machine does slows both:
-the ratio of the medians is the figure that counts. Transformers has the number of threads that
-suits it.
+The models have random weights and published shapes. Each row runs in its own process. Each peer
+runs in another process and alternates with it every few batches, so that other load on the machine
+slows both: compare the ratio of the medians. Transformers uses the number of threads with which it
+is fastest.
 
-Encoding and training have 128 tokens a text without padding; training is masked-LM steps with
-Adam, 20 of 128 tokens masked, without the second task. Fine-tuning trains a classifier of two
-labels on the first 3 blocks, with texts as long as those of hotel_reviews: ours in the batches of
-`tfreps train-classifier`, a peer's in batches of 32 as they come, padded to their longest; padding
-does not count as tokens. Cutting is into the pieces of WordPiece, inside tf.data, of the standard
-library's help topics, again and again; as they are, or with accents in every sixth line; its peer
-is tensorflow-text's FastBertTokenizer in the same process.
+Encoding and training use texts of 128 tokens without padding. Training consists of masked-LM steps
+with Adam, with 20 of 128 tokens masked and without next-sentence prediction. Fine-tuning trains a
+classifier of two labels on the first 3 layers, with texts as long as those of hotel_reviews: ours
+in the batches of `tfreps train-classifier`, those of a peer in batches of 32 in the given order,
+padded to the longest text; padding does not count as tokens. The tokenizer rows split the help
+topics of the standard library into WordPieces inside tf.data, unchanged or with accents in every
+sixth line; the peer is FastBertTokenizer of tensorflow-text in the same process.
 """
 
 import json
@@ -33,7 +33,7 @@ SHAPES = {
 }
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 LENGTH, MASKED = 128, 20
-# name: (task, shape, texts, precision, ratio to reach to this peer or the faster, if any)
+# name: (task, shape, texts, precision, target ratio to this peer or to the faster one, if any)
 ROWS = {
     "base-8x128-float32": ("encode", "base", 8, "float32", (1.15, "keras_hub")),
     "base-8x128-bfloat16": ("encode", "base", 8, "mixed_bfloat16", (1.6, "keras_hub")),
@@ -53,7 +53,7 @@ def main(argv=None):
 
 
 def measure(name, repeats, torch_python=None, keras_hub_python=None):
-    """One row: medians over batches, ours and each peer's in turns."""
+    """Measures one row: medians over batches, alternating with each peer."""
     task, shape, texts, precision, goal = ROWS[name]
     result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
     if task == "cut":
@@ -74,7 +74,7 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
 
 
 def with_figures(result, tokens, ours, theirs, peer):
-    """The result with the tokens per second of both, from the seconds of as many calls of each."""
+    """Adds the tokens per second of both to a result, from the seconds of their calls."""
     result["tokens_per_second"] = tokens / statistics.median(ours)
     if peer:
         result["peers"][peer] = tokens / statistics.median(theirs)
@@ -83,7 +83,7 @@ def with_figures(result, tokens, ours, theirs, peer):
 
 
 def make_encode(shape, texts, precision):
-    """A call that encodes a batch in a graph, as `predict` and an export do."""
+    """Returns a function that encodes a batch in a graph, as `predict` and exports do."""
     import numpy as np
     import tensorflow as tf
 
@@ -97,7 +97,7 @@ def make_encode(shape, texts, precision):
 
 
 def make_train(shape, texts, precision):
-    """A call of one training step of the masked language model, as `fit` makes it."""
+    """Returns a function that trains the masked language model for one step, as `fit` does."""
     import keras
     import numpy as np
 
@@ -117,7 +117,7 @@ def make_train(shape, texts, precision):
 
 
 def make_tune(shape, texts, precision):
-    """A call that fine-tunes a classifier on all batches of some reviews once."""
+    """Returns a function that fine-tunes a classifier on all batches of some reviews once."""
     import keras
     import tensorflow as tf
 
@@ -147,7 +147,7 @@ def make_tune(shape, texts, precision):
 
 
 def make_cut(size, texts, accents):
-    """A call that cuts texts with our WordPiece, how many pieces, and a call of tensorflow-text."""
+    """Returns a function that tokenizes, its number of pieces, and that of tensorflow-text."""
     import collections
     import itertools
 
@@ -179,7 +179,7 @@ def make_cut(size, texts, accents):
 
 
 def prose():
-    """Lines of English: what `help()` says about each topic of Python."""
+    """Returns lines of English text: the help topics of Python."""
     from pydoc_data.topics import topics
 
     return [line for name in sorted(topics) for line in topics[name].splitlines()]

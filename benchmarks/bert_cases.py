@@ -1,4 +1,4 @@
-"""Small BERT checkpoints in every manner of writing: what benchmarks.bert_parity compares."""
+"""Small BERT checkpoints in all known file layouts, which benchmarks.bert_parity compares."""
 
 import itertools
 import json
@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 from safetensors.numpy import save_file
 
-# Which parts of a checkpoint each of transformers' classes has.
+# Class of transformers -> parts of its checkpoints.
 KINDS = {
     "BertModel": ("pooler",),
     "BertModel without pooler": (),
@@ -23,19 +23,19 @@ SIZES = {
     "usual": {"layer_norm_eps": 1e-12, "type_vocab_size": 2, "intermediate_size": 64},
     "unusual": {"layer_norm_eps": 1e-3, "type_vocab_size": 5, "intermediate_size": 20},
 }
-# "late" files are as transformers 5 writes them. "early" ones have gamma and beta, the buffer of
-# positions, the tied arrays a second time, and no `architectures`.
+# "late" files are those of transformers 5. "early" files name gamma and beta, include the buffer of
+# positions, store tied arrays twice, and have no `architectures`.
 STYLES = "late", "early"
 PREFIXES = "bert.", ""
 FILES = "single", "sharded"
-# As `aespresso_bert.py` takes for granted, with fewer units.
+# The configuration that `aespresso_bert.py` assumes, with fewer units.
 AESPRESSO_CONFIG = {
     **{"model_type": "bert", "vocab_size": 19, "hidden_size": 24, "num_hidden_layers": 2},
     **{"num_attention_heads": 12, "intermediate_size": 96, "max_position_embeddings": 12},
     **{"type_vocab_size": 256, "hidden_act": "gelu", "pad_token_id": 0},
 }
 LABELS = ["O", "B-PER", "I-PER"]
-# Taggers that are asked raw texts: options of transformers' tokeniser, pieces, sizes, texts.
+# Taggers of raw texts: options of the tokenizer of transformers, pieces, sizes and texts.
 RAW_OPTIONS = {
     "uncased": {"do_lower_case": True},
     "cased": {"do_lower_case": False},
@@ -66,24 +66,24 @@ RAW_TEXTS = (
 
 
 def all_cases():
-    """Every combination, as dicts of plain values."""
+    """Returns all combinations as dicts of strings."""
     names = "kind", "activation", "sizes", "style", "prefix", "files"
     choices = KINDS, ACTIVATIONS, SIZES, STYLES, PREFIXES, FILES
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
 
 
 def folder_name(case):
-    """The folder of a case."""
+    """Returns the name of the folder of a case."""
     return "-".join(value.strip(".") or "bare" for value in case.values()).replace(" ", "_")
 
 
 def expected_name(case):
-    """What cases with the same numbers have in common."""
+    """Returns the name that is common to all cases with the same outputs."""
     return "-".join((case["kind"], case["activation"], case["sizes"])).replace(" ", "_")
 
 
 def config_of(case):
-    """The `config.json` of a case."""
+    """Returns the `config.json` of a case."""
     config = {
         **{"model_type": "bert", "vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 3},
         **{"num_attention_heads": 2, "max_position_embeddings": 12, "pad_token_id": 0},
@@ -98,7 +98,7 @@ def config_of(case):
 
 
 def shapes_of(config, kind):
-    """Names and shapes of a checkpoint's arrays, as transformers 5 calls them but for `bert.`."""
+    """Returns the names of arrays in transformers 5, without `bert.`, and their shapes."""
     dim, wide = config["hidden_size"], config["intermediate_size"]
     rows = {
         "word": config["vocab_size"],
@@ -133,13 +133,13 @@ def shapes_of(config, kind):
 
 
 def array_of(name, shape):
-    """Random numbers that the name decides: the same everywhere, in every version of NumPy."""
+    """Returns random numbers that depend only on the name, in every version of NumPy."""
     array = np.random.RandomState(zlib.crc32(name.encode())).normal(scale=0.3, size=shape)
     return (array + name.endswith("LayerNorm.weight")).astype(np.float32)
 
 
 def inputs_of(config):
-    """Token ids, segments and a mask `[3, 12]`: texts of 12, 5 and 1 tokens, padding behind."""
+    """Returns token ids, segment ids and mask, `[3, 12]`, of texts of 12, 5 and 1 tokens."""
     columns = np.arange(config["max_position_embeddings"])
     mask = columns[None] < np.array([[len(columns)], [5], [1]])
     ids = 1 + (7 * columns + 5 * np.arange(3)[:, None]) % (config["vocab_size"] - 1)
@@ -148,7 +148,7 @@ def inputs_of(config):
 
 
 def aespresso_positions(length, dim):
-    """Aespresso's position table, number by number: rows of length 1, the first one zero."""
+    """Computes the position table of aespresso: rows of length 1, the first one zero."""
     table = np.zeros((length, dim))
     for place in range(1, length):
         for i in range(dim):
@@ -158,7 +158,7 @@ def aespresso_positions(length, dim):
 
 
 def write(case, folder, arrays=None):
-    """Writes a case as files; `arrays` are those under transformers' names without `bert.`."""
+    """Writes the files of a case; names of `arrays` are those of transformers without `bert.`."""
     folder, config = pathlib.Path(folder), config_of(case)
     folder.mkdir(parents=True, exist_ok=True)
     if arrays is None:
@@ -178,7 +178,7 @@ def write(case, folder, arrays=None):
 
 
 def _in_style(arrays, case):
-    """The arrays under the names that a case has for them, with what early versions added."""
+    """Renames the arrays for a case and adds the arrays of early versions."""
     prefix, found = case["prefix"], {}
     for name, array in arrays.items():
         if case["style"] == "early":

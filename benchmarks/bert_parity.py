@@ -1,13 +1,13 @@
-"""Compares BERT with transformers, checkpoint by checkpoint, in both directions.
+"""Compares BERT with transformers on many checkpoints, in both directions.
 
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python -m benchmarks.bert_parity --peer-python peers/bin/python
 
-Random small models of every class of transformers, with both gelus, usual and unusual sizes, names
-of early and late versions, with and without prefix, in one file and in several; one of
-aespresso; and taggers that are asked raw texts. What tfreps loads, and what transformers loads of
-what tfreps saves, must agree to 1e-5. `--fixtures FILE` writes what transformers says of a few
-of them for tests/convert.
+The checkpoints are random small models of every class of transformers, with both kinds of gelu,
+usual and unusual sizes, names of early and late versions, with and without prefix, in one file and
+in several; one of aespresso; and taggers of raw texts. The outputs of the models that tfreps loads,
+and of those that transformers loads after tfreps saved them, must agree to 1e-5. `--fixtures FILE`
+writes the outputs of transformers for some of them, which tests/convert reads.
 """
 
 import argparse
@@ -67,19 +67,19 @@ def main(argv=None):
 
 def make_parser():
     parser = argparse.ArgumentParser(prog="bert_parity", description=__doc__.split("\n")[0])
-    parser.add_argument("--peer-python", required=True, help="of benchmarks/peers.txt")
-    parser.add_argument("--fixtures", metavar="FILE.json")
+    parser.add_argument("--peer-python", required=True, help="Python with benchmarks/peers.txt.")
+    parser.add_argument("--fixtures", metavar="FILE.json", help="File of fixtures to write.")
     return parser
 
 
 def forth(folder):
-    """What tfreps makes of transformers' checkpoints; saves one of each kind for the way back."""
+    """Compares tfreps on checkpoints of transformers, and saves a model of each kind."""
     rows = collections.defaultdict(list)
     for case in all_cases():
         source = folder / folder_name(case)
         expected = np.load(folder / "expected" / f"{expected_name(case)}.npz")
         model = READERS.get(case["kind"], BertEncoder.from_pretrained)(source)
-        encoder = BertEncoder.from_pretrained(source, num_layers=1)  # the others left out
+        encoder = BertEncoder.from_pretrained(source, num_layers=1)  # leaves out the other layers
         found = [outputs_of(one, config_of(case)) for one in (model, model_encoder(model))]
         found.append(outputs_of(encoder, config_of(case)) | {"pooled_output": None})
         rows[row_name(case, "in")].append(max(difference(expected, one) for one in found))
@@ -90,7 +90,7 @@ def forth(folder):
 
 
 def aespresso(folder):
-    """Aespresso's state dict in; and saved, with a table for the sines."""
+    """Compares the state dict of aespresso, and saves it with its sinusoids as a table."""
     source = folder / "bert.model.epoch.3.safetensors"
     model = BertPretrainer.from_pretrained(source, max_positions=12)
     save(model, "BertForPreTraining", "aespresso, out", folder, "aespresso")
@@ -100,7 +100,7 @@ def aespresso(folder):
 
 
 def raw_texts(folder):
-    """Taggers that cut raw texts into words themselves, as `tfreps tag` and exports have them."""
+    """Compares taggers that tokenize raw texts, as in `tfreps tag` and exports."""
     gaps = []
     for name in RAW_OPTIONS:
         source = folder / "raw" / name
@@ -115,7 +115,7 @@ def raw_texts(folder):
 
 
 def back(folder):
-    """What transformers makes of tfreps's checkpoints, against the models they came from."""
+    """Compares transformers on checkpoints of tfreps with the original models."""
     rows = collections.defaultdict(list)
     for outputs in sorted((folder / "saved").glob("*/outputs.npz")):
         request = json.loads((outputs.parent / "request.json").read_text())
@@ -129,7 +129,7 @@ def model_encoder(model):
 
 
 def outputs_of(model, config):
-    """A model's outputs for the case's inputs, under the names of benchmarks/peer_bert_cases.py."""
+    """Returns the outputs of a model with the names of benchmarks/peer_bert_cases.py."""
     ids, segments, mask = inputs_of(config)
     features = {"token_ids": ids, "segment_ids": segments, "mask": mask}
     if isinstance(model, BertPretrainer):
@@ -142,14 +142,14 @@ def outputs_of(model, config):
 
 
 def difference(expected, found):
-    """The greatest one over real tokens, of all outputs that both have; there must be some."""
+    """Returns the largest difference of the common outputs at real tokens; inf without any."""
     worst, compared = 0.0, 0
     for name in expected:
         if found.get(name) is None:
             continue
         mine, theirs = found[name], expected[name]
         if name == "layer_outputs":
-            theirs = theirs[:, : mine.shape[1]]  # of fewer blocks
+            theirs = theirs[:, : mine.shape[1]]  # some models have fewer layers
             mine, theirs = (np.moveaxis(x, 1, 2) for x in (mine, theirs))  # [B, T, L+1, D]
         if name in PER_TOKEN:
             mine, theirs = mine[MASK], theirs[MASK]
@@ -159,7 +159,7 @@ def difference(expected, found):
 
 
 def save(model, kind, row, folder, name):
-    """Saves a model of ours for `peer_bert_cases read`."""
+    """Saves a model for `peer_bert_cases read`."""
     target = folder / "saved" / name
     model.save_pretrained(target)
     (target / "request.json").write_text(json.dumps({"kind": kind, "row": row}))
@@ -177,7 +177,7 @@ def peer(python, task, folder):
 
 
 def write_fixtures(folder, path):
-    """Transformers' outputs at real tokens, of all kinds together: their arrays are the same."""
+    """Writes outputs of transformers at real tokens; all kinds share the same arrays."""
     fixtures = {}
     for case in all_cases():
         found = fixtures.setdefault(f"{case['activation']}-{case['sizes']}", {})
@@ -194,7 +194,7 @@ def write_fixtures(folder, path):
 
 
 def print_table(rows):
-    print("| checkpoint | how many | max difference |\n|---|---|---|")
+    print("| checkpoint | models | max difference |\n|---|---|---|")
     for name, numbers in rows.items():
         print(f"| {name} | {len(numbers)} | {max(numbers):.1e} |")
 

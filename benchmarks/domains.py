@@ -1,4 +1,4 @@
-"""The domains of fdu_mtl that have a test set here, and the files of all sixteen."""
+"""Domains of fdu_mtl with a test set, and the training files of all sixteen domains."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ DOMAINS = (
 
 
 def encoding_of(domain):
-    """Of a domain's files: two of the sixteen are no UTF-8.
+    """Returns the encoding of the files of a domain; two of the sixteen are not UTF-8.
 
     Example:
     >>> encoding_of("dvd"), encoding_of("baby")
@@ -19,6 +19,6 @@ def encoding_of(domain):
 
 
 def train_files(data):
-    """Domain -> file of its training set, all sixteen."""
+    """Returns a dict of domain -> file of its training set, for all sixteen domains."""
     files = sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.train"))
     return {path.name.split(".")[0]: path for path in files}

@@ -1,13 +1,13 @@
-"""Measures ELMo: inference and training, in tokens per second and per GFLOP/s of this machine.
+"""Measures ELMo inference and training in tokens per second and per GFLOP/s.
 
     python -m benchmarks.elmo
     python -m benchmarks.elmo --only small --repeats 5
 
-Random weights in the published shapes; text from Python's documentation, so with the repetition
-of real text. A row of 25 tokens has the two sentence boundaries among them, since they cost what
-any token costs. Each row runs in a process of its own. GEMM is the rate of a 2048^3 float32 product
-(benchmarks/gemm.py), taken before, between and after the timed batches; normalised is tokens per
-second by GEMM in GFLOP/s, the figure that travels between machines.
+The models have random weights and published shapes. The text is Python's documentation, in which
+tokens repeat as in other real text. The two sentence boundaries count among the 25 tokens of a row,
+since they cost as much as other tokens. Each row runs in its own process. GEMM is the speed of a
+2048^3 float32 product (benchmarks/gemm.py), measured before, between and after the timed batches;
+"normalised" is tokens per second divided by GEMM in GFLOP/s, which is comparable between machines.
 """
 
 import re
@@ -17,7 +17,7 @@ from pydoc_data.topics import topics
 
 from benchmarks import rows
 
-# name: (task, preset, rows, tokens per row, precision, normalised figure to reach)
+# name: (task, preset, rows, tokens per row, precision, target of the normalised speed)
 ROWS = {
     "original-32x25-float32": ("embed", "elmo_original", 32, 25, "float32", 4.5),
     "original-32x25-bfloat16": ("embed", "elmo_original", 32, 25, "bfloat16", 5.5),
@@ -37,19 +37,19 @@ def main(argv=None):
 
 
 def measure(name, repeats):
-    """One row: the median over batches."""
+    """Measures one row: the median over batches."""
     from benchmarks.gemm import normalised
 
     task, preset, sentences, length, precision, goal = ROWS[name]
     make = {"embed": make_embed, "train": make_train}[task]
     calls = make(preset, sentences, length, precision, repeats + 3)
     for call in calls[:3]:
-        call()  # traces, and fills the caches
+        call()  # traces the function and fills the caches
     return {"row": name, **normalised(calls[3:], sentences * length), "to_reach": goal}
 
 
 def make_embed(preset, sentences, length, precision, number):
-    """Calls that embed one batch each: all layers of sentences of equal length, with boundaries."""
+    """Returns functions that embed a batch each: all layers, equal lengths, with boundaries."""
     import tensorflow as tf
 
     from tfreps.models import BiLM
@@ -70,7 +70,7 @@ def make_embed(preset, sentences, length, precision, number):
 
 
 def make_train(preset, sentences, length, precision, number):
-    """Calls that do one training step each, forward and backward rows from different places."""
+    """Returns functions that run one training step each."""
     import tempfile
 
     import keras
@@ -108,7 +108,7 @@ def make_train(preset, sentences, length, precision, number):
 
 
 def tokens():
-    """Words and punctuation of Python's documentation topics."""
+    """Returns the words and punctuation of the help topics of Python."""
     return re.findall(r"\w+|[^\w\s]", " ".join(text for _, text in sorted(topics.items())))
 
 

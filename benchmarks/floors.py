@@ -1,13 +1,13 @@
-"""The floors that neural classifiers have to beat: naive Bayes and logistic regression.
+"""Measures baselines of text classification: naive Bayes and logistic regression.
 
     python -m benchmarks.floors fdu_mtl --data PATH/TO/data
     python -m benchmarks.floors fdu_mtl --together --data PATH/TO/data
     python -m benchmarks.floors hotel_reviews --data PATH/TO/data
 
-scikit-learn's, on TF-IDF n-grams: words 1 to 2 for the reviews of fdu_mtl (eight domains, each
-trained and tested by itself, accuracies averaged; or one model of all sixteen training sets),
-characters 1 to 3 for hotel_reviews (1 to 2 under naive Bayes). Needs scikit-learn, which `make
-install` brings.
+The models are those of scikit-learn, which `make install` installs, on n-grams (TF-IDF for logistic
+regression). fdu_mtl uses n-grams of 1 to 2 words: eight domains are trained and tested separately
+and their accuracies are averaged, or one model is trained on all sixteen training sets.
+hotel_reviews uses n-grams of 1 to 3 characters (1 to 2 for naive Bayes).
 """
 
 import argparse
@@ -22,8 +22,8 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.floors", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"])
-    parser.add_argument("--data", required=True, help="folder with the data sets")
-    parser.add_argument("--together", action="store_true", help="one model for all domains")
+    parser.add_argument("--data", required=True, help="Folder of the data sets.")
+    parser.add_argument("--together", action="store_true", help="Train one model for all domains.")
     options = parser.parse_args(argv)
     if options.table == "fdu_mtl":
         results = fdu_mtl(options.data, options.together)
@@ -34,8 +34,8 @@ def main(argv=None):
 
 
 def fdu_mtl(data, together=False):
-    """Accuracies of both floors: by domain, and their mean."""
-    # The texts are tokenised: what stands between blanks is a word.
+    """Returns the accuracies of both baselines by domain, and their mean."""
+    # The texts are tokenized: words are separated by spaces.
     cut = {"tokenizer": str.split, "token_pattern": None, "ngram_range": (1, 2)}
     trains = {
         domain: texts_and_labels(path, "tab", encoding_of(domain))
@@ -56,7 +56,7 @@ def fdu_mtl(data, together=False):
 
 
 def hotel_reviews(data):
-    """Accuracy and AUC of both floors."""
+    """Returns accuracy and AUC of both baselines."""
     train, test = (
         texts_and_labels(f"{data}/hotel_reviews/{part}_sentiment.txt", "json", "utf-8")
         for part in ("train", "test")
@@ -71,7 +71,7 @@ def texts_and_labels(path, form, encoding):
 
 
 def floors(bayes_cut, regression_cut):
-    """Untrained pipelines by name."""
+    """Returns untrained pipelines by name."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import MultinomialNB

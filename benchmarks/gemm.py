@@ -1,4 +1,4 @@
-"""Measures the rate of a large float32 matrix product: the unit in which speeds are compared.
+"""Measures the speed of a large float32 matrix product, to which other speeds are compared.
 
 python -m benchmarks.gemm
 """
@@ -15,7 +15,7 @@ TIMES = 20
 
 
 def gemm(warm_up=WARM_UP_SECONDS):
-    """GFLOP/s of a 2048 x 2048 x 2048 float32 product: median of 20, after a warm-up."""
+    """Returns GFLOP/s of a 2048 x 2048 x 2048 float32 product: median of 20 after a warm-up."""
     a = tf.random.stateless_normal([SIZE, SIZE], [1, 2])
     b = tf.random.stateless_normal([SIZE, SIZE], [3, 4])
     multiply = tf.function(tf.matmul)
@@ -26,7 +26,7 @@ def gemm(warm_up=WARM_UP_SECONDS):
 
 
 def timed(function, times):
-    """Seconds of each of some calls."""
+    """Returns the seconds of each call."""
     seconds = []
     for _ in range(times):
         begin = time.perf_counter()
@@ -36,7 +36,7 @@ def timed(function, times):
 
 
 def normalised(calls, tokens):
-    """Tokens per second of calls of so many tokens, with GEMM before, between and after them."""
+    """Returns tokens per second of calls, with GEMM measured before, between and after them."""
     rates, seconds = [gemm()], []
     for part in np.array_split(np.arange(len(calls)), 4):
         seconds += [timed(calls[i], 1)[0] for i in part]

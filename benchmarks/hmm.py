@@ -1,11 +1,12 @@
-"""Measures HMMTagger beside aespresso's way: loops over sentences and places, in NumPy.
+"""Compares the speed of HMMTagger with the NumPy loops of aespresso.
 
     python -m benchmarks.hmm ../shared/data/resume_ner/train.char.bmes
     python -m benchmarks.hmm
 
-Without a file of tagged sentences, random ones in the shape of resume_ner. Fitting and decoding
-take turns with the loops, in one process: the ratio of the medians is the figure that counts. Both
-get ids, not strings. The loops decode the first sentences only, and have to find the same tags.
+Without a file of tagged sentences, the program uses random sentences with the lengths of
+resume_ner. Fitting and decoding alternate with the loops in one process: compare the ratio of the
+medians. Both read ids, not strings. The loops decode only the first sentences, and must find the
+same tags.
 """
 
 import argparse
@@ -18,10 +19,10 @@ from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
 from tfreps.text import TagSet, Vocabulary
 
-# name: ratio to the loops to reach
+# name: target ratio to the loops
 ROWS = {"fit": 1.0, "decode-xla": 20.0, "decode-graph": 1.0}
 COUNTED = 15_000  # tokens that the loops decode
-SAME = 0.999  # share of equal tags: paths of equal probability may differ
+SAME = 0.999  # smallest share of equal tags; paths of equal probability may differ
 RANDOM_TAGS, RANDOM_SIZE, RANDOM_SENTENCES = 28, 1795, 3821
 
 
@@ -45,13 +46,13 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hmm", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("file", nargs="?", help="CoNLL columns: a token and its tag")
-    parser.add_argument("--repeats", type=int, default=7, help="turns of each (7)")
+    parser.add_argument("file", nargs="?", help="CoNLL columns of tokens and tags.")
+    parser.add_argument("--repeats", type=int, default=7, help="Timed calls of each (7).")
     return parser
 
 
 def read(file):
-    """Token ids, tag ids, number of tokens in the vocabulary, and tags."""
+    """Returns token ids, tag ids, the size of the vocabulary and the tags."""
     sentences = read_tagged(file)
     tag_set = TagSet.from_sequences(sentence.tags for sentence in sentences)
     counts = {token: 1 for sentence in sentences for token in sentence.tokens}
@@ -62,7 +63,7 @@ def read(file):
 
 
 def random_text():
-    """The same at random: lengths as in resume_ner, tags that follow one another by a rule."""
+    """Returns the same for random sentences, with the lengths of resume_ner and regular tags."""
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.lognormal(3.2, 0.8, RANDOM_SENTENCES).astype(int), 2, 178)
     tags = [
@@ -75,7 +76,7 @@ def random_text():
 
 
 def measure(name, model, tokens, tags, repeats):
-    """One row: ours and the loops in turns; the first turn of each is not counted."""
+    """Measures one row: our calls alternate with the loops; the first call of each is dropped."""
     total = sum(map(len, tokens))
     if name == "fit":
         some, num_tokens = tokens, total
@@ -91,7 +92,7 @@ def measure(name, model, tokens, tags, repeats):
         loops = lambda: [decode_loop(sentence, *tables) for sentence in some]  # noqa: E731
         same = np.mean(np.concatenate(ours()[:last]) == np.concatenate(loops()))
         if same < SAME:
-            raise SystemExit(f"{name}: the loops found other tags, {same:.2%} are the same.")
+            raise SystemExit(f"{name}: only {same:.2%} of the tags equal those of the loops.")
     turns = np.array([(timed(ours, 1)[0], timed(loops, 1)[0]) for _ in range(repeats + 1)])[1:]
     ours, loops = np.array([total, num_tokens]) / np.median(turns, axis=0)
     return {
@@ -104,7 +105,7 @@ def measure(name, model, tokens, tags, repeats):
 
 
 def fit_loops(sentences, tagged, vocabulary_size, num_tags):
-    """Counts one event after the other, then log probabilities."""
+    """Counts events one by one and returns log probabilities."""
     initial = np.zeros(num_tags)
     transitions = np.zeros([num_tags, num_tags])
     emissions = np.zeros([num_tags, vocabulary_size + 1])
@@ -124,11 +125,11 @@ def fit_loops(sentences, tagged, vocabulary_size, num_tags):
 
 
 def decode_loop(sentence, initial, transitions, emissions):
-    """Viterbi for one sentence: a matrix of scores and one of back pointers, place by place."""
+    """Decodes one sentence with Viterbi, position by position."""
     length, num_tags = len(sentence), len(initial)
     if length == 0:
         return []
-    by_tag = emissions.T  # [K, V + 1], as the counts are kept there
+    by_tag = emissions.T  # [K, V + 1], as the counts are stored in aespresso
     scores, pointers = np.zeros([length, num_tags]), np.zeros([length, num_tags])
     scores[0] = initial + np.ravel(by_tag[:, sentence[0]])
     for place in range(1, length):

@@ -1,4 +1,4 @@
-"""Times our calls and a peer's in turns, so that whatever else the machine does slows both."""
+"""Times our calls and those of a peer alternately, so that other load slows both."""
 
 import contextlib
 import json
@@ -11,15 +11,16 @@ CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def in_turns(call, repeats, peer_command=None):
-    """Seconds of so many of our calls, and of as many of the peer's.
+    """Returns the seconds of our calls and of as many calls of a peer.
 
     Args:
-        call: function without arguments; called some times before, to trace and to fill caches.
-        repeats: int. Timed calls of each side.
-        peer_command: list of str. A program with `peer_loop.answer`; None for no peer.
+        call: function without arguments. It is called five times before it is timed.
+        repeats: int. Number of timed calls of each side.
+        peer_command: list of str. Command of a program that calls `peer_loop.answer`. If `None`,
+            there is no peer.
 
     Returns:
-        Two lists of float; the second is empty without a peer.
+        Two lists of float. The second is empty without a peer.
     """
     with contextlib.ExitStack() as stack:
         peer = stack.enter_context(peer_process(peer_command)) if peer_command else None
@@ -35,7 +36,7 @@ def in_turns(call, repeats, peer_command=None):
 
 @contextlib.contextmanager
 def peer_process(command):
-    """A function that has the peer time so many batches, and returns their seconds."""
+    """Context manager that yields a function which lets the peer time batches."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT
     ) as process:
@@ -43,7 +44,7 @@ def peer_process(command):
         def answer():
             line = process.stdout.readline()
             if not line:
-                raise OSError(f"The peer ended without an answer: {' '.join(command)}")
+                raise OSError(f"The peer ended without an answer: {' '.join(command)}.")
             return json.loads(line)
 
         def batches(number):

@@ -1,10 +1,10 @@
-"""Measures how far each `initial_state` is from what bilm-tf itself returned.
+"""Measures the distance between each `initial_state` and the outputs of bilm-tf.
 
     python -m benchmarks.initial_state PATH/TO/bilm_tf_fixture
 
-The fixture is bilm-tf's own: 30 sentences in 10 batches of 3, embedded one after the other with
-its state carried on. Prints the relative L2 distance of the top layer and the mean cosine of its
-tokens, over the nine batches that do not begin from zeros.
+The fixture of bilm-tf has 30 sentences in 10 batches of 3, which bilm-tf embedded with its state
+carried from batch to batch. The program prints the relative L2 distance of the top layer and the
+mean cosine of its tokens over the nine batches that do not start from zeros.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tfreps.text import batch_to_ids
 
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.initial_state")
-    parser.add_argument("folder", type=pathlib.Path, help="the fixture of bilm-tf")
+    parser.add_argument("folder", type=pathlib.Path, help="Folder of the fixture.")
     folder = parser.parse_args(argv).folder
     lists = json.loads(folder.joinpath("lm_embeddings_sentences.json").read_text(encoding="utf-8"))
     batches = [[lists[row][i].split() for row in range(3)] for i in range(10)]
@@ -33,7 +33,7 @@ def main(argv=None):
 
 
 def expected_batch(folder, number):
-    """The expected top layer of each sentence of a batch, `[T, 2P]` each."""
+    """Returns the expected top layer `[T, 2P]` of each sentence of a batch."""
     sentences = []
     for row in range(3):
         with h5py.File(folder / f"lm_embeddings_{row}.hdf5") as file:

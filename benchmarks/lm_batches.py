@@ -1,11 +1,11 @@
-"""Measures how fast `LMBatches` delivers, and whether its memory grows with the corpus.
+"""Measures the speed of `LMBatches`, and whether its memory grows with the corpus.
 
     python -m benchmarks.lm_batches
     python -m benchmarks.lm_batches --shuffle --megabytes 100
 
-The text is made of Python's documentation topics, repeated; a tenth of its tokens are outside the
-vocabulary. Prints JSON: `tokens_per_second` of each direction while both are read, characters
-given as rows of a table ("table") and nothing else running on the machine.
+The text consists of the help topics of Python, repeated; a tenth of its tokens are not in the
+vocabulary. The program prints JSON with `tokens_per_second` per direction while both directions are
+read, with characters given as rows of a table ("table"). Run nothing else on the machine.
 """
 
 import argparse
@@ -33,16 +33,17 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lm_batches", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--megabytes", type=int, default=30, metavar="N", help="of text (30)")
-    parser.add_argument("--batch-size", type=int, default=128, metavar="N")
-    parser.add_argument("--unroll-steps", type=int, default=20, metavar="N")
-    parser.add_argument("--shuffle", action="store_true", help="shuffle sentences")
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="passes timed (3)")
+    add = parser.add_argument
+    add("--megabytes", type=int, default=30, metavar="N", help="Size of the text in MB (30).")
+    add("--batch-size", type=int, default=128, metavar="N", help="Rows of a batch (128).")
+    add("--unroll-steps", type=int, default=20, metavar="N", help="Tokens per row (20).")
+    add("--shuffle", action="store_true", help="Shuffle the sentences.")
+    add("--repeats", type=int, default=3, metavar="N", help="Number of timed passes (3).")
     return parser
 
 
 def measure(folder, options):
-    """Times whole passes over a small file (to warm up) and a large one."""
+    """Times passes over a large file after a warm-up on a small one."""
     small, vocabulary = write_text(folder, "small.txt", 2)
     large, _ = write_text(folder, "large.txt", options.megabytes)
     one_pass(small, vocabulary, options)
@@ -61,7 +62,7 @@ def measure(folder, options):
 
 
 def write_text(folder, name, megabytes):
-    """Writes the topics, one line of theirs a sentence, until the file is large enough."""
+    """Writes the lines of the topics as sentences until the file is large enough."""
     text = "\n".join(line for topic in topics.values() for line in topic.split("\n") if line)
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
@@ -71,7 +72,7 @@ def write_text(folder, name, megabytes):
 
 
 def one_pass(path, vocabulary, options):
-    """Positions per second and direction of one pass, counted from the second batch on."""
+    """Returns positions per second and direction of one pass, from the second batch on."""
     batches = make_batches(path, vocabulary, options)
     iterator = iter(batches.dataset())
     next(iterator)

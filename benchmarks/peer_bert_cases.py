@@ -1,10 +1,10 @@
-"""Runs transformers on small BERT checkpoints: the other side of benchmarks/bert_parity.py.
+"""Runs transformers on small BERT checkpoints for benchmarks/bert_parity.py.
 
     peers/bin/python -m benchmarks.peer_bert_cases make FOLDER
     peers/bin/python -m benchmarks.peer_bert_cases read FOLDER
 
-`make` writes a folder for each case with its checkpoint, and `expected/NAME.npz`. `read` loads
-every folder that has a `request.json` and leaves its outputs in `outputs.npz` there.
+`make` writes a folder with a checkpoint for each case, and `expected/NAME.npz`. `read` loads every
+folder that has a `request.json` and writes its outputs to `outputs.npz` in that folder.
 """
 
 import json
@@ -59,7 +59,7 @@ def make(folder):
 
 
 def make_raw(folder, options):
-    """A tagger with its tokeniser, and the scores of each word's first piece in raw texts."""
+    """Writes a tagger, its tokenizer and the scores of first pieces of words in raw texts."""
     import torch
     from transformers import BertTokenizer
 
@@ -94,7 +94,7 @@ def read(folder):
 
 
 def random_model(config, kind):
-    """A model whose every number is random, in the way that `array_of` has it."""
+    """Returns a model whose weights are all those of `array_of`."""
     from transformers import BertConfig
 
     options = {"add_pooling_layer": False} if kind.endswith("without pooler") else {}
@@ -103,14 +103,16 @@ def random_model(config, kind):
     found = {name.removeprefix("bert."): value for name, value in model.named_parameters()}
     shapes = shapes_of(config, kind)
     if {name: tuple(value.shape) for name, value in found.items()} != shapes:
-        raise SystemExit(f"{kind}: transformers has other arrays than benchmarks/bert_cases.py")
+        raise SystemExit(
+            f"{kind}: the arrays of transformers differ from benchmarks/bert_cases.py."
+        )
     for name, value in found.items():
         value.data[:] = tensor(array_of(name, shapes[name]))
     return model
 
 
 def write_case(model, case, folder):
-    """As transformers itself writes it where the case allows, else from its arrays."""
+    """Writes a case with transformers if it has that layout, else from its arrays."""
     natural = "" if case["kind"].startswith("BertModel") else "bert."
     if case["style"] == "late" and case["prefix"] == natural:
         size = "2KB" if case["files"] == "sharded" else "1GB"
@@ -123,7 +125,7 @@ def write_case(model, case, folder):
 
 
 def outputs_of(model, config):
-    """What a model says of the case's inputs, by the names that benchmarks.bert_parity uses."""
+    """Returns the outputs of a model with the names that benchmarks.bert_parity uses."""
     import torch
 
     ids, segments, mask = inputs_of(config)

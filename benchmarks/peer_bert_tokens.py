@@ -1,9 +1,9 @@
-"""Writes what the BertTokenizer of transformers makes of difficult texts, for the tests.
+"""Writes the ids of BertTokenizer of transformers for difficult texts to a test fixture.
 
     peers/bin/python -m benchmarks.peer_bert_tokens
 
-In an environment of its own, with transformers. The file has a vocabulary, texts, and options;
-this fills in the ids.
+Run it in an environment with transformers. The fixture has a vocabulary, texts and options; the
+program adds the ids.
 """
 
 import json
@@ -21,7 +21,7 @@ def main(argv=None):
 
 
 def peer_ids(vocabulary, texts, options):
-    """The ids of each text; `[MASK]` and such in a text are ordinary text."""
+    """Returns the ids of each text; special tokens such as `[MASK]` count as ordinary text."""
     from transformers import BertTokenizer
 
     tokenizer = BertTokenizer(

@@ -1,9 +1,9 @@
-"""Times pytorch-crf on request: the other side of benchmarks/taggers.py, in its own environment.
+"""Times pytorch-crf for benchmarks/taggers.py in an environment of its own.
 
     peers/bin/python -m benchmarks.peer_crf loss 32 50 9 1.0
 
-Reads a number of batches from each line of standard input and answers with a JSON list of their
-seconds. Before the first it chooses the number of threads with which it is fastest.
+The program reads a number of batches from each line of standard input and prints a JSON list of
+their seconds. Before the first line, it chooses the number of threads with which it is fastest.
 """
 
 import sys
@@ -18,7 +18,7 @@ def main(argv=None):
 
 
 def prepare(task, batch, length, num_tags, scale):
-    """The call to time, and what sets the number of threads."""
+    """Returns the function to time, and the function that sets the number of threads."""
     import torch
     from torchcrf import CRF
 

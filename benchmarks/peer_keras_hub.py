@@ -1,8 +1,8 @@
-"""Times KerasHub on request: a peer of benchmarks/bert.py.
+"""Times KerasHub for benchmarks/bert.py.
 
     keras-hub/bin/python -m benchmarks.peer_keras_hub encode '{"vocabulary_size": 30522, ...}' 8
 
-On TensorFlow, in a graph; training by `train_on_batch` of its masked language model.
+The backend is TensorFlow. Encoding runs in a graph, and training calls `train_on_batch`.
 """
 
 import json
@@ -21,7 +21,7 @@ def main(argv=None):
 
 
 def prepare(task, shape, texts):
-    """The call to time."""
+    """Returns the function to time."""
     import keras
     import keras_hub
     import numpy as np
@@ -53,7 +53,7 @@ def prepare(task, shape, texts):
 
 
 def make_tune(model, texts):
-    """A call that trains on all batches of some reviews once."""
+    """Returns a function that trains on all batches of some reviews once."""
     import keras
     import numpy as np
 

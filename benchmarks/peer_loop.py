@@ -1,6 +1,6 @@
-"""The other side of benchmarks/in_turns.py: a peer that times itself on request.
+"""Times the calls of a peer on request of benchmarks/in_turns.py.
 
-Imports nothing but the standard library, since a peer has an environment of its own.
+It imports only the standard library, since a peer has its own environment.
 """
 
 import json
@@ -9,12 +9,12 @@ import time
 
 
 def answer(call, set_threads=None):
-    """Answers each number on standard input with a JSON list of the seconds of so many calls.
+    """Reads numbers from standard input and prints a JSON list of the seconds of as many calls.
 
     Args:
         call: function without arguments.
-        set_threads: function of the number of threads, with which the quickest is chosen
-            before the first answer; None to leave threads alone.
+        set_threads: function of the number of threads. The fastest number is chosen before the
+            first answer. If `None`, the number is not changed.
     """
     if set_threads is None:
         for _ in range(3):
@@ -27,7 +27,7 @@ def answer(call, set_threads=None):
 
 
 def fastest(call, set_threads, choices=(1, 2)):
-    """The number of threads of the quickest batch; ties go to the smaller."""
+    """Returns the number of threads of the fastest batch; the smaller one in case of a tie."""
     times = {}
     for threads in choices:
         set_threads(threads)

@@ -1,8 +1,8 @@
-"""Times Hugging Face's transformers on request: a peer of benchmarks/bert.py.
+"""Times transformers of Hugging Face for benchmarks/bert.py.
 
     peers/bin/python -m benchmarks.peer_transformers encode '{"vocabulary_size": 30522, ...}' 8
 
-Scaled dot-product attention, as it chooses by default; threads: those with which it is fastest.
+It uses scaled dot-product attention, the default, and as many threads as make it fastest.
 """
 
 import json
@@ -21,7 +21,7 @@ def main(argv=None):
 
 
 def prepare(task, shape, texts):
-    """The call to time, and what sets the number of threads."""
+    """Returns the function to time, and the function that sets the number of threads."""
     import torch
     from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
 
@@ -63,7 +63,7 @@ def prepare(task, shape, texts):
 
 
 def make_tune(model, texts):
-    """A call that trains on all batches of some reviews once."""
+    """Returns a function that trains on all batches of some reviews once."""
     import torch
 
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)

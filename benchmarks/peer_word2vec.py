@@ -2,8 +2,9 @@
 
     peers/bin/python benchmarks/peer_word2vec.py corpus.txt vectors.txt
 
-Skip-gram with negative sampling (Mikolov et al., 2013) over a tokenised sentence a line; writes the
-text format of word2vec, which `tfreps train-classifier --vectors` reads.
+The model is skip-gram with negative sampling (Mikolov et al., 2013). The text has one tokenized
+sentence per line. The output is the text format of word2vec, which `tfreps train-classifier
+--vectors` reads.
 """
 
 import argparse
@@ -12,11 +13,13 @@ import os
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("text", help="a tokenised sentence a line")
-    parser.add_argument("output", help="file to write")
-    parser.add_argument("--dim", type=int, default=100, help="numbers of a vector (100)")
-    parser.add_argument("--epochs", type=int, default=5, help="passes over the text (5)")
-    parser.add_argument("--min-count", type=int, default=3, help="rarer words get none (3)")
+    parser.add_argument("text", help="Text with one tokenized sentence per line.")
+    parser.add_argument("output", help="File of the vectors.")
+    parser.add_argument("--dim", type=int, default=100, help="Width of the vectors (100).")
+    parser.add_argument("--epochs", type=int, default=5, help="Number of passes over the text (5).")
+    parser.add_argument(
+        "--min-count", type=int, default=3, help="Leave out words that occur fewer times (3)."
+    )
     options = parser.parse_args(argv)
 
     from gensim.models import Word2Vec

@@ -1,17 +1,19 @@
-"""Prepares what benchmarks.tables pre-trains on: texts, word vectors, a biLM, its vectors, BERTs.
+"""Makes the inputs of benchmarks.tables: texts, word vectors, a biLM, its vectors and BERTs.
 
     python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \
         --peer-python peers/bin/python
-    python -m benchmarks.pretraining hotel_reviews ... the same, from the texts of the training set
+    python -m benchmarks.pretraining hotel_reviews --data PATH/TO/data --runs runs/tables \
+        --peer-python peers/bin/python
     python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
-Word vectors are word2vec's, by gensim (benchmarks/peers.txt). From the unlabelled reviews of
-fdu_mtl, words and punctuation apart, in lower case, also a biLM by `tfreps pretrain-elmo`, and
-`tfreps embed` of the labelled reviews, cut at 256 tokens. From them, and from the training texts of
-hotel_reviews and resume_ner, a BERT by `tfreps pretrain-bert`, without second sentences. It reads
-short texts first: on long ones it predicts by frequency alone for a long time, before it finds out
-which places are neighbours. Everything is written to RUNS/TABLE-inputs; what is there already is
-left as it is, and a model that was killed goes on.
+Word vectors are trained with word2vec of gensim (benchmarks/peers.txt). From the unlabelled
+reviews of fdu_mtl, tokenized into lower-case words and punctuation, the program also trains a biLM
+with `tfreps pretrain-elmo`, whose vectors of the labelled reviews, truncated to 256 tokens, `tfreps
+embed` writes. From the same reviews, and from the training texts of hotel_reviews and resume_ner,
+it trains a BERT with `tfreps pretrain-bert` without next-sentence prediction. The BERT reads short
+texts first: on long texts, it would predict tokens by their frequency for a long time before it
+learned which positions are adjacent. All files are written to RUNS/TABLE-inputs. Existing files are
+not changed, and interrupted trainings are resumed.
 """
 
 import argparse
@@ -29,7 +31,7 @@ from tfreps.text.tokenizers import tokenize_texts
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4
-# Table: its BERTs, and of each of their trainings: tokens of a text, tokens of a batch, passes.
+# Table: its BERTs, and for each training the tokens of a text, the tokens of a batch, and passes.
 BERTS = {
     "fdu_mtl": {"bert": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
     "hotel_reviews": {
@@ -60,18 +62,20 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pretraining", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("table", choices=TABLES)
-    parser.add_argument("--data", required=True, help="folder with the data sets")
-    parser.add_argument("--runs", required=True, help="folder for the run folders")
-    parser.add_argument("--only", choices=["vectors", "elmo", "bert"], help="one of them (all)")
-    parser.add_argument("--peer-python", help="for vectors: Python that has benchmarks/peers.txt")
+    parser.add_argument("--data", required=True, help="Folder of the data sets.")
+    parser.add_argument("--runs", required=True, help="Folder of the run folders.")
     parser.add_argument(
-        "--epochs", type=float, default=EPOCHS, help=f"of the language model ({EPOCHS})"
+        "--only", choices=["vectors", "elmo", "bert"], help="Only this input (all)."
+    )
+    parser.add_argument("--peer-python", help="Python with benchmarks/peers.txt, for vectors.")
+    parser.add_argument(
+        "--epochs", type=float, default=EPOCHS, help=f"Passes of the language model ({EPOCHS})."
     )
     return parser
 
 
 def review_texts(data, folder):
-    """train.txt and validation.txt, the hundredth part: all unlabelled reviews, mixed; bert.txt."""
+    """Writes all unlabelled reviews, shuffled: train.txt, validation.txt (1 %) and bert.txt."""
     reviews = []
     for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
         encoding = encoding_of(path.name.split(".")[0])
@@ -85,7 +89,7 @@ def review_texts(data, folder):
 
 
 def hotel_texts(data, folder):
-    """train.txt: the characters of the training texts; bert.txt: each of them a document."""
+    """Writes train.txt, the characters of the training texts, and bert.txt, a document for each."""
     examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "python")
     texts = [example.text for example in examples]
     tokens = tokenize_texts(texts, "characters")
@@ -94,13 +98,13 @@ def hotel_texts(data, folder):
 
 
 def resume_texts(data, folder):
-    """bert.txt: each training sentence a document, its characters apart, as the tagger has them."""
+    """Writes bert.txt: a document for each training sentence, with spaces between characters."""
     sentences = read_tagged(f"{data}/resume_ner/train.char.bmes")
     write_lines(folder / "bert.txt", documents(" ".join(s.tokens) for s in sentences))
 
 
 def documents(texts):
-    """Lines with a blank one after each."""
+    """Returns the texts with a blank line after each."""
     return [line for text in texts for line in (text, "")]
 
 
@@ -109,18 +113,18 @@ def write_lines(path, lines):
 
 
 def vectors(options, folder):
-    """vectors.txt: word2vec of train.txt."""
+    """Writes vectors.txt, the word vectors of train.txt."""
     if (folder / "vectors.txt").exists():
         return
     if not options.peer_python:
-        raise SystemExit("Word vectors need --peer-python; or take --only elmo, --only bert.")
+        raise SystemExit("Word vectors need --peer-python. Give it, or --only elmo or --only bert.")
     more = ("--dim", "200", "--epochs", "15") if options.table == "fdu_mtl" else ()
     files = str(folder / "train.txt"), str(folder / "vectors.txt")
     run(options.peer_python, str(WORD2VEC), *files, *more)
 
 
 def elmo(options, folder):
-    """A biLM in the sizes of the small published one, and its vectors of all labelled reviews."""
+    """Trains a biLM with the sizes of the small public ELMo, and embeds all labelled reviews."""
     language_model(folder, options.epochs)
     for domain in DOMAINS:
         for part in PARTS:
@@ -143,7 +147,7 @@ def language_model(folder, epochs):
 
 
 def bert(options, folder):
-    """Of each BERT NAME-32, from nothing and on short texts; and NAME, which goes on from there."""
+    """Trains each BERT on short texts (NAME-32), and continues from it on long texts (NAME)."""
     for model, (sizes, phases) in BERTS[options.table].items():
         start = sizes.split()
         for (length, batch, epochs), name in zip(phases, (f"{model}-32", model), strict=True):
@@ -157,7 +161,7 @@ def bert(options, folder):
 
 
 def all_domains(data, folder):
-    """all.train.tsv, all.test.tsv: the labelled reviews of all domains, one after another."""
+    """Writes all.train.tsv and all.test.tsv, the labelled reviews of all domains."""
     tests = {d: pathlib.Path(data, "fdu_mtl", f"{d}.task.test") for d in DOMAINS}
     paths = {}
     for part, files in (("train", train_files(data)), ("test", tests)):
@@ -169,7 +173,7 @@ def all_domains(data, folder):
 
 
 def contextual_vectors(folder, path, name, encoding):
-    """NAME.hdf5: all layers of the biLM for the reviews of a labelled file."""
+    """Writes NAME.hdf5, all layers of the biLM for the reviews of a labelled file."""
     text, output = (folder / f"{name}.{ending}" for ending in ("txt", "hdf5"))
     if output.exists():
         return
@@ -181,7 +185,7 @@ def contextual_vectors(folder, path, name, encoding):
 
 
 def train(*words, folder):
-    """One run of a program that pre-trains, if it is not finished."""
+    """Runs a pre-training program unless its run is finished."""
     train_once(folder, [*map(str, words), "--run", str(folder), "--resume"], last="steps")
 
 
@@ -194,7 +198,7 @@ def run(*command):
     subprocess.run(command, check=True)
 
 
-# Table: what writes its texts, bert.txt as the last, and what is made of them.
+# Table: function that writes its texts, bert.txt last, and functions that make its inputs.
 TABLES = {
     "fdu_mtl": (review_texts, [vectors, elmo, bert]),
     "hotel_reviews": (hotel_texts, [vectors, bert]),

@@ -1,20 +1,20 @@
-"""Texts as long as those of hotel_reviews, for what is measured on texts of many lengths.
+"""Random texts with the lengths of hotel_reviews.
 
-Imports nothing but the standard library, since a peer has an environment of its own.
+It imports only the standard library, since a peer has its own environment.
 """
 
 import random
 
 ROWS = 32
-# Of the 8,000 training texts in characters, two special tokens among them, cut at 300: the
-# shortest, the one that 5 % are not longer than, 10 % and so on to the longest.
+# Quantiles of the lengths of the 8,000 training texts, from the shortest in steps of 5 % to the
+# longest: characters, two special tokens included, truncated to 300.
 QUANTILES = (
     *(6, 15, 23, 27, 31, 36, 42, 49, 56, 63, 71, 80, 91, 103, 120, 137, 158, 190, 240, 300, 300),
 )
 
 
 def random_texts(count, vocabulary_size=30000):
-    """Lists of token ids from 5 on, in random order.
+    """Returns lists of random token ids of at least 5, in random order.
 
     Example:
     >>> [len(text) for text in random_texts(4)]
@@ -34,6 +34,6 @@ def random_texts(count, vocabulary_size=30000):
 
 
 def padded_batches(texts):
-    """Batches of 32 texts as they come, each padded with 0 to its longest."""
+    """Returns batches of 32 texts in the given order, padded with 0 to the longest text."""
     batches = [texts[start : start + ROWS] for start in range(0, len(texts), ROWS)]
     return [[t + [0] * (max(map(len, batch)) - len(t)) for t in batch] for batch in batches]

@@ -1,4 +1,4 @@
-"""The rows of a benchmark: each measured in a process of its own, a table at the end."""
+"""Measures the rows of a benchmark, each in its own process, and prints a table."""
 
 import argparse
 import json
@@ -7,15 +7,16 @@ import sys
 
 
 def run_rows(module, rows, argv, repeats, peers=None):
-    """What the program of a benchmark does.
+    """Runs a benchmark as a program.
 
     Args:
-        module: the benchmark, with `measure(row, repeats, **peers)`, which returns a dict of JSON
-            types, `print_table(results)` and a docstring.
-        rows: its rows' names.
-        argv: list of str; None for those of the process.
-        repeats: int. Timed batches of each row by default.
-        peers: dict, argument of `measure` -> what the Python of that path must have.
+        module: module of the benchmark. It has a docstring, `measure(row, repeats, **peers)`, which
+            returns a dict of JSON types, and `print_table(results)`.
+        rows: iterable of str. Names of the rows.
+        argv: list of str. Arguments of the program. If `None`, those of the process.
+        repeats: int. Default number of timed batches per row.
+        peers: dict of an argument of `measure` -> packages of the Python that it names. If `None`,
+            there are no peers.
     """
     program, peers = module.__spec__.name, peers or {}
     options = make_parser(program, module.__doc__, rows, repeats, peers).parse_args(argv)
@@ -43,9 +44,9 @@ def make_parser(program, description, rows, repeats, peers):
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("--only", default="", metavar="PART", help="rows whose name holds this")
-    add("--repeats", type=int, default=repeats, help=f"timed batches of each row ({repeats})")
+    add("--only", default="", metavar="PART", help="Measure only rows whose name contains this.")
+    add("--repeats", type=int, default=repeats, help=f"Timed batches of each row ({repeats}).")
     for name, packages in peers.items():
-        add(f"--{name.replace('_', '-')}", metavar="PATH", help=f"Python that has {packages}")
-    add("--row", choices=list(rows), help="one row, in this process")
+        add(f"--{name.replace('_', '-')}", metavar="PATH", help=f"Python with {packages}.")
+    add("--row", choices=list(rows), help="Measure one row in this process.")
     return parser

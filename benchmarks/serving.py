@@ -1,12 +1,13 @@
-"""What `tfreps serve` adds to a SavedModel, and what batching gives: on this machine, by loopback.
+"""Measures the latency, throughput and memory of `tfreps serve` on this machine.
 
     python -m benchmarks.serving
     python -m benchmarks.serving --export exports/ner --text "Ada lived in London ."
 
-Single sentences to a tagger (by default an untrained BiLSTM with a CRF, which takes as long as a
-trained one): latencies at 1 to 64 clients over gRPC and REST beside the SavedModel called in the
-same process; batched beside unbatched; memory after 10,000 and 100,000 requests; failures while a
-new version is rolled in. The clients run on the same cores as the server.
+Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
+fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, and of
+the SavedModel called in this process; throughput with and without batching; memory after 10,000 and
+100,000 requests; and failures while new versions are loaded. The clients run on the same cores as
+the server.
 """
 
 import argparse
@@ -48,15 +49,20 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--export", help="base path of a model that reads text; of one version")
-    parser.add_argument("--text", default=TEXT, help="a sentence")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each row (5)")
-    parser.add_argument("--requests", type=int, default=LAST, help=f"of the last part ({LAST})")
+    parser.add_argument("--export", help="Base path of a model that reads text, with one version.")
+    parser.add_argument("--text", default=TEXT, help="Sentence to send.")
+    parser.add_argument("--seconds", type=float, default=5.0, help="Seconds per row (5).")
+    parser.add_argument(
+        "--requests",
+        type=int,
+        default=LAST,
+        help=f"Requests of the memory test ({LAST}).",
+    )
     return parser
 
 
 def make_tagger(folder, units=64, num_tags=9):
-    """The export of a small untrained tagger, version 1."""
+    """Exports a small untrained tagger as version 1."""
     from tfreps.export import open_for_export, write_export
     from tfreps.inference import TextTagger
     from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
@@ -70,7 +76,7 @@ def make_tagger(folder, units=64, num_tags=9):
 
 
 def in_process(export, text):
-    """A function that calls the newest version's signature."""
+    """Returns a function that calls the signature of the newest version."""
     import tensorflow as tf
 
     loaded = tf.saved_model.load(str(newest(export)))
@@ -84,7 +90,7 @@ def newest(export):
 
 @contextlib.contextmanager
 def serving(export, *flags):
-    """A server in a process of its own: the process, and a port for each protocol."""
+    """Context manager that starts a server; yields its process and the ports by protocol."""
     command = [sys.executable, "-m", "tfreps", "serve", f"tagger={export}", *flags]
     command += ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0.2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -105,7 +111,7 @@ def clients_of(protocol, ports, text):
 
 
 def latencies(export, options, direct):
-    print("| protocol | clients | p50, ms | p99, ms | requests/s | p50 less direct, ms |")
+    print("| protocol | clients | p50, ms | p99, ms | requests/s | p50 minus direct, ms |")
     print("|---|---|---|---|---|---|")
     with serving(export) as (_, ports):
         for protocol in PROTOCOLS:
@@ -123,7 +129,7 @@ def latencies(export, options, direct):
 
 
 def unbatched(export, options):
-    """Requests per second of 16 clients, with and without merging them."""
+    """Prints the requests per second of 16 clients with and without batching."""
     found = {}
     for name, flags in {"batched": [], "unbatched": ["--max-batch-size", "1"]}.items():
         with serving(export, *flags) as (_, ports):
@@ -158,7 +164,7 @@ def resident_mb(pid):
 
 
 def rolling(export, options):
-    """Failures while version after version takes over under load."""
+    """Prints the number of failures while new versions are loaded under load."""
     stopped, versions = threading.Event(), []
 
     def roll():

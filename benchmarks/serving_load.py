@@ -1,4 +1,4 @@
-"""Clients that ask a server at the same time, each again as soon as it has its answer."""
+"""Concurrent clients, each of which sends its next request as soon as it has an answer."""
 
 import http.client
 import json
@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 
 class Load(NamedTuple):
-    """What a group of clients has seen: seconds of each answer, what failed, and the time taken."""
+    """Result of a group of clients.
+
+    Args:
+        latencies: list of float. Seconds of each answer.
+        failures: list of str. Errors.
+        seconds: float. Total time.
+    """
 
     latencies: list
     failures: list
@@ -20,7 +26,7 @@ class Load(NamedTuple):
         return len(self.latencies) / self.seconds
 
     def percentile(self, share):
-        """Milliseconds that this share of the answers did not exceed.
+        """Returns the percentile of the latencies in milliseconds.
 
         Example:
         >>> Load([0.001, 0.002, 0.003, 0.004], [], 1.0).percentile(0.5)
@@ -31,7 +37,7 @@ class Load(NamedTuple):
 
 
 def grpc_client(port, model, text):
-    """A function that asks over a gRPC connection of its own, and another that closes it."""
+    """Returns a function that sends a request over a new gRPC connection, and one to close it."""
     import grpc
     import tensorflow as tf
     from tensorflow_serving.apis import predict_pb2
@@ -39,7 +45,7 @@ def grpc_client(port, model, text):
     channel = grpc.insecure_channel(
         f"127.0.0.1:{port}", options=[("grpc.use_local_subchannel_pool", 1)]
     )
-    # Bytes out, bytes in: what a client spends on its messages is not the server's.
+    # Sends and receives bytes: the time of encoding messages is not that of the server.
     predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
     request = predict_pb2.PredictRequest()
     request.model_spec.name = model
@@ -49,7 +55,7 @@ def grpc_client(port, model, text):
 
 
 def rest_client(port, model, text):
-    """A function that asks over an HTTP connection of its own, and another that closes it."""
+    """Returns a function that sends a request over a new HTTP connection, and one to close it."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     body = json.dumps({"instances": [text]})
 
@@ -64,16 +70,16 @@ def rest_client(port, model, text):
 
 
 def run_clients(make_client, clients, seconds=None, requests=None):
-    """So many clients for so long, or until they have had so many answers.
+    """Runs concurrent clients for some time, or until they have received some answers.
 
     Args:
         make_client: function without arguments that returns `(ask, close)`.
-        clients: int. How many ask at the same time.
-        seconds: float. How long; None for as long as `requests` takes.
-        requests: int. How many answers, of all clients together; None for no limit.
+        clients: int. Number of clients.
+        seconds: float. Duration. If `None`, the clients stop after `requests` requests.
+        requests: int. Number of requests of all clients together. If `None`, there is no limit.
 
     Returns:
-        `Load`. A client that fails goes on with its next request.
+        `Load`. A client whose request fails continues with the next request.
     """
     left = iter(range(requests)) if requests else None
     lock, ready = threading.Lock(), threading.Barrier(clients + 1)
@@ -107,7 +113,7 @@ def run_clients(make_client, clients, seconds=None, requests=None):
 
 
 def median_ms(call, seconds):
-    """Milliseconds of a call in this process: the median, once it is warm."""
+    """Returns the median milliseconds of a call in this process after a warm-up."""
     for _ in range(20):
         call()
     until, found = time.perf_counter() + seconds, []

@@ -1,15 +1,15 @@
-"""Measures the S-LSTM: training and inference, in tokens per second and per GFLOP/s.
+"""Measures S-LSTM training and inference in tokens per second and per GFLOP/s.
 
     python -m benchmarks.slstm
     python -m benchmarks.slstm --only train --repeats 5
 
-Random weights and inputs at hidden 300, 7 steps, window 1, one sentence node; training has a
-softmax over two labels on the sentence node, and Adam. Rows without a suffix have the form of the
-code they are held against (states start at zero, nothing at the ends of a sentence); `-paper`
-has the layer's defaults: learned initial states, and `<s>` and `</s>` as two more words of every
-sentence, which are not counted as tokens. The article's PyTorch code reached 3.3 normalised in
-training and 8.5 in inference. Each row runs in a process of its own; GEMM and normalised are as
-in benchmarks/elmo.py.
+Weights and inputs are random, with 300 units, 7 steps, window 1 and one sentence state. Training
+uses a softmax over two labels on the sentence state, and Adam. Rows without a suffix have the form
+of the PyTorch code of the article (zero initial states, zeros beyond the ends of a sentence). Rows
+with the suffix `-paper` have the defaults of the layer: learned initial states, and `<s>` and
+`</s>` as two more words of every sentence, which do not count as tokens. The normalised speed of
+the article's code was 3.3 in training and 8.5 in inference. Each row runs in its own process; GEMM
+and "normalised" are described in benchmarks/elmo.py.
 """
 
 import sys
@@ -21,7 +21,7 @@ FORMS = {
     "article": {"initial_state": "zeros", "boundary": "zeros"},
     "paper": {},
 }
-# name: (task, form, precision, normalised figure to reach, that of the article's code)
+# name: (task, form, precision, target of the normalised speed, that of the article's code)
 ROWS = {
     "train-32x30-float32": ("train", "article", "float32", 10.0, 3.3),
     "train-32x30-bfloat16": ("train", "article", "mixed_bfloat16", 12.5, 3.3),
@@ -39,18 +39,18 @@ def main(argv=None):
 
 
 def measure(name, repeats):
-    """One row: the median over batches."""
+    """Measures one row: the median over batches."""
     from benchmarks.gemm import normalised, timed
 
     task, form, precision, goal, peer = ROWS[name]
     call = {"train": make_train, "encode": make_encode}[task](form, precision)
-    timed(call, 3)  # traces, and fills the caches
+    timed(call, 3)  # traces the function and fills the caches
     result = {"row": name, **normalised([call] * repeats, BATCH * LENGTH), "to_reach": goal}
     return {**result, "ratio_to_article": round(result["normalised"] / peer, 2)}
 
 
 def make_encode(form, precision):
-    """A call that encodes one batch."""
+    """Returns a function that encodes one batch."""
     import tensorflow as tf
 
     layer, inputs, mask = make_layer(form, precision)
@@ -60,7 +60,7 @@ def make_encode(form, precision):
 
 
 def make_train(form, precision):
-    """A call that does one step of training, as `fit` would."""
+    """Returns a function that runs one training step, as `fit` does."""
     import keras
     import tensorflow as tf
 
@@ -77,7 +77,7 @@ def make_train(form, precision):
 
 
 def make_layer(form, precision):
-    """An SLSTM and a batch of random inputs, all of full length."""
+    """Returns an SLSTM and a batch of random inputs without padding."""
     import keras
     import tensorflow as tf
 

@@ -1,11 +1,11 @@
-"""The S-LSTM paper's study on one domain of fdu_mtl: table 4 of training/RESULTS.md.
+"""Runs the study of the S-LSTM paper on one domain of fdu_mtl (training/RESULTS.md, table 4).
 
     python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
 
-Accuracy on the test set and seconds of the fastest epoch: of the S-LSTM beside BiLSTMs, TextCNN
-and a Transformer; by exchange steps and window; by sentence nodes; with and without boundaries.
-Then accuracy and time by text length, and two pictures. Stands on the vectors that
-benchmarks.pretraining makes. One seed.
+The program measures accuracy on the test set and seconds of the fastest epoch for the S-LSTM,
+BiLSTMs, TextCNN and a Transformer; by steps and window; by the number of sentence states; and with
+and without boundaries. It also measures accuracy and time by text length, and draws two pictures.
+All models start from the word vectors of benchmarks.pretraining and use one seed.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def main(argv=None):
         results[name] = train(options, name, flags)
         print(row(name, *results[name]), flush=True)
     lengths = {name: by_length(options, name) for name in BY_LENGTH}
-    print("\n| | accuracy | seconds of an epoch |\n|---|---|---|")
+    print("\n| | accuracy | seconds per epoch |\n|---|---|---|")
     print("\n".join(row(name, *result) for name, result in results.items()))
     print("\n".join(["", *length_table(lengths)]))
     pictures = pathlib.Path(options.pictures or options.runs)
@@ -65,15 +65,15 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.slstm_study", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--data", required=True, help="folder with the data sets")
-    parser.add_argument("--runs", required=True, help="folder for the run folders")
+    parser.add_argument("--data", required=True, help="Folder of the data sets.")
+    parser.add_argument("--runs", required=True, help="Folder of the run folders.")
     parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help="(camera_photo)")
-    parser.add_argument("--pictures", help="folder for the two pictures (--runs)")
+    parser.add_argument("--pictures", help="Folder of the two pictures (--runs).")
     return parser
 
 
 def train(options, name, flags):
-    """Accuracy on the test set, and the seconds of the fastest epoch."""
+    """Returns the accuracy on the test set and the seconds of the fastest epoch."""
     run = run_folder(options.runs, "slstm_study", name)
     places = {"data": options.data, "runs": options.runs, "run": run, "domain": options.domain}
     command = COMMON.format(**places, encoding=encoding_of(options.domain)) + flags
@@ -82,7 +82,7 @@ def train(options, name, flags):
 
 
 def tokens_per_second(run):
-    """Of training, in the epoch that was disturbed least, as TensorBoard shows it."""
+    """Returns the training speed of the fastest epoch from the TensorBoard logs."""
     import tensorflow as tf
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -93,7 +93,7 @@ def tokens_per_second(run):
 
 
 def by_length(options, name):
-    """For each range of lengths: how many texts, the accuracy, and milliseconds for a text."""
+    """Returns number of texts, accuracy and milliseconds per text for each range of lengths."""
     model = load(run_folder(options.runs, "slstm_study", name))
     path = f"{options.data}/fdu_mtl/{options.domain}.task.test"
     texts = read_labelled(path, "tab", encoding=encoding_of(options.domain), empty_texts="keep")
@@ -116,7 +116,7 @@ def row(name, accuracy, seconds):
 
 
 def length_table(lengths):
-    """Lines of Markdown: accuracy, and milliseconds for a text, in each range of lengths."""
+    """Yields lines of Markdown: accuracy and milliseconds per text for each range of lengths."""
     ranges = [f"{a}-{b - 1} tokens" for a, b in zip(LENGTHS, LENGTHS[1:], strict=False)]
     counts = [str(count) for count, _, _ in next(iter(lengths.values()))]
     yield f"| | {' | '.join(ranges)} |"
@@ -128,12 +128,12 @@ def length_table(lengths):
 
 
 def draw_steps(results, path):
-    """Accuracy and time by exchange steps, a curve for each window."""
+    """Draws accuracy and time by steps, with a curve for each window."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     for axes, place, title in zip(
-        figure.subplots(1, 2), (0, 1), ("accuracy", "seconds of an epoch"), strict=True
+        figure.subplots(1, 2), (0, 1), ("accuracy", "seconds per epoch"), strict=True
     ):
         for window in WINDOWS:
             steps = [s for s, w in OUTLINE if w == window]
@@ -142,19 +142,19 @@ def draw_steps(results, path):
             axes.plot(steps, values, marker="o", label=f"window {window}")
         for name, style in (("BiLSTM", "--"), ("TextCNN", ":")):
             axes.axhline(results[name][place], linestyle=style, color="gray", label=name)
-        axes.set(xlabel="exchange steps", title=title)
+        axes.set(xlabel="steps", title=title)
         axes.legend()
     figure.savefig(path, dpi=110)
 
 
 def draw_lengths(lengths, path):
-    """Accuracy and time by text length, a curve for each model."""
+    """Draws accuracy and time by text length, with a curve for each model."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     names = [f"{a}-{b - 1}" for a, b in zip(LENGTHS, LENGTHS[1:], strict=False)]
     for axes, place, title in zip(
-        figure.subplots(1, 2), (1, 2), ("accuracy", "milliseconds for a text"), strict=True
+        figure.subplots(1, 2), (1, 2), ("accuracy", "milliseconds per text"), strict=True
     ):
         for name, rows in lengths.items():
             axes.plot(names, [values[place] for values in rows], marker="o", label=name)

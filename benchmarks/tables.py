@@ -1,13 +1,12 @@
-"""Fills the tables of training/RESULTS.md: trains every row with every seed, then prints the table.
+"""Trains every row of a table of training/RESULTS.md with all seeds, and prints the table.
 
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables --only S-LSTM
 
-Each training is a `tfreps` command in a run folder of its own, printed before it starts. A row that
-was finished before is read from its results.json, and one that was killed goes on where it stood:
-run the same command again. Figures of fdu_mtl are means over its domains; fdu_mtl_together is one
-training on all sixteen. Rows with vectors of our own, ELMo or BERT need what benchmarks.pretraining
-writes.
+Each training is a `tfreps` command with its own run folder, which is printed before it starts. The
+results of finished rows are read from results.json, and interrupted rows are resumed: run the same
+command again. Metrics of fdu_mtl are means over its domains; fdu_mtl_together is one training on
+all sixteen. Rows with own word vectors, ELMo or BERT need the files of benchmarks.pretraining.
 """
 
 import argparse
@@ -167,7 +166,7 @@ TABLES = {
         ),
     },
 }
-# Table: heading of a column -> where its figure stands in results.json.
+# Table: heading of a column -> path of the metric in results.json.
 COLUMNS = {
     "resume_ner": {
         "token P": ("test", "weighted", "precision"),
@@ -197,24 +196,27 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("table", choices=TABLES)
-    parser.add_argument("--data", required=True, help="folder with the data sets")
-    parser.add_argument("--runs", required=True, help="folder for the run folders")
+    parser.add_argument("--data", required=True, help="Folder of the data sets.")
+    parser.add_argument("--runs", required=True, help="Folder of the run folders.")
     parser.add_argument(
-        "--only", default="", metavar="PART", help="the row of this name, or those that hold it"
+        "--only",
+        default="",
+        metavar="PART",
+        help="Row of this name, or rows whose name has it.",
     )
-    parser.add_argument("--seeds", type=int, default=3, help="at most (3)")
+    parser.add_argument("--seeds", type=int, default=3, help="Maximum number of seeds (3).")
     parser.add_argument("--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN")
     return parser
 
 
 def is_wanted(name, options):
-    """Whether a row is asked for: by its whole name, or else by a part of it."""
+    """Returns True if a row is selected by its whole name, or else by a part of it."""
     by_name = options.only in TABLES[options.table]
     return name == options.only if by_name else options.only in name
 
 
 def train_all(options, name, command, seed):
-    """results.json of a row and seed, one for each domain; trains those that are not there."""
+    """Returns the results of a row and seed, one per domain; trains those that are missing."""
     if "{domain}" not in command:
         return [train(options, f"{name}-{seed}", command, seed)]
     return [
@@ -231,7 +233,7 @@ def train_all(options, name, command, seed):
 
 
 def train(options, name, command, seed, **more):
-    """results.json of one training; trains first unless it is there."""
+    """Returns the results of one training; trains first unless they exist."""
     run = run_folder(options.runs, options.table, name)
     inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
@@ -239,7 +241,7 @@ def train(options, name, command, seed, **more):
 
 
 def table(results, name):
-    """The lines of a Markdown table: mean, and where there are several seeds the spread."""
+    """Yields the lines of a Markdown table: the mean and, for several seeds, the spread."""
     yield f"| | {' | '.join(COLUMNS[name])} | seeds |"
     yield "|---|" + "---|" * (len(COLUMNS[name]) + 1)
     for row, runs in results.items():
@@ -252,7 +254,7 @@ def table_row(row, runs, name):
 
 
 def figure(runs, path):
-    """Mean over seeds, each a mean over domains; half the distance of the best and worst seed."""
+    """Formats the mean over seeds and domains, and half the difference of best and worst seed."""
     values = [statistics.mean(look_up(results, path) for results in seed) for seed in runs]
     spread = f" ± {(max(values) - min(values)) / 2:.4f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.4f}{spread}"

@@ -1,14 +1,14 @@
-"""Measures the layers of taggers: tokens per second, and their ratio to other projects'.
+"""Measures the tokens per second of CRF layers, and compares them with pytorch-crf.
 
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python -m benchmarks.taggers --peer-python peers/bin/python
     python -m benchmarks.taggers --only viterbi
 
-Each row runs in a process of its own, on random scores without padding. With `--peer-python` the
-peer works in a process beside it, in turns of a hundred batches, so that whatever else the machine
-does slows both: the ratio of the medians is the figure that counts. One sentence of four tokens
-shows what a call costs by itself. The peer has the number of threads that suits it. A loss is timed
-with its gradient, inside a plain graph, as `fit` calls it.
+Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
+runs in another process and alternates with it every hundred batches, so that other load on the
+machine slows both: compare the ratio of the medians. The row of one sentence of four tokens shows
+the overhead of a call. The peer uses the number of threads with which it is fastest. Losses are
+timed with their gradient, inside a graph without XLA, as `fit` calls them.
 """
 
 import statistics
@@ -17,7 +17,7 @@ import sys
 from benchmarks import rows
 from benchmarks.in_turns import in_turns
 
-# name: (what, sentences, tokens, tags, how, ratio to the peer to reach)
+# name: (task, sentences, tokens, tags, options, target ratio to the peer)
 ROWS = {
     "crf-loss-32x50x9": ("loss", 32, 50, 9, {}, 9.0),
     "crf-loss-32x100x29": ("loss", 32, 100, 29, {}, 9.0),
@@ -42,7 +42,7 @@ def main(argv=None):
 
 
 def measure(name, repeats, peer_python=None):
-    """One row: medians over batches, ours and the peer's in turns."""
+    """Measures one row: medians over batches, alternating with the peer."""
     what, sentences, tokens, tags, how, goal = ROWS[name]
     make = {"loss": make_loss, "viterbi": make_viterbi}[what]
     call = make(sentences, tokens, tags, **how)
@@ -60,7 +60,7 @@ def measure(name, repeats, peer_python=None):
 
 
 def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
-    """A call of loss and gradient in a plain graph; maybe with tags that only follow themselves."""
+    """Returns a function of loss and gradient, optionally with tags that only follow themselves."""
     import tensorflow as tf
 
     emissions, mask, crf = random_inputs(sentences, tokens, tags, scale, follow_themselves)
@@ -77,7 +77,7 @@ def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
 
 
 def make_viterbi(sentences, tokens, tags, use_xla):
-    """A call of decoding in a graph, as `predict` and an export do."""
+    """Returns a function that decodes in a graph, as `predict` and exports do."""
     import tensorflow as tf
 
     emissions, mask, crf = random_inputs(sentences, tokens, tags)

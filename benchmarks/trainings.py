@@ -1,4 +1,4 @@
-"""Trainings of the tables: each a `tfreps` command in a run folder of its own, done once."""
+"""Runs each training of the tables once, as a `tfreps` command with its own run folder."""
 
 import json
 import pathlib
@@ -7,7 +7,7 @@ import sys
 
 
 def run_folder(runs, table, name):
-    """Where the training of that name is.
+    """Returns the run folder of a training.
 
     Example:
     >>> run_folder("runs", "fdu_mtl", "TextCNN, own vectors-0/baby").as_posix()
@@ -18,12 +18,12 @@ def run_folder(runs, table, name):
 
 
 def train_once(run, words, last="test"):
-    """results.json of a run; trains first, or trains on, unless it is finished.
+    """Returns the results of a run; trains or resumes it first unless it is finished.
 
     Args:
-        run: path of the run folder; what the program says goes to `RUN.log`.
-        words: the `tfreps` command, which has `--run RUN` and `--resume` in it.
-        last: str, what is in results.json at the end alone.
+        run: `pathlib.Path` of the run folder. The output of the program is written to `RUN.log`.
+        words: list of str. The `tfreps` command, which includes `--run RUN` and `--resume`.
+        last: str. Key that results.json has only after the run is finished. Defaults to `"test"`.
     """
     finished = pathlib.Path(run, "results.json")
     if not finished.exists() or last not in json.loads(finished.read_text()):

@@ -1,13 +1,13 @@
-"""Trains a biLM on WikiText-2's validation text and measures it as bilm-tf measures its own.
+"""Trains a biLM on the validation text of WikiText-2 and measures it like bilm-tf.
 
     python -m benchmarks.wikitext2 PATH/TO/valid.txt
 
-The first 90 % of the non-empty lines are the training text, the rest the test text, `<unk>` is
-`<UNK>`, the vocabulary is the training text's. Six epochs at bilm-tf's settings; then the test
-perplexity over the full softmax, state carried over 32 rows, mean of both directions: over the full
-batches, which is what bilm-tf's `run_test.py` counts (it drops what its last rows still hold, here
-13 % of the predictions), and over all tokens. bilm-tf itself reached 175.4 in 319 s on two cores
-of GEMM 465 GFLOP/s.
+The first 90 % of the non-empty lines are the training text, which gives the vocabulary; the other
+lines are the test text. `<unk>` becomes `<UNK>`. The biLM is trained for six epochs with the
+settings of bilm-tf. The program prints the test perplexity over the full softmax, with carried
+states in 32 rows, as the mean of both directions: once over full batches as in `run_test.py` of
+bilm-tf (which drops the last tokens of the rows, here 13 % of the predictions), and once over all
+tokens. bilm-tf reached 175.4 in 319 s on two cores with GEMM 465 GFLOP/s.
 """
 
 import argparse
@@ -31,8 +31,8 @@ MEASURE = ("--state", "carry", "--batch-size", "32", "--unroll-steps", "1")
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.wikitext2", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("text", help="valid.txt of WikiText-2")
-    parser.add_argument("--seeds", type=int, default=3, help="runs (3)")
+    parser.add_argument("text", help="File valid.txt of WikiText-2.")
+    parser.add_argument("--seeds", type=int, default=3, help="Number of runs (3).")
     parser.add_argument("--precision", default="float32", choices=["float32", "bfloat16"])
     options = parser.parse_args(argv)
     results = []
@@ -49,7 +49,7 @@ def main(argv=None):
 
 
 def write_texts(path, folder):
-    """train.txt and test.txt, and the vocabulary of the former."""
+    """Writes train.txt, test.txt and the vocabulary of train.txt."""
     text = pathlib.Path(path).read_text(encoding="utf-8").replace("<unk>", "<UNK>")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     cut = len(lines) * 9 // 10
@@ -59,7 +59,7 @@ def write_texts(path, folder):
 
 
 def one_run(folder, seed, precision):
-    """Trains and measures once; the seconds are those of the whole training program."""
+    """Trains and measures once; times the whole training program."""
     target, rates = folder / f"run-{seed}", [gemm()]
     begin = time.monotonic()
     run(

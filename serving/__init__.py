@@ -1,1 +1,1 @@
-"""Programs that bring a trained model to its users."""
+"""Programs that export, serve and query trained models."""

@@ -1,35 +1,38 @@
-"""Writes a model as a SavedModel that takes raw strings and needs TensorFlow alone.
+"""Exports a model as a SavedModel that takes raw strings and needs only TensorFlow.
 
-    tfreps export runs/elmo --to exports/elmo
-    tfreps export runs/ner --to exports/ner --explain --check
-    tfreps export --options options.json --weights weights.hdf5 --to exports/elmo
-    tfreps export published/bert --to exports/bert
-    tfreps export published/bert-ner --scheme bio --to exports/bert-ner
-
-The folder gets the next version, exports/elmo/1 or 2 or ..., with warm-up requests for TensorFlow
-Serving (where the package tensorflow-serving-api is installed), and a README.md that tells every
-input and output. Signatures of a biLM: `default` (sentences), `tokens`, `character_ids`, and for a
-run folder `score`, the language model itself (see `tfreps.export.bilm_signatures`). Published
-weights that read words need --vocabulary FILE. Signatures of a BERT, of taggers and of
-classifiers: `default` (raw text) and `tokens` (see `tfreps.export.bert_signatures` and
-`labelling_signatures`). --explain adds `explain`: k best paths, marginals, attention, surprise.
---wordpiece has TensorFlow Text, which TensorFlow Serving has too, cut a BERT's texts.
+The export becomes the next version in the folder: exports/elmo/1, exports/elmo/2 and so on. It
+includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api is
+installed). A README.md describes all inputs and outputs. The signatures of a biLM are `default`
+(sentences), `tokens`, `character_ids`, and for a run folder `score`, the language model (see
+`tfreps.export.bilm_signatures`). Published weights that read token ids need --vocabulary FILE. The
+signatures of BERTs, taggers and classifiers are `default` (raw text) and `tokens` (see
+`tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`
+with the k best paths, marginals, attention and surprise. With --wordpiece, TensorFlow Text, which
+TensorFlow Serving includes, tokenizes the texts of a BERT.
 """
 
-import argparse
-
 from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags
-from tfreps.cli.options import parse_options
+from tfreps.cli.options import first_line, parse_options
+from tfreps.cli.program_help import program_parser
 from tfreps.export import SENTENCES, open_for_export, weight_changes, write_export
 from tfreps.export.notes import check_notes
 from tfreps.export.stored_weights import KINDS
 from tfreps.text.tags import SCHEMES
 
+EXAMPLES = (
+    "tfreps export runs/ner --to exports/ner --explain --check",
+    "tfreps export published/bert-ner --scheme bio --to exports/bert-ner",
+    "tfreps export --options options.json --weights weights.hdf5 --to exports/elmo",
+)
+
+
+ALIAS = "serving_default"  # name under which servers look up the signature `default`
+
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     if options.check_python is not None and not options.check:
-        raise ValueError("--check-python goes unseen: give --check too.")
+        raise ValueError("--check-python needs --check too.")
     path, how = chosen_model(options)
     if options.scheme is not None:
         how["scheme"] = options.scheme
@@ -38,7 +41,7 @@ def main(argv=None):
         signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
     changes = weight_changes(signatures, options.weights_as)
     if options.check:
-        print(f"Asking {len(SENTENCES)} sentences, as the model itself answers them:", flush=True)
+        print(f"Comparing the export with the model on {len(SENTENCES)} sentences:", flush=True)
     check = options.check_python or options.check
     written = write_export(signatures, options.to, check, options.overwrite, say_checked)
     say(options, written, changes)
@@ -51,69 +54,51 @@ def say_checked(way):
 
 def say(options, written, changes):
     size = sum(path.stat().st_size for path in written.folder.rglob("*"))
-    names = ", ".join(written.functions)
-    print(f"Wrote {written.folder} ({size / 1e6:.1f} MB) with the signatures {names}.")
+    names = ", ".join(name for name in written.functions if name != ALIAS)
+    also = f" ({ALIAS} is the same as default)" if ALIAS in written.functions else ""
+    print(f"Wrote {written.folder} ({size / 1e6:.1f} MB) with the signatures {names}{also}.")
     if changes:
         print(changes)
     if written.num_warm_up is None:
-        print("Without warm-up requests: they need `pip install 'tfreps[serving]'`.")
+        print("There are no warm-up requests; they need `pip install 'tfreps[serving]'`.")
     if "default" in written.functions:
-        print(f"Next, an answer from it; what it takes and gives: {options.to}/README.md")
-        print(f'  tfreps predict {options.to} "The dog sat on the mat ."')
+        print(f"Its inputs and outputs are described in {options.to}/README.md.")
+        print(f'Next: tfreps predict {options.to} "The dog sat on the mat ."')
     else:
-        print("It reads token ids alone: give --vocabulary FILE for one that reads text.")
-        print(f"Next, what it takes and gives: {options.to}/README.md")
+        print("It reads token ids only. Give --vocabulary FILE for an export that reads text.")
+        print(f"Its inputs and outputs are described in {options.to}/README.md.")
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps export", description="A SavedModel that takes raw strings."
+    parser = program_parser("tfreps export", first_line(__doc__), EXAMPLES)
+    about = "Run folder of a biLM, BERT, tagger or classifier; or a published BERT."
+    parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
+    group = parser.add_argument_group("model", "Published model, instead of a run folder.")
+    add_bilm_flags(group)
+    about = "Tag scheme of a published tagger. Defaults to none, for tags without spans."
+    group.add_argument("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
+    add = parser.add_argument_group("export", "Folder and contents of the export.").add_argument
+    about = "Folder of the model. The export becomes its next version: DIR/1, DIR/2 ..."
+    add("--to", metavar="DIR", required=True, help=f"{about}.")
+    about = (
+        "Replace a README.md, models.config or batching.config in DIR that tfreps did not write."
     )
-    parser.add_argument(
-        "model",
-        metavar="MODEL",
-        nargs="?",
-        help="run folder of a biLM, BERT, tagger or classifier; or a published BERT",
+    add("--overwrite", action="store_true", help=about)
+    about = "Add the signature explain: k best paths, marginals, attention and surprise."
+    add("--explain", action="store_true", help=about)
+    about = (
+        "Tokenize the texts of a BERT with an operation of TensorFlow Text. This is faster, but "
+        "the export needs TensorFlow Text too."
     )
-    parser.add_argument(
-        "--to",
-        metavar="DIR",
-        required=True,
-        help="the model's folder: the export becomes its next version, DIR/1, DIR/2 ...",
+    add("--wordpiece", action="store_true", help=about)
+    about = (
+        "Data type of the stored weights: smaller types make smaller files and slower calls. The "
+        "program prints how much the outputs change."
     )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace a README.md, models.config or batching.config in DIR that tfreps did not "
-        "write",
-    )
-    add_bilm_flags(parser)
-    parser.add_argument(
-        "--scheme",
-        choices=[*SCHEMES[:-1], "none"],
-        help="how the tags of a published tagger write spans (no spans)",
-    )
-    parser.add_argument(
-        "--explain", action="store_true", help="a signature more, with what is behind the answers"
-    )
-    parser.add_argument(
-        "--wordpiece",
-        action="store_true",
-        help="a BERT's pieces by an operation of TensorFlow Text: quicker, but no longer "
-        "TensorFlow alone; the README beside the export names it",
-    )
-    parser.add_argument(
-        "--weights-as",
-        choices=KINDS,
-        default="float32",
-        help="how weights are stored: smaller files, slower calls; tells what changes (float32)",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="asks it without tfreps, in three ways, and compares with the model",
-    )
-    parser.add_argument(
-        "--check-python", metavar="FILE", help="interpreter that does so (this one)"
-    )
+    add("--weights-as", choices=KINDS, default="float32", help=about)
+    add = parser.add_argument_group("check", "Test of the export.").add_argument
+    about = "Run the export without tfreps in three ways and compare its outputs with the model."
+    add("--check", action="store_true", help=about)
+    about = "Python interpreter of --check. Defaults to the one that runs this program."
+    add("--check-python", metavar="FILE", help=about)
     return parser

@@ -1,17 +1,15 @@
-"""Asks an exported SavedModel about raw sentences; imports TensorFlow and nothing of tfreps.
+"""Runs an exported SavedModel on raw sentences; imports TensorFlow but not tfreps.
 
-    tfreps predict exports/elmo "The dog sat on the mat ." "Another sentence"
-    python serving/predict.py exports/elmo/1 --file sentences.txt --full > vectors.jsonl
+A folder with versions stands for the newest version; exports/elmo/1 names one version.
 
-Of a folder with versions the newest answers, or else the one named: exports/elmo/1.
+The program prints one JSON object per sentence. For an ELMo or BERT, it holds the number of tokens,
+the shapes of all outputs and the first numbers of `default`, or with --full all numbers; for a
+tagger, the tokens, tags and spans; for a classifier, the label. Sentences are read from the command
+line, from --file, or from standard input, one per line (UTF-8 without a byte order mark). The file
+also runs without tfreps: python serving/predict.py exports/elmo/1 "A sentence ."
 
-One JSON object per sentence. Of an ELMo or BERT: its number of tokens, the shapes of all outputs
-and the first numbers of `default`, or with --full every number; of a tagger: tokens, tags, spans;
-of a classifier: the label. Sentences come from the command line, from --file, or else from
-standard input, one a line (UTF-8 without a byte order mark).
-
-Load only exports that you trust: a SavedModel is a program, and nothing checks it here, see
-SECURITY.md.
+Load only exports that you trust: a SavedModel is a program, and this program does not check it (see
+SECURITY.md).
 """
 
 import argparse
@@ -28,6 +26,12 @@ import tempfile
 
 BATCH = 32
 FIRST = 5  # numbers shown without --full
+EXAMPLES = """\
+examples:
+  tfreps predict exports/ner "Ada lived in London ." "Another sentence"
+  tfreps predict exports/elmo/1 --file sentences.txt --full
+  tfreps predict exports/reviews --file reviews.txt --signature tokens
+"""
 
 
 def main(argv=None):
@@ -44,21 +48,27 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(
         prog="tfreps predict",
-        description="Answers of an exported SavedModel, as JSON lines. "
+        description="Prints the outputs of an exported SavedModel as JSON lines.\n"
         "Load only exports that you trust: a SavedModel is a program (see SECURITY.md).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
     )
-    parser.add_argument("folder", metavar="EXPORT_FOLDER", help="what `tfreps export` wrote")
-    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="raw sentences")
-    parser.add_argument("--file", help="sentences from a UTF-8 text file, one a line")
-    parser.add_argument(
-        "--signature", default="default", help="default or tokens, which answer alike (default)"
-    )
-    parser.add_argument("--full", action="store_true", help="every number of every output")
+    parser.add_argument("folder", metavar="EXPORT_FOLDER", help="Folder that tfreps export wrote.")
+    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="Raw sentences.")
+    add = parser.add_argument_group("general", "Options that every program has.").add_argument
+    add("-h", "--help", action="help", help="Show this help and exit.")
+    add = parser.add_argument_group("input", "Sentences to read.").add_argument
+    add("--file", help="UTF-8 text file with one sentence per line.")
+    add = parser.add_argument_group("output", "Outputs to print.").add_argument
+    about = "Signature to call: default or tokens, which give the same outputs (default: default)."
+    add("--signature", default="default", help=about)
+    add("--full", action="store_true", help="Print all numbers of all outputs.")
     return parser
 
 
 def saved_model_folder(folder):
-    """The folder itself, or the newest version in it."""
+    """Returns the folder itself if it is a SavedModel, else the newest version in it."""
     if os.path.isfile(os.path.join(folder, "saved_model.pb")):
         return folder
     names = os.listdir(folder) if os.path.isdir(folder) else []
@@ -66,16 +76,16 @@ def saved_model_folder(folder):
     names = [n for n in names if os.path.isfile(os.path.join(folder, n, "saved_model.pb"))]
     if not names:
         raise ValueError(
-            f"{folder} is not a SavedModel: it holds no saved_model.pb, and no version with one. "
+            f"{folder} is not a SavedModel: it has no saved_model.pb and no version with one. "
             "Expected a folder that `tfreps export` wrote."
         )
     return os.path.join(folder, max(names, key=int))
 
 
 def read_sentences(options):
-    """An iterator over the sentences, wherever they are."""
+    """Returns an iterator over the sentences of the command line, the file or standard input."""
     if options.file is not None and options.sentences:
-        raise ValueError("Give sentences or --file, not both.")
+        raise ValueError("--file cannot be combined with sentences on the command line.")
     if options.sentences:
         return iter(options.sentences)
     if options.file is None:
@@ -98,7 +108,8 @@ def lines(file, name):
                 )
             if b"\0" in line:
                 raise ValueError(
-                    f"{name}, line {number}: expected UTF-8 text, found a NUL byte: no text."
+                    f"{name}, line {number}: expected UTF-8 text, found a NUL byte, so that the "
+                    "file looks binary."
                 )
             try:
                 yield line.decode("utf-8").strip()
@@ -118,7 +129,7 @@ def load_signature(folder, name):
     try:
         with quiet_absl():
             signatures = load(tf, folder).signatures
-    except Exception as error:  # torn protobufs, missing files and more have their own
+    except Exception as error:  # damaged protobufs, missing files and others have their own types
         raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
     if name not in signatures:
         known = ", ".join(signatures)
@@ -127,20 +138,20 @@ def load_signature(folder, name):
     takes = set(signature.structured_input_signature[1])
     if takes not in ({"text"}, {"tokens", "sequence_len"}):
         raise ValueError(
-            f"The signature {name!r} takes {', '.join(sorted(takes))}; this program asks with "
-            "sentences: use the signature default or tokens."
+            f"--signature must take sentences; {name!r} takes {', '.join(sorted(takes))}. Use "
+            "default or tokens."
         )
     names = set(signature.structured_outputs)
     if "sequence_len" not in names or not names & set(DESCRIBED_BY):
         raise ValueError(
-            f"{folder} is no export of tfreps: its answers lack default (or tags, or label), "
-            "sequence_len."
+            f"{folder} is not an export of tfreps: it needs the output sequence_len and one of "
+            "default, tags and label."
         )
     return signature
 
 
 def load(tf, folder):
-    """A SavedModel; with tensorflow-text, if it has operations that TensorFlow does not know."""
+    """Loads a SavedModel; imports tensorflow-text if TensorFlow lacks some of its operations."""
     try:
         return tf.saved_model.load(folder)
     except RuntimeError as error:
@@ -150,16 +161,17 @@ def load(tf, folder):
             importlib.import_module("tensorflow_text")  # registers them
         except ImportError as missing:
             raise ValueError(
-                f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text"
+                f"it needs operations of TensorFlow Text ({missing}): pip install tensorflow-text"
             ) from error
     return tf.saved_model.load(folder)
 
 
 @contextlib.contextmanager
 def quiet_import():
-    """Holds back what TensorFlow writes to stderr while it starts, unless it fails.
+    """Context manager that hides what TensorFlow writes to stderr while it starts.
 
-    With the environment variable TF_CPP_MIN_LOG_LEVEL below 3, all of it is shown.
+    The text is shown if the import fails, or if the environment variable TF_CPP_MIN_LOG_LEVEL is
+    below 3.
     """
     level = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if "tensorflow" in sys.modules or level in ("", "0", "1", "2"):
@@ -181,7 +193,7 @@ def quiet_import():
 
 @contextlib.contextmanager
 def quiet_absl():
-    """Drops the warnings that an answer cannot be differentiated, which nobody asks for here."""
+    """Context manager that drops warnings about gradients, which this program does not compute."""
     logger = logging.getLogger("absl")
 
     def wanted(record):
@@ -195,7 +207,7 @@ def quiet_absl():
 
 
 def answers(signature, sentences, full):
-    """One dict per sentence, its outputs cut to its own tokens."""
+    """Yields a dict per sentence with its outputs, without padding."""
     outputs = {name: value.numpy() for name, value in ask(signature, sentences).items()}
     lengths = outputs.pop("sequence_len").tolist()
     describe = next(DESCRIBED_BY[name] for name in DESCRIBED_BY if name in outputs)
@@ -205,9 +217,9 @@ def answers(signature, sentences, full):
 
 
 def of_vectors(own, length, full):
-    """What an ELMo or BERT says: how many tokens, the shapes, and numbers."""
+    """Returns the number of tokens, the shapes and numbers of an ELMo or BERT."""
     answer = {"tokens": length}
-    if "tokens" in own:  # of a BERT, which cuts words into pieces
+    if "tokens" in own:  # a BERT splits words into pieces
         answer["pieces"] = [piece.decode() for piece in own.pop("tokens")[:length]]
     own = {name: value[:length] if value.ndim > 1 else value for name, value in own.items()}
     answer["shapes"] = {name: list(value.shape) for name, value in own.items()}
@@ -217,7 +229,7 @@ def of_vectors(own, length, full):
 
 
 def of_tags(own, length, full):
-    """What a tagger says: tokens, tags, and spans where there is a scheme."""
+    """Returns the tokens, the tags and, with a tag scheme, the spans of a tagger."""
     answer = {name: [text.decode() for text in own[name][:length]] for name in ("tokens", "tags")}
     answer["confidences"] = [round(float(share), 4) for share in own["confidences"][:length]]
     if "num_spans" in own:
@@ -230,7 +242,7 @@ def of_tags(own, length, full):
 
 
 def of_label(own, length, full):
-    """What a classifier says: the label and its probability, with --full those of all labels."""
+    """Returns the label of a classifier and its probability; with --full, all probabilities."""
     answer = {"tokens": length, "label": own["label"].decode()}
     answer["probability"] = round(float(own["probability"]), 4)
     if full:
@@ -239,7 +251,7 @@ def of_label(own, length, full):
     return answer
 
 
-# An output that tells what kind of model answers: how its answers are shown.
+# Output that identifies the kind of model -> function that describes its outputs.
 DESCRIBED_BY = {"default": of_vectors, "tags": of_tags, "label": of_label}
 
 
@@ -256,7 +268,7 @@ def ask(signature, sentences):
 
 
 def numbers(array):
-    """Nested lists with the digits that float32 has, and no more."""
+    """Returns nested lists of numbers with the precision of float32."""
     if array.ndim:
         return [numbers(part) for part in array]
     return float(f"{array:.9g}")
@@ -265,7 +277,7 @@ def numbers(array):
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except BrokenPipeError:  # the reader (`| head`) has gone
+    except BrokenPipeError:  # the reader (`| head`) has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (ValueError, OSError) as error:

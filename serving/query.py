@@ -1,39 +1,41 @@
-"""Asks a served model about raw sentences, over REST or gRPC, `tfreps serve` or TensorFlow Serving.
+"""Sends raw sentences to a served model over REST or gRPC and prints its answers.
 
-    tfreps query ner "Ada lived in London ." "Another sentence"
-    tfreps query reviews --file reviews.txt --grpc --label stable
-    tfreps query ner --status
-
-Sentences come from the command line, from --file, or else from standard input, one a line (UTF-8).
-Tags, spans, labels and their probabilities are printed to be read; with --json, everything that the
-model answered, one JSON object a sentence. REST needs no TensorFlow on this side.
+The server is tfreps serve or TensorFlow Serving. Sentences are read from the command line, from
+--file, or from standard input, one per line (UTF-8). The program prints tags, spans, labels and
+their probabilities as text; with --json, all outputs of the model as one JSON object per sentence.
+REST does not need TensorFlow on the client.
 """
 
-import argparse
 import itertools
 import json
 import sys
 
-from tfreps.cli.options import Option, add_flags, check_options, short_errors
+from tfreps.cli.options import Option, add_flags, check_options, first_line, short_errors
+from tfreps.cli.program_help import program_parser
 from tfreps.cli.text_streams import read_texts
 from tfreps.server.answers import as_lines
 
 BATCH = 32
-WHICH = {"version": Option(int, None, "the newest by default", at_least=0)}
+WHICH = {"version": Option(int, None, "Version to query. Defaults to the newest.", at_least=0)}
 WHERE = {
-    "rest_port": Option(int, 8501, "(8501)", at_least=0, at_most=65535),
-    "grpc_port": Option(int, 8500, "(8500)", at_least=0, at_most=65535),
-    "timeout_seconds": Option(float, 60.0, "to wait for an answer (60)", above=0, at_most=1e6),
+    "rest_port": Option(int, 8501, "REST port of the server.", at_least=0, at_most=65535),
+    "grpc_port": Option(int, 8500, "gRPC port of the server.", at_least=0, at_most=65535),
+    "timeout_seconds": Option(float, 60.0, "Seconds to wait for an answer.", above=0, at_most=1e6),
 }
+EXAMPLES = (
+    'tfreps query ner "Ada lived in London ." "Another sentence"',
+    "tfreps query reviews --file reviews.txt --grpc --label stable",
+    "tfreps query ner --status",
+)
 
 
 def main(argv=None):
     options = short_errors(make_parser()).parse_intermixed_args(argv)
     check_options(options, WHICH, WHERE)
     if options.file is not None and options.sentences:
-        raise ValueError("Give sentences or --file, not both.")
+        raise ValueError("--file cannot be combined with sentences on the command line.")
     if options.version is not None and options.label is not None:
-        raise ValueError("Give --version or --label, not both.")
+        raise ValueError("--version cannot be combined with --label.")
     client = connect(options)
     which = {"version": options.version, "label": options.label}
     try:
@@ -50,30 +52,32 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps query", description="Answers of a served model, over REST or gRPC."
-    )
-    parser.add_argument("model", metavar="NAME", help="of the model")
-    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="raw sentences")
-    parser.add_argument("--file", help="sentences from a UTF-8 text file, one a line")
-    parser.add_argument("--json", action="store_true", help="every output, as JSON lines")
-    parser.add_argument("--status", action="store_true", help="which versions are served")
-    which = parser.add_argument_group("which")
+    parser = program_parser("tfreps query", first_line(__doc__), EXAMPLES)
+    parser.add_argument("model", metavar="NAME", help="Name of the model.")
+    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="Raw sentences.")
+    add = parser.add_argument_group("input", "Sentences to send.").add_argument
+    add("--file", help="UTF-8 text file with one sentence per line.")
+    add = parser.add_argument_group("output", "Answers to print.").add_argument
+    add("--json", action="store_true", help="Print all outputs as JSON lines.")
+    about = "Print the versions of the model and their states instead of sending sentences."
+    add("--status", action="store_true", help=about)
+    which = parser.add_argument_group("version", "Version and signature of the model.")
     add_flags(which, WHICH)
     add = which.add_argument
-    add("--signature", default="", help="one that takes texts alone (serving_default)")
-    add("--label", help="a name for a version, such as stable")
-    where = parser.add_argument_group("where")
+    about = "Signature to call, whose only input is text. Defaults to serving_default."
+    add("--signature", default="", help=about)
+    add("--label", help="Label of the version to query, such as stable.")
+    where = parser.add_argument_group("server", "Address and protocol of the server.")
     add_flags(where, WHERE)
     add = where.add_argument
-    add("--grpc", action="store_true", help="gRPC instead of REST")
-    add("--host", default="127.0.0.1", help="of the server (127.0.0.1)")
-    add("--tls-ca", metavar="FILE", help="TLS, trusting the certificate in this PEM file")
+    add("--grpc", action="store_true", help="Use gRPC instead of REST.")
+    add("--host", default="127.0.0.1", help="Host name or IP address of the server.")
+    add("--tls-ca", metavar="FILE", help="Use TLS and trust the certificate in this PEM file.")
     return parser
 
 
 def connect(options):
-    """A client of the protocol that was asked for."""
+    """Returns a client for the protocol of the options."""
     host = f"[{options.host}]" if ":" in options.host else options.host
     try:
         if options.grpc:
@@ -84,14 +88,14 @@ def connect(options):
         from tfreps.server.rest.rest_client import RestClient
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"The client needs the package {error.name}: pip install 'tfreps[serving]'"
+            f"The client needs the package {error.name}. Run pip install 'tfreps[serving]'."
         ) from None
     address = f"{'https' if options.tls_ca else 'http'}://{host}:{options.rest_port}"
     return RestClient(address, options.timeout_seconds, options.tls_ca)
 
 
 def batches(options):
-    """Lists of sentences, wherever they are."""
+    """Yields lists of sentences of the command line, the file or standard input."""
     if options.sentences:
         sentences = iter(options.sentences)
         while batch := list(itertools.islice(sentences, BATCH)):

@@ -1,18 +1,16 @@
-"""Serves SavedModels over gRPC and REST as TensorFlow Serving does, for development and tests.
+"""Serves SavedModels over gRPC and REST with the API of TensorFlow Serving.
 
-    tfreps serve exports/ner
-    tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0 --page
+Every DIR is the base path of a model: it holds numbered versions that `tfreps export --to DIR`
+wrote, or other SavedModels. The newest version is served. A newer version that appears is loaded,
+warmed up and served in its place; if it cannot be loaded, the error is reported and the previous
+version is still served. --page adds a page in the browser for exports that were made with
+--explain: tags and paths, labels, attention, surprise, and neighbours of words. Serve only exports
+that you trust: a SavedModel is a program (see SECURITY.md). The server stops on Ctrl-C or SIGTERM
+after all accepted requests are answered. Ask it, for example, with
+
     curl -d '{"instances": ["Ada lived in London ."]}' localhost:8501/v1/models/ner:predict
-
-Every DIR is a model's base path: numbered versions as `tfreps export --to DIR` writes them, or any
-other SavedModels. The newest version serves; a newer one that appears is loaded, warmed up, and
-takes over; one that is broken is reported and leaves the serving one alone. --page adds a page to
-look at: tags and paths, labels, attention, surprise, and neighbours of words, of exports made with
---explain. Serve only exports that you trust: a SavedModel is a program (SECURITY.md). Ends on
-Ctrl-C or SIGTERM, once what was accepted is answered.
 """
 
-import argparse
 import contextlib
 import gc
 import logging
@@ -23,7 +21,10 @@ import sys
 import threading
 import time
 
+from tfreps.cli.option_rules import with_flags
 from tfreps.cli.options import Option, add_flags, check_options, short_errors
+from tfreps.cli.program_help import program_parser
+from tfreps.cli.standard_streams import say
 from tfreps.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
@@ -32,111 +33,172 @@ LEAST_THREADS = 8
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
 MODELS = {
     "poll_seconds": Option(
-        float, 1.0, "between looks for versions; 0: never (1)", at_least=0, at_most=1e6
+        float,
+        1.0,
+        "Seconds between searches for new versions; 0 turns them off.",
+        at_least=0,
+        at_most=1e6,
     ),
 }
 PORTS = {
-    "rest_port": Option(int, 8501, "0 for a free one (8501)", at_least=0, at_most=65535),
-    "grpc_port": Option(int, 8500, "0 for a free one (8500)", at_least=0, at_most=65535),
+    "rest_port": Option(int, 8501, "REST port; 0 chooses a free port.", at_least=0, at_most=65535),
+    "grpc_port": Option(int, 8500, "gRPC port; 0 chooses a free port.", at_least=0, at_most=65535),
 }
 WORK = {
-    "max_batch_size": Option(int, 64, "sentences answered together; 1: none (64)", at_least=1),
+    "max_batch_size": Option(
+        int, 64, "Maximum number of sentences in a batch; 1 turns batching off.", at_least=1
+    ),
     "batch_timeout_ms": Option(
-        float, 0.0, "that a batch waits for more (0)", at_least=0, at_most=1e6
+        float, 0.0, "Milliseconds that a batch waits for more sentences.", at_least=0, at_most=1e6
     ),
-    "batch_threads": Option(int, 1, "batches at the same time (1)", at_least=1, at_most=1000),
-    "max_queue": Option(int, 256, "requests in work, then 503 (256)", at_least=1),
-    "timeout_seconds": Option(float, 60.0, "of a request, then 504 (60)", above=0, at_most=1e6),
-    "max_message_mb": Option(int, 2_047, "of a gRPC request (2047)", at_least=1, at_most=2_047),
-    "max_body_mb": Option(int, 128, "of a REST request, then 413 (128)", at_least=1),
-    "max_text_mb": Option(int, 16, "texts, each as long as the longest (16)", at_least=1),
-    "max_tokens": Option(int, 2**14, "texts x tokens of the longest (16384)", at_least=1),
-    "max_text_tokens": Option(int, 2**12, "tokens of one text (4096)", at_least=1),
-    "max_answer_mb": Option(int, 128, "of an answer, also as JSON (128)", at_least=1),
+    "batch_threads": Option(
+        int, 1, "Number of batches that run concurrently.", at_least=1, at_most=1000
+    ),
+    "max_queue": Option(
+        int, 256, "Maximum number of accepted requests. Further requests get 503.", at_least=1
+    ),
+    "timeout_seconds": Option(
+        float, 60.0, "Maximum seconds for a request. Slower requests get 504.", above=0,
+        at_most=1e6,
+    ),
+    "max_message_mb": Option(
+        int, 2_047, "Maximum size of a gRPC request in MB.", at_least=1, at_most=2_047
+    ),
+    "max_body_mb": Option(
+        int, 128, "Maximum size of a REST request in MB. Larger requests get 413.", at_least=1
+    ),
+    "max_text_mb": Option(
+        int, 16, "Maximum size of the texts of a request in MB, each padded to the longest.",
+        at_least=1,
+    ),
+    "max_tokens": Option(
+        int, 2**14, "Maximum number of texts of a request times the tokens of the longest.",
+        at_least=1,
+    ),
+    "max_text_tokens": Option(int, 2**12, "Maximum number of tokens of one text.", at_least=1),
+    "max_answer_mb": Option(
+        int, 128, "Maximum size of an answer in MB, also as JSON.", at_least=1
+    ),
     "grace_seconds": Option(
-        float, 30.0, "for accepted requests at the end (30)", at_least=0, at_most=1e6
+        float, 30.0, "Seconds that a stopping server waits for accepted requests.", at_least=0,
+        at_most=1e6,
     ),
-}
+}  # fmt: skip
+EXAMPLES = (
+    "tfreps serve exports/ner",
+    "tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0 --page",
+    'tfreps serve exports/ner --try "Ada lived in London ."',
+)
+# Options of the library whose flag has another name.
+FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin"}
 NOTE = (
-    "For development, tests and small installations: one Python process. Whatever speaks to it "
-    "speaks to the container tensorflow/serving unchanged, which is the one for production."
+    "For development, tests and small installations: it is one Python process. Its clients also "
+    "work with the container tensorflow/serving, which is recommended for production."
 )
 
 LIMITS = (
-    "Requests beyond a limit are rejected before the model runs, answers beyond --max-answer-mb "
-    "once they are computed. The memory that a model uses while it runs is not limited: for an "
-    "export of `tfreps export` it grows with the number of tokens; for any other model only the "
-    "number of texts is limited, not their tokens. A run that takes longer than --timeout-seconds "
-    "is stopped, unless it is part of a batch. Errors name an option as the library does: "
-    "`max_tokens` is --max-tokens, `allowed_hosts` is --allow-host, `allowed_origins` is "
+    "Requests over a limit are rejected before the model runs, answers over --max-answer-mb after "
+    "they are computed. The memory that a model uses while it runs is not limited. For models of "
+    "tfreps export it grows with the number of tokens; for other models, only the number of texts "
+    "is limited, not that of tokens. A call that takes longer than --timeout-seconds is stopped "
+    "unless it is part of a batch. Answers to clients name options as the library does: "
+    "`max_tokens` is --max-tokens, `allowed_hosts` is --allow-host, and `allowed_origins` is "
     "--allow-origin."
 )
 
 
 def main(argv=None):
     options = short_errors(make_parser()).parse_args(argv)
-    print_log()
     stopped = threading.Event()
     stop_on_signals(stopped)
+    with server_log(options) as log:
+        return run(options, stopped, log)
+
+
+def run(options, stopped, log):
+    """Serves until a signal stops the server; returns the exit code."""
     server = make_server(options)
     gc.collect()
-    gc.freeze()  # what is there now is never searched for garbage again
+    gc.freeze()  # excludes all current objects from later collections
     try:
         server.start()
     except ValueError as error:
-        raise ValueError(with_flags(str(error))) from error
+        log.flush_errors(but=str(error))
+        raise ValueError(with_flag_names(str(error), options)) from error
+    log.flush_errors()
     report(server, options)
     if options.sentence is not None:
         try_out(server, options)
     else:
         stopped.wait()
-    print("Stopping: accepted requests are answered first.", flush=True)
+    print("Stopping after accepted requests are answered.", flush=True)
     begin = time.monotonic()
     if not server.stop(options.grace_seconds):
         print(unfinished(server, time.monotonic() - begin), flush=True)
-        os._exit(1)  # their threads cannot be stopped
+        os._exit(1)  # the threads of the requests cannot be stopped
     return 0
 
 
-def print_log():
-    """Prints the log of the server to standard error, each line once."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    handler.addFilter(is_unprinted)
-    logging.basicConfig(handlers=[handler])
-    log = logging.getLogger("tfreps.server")
+class ServerLog(logging.Handler):
+    """Handler that prints the log of the server with flags instead of options.
+
+    Errors are held back until the server has started, since the error that ends the program repeats
+    one of them.
+    """
+
+    def __init__(self, options):
+        super().__init__(logging.INFO)
+        self.options = options
+        self.held = []
+
+    def emit(self, record):
+        if self.held is not None and record.levelno >= logging.ERROR:
+            self.held.append(record)
+        else:
+            say(with_flag_names(self.format(record), self.options))
+
+    def flush_errors(self, but=""):
+        """Prints the errors held back, except those whose reason is part of the text `but`."""
+        held, self.held = self.held, None
+        for record in held:
+            reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
+            if not any(reason in but for reason in reasons):
+                self.emit(record)
+
+
+@contextlib.contextmanager
+def server_log(options):
+    """Context manager that prints the log of the server once, and yields its `ServerLog`."""
+    log, handler = logging.getLogger("tfreps.server"), ServerLog(options)
+    before = log.level, log.propagate
+    log.addHandler(handler)
     log.setLevel(logging.INFO)
-    log.addFilter(name_flags)
+    log.propagate = False  # the handlers of other loggers would print the lines again
+    try:
+        yield handler
+    finally:
+        if handler.held is not None:  # another error ended the program before the server started
+            handler.flush_errors()
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
-def is_unprinted(record):
-    """Returns False for the warnings and errors that the `tfreps` command prints itself."""
-    is_own = record.name.partition(".")[0] == "tfreps"
-    return not (
-        is_own and record.levelno >= logging.WARNING and logging.getLogger("tfreps").handlers
-    )
-
-
-def name_flags(record):
-    """Replaces the arguments of the library in a log record by flags; keeps the record."""
-    record.msg = with_flags(record.getMessage())
-    record.args = ()
-    return True
-
-
-def with_flags(message):
-    """Returns a message of the library with the flags that set the arguments it names."""
-    return message.replace("`allow_file_ops=True`", "--allow-file-ops")
+def with_flag_names(text, options):
+    """Replaces the names of options in a message by flags."""
+    for name, flag in FLAGS.items():
+        text = text.replace(f"`{name}`", f"`{flag}`")
+    return with_flags(text, vars(options))
 
 
 def unfinished(server, seconds):
-    """What to print about requests that were in work when the server ended."""
+    """Returns the line about requests that were unfinished when the server stopped."""
     count = server.core.dispatcher.accepted
-    return f"Stopped after {seconds:.1f} seconds with {count} requests still in work."
+    return f"Stopped after {seconds:.1f} seconds with {count} unfinished requests."
 
 
 def stop_on_signals(stopped):
-    """The first Ctrl-C or SIGTERM ends the server in order, the second at once."""
+    """Stops the server gracefully on the first Ctrl-C or SIGTERM, and at once on the second."""
 
     def stop(*_):
         if stopped.is_set():
@@ -148,55 +210,56 @@ def stop_on_signals(stopped):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps serve", description=f"Serves SavedModels. {TRUST} {NOTE}"
-    )
-    parser.add_argument("folders", metavar="[NAME=]DIR", nargs="*", help="base path of a model")
-    models = parser.add_argument_group("models")
-    models.add_argument("--model-config", metavar="FILE", help="TensorFlow Serving's models.config")
-    models.add_argument(
+    parser = program_parser("tfreps serve", f"Serves SavedModels. {TRUST} {NOTE}", EXAMPLES)
+    parser.add_argument("folders", metavar="[NAME=]DIR", nargs="*", help="Base path of a model.")
+    models = parser.add_argument_group("models", "Models and versions to serve.")
+    add = models.add_argument
+    about = "File models.config of TensorFlow Serving, instead of base paths."
+    add("--model-config", metavar="FILE", help=about)
+    add(
         "--label", metavar="NAME:LABEL=VERSION", action="append", default=[],
-        help="a name for a version, as in /v1/models/NAME/labels/LABEL; it is served too",
+        help="Label of a version, which is served too, at /v1/models/NAME/labels/LABEL. May be "
+        "repeated.",
     )  # fmt: skip
-    models.add_argument(
+    add(
         "--versions", metavar="NAME:POLICY", action="append", default=[],
-        help="latest (default), latest:2, all, or numbers: 3,4",
+        help="Versions of a model to serve: latest, latest:2, all, or numbers such as 3,4. "
+        "Defaults to latest. May be repeated.",
     )  # fmt: skip
     add_flags(models, MODELS)
-    models.add_argument(
-        "--allow-file-ops", action="store_true",
-        help="load models that use files, the network or Python; they are refused otherwise",
-    )  # fmt: skip
-    models.add_argument(
-        "--try", metavar="SENTENCE", dest="sentence",
-        help="ask the first model this over REST and over gRPC, print both answers, and end",
-    )  # fmt: skip
-    addresses = parser.add_argument_group("addresses")
+    about = "Load models that use files, the network or Python. Without it, they are rejected."
+    add("--allow-file-ops", action="store_true", help=about)
+    about = "Send this sentence to the first model over REST and gRPC, print the answers, and exit."
+    add("--try", metavar="SENTENCE", dest="sentence", help=about)
+    addresses = parser.add_argument_group("addresses", "Ports, and clients that may use them.")
     add_flags(addresses, PORTS)
     add = addresses.add_argument
-    add("--host", default="127.0.0.1", help="this machine alone by default; 0.0.0.0 for all")
-    add("--tls-cert", metavar="FILE", help="PEM; with --tls-key, both ports speak TLS")
-    add("--tls-key", metavar="FILE", help="PEM")
+    about = "Address to listen on; 0.0.0.0 accepts connections from other machines."
+    add("--host", default="127.0.0.1", help=about)
+    about = "Certificate (PEM). With --tls-key, both ports use TLS."
+    add("--tls-cert", metavar="FILE", help=about)
+    add("--tls-key", metavar="FILE", help="Private key of --tls-cert (PEM).")
     add(
         "--allow-host", metavar="NAME", action="append", default=[],
-        help="a name of this server, besides localhost and IP addresses; other names get 403",
+        help="Host name of this server, in addition to localhost and IP addresses. Requests to "
+        "other names get 403. May be repeated.",
     )  # fmt: skip
     add(
         "--allow-origin", metavar="ORIGIN", action="append", default=[],
-        help="a web site whose pages may ask, as https://example.org; * for all (none)",
+        help="Web site whose pages may send requests, such as https://example.org; * allows all. "
+        "Defaults to none. May be repeated.",
     )  # fmt: skip
-    add = parser.add_argument_group("a page to look at, beside REST").add_argument
-    add("--page", action="store_true", help="type a sentence, see what every model says")
-    add(
-        "--sentences", metavar="FILE",
-        help=f"among whose words it looks for neighbours; the first {MOST_SENTENCES:,} lines",
-    )  # fmt: skip
+    add = parser.add_argument_group("page", "Page in the browser, on the REST port.").add_argument
+    about = "Serve a page that shows the outputs of all models for a sentence."
+    add("--page", action="store_true", help=about)
+    about = f"File in whose first {MOST_SENTENCES:,} lines the page searches neighbours of words."
+    add("--sentences", metavar="FILE", help=about)
     add_flags(parser.add_argument_group("batches and limits", LIMITS), WORK)
     return parser
 
 
 def make_server(options):
-    """A ModelServer of the command line's models."""
+    """Returns a `ModelServer` of the models on the command line."""
     check(options)
     try:
         from tfreps.server.model_server import ModelServer, ServerOptions
@@ -204,7 +267,7 @@ def make_server(options):
         from tfreps.server.models.batching import BatchOptions
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"The server needs the package {error.name}: pip install 'tfreps[serving]'"
+            f"The server needs the package {error.name}. Run pip install 'tfreps[serving]'."
         ) from None
     spread_operations()
     configs = model_configs.from_folders(options.folders, options.label, options.versions)
@@ -239,21 +302,21 @@ def make_server(options):
 
 
 def spread_operations():
-    """Has TensorFlow run more operations at the same time than there are cores.
+    """Lets TensorFlow run more operations concurrently than the machine has cores.
 
-    Otherwise those of small requests wait for the large ones of others.
+    Otherwise, operations of small requests would wait for large operations of other requests.
     """
     import tensorflow as tf
 
     threading_options = tf.config.threading
     if not threading_options.get_inter_op_parallelism_threads():
-        with contextlib.suppress(RuntimeError):  # TensorFlow has begun to work already
+        with contextlib.suppress(RuntimeError):  # TensorFlow is already initialized
             threads = max(2 * (os.cpu_count() or 1), LEAST_THREADS)
             threading_options.set_inter_op_parallelism_threads(threads)
 
 
 def make_routes(options):
-    """What the page adds to the REST port; None without it."""
+    """Returns a function that makes the routes of the page; None without --page."""
     if not options.page:
         return None
     from tfreps.server.rest.page_routes import page_routes
@@ -267,15 +330,15 @@ def make_routes(options):
 def check(options):
     check_options(options, MODELS, PORTS, WORK)
     if bool(options.folders) == bool(options.model_config):
-        raise ValueError("Give the base paths of models, or --model-config with all of them.")
+        raise ValueError("Give the base paths of models, or --model-config, but not both.")
     if options.sentences and not options.page:
-        raise ValueError("--sentences are for the page: give --page too.")
+        raise ValueError("--sentences needs --page too.")
     if bool(options.tls_cert) != bool(options.tls_key):
-        raise ValueError("--tls-cert and --tls-key go together.")
+        raise ValueError("--tls-cert and --tls-key need each other: give both or neither.")
 
 
 def report(server, options):
-    """Where to ask, and how."""
+    """Prints the addresses of the server and a command that queries it."""
     scheme = "https" if options.tls_cert else "http"
     host = f"[{options.host}]" if ":" in options.host else options.host
     name = next(iter(server.core.pool.models))
@@ -290,7 +353,7 @@ def report(server, options):
 
 
 def try_out(server, options):
-    """Asks the first model over both protocols, as any client does."""
+    """Sends the sentence of --try to the first model over both protocols."""
     from tfreps.server.answers import as_lines
     from tfreps.server.grpc.grpc_client import GrpcClient
     from tfreps.server.rest.rest_client import RestClient
@@ -309,7 +372,7 @@ def try_out(server, options):
 
 
 def reads_text(server, name):
-    """Whether sentences are all that the default signature of a model takes."""
+    """Returns True if text is the only input of the default signature of a model."""
     with server.core.pool.lease(name) as (_, servable):
         signature = servable.signatures.get("serving_default")
         inputs = [] if signature is None else list(signature.inputs.values())

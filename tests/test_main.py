@@ -103,6 +103,13 @@ def test_errors_of_ours_keep_their_traceback(program):
         command.main(["demo-corpus"])
 
 
+def test_options_that_were_given_are_named_as_flags(program, capsys):
+    program(raising(ValueError("`min_count` 9 leaves none; see `max_size` and `fit`.")))
+    assert command.main(["demo-corpus", "--min-count", "9", "--max-size=4"]) == 2
+    expected = "tfreps demo-corpus: error: --min-count 9 leaves none; see --max-size and `fit`.\n"
+    assert capsys.readouterr().err == expected
+
+
 def test_interrupt(program, capsys):
     program(raising(KeyboardInterrupt()))
     assert command.main(["demo-corpus"]) == 130
@@ -188,7 +195,7 @@ def test_in_a_bare_clone():
 LONG = "main=lambda argv: print('x' * 10_000_000)"
 
 
-def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-corpus"):
+def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-corpus", **more):
     """Runs a program with shell redirections and returns its exit code and stderr."""
     code = "import sys, tfreps.__main__ as m; import types; " + (
         f"m.import_program = lambda _: types.SimpleNamespace({main}); sys.exit(m.main())"
@@ -197,7 +204,7 @@ def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line, sys.executable, code],
         cwd=CHECKOUT, capture_output=True, text=True, timeout=60,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        env={n: v for n, v in os.environ.items() if n != "PYTHONUNBUFFERED"} | more,
     )  # fmt: skip
     return done.returncode, done.stderr
 
@@ -209,6 +216,8 @@ def test_streams_that_are_closed_full_or_without_reader(arguments):
     code, error = as_a_process("> /dev/full", arguments=arguments)
     assert (code, error.count("\n")) == (2, 1)
     assert error.endswith("error: standard output: No space left on device\n")
+    unbuffered = as_a_process("> /dev/full", arguments=arguments, PYTHONUNBUFFERED="1")
+    assert unbuffered == (code, error)
     if arguments == "demo-corpus":
         assert as_a_process("2>&1 | true", LONG) == (1, "")
     else:  # short output fits into the pipe unless the reader ends first

@@ -1,4 +1,4 @@
-"""The `tfreps` command: finds a program by name, runs it, and reports its errors in one line."""
+"""The `tfreps` command: runs a program by name and reports its errors in one line."""
 
 import difflib
 import importlib
@@ -8,40 +8,41 @@ import sys
 
 import tfreps
 from tfreps.cli import standard_streams
+from tfreps.cli.option_rules import with_flags
 from tfreps.cli.quiet_import import quiet_tensorflow
 
-# Program: module (its folder is found inside the installed package or beside it), description.
+# Program -> module (inside the installed package, or next to it in a clone) and description.
 PROGRAMS = {
-    "demo-corpus": ("training.demo_corpus", "a corpus from Python's own documentation"),
-    "demo-tags": ("training.demo_tags", "tagged sentences from Python's own docstrings"),
-    "tokenize": ("training.tokenize_text", "raw text files -> one tokenised text a line"),
+    "demo-corpus": ("training.demo_corpus", "builds a corpus from the documentation of Python"),
+    "demo-tags": ("training.demo_tags", "builds a tagged corpus from docstrings of Python"),
+    "tokenize": ("training.tokenize_text", "tokenizes raw texts, one text per line"),
     "build-vocabulary": (
         "training.build_vocabulary",
-        "text files -> vocabulary, by falling count",
+        "builds a vocabulary from text files",
     ),
-    "pretrain-elmo": ("training.pretrain_elmo", "text files -> biLM in a run folder"),
-    "pretrain-bert": ("training.pretrain_bert", "text files -> BERT in a run folder"),
-    "evaluate-lm": ("training.evaluate_lm", "perplexity of a biLM on held-out text"),
-    "embed": ("training.embed", "sentences -> contextual vectors in HDF5"),
-    "neighbours": ("training.neighbours", "nearest neighbours of a word in its contexts"),
-    "train-hmm": ("training.train_hmm", "tagged sentences -> hidden Markov model in a run folder"),
-    "train-tagger": ("training.train_tagger", "tagged sentences -> tagger in a run folder"),
+    "pretrain-elmo": ("training.pretrain_elmo", "pre-trains the biLM of ELMo on text files"),
+    "pretrain-bert": ("training.pretrain_bert", "pre-trains BERT on text files"),
+    "evaluate-lm": ("training.evaluate_lm", "measures the perplexity of a biLM on held-out text"),
+    "embed": ("training.embed", "writes contextual vectors of sentences to HDF5"),
+    "neighbours": ("training.neighbours", "prints the nearest neighbours of a word in context"),
+    "train-hmm": ("training.train_hmm", "trains a hidden Markov model on tagged sentences"),
+    "train-tagger": ("training.train_tagger", "trains a tagger on tagged sentences"),
     "train-classifier": (
         "training.train_classifier",
-        "labelled texts -> classifier in a run folder",
+        "trains a classifier on labelled texts",
     ),
-    "evaluate": ("training.evaluate", "figures of a tagger or classifier on held-out data"),
-    "tag": ("training.tag", "raw text -> a tag for every token"),
-    "classify": ("training.classify", "raw texts -> a label for each"),
-    "plot": ("training.plot", "attention, positions or learning curves as a picture"),
-    "convert": ("training.convert", "published weights <-> run folder"),
-    "export": ("serving.export", "run folder -> SavedModel that takes raw strings"),
-    "predict": ("serving.predict", "answers of an exported SavedModel"),
-    "serve": ("serving.serve", "SavedModels over gRPC and REST, as TensorFlow Serving does"),
-    "query": ("serving.query", "answers of a served model, over REST or gRPC"),
+    "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
+    "tag": ("training.tag", "tags the tokens of raw text"),
+    "classify": ("training.classify", "labels raw texts"),
+    "plot": ("training.plot", "draws attention, positions or learning curves"),
+    "convert": ("training.convert", "converts published weights to run folders and back"),
+    "export": ("serving.export", "exports a run as a SavedModel that takes raw strings"),
+    "predict": ("serving.predict", "prints the outputs of an exported SavedModel"),
+    "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
+    "query": ("serving.query", "prints the answers of a served model"),
 }
 WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary"}
-# What TensorFlow raises for input that does not fit, and for too much of it.
+# Errors of TensorFlow for invalid input and for exhausted memory.
 TENSORFLOW_ERRORS = {"InvalidArgumentError", "ResourceExhaustedError"}
 OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
 
@@ -49,9 +50,9 @@ OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
 def main(argv=None):
     """Runs `tfreps <program> ...`; returns the exit code.
 
-    What the program raises as ValueError or OSError is the user's to mend, and so is what does
-    not fit into a tensor or into memory: it is told in one line (exit code 2). The environment
-    variable TFREPS_DEBUG=1 shows the traceback instead.
+    Errors that the user can correct (ValueError, OSError, and values that do not fit into a tensor
+    or into memory) are printed in one line, with exit code 2. The environment variable
+    TFREPS_DEBUG=1 shows the traceback instead.
 
     Example:
     >>> main(["--version"])
@@ -64,12 +65,12 @@ def main(argv=None):
         if argv and argv[0] in PROGRAMS:
             return run_program(argv[0], argv[1:])
         return answer(argv)
-    finally:  # of help, too, which ends in a SystemExit
+    finally:  # also after help, which raises SystemExit
         standard_streams.drop_unwritable()
 
 
 def answer(argv):
-    """What `tfreps` itself says, without a program; returns the exit code."""
+    """Answers `tfreps` without a program, such as `tfreps --help`; returns the exit code."""
     try:
         if not argv or argv[0] in ("-h", "--help", "help"):
             print(overview())
@@ -85,7 +86,7 @@ def answer(argv):
 
 
 def overview():
-    """What `tfreps --help` prints."""
+    """Returns the text of `tfreps --help`."""
     width = max(map(len, PROGRAMS))
     lines = [f"  {name:{width}}  {about}" for name, (_, about) in PROGRAMS.items()]
     usage = "usage: tfreps <program> [options]      tfreps <program> --help\n\nprograms:"
@@ -93,14 +94,14 @@ def overview():
 
 
 def unknown_program(name):
-    """The sentence about a program that does not exist."""
+    """Returns the message about a program that does not exist."""
     close = difflib.get_close_matches(name, PROGRAMS, n=1)
     hint = f"did you mean `tfreps {close[0]}`?" if close else "`tfreps --help` lists the programs."
     return f"there is no program {name!r}; {hint}"
 
 
 def run_program(name, argv):
-    """Runs one program's `main`; user errors end in one line on stderr and exit code 2."""
+    """Runs the `main` of a program and reports user errors; returns the exit code."""
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
     try:
         with quiet_tensorflow():
@@ -110,9 +111,7 @@ def run_program(name, argv):
         code = program.main(argv) or 0
         standard_streams.flush()
         return code
-    except (
-        KeyboardInterrupt
-    ) as error:  # or `tfreps.callbacks.stop_signals.Stopped`, which says more
+    except KeyboardInterrupt as error:  # or its subclass `Stopped`, whose message has a hint
         if debug:
             raise
         standard_streams.say(f"\ntfreps {name}: {str(error) or 'interrupted'}")
@@ -123,12 +122,14 @@ def run_program(name, argv):
                 return unwritable(f"tfreps {name}", error, *dropped)
         if debug or not is_for_the_user(error):
             raise
-        standard_streams.say(f"tfreps {name}: error: {one_line(error)}")
+        flags = [word[2:].partition("=")[0] for word in argv if word.startswith("--")]
+        message = with_flags(one_line(error), [flag.replace("-", "_") for flag in flags])
+        standard_streams.say(f"tfreps {name}: error: {message}")
         return 2
 
 
 def unwritable(command, error, stream="standard output", *_):
-    """Exit code where nothing can be printed; where the reader (`| head`) has gone, silently."""
+    """Reports a stream that cannot be written, unless its reader ended; returns the exit code."""
     standard_streams.drop_unwritable()
     if isinstance(error, BrokenPipeError):
         return 1
@@ -137,59 +138,61 @@ def unwritable(command, error, stream="standard output", *_):
 
 
 def needs_tensorflow(name, argv):
-    """Whether a program is going to import TensorFlow; `query` does for gRPC alone."""
+    """Returns True if a program imports TensorFlow; `query` does so for gRPC only."""
     if {"-h", "--help"} & set(argv):
         return False
     return "--grpc" in argv if name == "query" else name not in WITHOUT_TENSORFLOW
 
 
 def is_for_the_user(error):
-    """Whether an error is told in one line; those of TensorFlow are known by name."""
+    """Returns True for errors that are printed in one line; those of TensorFlow go by name."""
     kinds = ValueError, OSError, OverflowError, MemoryError
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
 
 
 def start_tensorflow():
-    """Imports TensorFlow and has it look for GPUs, of which it writes to stderr."""
+    """Imports TensorFlow and lists the GPUs, about which it writes to stderr."""
     importlib.import_module("tensorflow").config.list_physical_devices()
 
 
 def import_program(module):
-    """The module of a program: `tfreps.training.x` where installed, `training.x` in a clone."""
+    """Imports the module of a program: `tfreps.training.x`, or `training.x` in a clone."""
     installed = f"tfreps.{module}"
     try:
         return importlib.import_module(installed)
     except ModuleNotFoundError as error:
         if error.name not in (installed, installed.rpartition(".")[0]):
-            raise  # the program is there, but something that it imports is not
+            raise  # the program exists, but a module that it imports does not
     except TypeError as error:
         if sys.flags.optimize < 2:
             raise
         raise ValueError(
-            "a package that the program needs cannot be imported without docstrings "
-            f"({error}): use PYTHONOPTIMIZE=1 in place of 2 (python -O in place of -OO)."
+            "A package that the program needs cannot be imported without docstrings "
+            f"({error}). Use PYTHONOPTIMIZE=1 instead of 2 (python -O instead of -OO)."
         ) from error
     return importlib.import_module(module)
 
 
 def one_line(error):
-    """The message of an error without line breaks; for file errors, the file first."""
+    """Returns the message of an error in one line; for file errors, the file first."""
     name = type(error).__name__
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{printable(str(error.filename))}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     text = printable(str(error)) or name
     if name in TENSORFLOW_ERRORS:
         text = essence(str(error)) or name
     if isinstance(error, UnicodeEncodeError) and error.encoding == sys.stdout.encoding:
         text += f". Standard output is in {error.encoding}: set PYTHONIOENCODING=utf-8."
     if name in OUT_OF_MEMORY:
-        text += ". There was not enough memory: take smaller batches, or a smaller model."
+        text += ". There was not enough memory: take smaller batches, or use a smaller model."
     return text
 
 
 def printable(text, longest=800):
-    """A text in one line of bounded length, without what would confuse a terminal."""
+    """Returns a text in one line of limited length, with unprintable characters escaped."""
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
     if len(text) <= longest:
         return text
@@ -197,7 +200,7 @@ def printable(text, longest=800):
 
 
 def essence(message):
-    """What TensorFlow means, without its lists of places in the code."""
+    """Returns the message of a TensorFlow error without its locations in the code."""
     noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
     lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
     text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))

@@ -1,1 +1,1 @@
-"""Programs that make things: corpora, vocabularies, trained models, measurements."""
+"""Programs that build corpora and vocabularies, and train, evaluate and apply models."""

@@ -1,26 +1,23 @@
 """Builds a vocabulary from text files, most frequent tokens first.
 
-    tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt --min-count 5
-    tfreps build-vocabulary corpus/*.txt --tokens bert-characters --output characters.json
+The text is UTF-8 without a byte order mark, with one tokenized sentence per line and white space
+between tokens (Unicode's, as in `str.split`). Files named `*.gz` are decompressed. The first three
+lines of the vocabulary are `<S>`, `</S>` and `<UNK>`. The tokens follow in order of decreasing
+count, tokens of equal count in order of Unicode code points. A token `<UNK>` in the text counts as
+an unknown token; `<S>` and `</S>` must not occur in the text, since tfreps adds them itself.
 
-The text is UTF-8 without a byte order mark, one tokenised sentence per line, tokens apart by white
-space (Unicode's, as `str.split` has it); `*.gz` is unpacked.
-The first three lines of the vocabulary are `<S>`, `</S>` and `<UNK>`; then the tokens follow by
-falling count, equal counts by Unicode code points. A token `<UNK>` in the text counts as one
-outside the vocabulary; `<S>` and `</S>` must not be there, as tfreps adds them itself.
-
-With --tokens bert-characters the text is as it comes, and the vocabulary is that of a BERT on
+With --tokens bert-characters, the text is raw, and the vocabulary is that of a BERT that reads
 characters (`tfreps.text.CharacterTokenizer`): special and reserved ids 0 to 19, then characters,
-whole Latin words and `#NUM#` for numbers. A file called `*.json` is a dictionary as aespresso
-have it, token -> id; any other has a token a line.
+whole Latin words and `#NUM#` for numbers. A file named `*.json` is a dictionary of token -> id in
+the format of aespresso; any other file has one token per line.
 """
 
-import argparse
 import sys
 import time
 
-from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
+from tfreps.cli.program_help import program_parser
 from tfreps.data import count_tokens
 from tfreps.data.text_files import find_files, read_blocks
 from tfreps.text import CharacterTokenizer, Vocabulary
@@ -30,9 +27,14 @@ BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"
 TOKENS = "spaces", "bert-characters"
 SIZES = {
-    "min_count": Option(int, 1, "leave out rarer tokens (1)", at_least=1),
-    "max_size": Option(int, None, "most ids, special ones included", at_least=4),
+    "min_count": Option(int, 1, "Leave out tokens that occur fewer times.", at_least=1),
+    "max_size": Option(int, None, "Maximum number of ids, special tokens included.", at_least=4),
 }
+EXAMPLES = (
+    "tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt",
+    "tfreps build-vocabulary train.txt.gz --output vocabulary.txt --min-count 5 --max-size 50000",
+    "tfreps build-vocabulary corpus/*.txt --tokens bert-characters --output characters.json",
+)
 
 
 def main(argv=None):
@@ -41,10 +43,13 @@ def main(argv=None):
     if options.tokens == "bert-characters":
         return build_characters(options)
     if options.cased:
-        raise ValueError("--cased is for --tokens bert-characters: others keep capital letters.")
+        raise ValueError(
+            "--cased has no effect with --tokens spaces; it applies to bert-characters. Capital "
+            "letters are kept in any case."
+        )
     counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
     if not counts:
-        raise ValueError(f"There is no token in {' '.join(options.files)}: nothing to count.")
+        raise ValueError(f"There are no tokens in {' '.join(options.files)}.")
     vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_size)
     vocabulary.write(options.output)
     report(options, counts, vocabulary)
@@ -52,14 +57,14 @@ def main(argv=None):
 
 
 def build_characters(options):
-    """The dictionary of a BERT on characters."""
+    """Builds the vocabulary of a BERT that reads characters."""
     case = {"lowercase": not options.cased}
     sizes = options.min_count, options.max_size
-    CharacterTokenizer.from_counts({}, *sizes, **case)  # bad options, before reading
+    CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options first
     blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
     counts = count_characters(blocks, make_progress(), **case)
     if not counts:
-        raise ValueError(f"There is no token in {' '.join(options.files)}: nothing to count.")
+        raise ValueError(f"There are no tokens in {' '.join(options.files)}.")
     tokenizer = CharacterTokenizer.from_counts(counts, *sizes, **case)
     if options.output.endswith(".json"):
         tokenizer.write_dictionary(options.output)
@@ -69,37 +74,32 @@ def build_characters(options):
     kept = len(tokenizer.vocabulary) - len(tokenizer.special_ids)
     share = 100 * known / sum(counts.values())
     print(
-        f"{options.output}: {len(tokenizer.vocabulary):,} ids, {kept:,} of them for tokens, of "
-        f"{len(counts):,} distinct ones\n"
-        f"text: {sum(counts.values()):,} tokens, {share:.2f} % of them in the vocabulary\n"
-        f"next: tfreps pretrain-bert --vocabulary {options.output} --train FILES ... "
-        "(see tfreps pretrain-bert --help)"
+        f"Wrote {options.output}: {len(tokenizer.vocabulary):,} ids, {kept:,} of them for tokens, "
+        f"of {len(counts):,} distinct tokens.\n"
+        f"Text: {sum(counts.values()):,} tokens, {share:.2f} % of them in the vocabulary.\n"
+        f"Next: tfreps pretrain-bert --vocabulary {options.output} --train FILES ... "
+        "(see tfreps pretrain-bert --help)."
     )
     return 0
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps build-vocabulary",
-        description="Text files -> vocabulary, most frequent tokens first.",
-    )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILES", help="text files or patterns; *.gz is unpacked"
-    )
-    parser.add_argument("--output", required=True, metavar="FILE", help="where the list goes")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the output file if it exists"
-    )
-    parser.add_argument(
-        "--tokens", choices=TOKENS, default=TOKENS[0], help="what text is cut into (spaces)"
-    )
-    parser.add_argument("--cased", action="store_true", help="characters keep capital letters")
-    add_flags(parser, SIZES)
+    parser = program_parser("tfreps build-vocabulary", first_line(__doc__), EXAMPLES)
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILES", help="Files or globs of text. *.gz is decompressed.")
+    add = parser.add_argument_group("output", "Vocabulary file to write.").add_argument
+    add("--output", required=True, metavar="FILE", help="Vocabulary file.")
+    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
+    group = parser.add_argument_group("tokens", "Tokens to count and to leave out.")
+    add, about = group.add_argument, "Tokenizer: white space, or that of a BERT on characters."
+    add("--tokens", choices=TOKENS, default=TOKENS[0], help=about)
+    add("--cased", action="store_true", help="Keep capital letters with --tokens bert-characters.")
+    add_flags(group, SIZES)
     return parser
 
 
 def make_progress():
-    """A function that says how far it is on stderr, about once a second."""
+    """Returns a function that prints the progress to stderr, about once a second."""
     begin = last = time.monotonic()
 
     def progress(tokens, distinct):
@@ -108,20 +108,20 @@ def make_progress():
         if now - last >= 1.0:
             last = now
             rate = tokens / (now - begin)
-            line = f"{tokens:,} tokens, {distinct:,} distinct, {rate / 1e6:.1f} million a second"
+            line = f"{tokens:,} tokens, {distinct:,} distinct, {rate / 1e6:.1f} million per second"
             print(line, file=sys.stderr)
 
     return progress
 
 
 def report(options, counts, vocabulary):
-    """What was written, how much of the text it covers, and what comes next."""
+    """Prints the size of the vocabulary, its coverage of the text, and the next command."""
     total = sum(counts.values())
     known = sum(count for token, count in counts.items() if token in vocabulary)
     known -= counts[UNKNOWN]
-    print(f"{options.output}: {len(vocabulary):,} tokens, of {len(counts):,} distinct ones")
-    print(f"text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary")
     print(
-        f"next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
-        "(see tfreps pretrain-elmo --help)"
+        f"Wrote {options.output}: {len(vocabulary):,} tokens, of {len(counts):,} distinct tokens.\n"
+        f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
+        f"Next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
+        "(see tfreps pretrain-elmo --help)."
     )

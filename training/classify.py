@@ -1,18 +1,15 @@
-"""Classifies raw texts: the likeliest label and its probability for every line.
+"""Classifies raw texts: prints the likeliest label of each line and its probability.
 
-    echo "a fine hotel" | tfreps classify runs/reviews
-    tfreps classify runs/reviews texts.txt --format json --output labelled.jsonl
-    tfreps classify runs/reviews texts.txt --threshold dev
-
-Texts are cut into tokens as the run was told to (--tokens of train-classifier).
+Texts are tokenized in the same way as when the classifier was trained (--tokens of
+train-classifier).
 """
 
-import argparse
 import json
 import sys
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
+from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
 from tfreps.cli.text_streams import read_texts
 from tfreps.files.atomic_files import written_whole
@@ -24,10 +21,14 @@ PROGRAM = "classify"
 TEXTS_AT_ONCE = 1024
 LIMITS = {
     "max_line_bytes": Option(
-        int, 200_000, "bytes of a text's line; a longer one ends the program (200000)",
-        at_least=1,
+        int, 200_000, "Maximum number of bytes in a line. A longer line is an error.", at_least=1
     ),
 }  # fmt: skip
+EXAMPLES = (
+    "tfreps classify runs/reviews texts.txt",
+    "tfreps classify runs/reviews texts.txt --format json --output labelled.jsonl",
+    "tfreps classify runs/reviews texts.txt --threshold dev",
+)
 
 
 def main(argv=None):
@@ -50,30 +51,39 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("run", help="run folder of a classifier, or published BERT with a head over labels")
-    add("text", nargs="?", default="-", help="file, .gz too; without it, what comes on stdin")
-    add("--output", help="file to write, whole or not at all (stdout)")
-    add("--overwrite", action="store_true", help="replace the output file if it exists")
-    kinds = ["tab", "json"]
-    add("--format", choices=kinds, default="tab", help="label, probability, text; or JSON (tab)")
-    about = "of two labels, the probability from which on it is the second; dev: the best on dev"
-    add_flags(parser, LIMITS)
-    add("--threshold", metavar="X", help=f"{about} (the likelier label)")
+    add("run", help="Run folder of a classifier, or published BERT with a head over labels.")
+    about = "File of texts, one per line, which may be .gz. Defaults to standard input."
+    add("text", nargs="?", default="-", help=about)
+    add_flags(parser.add_argument_group("input", "Limits of the texts."), LIMITS)
+    add = parser.add_argument_group("output", "File and format of the labels.").add_argument
+    add("--output", metavar="FILE", help="File to write. Defaults to standard output.")
+    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
+    about = "Format: columns of label, probability and text (tab), or JSON lines (json)."
+    add("--format", choices=["tab", "json"], default="tab", help=about)
+    about = (
+        "Probability from which the second of two labels is chosen, or dev for the best threshold "
+        "on the dev data. Defaults to the likelier label."
+    )
+    add("--threshold", metavar="X", help=about)
     return parser
 
 
 def threshold_of(options, trained):
-    """The number that --threshold stands for; None without."""
+    """Returns the threshold as a number; None without `--threshold`."""
     if options.threshold is None:
         return None
     if len(trained.names) != 2:
-        raise ValueError(f"--threshold is for two labels; the run has {len(trained.names)}.")
+        raise ValueError(
+            f"--threshold needs a classifier of two labels; the run has {len(trained.names)}."
+        )
     if options.threshold == "dev":
         found = RunFolder.open(options.run).results().get("dev", {}).get("threshold")
         if found is None:
-            raise ValueError(f"{options.run} has no threshold: it was trained without dev texts.")
+            raise ValueError(
+                f"--threshold dev needs dev data; {options.run} was trained without. Give a number."
+            )
         return found
     try:
         number = float(options.threshold)
@@ -81,13 +91,13 @@ def threshold_of(options, trained):
         number = -1.0
     if not 0 <= number <= 1:
         raise ValueError(
-            f"--threshold must be dev, or a number from 0 to 1; got {options.threshold}."
+            f"--threshold must be dev or a number from 0 to 1; got {options.threshold}."
         )
     return number
 
 
 def with_threshold(answer, names, threshold):
-    """The answer by the probability of the second label."""
+    """Returns the answer with the label that the threshold selects."""
     if threshold is None:
         return answer
     return answer._replace(label=names[answer.probabilities[names[1]] >= threshold])

@@ -1,26 +1,21 @@
-"""Converts between published weights, of ELMo and BERT, and run folders.
+"""Converts published weights of ELMo and BERT to run folders, and run folders to such files.
 
-    tfreps convert --options options.json --weights weights.hdf5 --to-run runs/elmo
-    tfreps convert --checkpoint bilm_tf_run --vocabulary vocabulary.txt --to-run runs/elmo
-    tfreps convert runs/elmo --to-bilm-tf published
-    tfreps convert published/bert-for-reviews --to-run runs/reviews
-    tfreps convert runs/reviews --to-hugging-face published
+A run folder of a biLM is made from `options.json` and HDF5 weights of bilm-tf or AllenNLP, which
+hold no softmax, or from a training folder of bilm-tf (TensorFlow 1), softmax included. --to-bilm-tf
+writes `options.json`, `weights.hdf5` and `vocabulary.txt` for bilm-tf and AllenNLP.
 
-The first two make a run folder: of `options.json` and HDF5 weights as bilm-tf and AllenNLP have
-them, which hold no softmax, or of a training folder of bilm-tf (TF 1), softmax included. The third
-writes what bilm-tf and AllenNLP read: `options.json`, `weights.hdf5`, `vocabulary.txt`.
-
-The fourth makes a run folder of a published BERT with a head over labels or tags, which the other
-programs evaluate, ask and export. The last writes a run with a BERT as transformers reads it. (A
-BERT without a head needs no conversion: --encoder bert --bert FOLDER, tfreps export FOLDER.)
+A run folder is also made from a published BERT with a head over labels or tags; the other programs
+evaluate, apply and export it. --to-hugging-face writes the BERT of a run and its head for
+transformers. A BERT without a head needs no conversion: give its folder to --bert or to tfreps
+export.
 """
 
-import argparse
 import pathlib
 import warnings
 
 from tfreps.cli.bilm_options import naming_flags
 from tfreps.cli.options import first_line, parse_options
+from tfreps.cli.program_help import program_parser
 from tfreps.files.atomic_files import replacing
 from tfreps.files.json_files import read_json
 from tfreps.inference.load import load, load_as
@@ -35,7 +30,7 @@ from tfreps.text.bert.tokenizer_files import OWN
 from tfreps.text.tags import SCHEMES
 
 PROGRAM = "convert"
-# What may be given together; a vocabulary is needed for a checkpoint and for token ids.
+# Options that may be given together. Checkpoints and biLMs of token ids need a vocabulary.
 WAYS = (
     {"model", "to_bilm_tf"},
     {"model", "to_run"},
@@ -44,6 +39,11 @@ WAYS = (
     {"options", "weights", "to_run"},
     {"options", "weights", "to_run", "vocabulary"},
     {"checkpoint", "to_run", "vocabulary"},
+)
+EXAMPLES = (
+    "tfreps convert --options options.json --weights weights.hdf5 --to-run runs/elmo",
+    "tfreps convert runs/elmo --to-bilm-tf published",
+    "tfreps convert published/bert-for-reviews --to-run runs/reviews",
 )
 
 
@@ -64,21 +64,21 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument_group("from").add_argument
-    add("model", metavar="FOLDER", nargs="?", help="run folder, or published BERT with a head")
-    add("--options", metavar="FILE.json", help="of bilm-tf or AllenNLP, with")
-    add("--weights", metavar="FILE.hdf5", help="their weights")
-    add("--checkpoint", metavar="FOLDER", help="training folder of bilm-tf")
-    add("--vocabulary", metavar="FILE", help="the one of --checkpoint or of --weights")
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
+    add = parser.add_argument_group("from", "Model to convert.").add_argument
+    add("model", metavar="FOLDER", nargs="?", help="Run folder, or published BERT with a head.")
+    add("--options", metavar="FILE.json", help="Options of a biLM of bilm-tf or AllenNLP.")
+    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the biLM of --options.")
+    add("--checkpoint", metavar="FOLDER", help="Training folder of bilm-tf.")
+    add("--vocabulary", metavar="FILE", help="Vocabulary of --checkpoint or of --weights.")
     about = (
-        "of the tags of a published BERT; says that it is a tagger where its config.json does not"
+        "Tag scheme of a published BERT. Marks it as a tagger if its config.json does not say so."
     )
     add("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
-    add = parser.add_argument_group("to").add_argument
-    add("--to-run", metavar="RUN", help="new run folder")
-    add("--to-bilm-tf", metavar="FOLDER", help="new folder of files for bilm-tf and AllenNLP")
-    add("--to-hugging-face", metavar="FOLDER", help="new folder of files for transformers")
+    add = parser.add_argument_group("to", "Folder to write; exactly one is required.").add_argument
+    add("--to-run", metavar="RUN", help="New run folder.")
+    add("--to-bilm-tf", metavar="FOLDER", help="New folder of files for bilm-tf and AllenNLP.")
+    add("--to-hugging-face", metavar="FOLDER", help="New folder of files for transformers.")
     return parser
 
 
@@ -94,11 +94,13 @@ def check(options):
         )
     target = pathlib.Path(options.to_run or options.to_bilm_tf or options.to_hugging_face)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise ValueError(f"{target} exists already and is not an empty folder: choose another.")
+        raise ValueError(
+            f"{target} exists already and is not an empty folder. Choose another folder."
+        )
 
 
 def published(options):
-    """A run folder's biLM as the files that bilm-tf and AllenNLP read."""
+    """Writes the biLM of a run folder as files that bilm-tf and AllenNLP read."""
     found, target = load_as(TextBiLM, options.model), options.to_bilm_tf
 
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
@@ -108,7 +110,7 @@ def published(options):
         if found.vocabulary is not None:
             found.vocabulary.write(folder / "vocabulary.txt")
     files = ", ".join(sorted(path.name for path in pathlib.Path(target).iterdir()))
-    print(f"Wrote {target}: {files}. The format has no place for a softmax.")
+    print(f"Wrote {target}: {files}. The format does not include a softmax.")
     for note in noted:
         print(f"warning: {note.message}")
     if not noted:
@@ -116,7 +118,7 @@ def published(options):
 
 
 def published_bert(options):
-    """A run folder's BERT, and its head, as the files that transformers reads."""
+    """Writes the BERT of a run folder and its head as files that transformers reads."""
     run = RunFolder.open(options.model)
     with replacing(options.to_hugging_face, parents=True) as folder:
         kind = write_published(run, folder)
@@ -125,17 +127,19 @@ def published_bert(options):
     print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind}.from_pretrained("{folder}")')
     if OWN in files:
         print(
-            f"It has no tokenizer that cuts text as this model's does: {OWN} is for "
-            "tfreps.text.checkpoint_tokenizer, whose ids it takes."
+            f"transformers has no tokenizer for this model: {OWN} is for "
+            "tfreps.text.checkpoint_tokenizer, which returns the ids that the model reads."
         )
 
 
 def run_from_bert(options):
-    """A run folder of a published BERT with a head over labels or tags."""
+    """Makes a run folder from a published BERT with a head over labels or tags."""
     with naming_flags():
         trained = load(options.model, scheme=options.scheme)
     if not isinstance(trained, TextModel):
-        raise ValueError(f"{options.model} has no head over labels, and needs no conversion.")
+        raise ValueError(
+            f"{options.model} has no head over labels or tags, so that it needs no conversion."
+        )
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
     with replacing(run, parents=True) as folder:
@@ -143,21 +147,21 @@ def run_from_bert(options):
     ask = "tag" if trained.is_tagger else "classify"
     spare = model.find(BertEncoder).vocabulary_size - len(tokenizer.vocabulary)
     if spare:
-        print(f"Its table has {spare:,} rows that no token of the vocabulary reads.")
+        print(f"{spare:,} rows of its embedding table belong to no token of the vocabulary.")
     print(
-        f"Wrote {run}: {model.count_params():,} parameters and their tokenizer.\n"
-        f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, tfreps export {run} "
-        "--to DIR."
+        f"Wrote {run}: {model.count_params():,} parameters and the tokenizer.\n"
+        f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, or tfreps export "
+        f"{run} --to DIR."
     )
 
 
 def run_from_weights(options):
-    """A run folder of a `BiLM`, from HDF5 weights."""
+    """Makes a run folder of a `BiLM` from HDF5 weights."""
     vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
     reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
     if reads_words and vocabulary is None:
         raise ValueError(
-            f"{options.weights} reads token ids: give the file of these tokens as --vocabulary."
+            f"--vocabulary is missing: {options.weights} reads token ids. Give the token file."
         )
     how = {"vocabulary": vocabulary} if reads_words else {}
     bilm = load(options.options, weights_file=options.weights, **how).bilm
@@ -166,24 +170,27 @@ def run_from_weights(options):
     print(
         f"Wrote {run}: {bilm.count_params():,} parameters, without softmax.\n"
         f"Next: tfreps embed {run}, tfreps export {run} --to DIR, or tfreps pretrain-elmo --init "
-        f"{run}, which trains it on your own text."
+        f"{run} to train it on your own text."
     )
 
 
 def run_from_checkpoint(options):
-    """A run folder of a `BiLMPretrainer`, from a training folder of bilm-tf."""
+    """Makes a run folder of a `BiLMPretrainer` from a training folder of bilm-tf."""
     vocabulary = Vocabulary.read(options.vocabulary)
     with naming_flags():
         model = load_as(TextBiLM, options.checkpoint, vocabulary=vocabulary).model
     if not isinstance(model, BiLMPretrainer):
-        raise ValueError(f"{options.checkpoint} is no training folder of bilm-tf.")
+        raise ValueError(
+            f"--checkpoint must be a training folder of bilm-tf; got {options.checkpoint}."
+        )
     write_run(options, model, vocabulary)
     run = options.to_run
     print(
         f"Wrote {run}: {model.count_params():,} parameters, softmax over {len(vocabulary):,} "
-        f"tokens included.\nNext: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, "
-        f"tfreps export {run} --to DIR. To go on training with\nAdagrad's accumulators too, which "
-        f"stay there: tfreps pretrain-elmo --init {options.checkpoint}."
+        f"tokens included.\nNext: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, or "
+        f"tfreps export {run} --to DIR. The run folder does not\ninclude the accumulators of "
+        f"Adagrad. To continue training with them: tfreps pretrain-elmo --init "
+        f"{options.checkpoint}."
     )
 
 

@@ -1,21 +1,19 @@
-"""Builds a corpus from text that every Python machine has, or from your own.
+"""Builds a corpus from the documentation that Python installs, or from your own text.
 
-    tfreps demo-corpus --output demo/corpus
-    tfreps demo-corpus --output demo/corpus --text my_notes/ --text novel.txt
-
-Python's own text is the documentation topics of `pydoc` and the docstrings of the standard library
-and of the installed packages, read from the source files without importing them. One sentence a
-line, words and punctuation apart, no line twice: train-00.txt ..., validation.txt, test.txt.
+Python's documentation is the help topics of `pydoc` and the docstrings of the standard library and
+of the installed packages, which are read from the source files without importing them. The files
+train-00.txt ..., validation.txt and test.txt have one sentence per line, with spaces between words
+and punctuation. No line occurs twice.
 """
 
-import argparse
 import hashlib
 import os
 import pathlib
 import re
 
-from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_overwrite
+from tfreps.cli.program_help import program_parser
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import decode_utf8
@@ -30,14 +28,19 @@ MARKUP = (
 )
 SHORTEST, LONGEST = 4, 120  # tokens of a sentence
 SIZES = {
-    "max_tokens": Option(int, 3_000_000, "stop at so many tokens (3000000)", at_least=1),
-    "shards": Option(int, 2, "number of training files (2)", at_least=1, at_most=1000),
+    "max_tokens": Option(int, 3_000_000, "Number of tokens after which to stop.", at_least=1),
+    "shards": Option(int, 2, "Number of training files.", at_least=1, at_most=1000),
 }
-LINES_PER_DOCUMENT = 200  # own text is split by blocks of so many lines
+LINES_PER_DOCUMENT = 200  # of your own text: each block of lines counts as a document
+EXAMPLES = (
+    "tfreps demo-corpus --output demo/corpus",
+    "tfreps demo-corpus --output demo/corpus --text my_notes/ --text novel.txt",
+    "tfreps demo-corpus --output demo/corpus --max-tokens 100000 --shards 1 --overwrite",
+)
 
 
 def main(argv=None):
-    """Collects sentences until there are enough, splits them by document, writes the files."""
+    """Collects enough sentences, splits them by document, and writes the files."""
     options = parse_options(make_parser(), argv)
     check(options)
     folder, names = pathlib.Path(options.output), file_names(options.shards)
@@ -46,45 +49,47 @@ def main(argv=None):
     documents = own_documents(options.text) if options.text else python_documents()
     kept = without_repetition(documents, options.max_tokens)
     if not kept:
-        raise ValueError("There is no sentence in that text: expected running prose.")
+        raise ValueError("There are no sentences in the text; expected prose.")
     parts = split(kept)
     write_files(folder, parts, options.shards)
     for name, part in parts.items():
         lines = [line for _, lines in part for line in lines]
         print(f"{name:10}  {len(lines):9,} sentences  {count_tokens(lines):9,} tokens")
+    print(
+        f"Wrote {folder}.\nNext: tfreps build-vocabulary {folder}/train*.txt --output FILE "
+        "--min-count 5."
+    )
     return 0
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps demo-corpus", description="A corpus from Python's own text, or from yours."
-    )
-    parser.add_argument("--output", required=True, metavar="FOLDER", help="where the files go")
-    parser.add_argument(
-        "--text", action="append", metavar="PATH", help="own text file or folder; may be repeated"
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the corpus in that folder"
-    )
-    add_flags(parser, SIZES)
+    parser = program_parser("tfreps demo-corpus", first_line(__doc__), EXAMPLES)
+    add = parser.add_argument_group("input", "Source of the text.").add_argument
+    about = "File or folder of your own text, instead of Python's documentation. May be repeated."
+    add("--text", action="append", metavar="PATH", help=about)
+    group = parser.add_argument_group("output", "Folder and size of the corpus.")
+    add = group.add_argument
+    add("--output", required=True, metavar="FOLDER", help="Folder of the corpus.")
+    add("--overwrite", action="store_true", help="Replace the corpus in that folder.")
+    add_flags(group, SIZES)
     return parser
 
 
 def check(options):
     for path in options.text or ():
         if not os.path.exists(path):
-            raise ValueError(f"Expected a text file or folder, but {path} does not exist.")
+            raise ValueError(f"--text must be a file or a folder; {path} does not exist.")
 
 
-# Where text comes from. A document is (name, raw paragraphs).
+# Sources of text. A document is a pair of a name and its raw paragraphs.
 
 
 def own_documents(paths):
-    """The user's files in blocks of lines; an unreadable file is an error, not a gap."""
+    """Yields the user's files in blocks of lines; an unreadable file is an error."""
     for path in map(pathlib.Path, paths):
         files = sorted(item for item in path.rglob("*.txt")) if path.is_dir() else [path]
         if not files:
-            raise ValueError(f"The folder {path} holds no .txt file.")
+            raise ValueError(f"--text: the folder {path} has no .txt files.")
         for file in files:
             lines = read_text(file).splitlines()
             for start in range(0, len(lines), LINES_PER_DOCUMENT):
@@ -100,7 +105,7 @@ def read_text(path):
 
 
 def without_repetition(documents, max_tokens):
-    """`(name, sentences)` of each document, no sentence twice anywhere, up to so many tokens."""
+    """Returns `(name, sentences)` of documents up to `max_tokens`, each sentence once."""
     seen, kept, total = set(), [], 0
     for name, text in documents:
         fresh = list(dict.fromkeys(line for line in sentences(text) if line not in seen))
@@ -114,7 +119,7 @@ def without_repetition(documents, max_tokens):
 
 
 def sentences(text):
-    """Tokenised sentences of running prose; code, tables and headings are left out."""
+    """Yields tokenized sentences of prose; leaves out code, tables and headings."""
     for paragraph in paragraphs(text):
         for pattern, replacement in MARKUP:
             paragraph = pattern.sub(replacement, paragraph)
@@ -125,7 +130,7 @@ def sentences(text):
 
 
 def is_prose(tokens):
-    """Whether most of it is words, it is neither tiny nor endless, and it ends like a sentence."""
+    """Returns True for 4 to 120 tokens that are mostly words and end like a sentence."""
     if not SHORTEST <= len(tokens) <= LONGEST or tokens[-1] not in ".!?:":
         return False
     words = sum(token[0].isalpha() for token in tokens)
@@ -142,9 +147,10 @@ def count_tokens(lines):
 
 
 def split(documents):
-    """Train, validation and test, by the hash of the documents' names: 2 % each for the latter.
+    """Splits documents by the hash of their names into train, validation and test.
 
-    They get 20,000 tokens at least where that is no more than a tenth of all.
+    Validation and test get 2 % of the tokens each, but at least the smaller of 20,000 tokens and
+    10 %.
     """
     ordered = sorted(documents, key=lambda d: hashlib.sha256(d[0].encode()).digest())
     total = sum(count_tokens(lines) for _, lines in documents)
@@ -161,7 +167,7 @@ def split(documents):
 
 
 def write_files(folder, parts, shards):
-    """One sentence per line; every file is whole or not there, and no shard of before stays."""
+    """Writes one sentence per line, each file atomically, and removes shards of an earlier run."""
     folder.mkdir(parents=True, exist_ok=True)
     *train, validation, test = names = file_names(shards)
     files = {name: parts["train"][n::shards] for n, name in enumerate(train)}
@@ -178,5 +184,5 @@ def file_names(shards):
 
 
 def old_shards(folder):
-    """Training files that are in the folder already."""
+    """Returns the training files that the folder already has."""
     return [path for path in folder.glob("train-*.txt") if re.fullmatch(r"train-\d\d+", path.stem)]

@@ -1,41 +1,46 @@
-"""Builds a tagged corpus from docstrings: which words of a sentence are code.
+"""Builds a tagged corpus from docstrings, in which the tags mark code.
 
-    tfreps demo-tags --output demo/tags
-
-Authors of docstrings put code between backquotes: pass `x` to ``np.dot``. Those marks are the
-answers (B-CODE, I-CODE, scheme bio), and the sentence without them is the question. Docstrings of
-the standard library and of the installed packages; words and punctuation apart, as `--tokens words`
-cuts raw text; no sentence twice, and no source file in two parts: train.conll, dev.conll,
-test.conll.
+Authors of docstrings put code in backquotes: pass `x` to ``np.dot``. The quotes become the tags
+(B-CODE and I-CODE, scheme bio) and are removed from the sentence. The text is the docstrings of the
+standard library and of the installed packages, tokenized like raw text with `--tokens words`. The
+files are train.conll, dev.conll and test.conll. No sentence occurs twice, and no source file
+contributes to two of them.
 """
 
-import argparse
 import hashlib
 import pathlib
 import re
 
-from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_overwrite
+from tfreps.cli.program_help import program_parser
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
 from tfreps.files.atomic_files import write_text
 
 # :class:`Name` and ``code`` and `code`, on one line of a paragraph.
 CODE = re.compile(r"(?:(?<!\w):[\w:]+:)?(?<!`)(`{1,2})(?!`)([^`]+?)\1(?!`)")
-BEGIN, END = "\ue000", "\ue001"  # private characters that no text has
+BEGIN, END = "\ue000", "\ue001"  # private-use characters, which no text contains
 TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
 SHORTEST, LONGEST = 5, 60  # tokens of a sentence
-MOST_CODE = 0.5  # share of a sentence's tokens; above it, it is no prose
-SIZES = {"max_sentences": Option(int, 20_000, "stop at so many sentences (20000)", at_least=10)}
+MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
+SIZES = {
+    "max_sentences": Option(int, 20_000, "Number of sentences after which to stop.", at_least=10)
+}
+EXAMPLES = (
+    "tfreps demo-tags --output demo/tags",
+    "tfreps demo-tags --output demo/tags --max-sentences 6000",
+    "tfreps demo-tags --output demo/tags --overwrite",
+)
 PARTS = {"dev": 0.1, "test": 0.1, "train": 0.8}
 
 
 def main(argv=None):
-    """Collects sentences until there are enough, splits them by source file, writes the files."""
+    """Collects enough sentences, splits them by source file, and writes the files."""
     options = parse_options(make_parser(), argv)
     folder = pathlib.Path(options.output)
     for path in (folder / f"{part}.conll" for part in PARTS):
         check_overwrite(path, options.overwrite)
-    found = {name: {} for name in PARTS}  # sentences as keys: each once
+    found = {name: {} for name in PARTS}  # sentences are keys, so that each occurs once
     total, seen = 0, set()
     for name, text in docstring_documents():
         part = part_of(name)
@@ -52,24 +57,26 @@ def main(argv=None):
         write(folder / f"{part}.conll", found[part].values())
         tags = [tag for tagged in found[part].values() for _, tag in tagged]
         print(f"{part:5}  {len(found[part]):7,} sentences  {len(tags):9,} tokens  "
-              f"{tags.count('B-CODE'):7,} pieces of code")  # fmt: skip
+              f"{tags.count('B-CODE'):7,} spans of code")  # fmt: skip
+    print(
+        f"Wrote {folder}.\nNext: tfreps train-tagger --train {folder}/train.conll --dev "
+        f"{folder}/dev.conll --scheme bio --tokens words --run RUN."
+    )
     return 0
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps demo-tags", description="A tagged corpus from Python's own docstrings."
-    )
-    parser.add_argument("--output", required=True, metavar="FOLDER", help="where the files go")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the corpus in that folder"
-    )
-    add_flags(parser, SIZES)
+    parser = program_parser("tfreps demo-tags", first_line(__doc__), EXAMPLES)
+    group = parser.add_argument_group("output", "Folder and size of the corpus.")
+    add = group.add_argument
+    add("--output", required=True, metavar="FOLDER", help="Folder of the corpus.")
+    add("--overwrite", action="store_true", help="Replace the corpus in that folder.")
+    add_flags(group, SIZES)
     return parser
 
 
 def part_of(name):
-    """The part of a source file, by the hash of its name: the same on every machine."""
+    """Returns the part of a source file by the hash of its name, the same on every machine."""
     share = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") / 2**32
     for part, size in PARTS.items():
         if share < size:
@@ -79,24 +86,24 @@ def part_of(name):
 
 
 def tagged_sentences(text):
-    """`(token, tag)` pairs of each sentence of prose in which an author marked code."""
+    """Yields the `(token, tag)` pairs of each sentence of prose that contains marked code."""
     for paragraph in paragraphs(text):
         marked = CODE.sub(lambda match: f"{BEGIN}{match[2].strip()}{END}", paragraph)
-        if "`" in marked or "**" in marked:  # marks that do not match: who knows what they mean
+        if "`" in marked or "**" in marked:  # unmatched marks are ambiguous
             continue
         for sentence in SENTENCE_END.split(marked):
-            if sentence.count(BEGIN) != sentence.count(END):  # cut in the middle of code
+            if sentence.count(BEGIN) != sentence.count(END):  # the sentence ends within code
                 continue
             tagged = list(tag(TOKEN.findall(sentence)))
             code = sum(tag != "O" for _, tag in tagged)
-            if not all(token.isprintable() for token, _ in tagged):  # a NUL byte, for one
+            if not all(token.isprintable() for token, _ in tagged):  # such as a NUL byte
                 continue
             if SHORTEST <= len(tagged) <= LONGEST and 0 < code <= MOST_CODE * len(tagged):
                 yield tagged
 
 
 def tag(tokens):
-    """Tokens without the marks, each with its tag."""
+    """Yields the tokens without the marks, each with its tag."""
     state = "O"
     for token in tokens:
         if token in (BEGIN, END):
@@ -107,7 +114,7 @@ def tag(tokens):
 
 
 def write(path, sentences):
-    """CoNLL columns, whole or not at all."""
+    """Writes CoNLL columns atomically."""
     blocks = ("".join(f"{token}\t{tag}\n" for token, tag in tagged) for tagged in sentences)
     write_text(path, "\n".join(blocks))
 

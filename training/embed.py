@@ -1,18 +1,13 @@
 """Writes the contextual vectors of every token of a text to an HDF5 file.
 
-    tfreps embed runs/elmo text.txt --output vectors.hdf5
-    tfreps embed runs/elmo eng.train --column 1 --layers top --output vectors.hdf5
-    tfreps embed --options options.json --weights weights.hdf5 text.txt --output vectors.hdf5
-
-The text, UTF-8 without a byte order mark, has one tokenised sentence per line, or with --column one
-token per line and a blank line after each sentence (CoNLL). The file has the layout of bilm-tf and
-AllenNLP: sentence "0", "1", ... -> vectors [layers, tokens, 2P] (--layers all) or [tokens, 2P], and
-`sentence_to_index`. An empty line is a sentence of no tokens. A run that was killed goes on with
---resume. Published weights that read words instead of characters need --vocabulary FILE, which
-holds the token of each id.
+The text is UTF-8 without a byte order mark. It has one tokenized sentence per line or, with
+--column, one token per line and an empty line after each sentence (CoNLL). The file has the layout
+of bilm-tf and AllenNLP: arrays "0", "1", ... with the vectors of one sentence each, of shape
+[layers, tokens, 2P] (--layers all) or [tokens, 2P], and `sentence_to_index`. An empty line is a
+sentence without tokens. --resume continues after an interruption. Published weights that read token
+ids need --vocabulary FILE, which holds the token of each id.
 """
 
-import argparse
 import collections
 import hashlib
 import json
@@ -22,24 +17,42 @@ import time
 import numpy as np
 
 from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, open_bilm
-from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_overwrite
+from tfreps.cli.program_help import program_parser
 from tfreps.data import read_blocks
 from tfreps.files.atomic_files import is_stream
 from tfreps.inference.embeddings_file import EmbeddingsFile
 from tfreps.runs.run_folder import run_files
 
-WINDOW = 1 << 16  # tokens that are sorted by length together and kept or lost together
+WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 LAYERS = ("all", "top", "average", "mix")
 NUMBERS = {
-    "gamma": Option(float, 1.0, "factor of the mixed layers, with --layers mix (1)"),
-    "column": Option(int, None, "CoNLL text: tokens are in column N, from 1", at_least=1),
-    "batch_tokens": Option(int, 4096, "size of a batch, padding counted (4096)", at_least=1),
-    "max_sentence_tokens": Option(
-        int, 200_000, "a longer sentence ends the program (200000)", at_least=1
-    ),
-    "cache": Option(int, 100_000, "frequent tokens kept (100000)", at_least=0),
+    "gamma": Option(float, 1.0, "Factor of the mixed layers with --layers mix."),
 }
+INPUT = {
+    "column": Option(
+        int, None, "Column of the tokens in CoNLL text, counted from 1. Without it, the text has "
+        "one sentence per line.", at_least=1,
+    ),
+    "max_sentence_tokens": Option(
+        int, 200_000, "Maximum number of tokens in a sentence. A longer sentence is an error.",
+        at_least=1,
+    ),
+}  # fmt: skip
+SPEED = {
+    "batch_tokens": Option(
+        int, 4096, "Maximum number of tokens in a batch, padding included.", at_least=1
+    ),
+    "cache": Option(
+        int, 100_000, "Number of frequent tokens whose token vectors are cached.", at_least=0
+    ),
+}
+EXAMPLES = (
+    "tfreps embed runs/elmo text.txt --output vectors.hdf5",
+    "tfreps embed runs/elmo eng.train --column 1 --layers top --output vectors.hdf5",
+    "tfreps embed --options options.json --weights weights.hdf5 text.txt --output vectors.hdf5",
+)
 
 
 def main(argv=None):
@@ -58,48 +71,59 @@ def main(argv=None):
         write(options, file, encoder, counts)
     print(
         f"Wrote {options.output}: {sentences:,} sentences, {counts.total():,} tokens "
-        f"({file.path.stat().st_size / 1e6:.1f} MB). Next, to read the first sentence's vectors:"
+        f"({file.path.stat().st_size / 1e6:.1f} MB).\n"
+        "Next, to read the vectors of the first sentence:"
     )
     print(f'  python -c \'import h5py; print(h5py.File("{options.output}")["0"][()])\'')
     return 0
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps embed", description="Contextual vectors of every token of a text, as HDF5."
-    )
+    parser = program_parser("tfreps embed", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("model", metavar="MODEL", nargs="?", help="run folder of a biLM")
-    add("text", metavar="TEXT", help="UTF-8, one tokenised sentence per line; *.gz is unpacked")
-    add("--output", metavar="FILE.hdf5", required=True, help="a new file")
-    add_bilm_flags(parser)
-    add("--layers", choices=LAYERS, default="all", help="which, or one mix of them (all)")
-    add("--mix", metavar="W0,W1,...", help="of --layers mix: weights before the softmax, as Elmo's")
-    add("--dtype", choices=["float32", "float16"], default="float32", help="in the file (float32)")
-    add_flags(parser, NUMBERS)
-    add("--forget-sentences", action="store_true", help="leave out sentence_to_index")
-    add("--resume", action="store_true", help="go on where a killed run stopped")
-    add("--overwrite", action="store_true", help="replace the output file if it exists")
+    add("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
+    about = "UTF-8 text, one tokenized sentence per line. *.gz is decompressed."
+    add("text", metavar="TEXT", help=about)
+    add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
+    add_flags(parser.add_argument_group("input", "Format and limits of the text."), INPUT)
+    group = parser.add_argument_group("vectors", "Layers and data type of the vectors.")
+    add = group.add_argument
+    about = "Layers to write: all, the top one, their average, or the mix of --mix."
+    add("--layers", choices=LAYERS, default="all", help=about)
+    about = "Weight of each layer before the softmax, the token layer first, with --layers mix."
+    add("--mix", metavar="W0,W1,...", help=about)
+    add_flags(group, NUMBERS)
+    about = "Data type of the vectors in the file."
+    add("--dtype", choices=["float32", "float16"], default="float32", help=about)
+    add = parser.add_argument_group("output", "File to write.").add_argument
+    add("--output", metavar="FILE.hdf5", required=True, help="HDF5 file of the vectors.")
+    add("--resume", action="store_true", help="Continue a file that was interrupted.")
+    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
+    add("--forget-sentences", action="store_true", help="Leave out sentence_to_index.")
+    add_flags(parser.add_argument_group("speed", "Memory and speed."), SPEED)
     return parser
 
 
 def check(options):
     if is_stream(options.output):
-        raise ValueError(f"--output must be a file, for HDF5 is no stream; got {options.output}.")
+        raise ValueError(
+            f"--output must be a file, since HDF5 cannot be written to a stream; got "
+            f"{options.output}."
+        )
     if options.resume and options.overwrite:
-        raise ValueError("--resume goes on with a file, --overwrite replaces it: give one of them.")
+        raise ValueError("--resume cannot be combined with --overwrite.")
     if (options.mix is None) == (options.layers == "mix"):
-        raise ValueError("--mix and --layers mix belong together: give both or neither.")
+        raise ValueError("--mix and --layers mix need each other: give both or neither.")
 
 
 def inputs(options):
-    """The files that are read, and so must not be the output."""
+    """Returns the files that the program reads, which must not be the output."""
     given = [options.text, options.options, options.weights, options.vocabulary]
     return [path for path in given if path] + (run_files(options.model) if options.model else [])
 
 
 def chosen_layers(options, num_layers):
-    """The `layers` of the encoder: a name, or the factor of each layer, float32 `[L+1]`."""
+    """Returns `layers` of the encoder: a name, or a factor for each layer, float32 `[L+1]`."""
     if options.layers != "mix":
         return options.layers
     try:
@@ -108,15 +132,15 @@ def chosen_layers(options, num_layers):
         weights = np.zeros([0])
     if len(weights) != num_layers or not np.isfinite(weights).all():
         raise ValueError(
-            f"--mix needs {num_layers} finite numbers, one per layer, the token layer first, as in "
-            f"{','.join(['0'] * num_layers)}; got {options.mix!r}."
+            f"--mix must be {num_layers} finite numbers, one per layer, the token layer first, as "
+            f"in {','.join(['0'] * num_layers)}; got {options.mix!r}."
         )
     exponentials = np.exp(weights - weights.max())
     return (options.gamma * exponentials / exponentials.sum()).astype(np.float32)
 
 
 def read_sentences(options):
-    """The text as pairs of a sentence and its tokens."""
+    """Yields pairs of a sentence and its tokens."""
     if options.column is not None:
         yield from read_conll(options)
         return
@@ -138,9 +162,9 @@ def read_conll(options):
             width = width or len(columns)
             if len(columns) != width or width < options.column or not columns[options.column - 1]:
                 raise ValueError(
-                    f"{options.text}, line {number}: expected {width} columns as in the lines "
-                    f"before, at least {options.column}; got {len(columns)}: {line[:60]!r}. "
-                    "Comment lines must be removed first."
+                    f"{options.text}, line {number}: expected {width} columns as in the previous "
+                    f"lines, at least {options.column}; got {len(columns)}: {line[:60]!r}. "
+                    "Remove comment lines first."
                 )
             tokens.append(columns[options.column - 1])
     if tokens:
@@ -148,7 +172,7 @@ def read_conll(options):
 
 
 def first_pass(options):
-    """Reads all of the text once: token counts, number of sentences, fingerprint."""
+    """Reads the text once: returns its token counts, number of sentences and hash."""
     counts, sentences, digest = collections.Counter(), 0, hashlib.sha256()
     for _, tokens in read_sentences(options):
         counts.update(tokens)
@@ -157,17 +181,17 @@ def first_pass(options):
             place = "line" if options.column is None else "sentence"
             raise ValueError(
                 f"{options.text}, {place} {sentences}: the sentence has {len(tokens):,} tokens, "
-                "and all of it is computed at once. Break it into sentences, or raise "
+                "and a sentence is processed as a whole. Split it, or raise "
                 "--max-sentence-tokens."
             )
         digest.update(("\0".join(tokens) + "\n").encode())
     if not sentences:
-        raise ValueError(f"{options.text} is empty: expected at least one sentence.")
+        raise ValueError(f"{options.text} is empty; expected at least one sentence.")
     return counts, sentences, digest.hexdigest()
 
 
 def marker(options, bilm, text_digest):
-    """Everything that the vectors in the file depend on."""
+    """Returns the options and the hashes that determine the vectors in the file."""
     config = {key: value for key, value in bilm.get_config().items() if key != "name"}
     digest = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
     for weight in bilm.weights:
@@ -201,7 +225,7 @@ def write(options, file, encoder, counts):
 
 
 def windows(sentences):
-    """Lists of consecutive sentences of some `WINDOW` tokens."""
+    """Yields lists of consecutive sentences of about `WINDOW` tokens."""
     window, size = [], 0
     for sentence in sentences:
         window.append(sentence)
@@ -214,7 +238,7 @@ def windows(sentences):
 
 
 def progress(what, total):
-    """A function that shows how far things are, on standard error, now and then."""
+    """Returns a function that prints the progress to standard error at intervals."""
     start = shown = time.monotonic()
     pause = 0.5 if sys.stderr.isatty() else 30
     before = 0

@@ -1,16 +1,14 @@
-"""Measures a tagger or classifier on held-out data.
+"""Evaluates a tagger or classifier on held-out data.
 
-    tfreps evaluate runs/ner --data test.conll
-    tfreps evaluate runs/reviews --data test.tsv
-
-The files are read as the run's training data were, unless flags say otherwise.
+The files are read with the options of the run's training data unless flags override them.
 """
 
-import argparse
 import json
 
+from tfreps.cli.option_rules import as_flag
 from tfreps.cli.options import first_line, parse_options
 from tfreps.cli.output_checks import check_output
+from tfreps.cli.program_help import program_parser
 from tfreps.data import read_labelled, read_tagged
 from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
@@ -23,6 +21,11 @@ from tfreps.runs.run_folder import RunFolder, run_files
 PROGRAM = "evaluate"
 COLUMNS, FIELDS = ("token_column", "tag_column"), ("text_field", "label_field")
 HOW_READ = "format", "encoding", *COLUMNS, *FIELDS
+EXAMPLES = (
+    "tfreps evaluate runs/ner --data test.conll",
+    "tfreps evaluate runs/reviews --data test.tsv --output metrics.json",
+    "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars",
+)
 
 
 def main(argv=None):
@@ -55,33 +58,38 @@ def main(argv=None):
 
 
 def inputs(options):
-    """The files that are read, and so must not be the output."""
+    """Returns the files that the program reads, which must not be the output."""
     return [*options.data, *filter(None, [options.vectors]), *run_files(options.run)]
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument
-    add("run", help="run folder of train-tagger, train-classifier or train-hmm")
-    add("--data", nargs="+", required=True, help="files or globs with the right answers")
-    add("--output", help="JSON file for the figures, beside the run's results.json")
-    add("--overwrite", action="store_true", help="replace the output file if it exists")
-    add("--vectors", help="file of `tfreps embed` for a model trained on stored vectors")
-    add("--format", help="of the data, as for training (the run's, and so are those below)")
-    add("--token-column", type=int, metavar="N", help="of a tagger's data")
-    add("--tag-column", type=int, metavar="N", help="of a tagger's data")
-    add("--text-field", metavar="NAME", help="of a classifier's data")
-    add("--label-field", metavar="NAME", help="of a classifier's data")
-    add("--encoding", help="of the files")
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
+    parser.add_argument("run", help="Run folder of train-tagger, train-classifier or train-hmm.")
+    about = "Held-out data and their format, which defaults to that of the run's training data."
+    add = parser.add_argument_group("data", about).add_argument
+    add("--data", nargs="+", required=True, help="Files or globs of tagged or labelled data.")
+    about = "Vectors that tfreps embed computed for the data, for a model of stored vectors."
+    add("--vectors", metavar="FILE", help=about)
+    add("--format", help="Format of the files, as in train-tagger and train-classifier.")
+    add("--token-column", type=int, metavar="N", help="Column of the tokens of a tagger.")
+    add("--tag-column", type=int, metavar="N", help="Column of the tags of a tagger.")
+    add("--text-field", metavar="NAME", help="Column or JSON field of the texts of a classifier.")
+    add("--label-field", metavar="NAME", help="Column or JSON field of the labels.")
+    add("--encoding", help="Encoding of the files.")
+    add = parser.add_argument_group("output", "File of the metrics.").add_argument
+    about = "JSON file of the metrics, in addition to the results.json of the run."
+    add("--output", metavar="FILE", help=about)
+    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     return parser
 
 
 def check_fit(given, is_tagger):
-    """Refuses flags that say nothing about the data of such a model."""
+    """Raises a ValueError for flags that have no effect on the data of such a model."""
     for name in FIELDS if is_tagger else COLUMNS:
         if name in given:
-            kind = "a tagger" if is_tagger else "a classifier"
-            raise ValueError(f"--{name.replace('_', '-')} is of no use for the data of {kind}.")
+            flag, kinds = as_flag(name), ["a tagger", "a classifier"]
+            other, kind = kinds if not is_tagger else reversed(kinds)
+            raise ValueError(f"{flag} has no effect with {kind}; it applies to {other}.")
 
 
 def read_sentences(files, reading):
@@ -96,7 +104,7 @@ def say(results):
     if "weighted" in results and "tokens" in results:
         weighted = results["weighted"]
         scores = " / ".join(f"{weighted[name]:.4f}" for name in ("precision", "recall", "f1"))
-        more += f"; tags weighted by their counts, precision / recall / F1: {scores}"
+        more += f"; weighted by tag counts, precision / recall / F1: {scores}"
     print(f"accuracy {results['accuracy']:.4f}{more}")
     print(format_report(results.get("spans", results)))
     if "illegal_transitions" in results:

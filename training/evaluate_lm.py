@@ -1,14 +1,10 @@
-"""Measures a biLM's perplexity on text, over the full softmax.
+"""Measures the perplexity of a biLM on text, over the full softmax.
 
-    tfreps evaluate-lm runs/elmo --text test.txt
-
-By default each sentence starts from the model's fixed state, so that the figure does not depend
-on the batch size. For comparison with bilm-tf, whose rows carry their state on:
-
-    tfreps evaluate-lm runs/elmo --text test.txt --state carry --batch-size 32
+By default, each sentence starts from the model's fixed state, so that the perplexity does not
+depend on the batch size. --state carry carries the state of a row from sentence to sentence as
+bilm-tf does, for comparison.
 """
 
-import argparse
 import math
 import time
 
@@ -16,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.program_help import program_parser
 from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
@@ -24,9 +21,16 @@ from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
 ROWS = {
-    "batch_size": Option(int, 32, "rows (32)", at_least=1),
-    "unroll_steps": Option(int, 20, "with --state carry (20)", at_least=1),
+    "batch_size": Option(int, 32, "Number of rows in a batch.", at_least=1),
+    "unroll_steps": Option(
+        int, 20, "Number of tokens per row of a batch with --state carry.", at_least=1
+    ),
 }
+EXAMPLES = (
+    "tfreps evaluate-lm runs/elmo --text test.txt",
+    "tfreps evaluate-lm runs/elmo --text test.txt --state carry --batch-size 32",
+    "tfreps evaluate-lm runs/elmo --text test.txt --unigram-from train.txt",
+)
 
 
 def main(argv=None):
@@ -35,12 +39,12 @@ def main(argv=None):
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(
-            f"{run.path} holds a {type(model).__name__} without softmax, which predicts no tokens: "
-            f"train one with tfreps pretrain-elmo --init {run.path}."
+            f"{run.path} holds a {type(model).__name__} without softmax, which cannot predict "
+            f"tokens. Train a softmax with tfreps pretrain-elmo --init {run.path}."
         )
     if vocabulary is None:
-        raise ValueError(f"{run.path} has lost its vocabulary.txt: put it back.")
-    run.results()  # raises before the work if they cannot be read
+        raise ValueError(f"{run.path} has no vocabulary.txt. Restore the file.")
+    run.results()  # raises an error now if they cannot be read
     counts = count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None
     if options.unigram_from:
@@ -77,24 +81,22 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    parser.add_argument("model", metavar="RUN", help="run folder of tfreps pretrain-elmo")
-    parser.add_argument("--text", nargs="+", required=True, help="one tokenised sentence a line")
-    parser.add_argument(
-        "--state",
-        choices=["fixed", "carry"],
-        default="fixed",
-        help="what a sentence starts from: the model's fixed state, or the sentence before (fixed)",
-    )
-    add_flags(parser, ROWS)
-    parser.add_argument(
-        "--unigram-from", nargs="+", help="training text: print its unigrams' perplexity too"
-    )
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
+    parser.add_argument("model", metavar="RUN", help="Run folder of tfreps pretrain-elmo.")
+    group = parser.add_argument_group("evaluation", "Text, and how it is read.")
+    add = group.add_argument
+    about = "Files or globs of text, one tokenized sentence per line."
+    add("--text", nargs="+", required=True, help=about)
+    about = "Initial state of a sentence: fixed, or the state after the previous sentence (carry)."
+    add("--state", choices=["fixed", "carry"], default="fixed", help=about)
+    add_flags(group, ROWS)
+    about = "Training text whose unigram model is evaluated on --text for comparison."
+    add("--unigram-from", nargs="+", metavar="FILE", help=about)
     return parser
 
 
 def reading(bilm):
-    """How the biLM reads text, as `tfreps.data` calls it."""
+    """Returns the arguments of `tfreps.data` that describe how the biLM reads text."""
     return {
         "bidirectional": bilm.bidirectional,
         "characters": "table" if bilm.vocabulary_size is None else None,
@@ -103,7 +105,7 @@ def reading(bilm):
 
 
 def sentence_totals(model, vocabulary, options):
-    """Sum of NLL and number of tokens of each direction, float64 `[2, G]`; each sentence alone."""
+    """Returns the NLL and the number of tokens per direction, float64 `[2, G]`."""
     batches = sentence_batches(
         options.text,
         vocabulary,
@@ -119,10 +121,10 @@ def sentence_totals(model, vocabulary, options):
 
 
 def carried_totals(model, vocabulary, options):
-    """The same in bilm-tf's way: rows run on from sentence to sentence and carry their state.
+    """Returns the same for rows that carry their state from sentence to sentence, as in bilm-tf.
 
-    Twice: over all tokens, and over the batches before the first that is not full, which is
-    what bilm-tf counts (with `--unroll-steps 1`, its `run_test.py` token for token).
+    Returns two such arrays: over all tokens, and over the batches before the first incomplete one,
+    which are those that bilm-tf counts (with `--unroll-steps 1`, exactly as its `run_test.py`).
     """
     batches = LMBatches(
         options.text,
@@ -160,7 +162,7 @@ def totals_of(model, batch, nll):
 
 
 def perplexities(totals):
-    """exp(sum of NLL / tokens) of each direction, and of the mean of both."""
+    """Returns exp(sum of NLL / tokens) of each direction, and of the mean of both."""
     means = totals[0] / totals[1]
     names = ["forward_perplexity", "backward_perplexity"][: len(means)]
     each = {name: math.exp(mean) for name, mean in zip(names, means, strict=True)}
@@ -168,7 +170,7 @@ def perplexities(totals):
 
 
 def unigram_perplexity(vocabulary, train, counts):
-    """Perplexity of the text under the training text's counts plus one, sentence ends included."""
+    """Returns the perplexity under the training counts plus one, sentence ends included."""
     smoothed = _with_ends(vocabulary, train).astype(np.float64) + 1.0
     log_probabilities = np.log(smoothed / smoothed.sum())
     seen = _with_ends(vocabulary, counts)
@@ -176,7 +178,7 @@ def unigram_perplexity(vocabulary, train, counts):
 
 
 def _with_ends(vocabulary, counts):
-    """How often each token is predicted: words, unknown words, and the end of each sentence."""
+    """Returns how often each token is predicted, unknown tokens and sentence ends included."""
     seen = counts.token_counts.copy()
     seen[vocabulary.unknown_id] += counts.unknown_tokens
     seen[vocabulary.end_id] += counts.sentences
@@ -186,12 +188,12 @@ def _with_ends(vocabulary, counts):
 
 def say(results):
     share = results["unknown_tokens"] / results["tokens"]
-    how = "each sentence from the fixed state"
+    how = "each sentence starts from the fixed state"
     if results["state"] == "carry":
-        how = f"state carried from sentence to sentence, {results['batch_size']} rows"
+        how = f"state carried from sentence to sentence in {results['batch_size']} rows"
     print(
         f"{results['sentences']:,} sentences, {results['tokens']:,} tokens, {share:.2%} outside "
-        f"the vocabulary; {results['predicted_tokens_per_direction']:,} predictions a direction."
+        f"the vocabulary; {results['predicted_tokens_per_direction']:,} predictions per direction."
     )
     for name in ("forward_perplexity", "backward_perplexity", "perplexity"):
         if name in results:
@@ -199,8 +201,8 @@ def say(results):
     if "full_batches" in results:
         counted = results["full_batches"]
         print(
-            f"{'of full batches only':20} {counted['perplexity']:10.3f}  (as bilm-tf counts: "
-            f"{counted['predicted_tokens_per_direction']:,} predictions, the tail left out)"
+            f"{'full batches only':20} {counted['perplexity']:10.3f}  (as in bilm-tf: "
+            f"{counted['predicted_tokens_per_direction']:,} predictions, without the last batches)"
         )
     if "unigram_perplexity" in results:
         print(f"{'unigram perplexity':20} {results['unigram_perplexity']:10.3f}")

@@ -1,14 +1,10 @@
-"""Shows that a word's vector depends on its context: nearest neighbours of its occurrences.
+"""Prints the nearest neighbours of a word in several contexts.
 
-    tfreps neighbours runs/elmo --text test.txt --word left
-    tfreps neighbours runs/elmo --text test.txt
-
-Embeds sentences, takes a word (or finds one that stands in varied contexts), and prints for its
-most different occurrences the nearest tokens of other sentences, by the cosine of the top layer
-less its mean.
+The program embeds sentences, takes a word (by default, one that occurs in varied contexts), and
+prints for its most different occurrences the nearest tokens of other sentences, by the cosine of
+the top layer after its mean is subtracted.
 """
 
-import argparse
 import collections
 import difflib
 import itertools
@@ -16,18 +12,24 @@ import itertools
 import numpy as np
 
 from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, open_bilm
-from tfreps.cli.options import Option, add_flags, parse_options
+from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.program_help import program_parser
 from tfreps.data import read_blocks
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
-LONGEST = 200  # tokens; longer sentences are passed over
-OFTEN = 10  # occurrences that a word found by the program has at least
+LONGEST = 200  # tokens; longer sentences are skipped
+OFTEN = 10  # minimum occurrences of a word that the program chooses
 NUMBERS = {
-    "count": Option(int, 5, "neighbours of each occurrence (5)", at_least=1),
-    "sentences": Option(int, 2000, "read at most so many (2000)", at_least=2),
+    "count": Option(int, 5, "Number of neighbours of each occurrence.", at_least=1),
+    "sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
 }
-COMMON = 0.004  # and at most this share of all tokens: no articles, no commas
+COMMON = 0.004  # its largest share of all tokens, which excludes articles and commas
+EXAMPLES = (
+    "tfreps neighbours runs/elmo --text test.txt",
+    "tfreps neighbours runs/elmo --text test.txt --word left --count 3",
+    "tfreps neighbours --options options.json --weights weights.hdf5 --text test.txt",
+)
 
 
 def main(argv=None):
@@ -46,7 +48,7 @@ def main(argv=None):
     chosen = most_different(vectors[occurrences], SHOWN)
     print(
         f"{len(sentences):,} sentences, {len(words):,} tokens; {word!r} occurs "
-        f"{len(occurrences)} times. Cosines of the top layer, its mean taken away.\n"
+        f"{len(occurrences)} times. Cosines of the top layer after its mean is subtracted:\n"
     )
     for number, token in enumerate(occurrences[chosen], 1):
         print(f"({number}) {in_context(sentences, places[token])}")
@@ -58,44 +60,47 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="tfreps neighbours", description="One word, several contexts, several vectors."
-    )
-    add = parser.add_argument
-    add("model", metavar="MODEL", nargs="?", help="run folder of a biLM")
-    add("--text", metavar="FILE", required=True, help="UTF-8, one tokenised sentence per line")
-    add("--word", help="a word of that text (one that stands in varied contexts)")
-    add_flags(parser, NUMBERS)
-    add_bilm_flags(parser)
+    parser = program_parser("tfreps neighbours", first_line(__doc__), EXAMPLES)
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
+    add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
+    group = parser.add_argument_group("text", "Sentences to embed, and the word to look up.")
+    add, about = group.add_argument, "UTF-8 text, one tokenized sentence per line."
+    add("--text", metavar="FILE", required=True, help=about)
+    about = "Word of that text. Defaults to one that occurs in varied contexts."
+    add("--word", help=about)
+    add_flags(group, NUMBERS)
     return parser
 
 
 def read_sentences(path, limit):
-    """The first sentences, each once, as lists of tokens."""
+    """Returns the first distinct sentences as lists of tokens."""
     lines = (line for block in read_blocks(path) for line in block.text.split("\n"))
     sentences = (tuple(line.split()) for line in lines)
     fitting = (sentence for sentence in sentences if 0 < len(sentence) <= LONGEST)
     distinct = list(dict.fromkeys(itertools.islice(fitting, limit)))
     if len(distinct) < 2:
-        raise ValueError(f"{path} has fewer than two sentences of 1 to {LONGEST} tokens.")
+        raise ValueError(
+            f"--text must have at least two distinct sentences of 1 to {LONGEST} tokens; {path} "
+            "has fewer."
+        )
     return [list(sentence) for sentence in distinct]
 
 
 def missing(word, words, options):
     close = difflib.get_close_matches(word, set(words), n=3)
-    hint = f"Near it are {', '.join(close)}." if close else "Leave --word out to have one chosen."
-    return f"{word!r} does not occur in the first {options.sentences} sentences. {hint}"
+    hint = f"Similar words are {', '.join(close)}." if close else "Omit --word to have one chosen."
+    return f"--word: {word!r} does not occur in the first {options.sentences} sentences. {hint}"
 
 
 def embed(found, sentences):
-    """Top-layer vectors of all tokens in order, mean taken away, of length 1."""
+    """Returns the top-layer vectors of all tokens, minus their mean, scaled to length 1."""
     vectors = np.concatenate(found.encode(sentences, layers="top"))
     vectors -= vectors.mean(axis=0)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def varied_word(words, vectors):
-    """The word, neither rare nor common, whose occurrences are least alike."""
+    """Returns the word, neither rare nor common, whose occurrences are the least similar."""
     counts = collections.Counter(word for word in words if word.isalpha() and len(word) > 2)
     most = max(COMMON * len(words), OFTEN)
     candidates = {word for word, count in counts.items() if OFTEN <= count <= most}
@@ -109,7 +114,7 @@ def varied_word(words, vectors):
 
 
 def mean_cosine(vectors):
-    """Mean cosine of all pairs of `vectors` `[n, D]`; 1 for a single one."""
+    """Returns the mean cosine of all pairs of `vectors` `[n, D]`; 1 for a single vector."""
     n = len(vectors)
     if n == 1:
         return 1.0
@@ -117,7 +122,7 @@ def mean_cosine(vectors):
 
 
 def most_different(vectors, count):
-    """Places of the `count` vectors that are least alike: the worst pair, then the farthest."""
+    """Returns the places of dissimilar vectors: the farthest pair, then the farthest from those."""
     cosines = vectors @ vectors.T  # [n, n]
     chosen = list(np.unravel_index(cosines.argmin(), cosines.shape)) if len(vectors) > 1 else [0]
     while len(chosen) < min(count, len(vectors)):
@@ -128,7 +133,7 @@ def most_different(vectors, count):
 
 
 def nearest(vectors, token, places, sentences, count):
-    """`(token, cosine)` of the nearest tokens of other sentences, no context twice."""
+    """Yields `(token, cosine)` of the nearest tokens of other sentences, each context once."""
     cosines = vectors @ vectors[token]  # [N]
     shown = {in_context(sentences, places[token])}
     for other in np.argsort(-cosines, kind="stable").tolist():
@@ -141,7 +146,7 @@ def nearest(vectors, token, places, sentences, count):
 
 
 def in_context(sentences, place):
-    """A few words on either side of a token, which is in brackets."""
+    """Returns a token in brackets with a few words on either side."""
     number, i = place
     words = sentences[number]
     before, after = words[max(0, i - AROUND) : i], words[i + 1 : i + 1 + AROUND]
@@ -151,9 +156,9 @@ def in_context(sentences, place):
 
 def say_differences(word, vectors):
     if len(vectors) == 1:
-        print(f"{word!r} occurs once: nothing to compare it with. Choose a word that comes again.")
+        print(f"{word!r} occurs once. To compare contexts, choose a word that occurs more often.")
         return
     pairs = itertools.combinations(range(len(vectors)), 2)
     cosines = [f"({a + 1}) and ({b + 1}): {vectors[a] @ vectors[b]:.2f}" for a, b in pairs]
-    print(f"{word!r} itself, one vector per context; cosine of {', '.join(cosines)}.")
-    print("A table of word vectors would say 1.00.")
+    print(f"Cosines between the vectors of {word!r}: {', '.join(cosines)}.")
+    print("With static word vectors, they would be 1.00.")

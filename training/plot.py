@@ -1,20 +1,17 @@
 """Draws attention, position vectors or learning curves as a PNG file.
 
-    tfreps plot attention runs/bert --text "by the river bank" --layer 3 --output attention.png
-    tfreps plot positions --positions sinusoidal --view surface --output surface.png
-    tfreps plot curves runs/bert runs/longer --output curves.png
-
-`tfreps plot attention --help` and so on tell the options of each. With --tensorboard RUN/logs
-TensorBoard shows the picture too. Needs matplotlib: pip install 'tfreps[plots]'.
+`tfreps plot attention --help` shows the options of one kind of plot. With --tensorboard RUN/logs,
+TensorBoard shows the picture too. Plots need matplotlib: pip install 'tfreps[plots]'.
 """
 
-import argparse
 import pathlib
 import sys
 
 from tfreps import plots
-from tfreps.cli.options import Option, add_flags, parse_options, short_errors
+from tfreps.cli.option_rules import as_flag
+from tfreps.cli.options import Option, add_flags, first_line, parse_options, short_errors
 from tfreps.cli.output_checks import check_output
+from tfreps.cli.program_help import program_parser
 from tfreps.plots.curves import PLACES
 from tfreps.plots.position_maps import VIEWS
 from tfreps.runs.run_folder import RunFolder
@@ -23,25 +20,50 @@ PROGRAM = "plot"
 KINDS, WIDTH = (
     ("sinusoidal", "sinusoidal_full_index"),
     128,
-)  # of waves, the first without --positions
+)  # of sinusoidal positions; the first kind is the default of --positions
 OF_ATTENTION = {
-    "layer": Option(int, None, "block, counted from 1 (the mean over all)", at_least=1),
-    "head": Option(int, None, "attention head, from 1 (the mean over all)", at_least=1),
+    "layer": Option(
+        int, None, "Encoder layer, counted from 1. Defaults to the mean over all.", at_least=1
+    ),
+    "head": Option(
+        int, None, "Attention head, counted from 1. Defaults to the mean over all.", at_least=1
+    ),
 }
 OF_POSITIONS = {
-    "hidden_dim": Option(int, None, "width, without MODEL (128)", at_least=1, at_most=100_000),
+    "hidden_dim": Option(
+        int, None, "Width of the position vectors without MODEL. Defaults to 128.", at_least=1,
+        at_most=100_000,
+    ),
     "length": Option(
-        int, None, "positions (100; of a learned table all)", at_least=1, at_most=100_000
+        int, None, "Number of positions. Defaults to 100, or to all positions of a learned table.",
+        at_least=1, at_most=100_000,
     ),
-    "first": Option(int, 0, "position the surface begins with (0)", at_least=0),
+    "first": Option(int, 0, "First position of the surface.", at_least=0),
     "dimensions": Option(
-        int, [1, 2, 3], "to draw as curves, from 0 (1 2 3)", many=True, at_least=0
+        int, [1, 2, 3], "Dimensions to draw as curves, counted from 0.", many=True, at_least=0
     ),
-}
+}  # fmt: skip
 ABOUT = {
-    "attention": "how much each token of a text reads of each other, as a heat map",
-    "positions": "position vectors: heat map, curves, or the surface of their products",
-    "curves": "the figures of runs over their epochs or steps",
+    "attention": "attention weights between the tokens of a text as a heat map",
+    "positions": "position vectors as a heat map, as curves, or as the surface of their products",
+    "curves": "metrics of runs over their epochs or steps",
+}
+EXAMPLES = {
+    "attention": (
+        'tfreps plot attention runs/bert --text "by the river bank" --output attention.png',
+        'tfreps plot attention runs/bert --text "a bank" --layer 3 --head 1 --output head.png',
+        'tfreps plot attention runs/bert --text "I left." --second "He stayed." --output pair.png',
+    ),
+    "positions": (
+        "tfreps plot positions --positions sinusoidal --view surface --output surface.png",
+        "tfreps plot positions --view curves --dimensions 0 1 8 --output waves.png",
+        "tfreps plot positions runs/bert --output learned.png",
+    ),
+    "curves": (
+        "tfreps plot curves runs/bert --output curves.png",
+        "tfreps plot curves runs/bert runs/longer --figures loss --over step --output loss.png",
+        "tfreps plot curves runs/ner --output curves.png --tensorboard runs/ner/logs",
+    ),
 }
 
 
@@ -50,7 +72,7 @@ def main(argv=None):
     what, rest = argv[:1], argv[1:]
     chosen = what[0] if what and what[0] in ABOUT else None
     if chosen is None:
-        short_errors(make_overview()).parse_args(what or ["--help"])  # ends, or says what is wrong
+        short_errors(make_overview()).parse_args(what or ["--help"])  # ends the program
         return 0
     options = parse_options(make_parser(chosen), rest)
     check_picture(options.output, options.overwrite)
@@ -63,72 +85,75 @@ def main(argv=None):
 
 
 def make_overview():
-    lines = [f"  {name:10} {about}" for name, about in ABOUT.items()]
-    parser = argparse.ArgumentParser(
-        prog=f"tfreps {PROGRAM}",
+    parser = program_parser(
+        f"tfreps {PROGRAM}",
+        first_line(__doc__),
+        tuple(examples[0] for examples in EXAMPLES.values()),
         usage=f"tfreps {PROGRAM} {{{','.join(ABOUT)}}} [options]",
-        description="\n".join([(__doc__ or ""), "pictures:", *lines]),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", choices=sorted(ABOUT), help=argparse.SUPPRESS)
+    kinds = "; ".join(f"{kind}: {about}" for kind, about in ABOUT.items())
+    parser.add_argument("what", metavar="KIND", choices=sorted(ABOUT), help=f"Picture. {kinds}.")
     return parser
 
 
 def make_parser(what):
-    parser = argparse.ArgumentParser(
-        prog=f"tfreps {PROGRAM} {what}", description=f"Draws {ABOUT[what]}."
-    )
+    about = f"Draws {ABOUT[what]}."
+    parser = program_parser(f"tfreps {PROGRAM} {what}", about, EXAMPLES[what])
     {"attention": add_attention, "positions": add_positions, "curves": add_curves}[what](parser)
-    add = parser.add_argument
-    add("--output", metavar="FILE.png", required=True, help="picture to write")
-    add("--overwrite", action="store_true", help="replace the picture if it exists")
-    add("--tensorboard", metavar="LOGS", help="folder of logs, to show it there too: RUN/logs")
+    add = parser.add_argument_group("output", "Picture to write.").add_argument
+    add("--output", metavar="FILE.png", required=True, help="PNG file of the picture.")
+    add("--overwrite", action="store_true", help="Replace the picture if it exists.")
+    about = "Folder of logs in which TensorBoard shows the picture too, such as RUN/logs."
+    add("--tensorboard", metavar="LOGS", help=about)
     return parser
 
 
 def add_attention(parser):
-    add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        help="run folder of a Transformer (pretrain-bert, train-tagger, train-classifier), or "
-        "folder of a published BERT with its vocabulary (Google, Hugging Face)",
+    about = (
+        "Run folder of a Transformer (pretrain-bert, train-tagger, train-classifier), or folder of "
+        "a published BERT with its vocabulary (Google, Hugging Face)."
     )
-    add("--text", required=True, help="raw text, cut into tokens as in training")
-    add("--second", metavar="TEXT", help="a second text, which BERT reads behind the first")
-    add_flags(parser, OF_ATTENTION)
-    add("--font", metavar="FILE", help="font with the tokens' characters (one is looked for)")
+    parser.add_argument("model", metavar="MODEL", help=about)
+    group = parser.add_argument_group("attention", "Text, and the attention weights to draw.")
+    add = group.add_argument
+    add("--text", required=True, help="Raw text, which is tokenized as in training.")
+    add("--second", metavar="TEXT", help="Second text, which a BERT reads after the first.")
+    add_flags(group, OF_ATTENTION)
+    about = "Font with the characters of the tokens. Defaults to an installed font that has them."
+    add("--font", metavar="FILE", help=about)
 
 
 def add_positions(parser):
-    add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        nargs="?",
-        help="run folder of a Transformer, or published BERT, whose positions to draw; without "
-        "it, waves of --positions",
+    about = (
+        "Run folder of a Transformer, or published BERT, whose position vectors are drawn. Without "
+        "it, those of --positions are drawn."
     )
-    add("--view", choices=VIEWS, default="map", help="(map)")
-    add("--positions", choices=KINDS, help="waves, without MODEL (sinusoidal)")
-    about = "divide each vector by its length, without MODEL"
+    parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
+    group = parser.add_argument_group("positions", "Position vectors, and how to draw them.")
+    add = group.add_argument
+    about = "Kind of picture: heat map, curves of --dimensions, or surface of all products."
+    add("--view", choices=VIEWS, default="map", help=about)
+    about = f"Kind of sinusoidal position vectors without MODEL. Defaults to {KINDS[0]}."
+    add("--positions", choices=KINDS, help=about)
+    about = "Scale each position vector to length 1, without MODEL."
     add("--normalize-positions", action="store_true", default=None, help=about)
-    add_flags(parser, OF_POSITIONS)
+    add_flags(group, OF_POSITIONS)
 
 
 def add_curves(parser):
-    add = parser.add_argument
-    add("runs", metavar="RUN", nargs="+", help="run folders of any training")
-    wanted = "to draw, by name, such as loss (all but those named training/...)"
-    add("--over", choices=PLACES, help="ends of epochs, or all steps (epochs, if all have them)")
-    add("--figures", nargs="+", metavar="NAME", help=wanted)
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="Run folders of any training.")
+    add = parser.add_argument_group("curves", "Metrics to draw.").add_argument
+    about = "Horizontal axis: epochs or steps. Defaults to epochs if all runs have them."
+    add("--over", choices=PLACES, help=about)
+    about = "Names of the metrics, such as loss. Defaults to all except those named training/..."
+    add("--figures", nargs="+", metavar="NAME", help=f"{about}.")
 
 
 def check_picture(output, overwrite):
-    """Before anything is computed."""
+    """Checks the output file before anything is computed."""
     path = pathlib.Path(output)
     if path.suffix.lower() != ".png":
-        raise ValueError(f"--output must be a file that ends in .png; got {output}.")
+        raise ValueError(f"--output must end in .png; got {output}.")
     check_output(output, overwrite)
 
 
@@ -153,7 +178,7 @@ def draw_positions(options):
 
 
 def table_and_title(options):
-    """What to draw, float32 `[P, D]`, and its name."""
+    """Returns the position vectors, float32 `[P, D]`, and their name."""
     from tfreps.inference.attention import POSITIONS, position_table
     from tfreps.inference.load import load
     from tfreps.layers.position_embedding import sinusoids
@@ -161,8 +186,9 @@ def table_and_title(options):
     if options.model is not None:
         for name in "positions", "hidden_dim", "normalize_positions":
             if getattr(options, name) is not None:
-                flag = name.replace("_", "-")
-                raise ValueError(f"--{flag} is about waves: leave it out, or {options.model}.")
+                raise ValueError(
+                    f"{as_flag(name)} has no effect with MODEL; omit it, or {options.model}."
+                )
         encoder = load(options.model).transformer
         return position_table(encoder, options.length), f"{encoder.positions} positions"
     length, kind = options.length or POSITIONS, options.positions or KINDS[0]
@@ -180,7 +206,7 @@ def draw_curves(options):
     }
     for history in histories.values():
         if not history.is_file():
-            raise ValueError(f"The run has no figures yet: there is no {history}.")
+            raise ValueError(f"The run has no metrics yet: {history} does not exist.")
     return plots.learning_curves_figure(histories, options.figures, options.over)
 
 

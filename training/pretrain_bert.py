@@ -1,12 +1,9 @@
-"""Pre-trains BERT on your own text: a masked language model, and next sentences.
+"""Pre-trains BERT on your own text with masked tokens and next-sentence prediction.
 
-    tfreps pretrain-bert --train 'corpus/train*.txt' --validation corpus/validation.txt \
-        --tokens wordpiece --vocabulary vocab.txt --preset bert_mini --run runs/bert
-
-Text is one sentence a line with blank lines between documents, or records of two sentences
-(--format records). Without --vocabulary, --tokens characters counts those of the training text.
-Killed? tfreps pretrain-bert --run runs/bert --resume goes on where the last checkpoint stands. To
-go on from a run or a published checkpoint: --init FOLDER.
+The text has one sentence per line and blank lines between documents, or records of two sentences
+(--format records). Without --vocabulary, --tokens characters builds the vocabulary from the
+training text. --resume continues an interrupted run from its last checkpoint. --init FOLDER
+continues training from the weights of another run or of a published checkpoint.
 """
 
 import pathlib
@@ -15,7 +12,7 @@ import zlib
 import keras
 
 from tfreps.cli import fit_options, training_program
-from tfreps.cli.bert_options import OPTIMIZERS, PRESET, SIZES, TABLES
+from tfreps.cli.bert_options import GROUPS, OPTIMIZERS, PRESET, SIZES, TABLES
 from tfreps.cli.messages import say_progress, say_start
 from tfreps.cli.options import first_line
 from tfreps.convert.bert_files import open_checkpoint
@@ -35,6 +32,12 @@ from tfreps.text.bert import (
 
 PROGRAM = "pretrain-bert"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
+EXAMPLES = (
+    "tfreps pretrain-bert --train 'corpus/train*.txt' --validation corpus/validation.txt \\\n"
+    "    --tokens wordpiece --vocabulary vocab.txt --preset bert_mini --run runs/bert",
+    "tfreps pretrain-bert --run runs/bert --resume",
+    "tfreps pretrain-bert --init runs/bert --train more.txt --epochs 3 --run runs/longer",
+)
 
 
 def main(argv=None):
@@ -42,11 +45,11 @@ def main(argv=None):
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES)
+    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES, GROUPS, EXAMPLES)
 
 
 def train(options, earlier):
-    """Trains and reports; goes on with the earlier run if there is one."""
+    """Trains a new run or resumes the earlier one, and prints the results."""
     fit_options.prepare(options)
     model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
@@ -82,7 +85,7 @@ def train(options, earlier):
 
 
 def make_model(options, run):
-    """A fresh pretrainer, or one that goes on from --init, and its tokeniser."""
+    """Returns a new pretrainer, or that of --init, and its tokenizer."""
     sizes = {name: getattr(options, name) for name in SIZES}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     next_sentence = options.next_sentence
@@ -102,7 +105,7 @@ def make_model(options, run):
 
 
 def check_labels(options):
-    """Refuses the other convention than that of the model which training goes on from."""
+    """Raises a ValueError if --next-label differs from the convention of the model of --init."""
     init = pathlib.Path(options.init)
     if not options.next_sentence or not init.exists():
         return
@@ -112,16 +115,17 @@ def check_labels(options):
         label = open_checkpoint(init).next_label
     if label != options.next_label:
         raise ValueError(
-            f"{options.init} learned next sentences with --next-label {label}; go on with the same."
+            f"--next-label must be {label}, with which {options.init} was trained; got "
+            f"{options.next_label}."
         )
 
 
 def make_tokenizer(options):
-    """The tokeniser that the flags ask for."""
+    """Returns the tokenizer that the flags describe."""
     lower = {"lowercase": not options.cased}
     if options.vocabulary is None:
         if options.tokens == "wordpiece":
-            raise ValueError("--vocabulary is missing: --tokens wordpiece needs a file of pieces.")
+            raise ValueError("--vocabulary is missing; --tokens wordpiece needs a file of pieces.")
         sentences = read_sentences(options.train, options.format, options.fields)
         texts = (text for _, text in sentences)
         return CharacterTokenizer.from_texts(texts, options.min_count or 1, **lower)
@@ -135,13 +139,13 @@ def make_tokenizer(options):
 def check_length(options, encoder):
     if encoder.positions == "learned" and options.max_length > encoder.max_positions:
         raise ValueError(
-            f"--max-length must be at most {encoder.max_positions}, for which the model has "
-            f"positions; got {options.max_length}."
+            f"--max-length must be at most {encoder.max_positions}, the number of positions of the "
+            f"model; got {options.max_length}."
         )
 
 
 def make_batches(options, model, tokenizer, part):
-    """The batches of one part of the text, and a line about it."""
+    """Returns the batches of one part of the text and prints their size."""
     documents = read_documents(getattr(options, part), tokenizer, options.format, options.fields)
     batches = MaskedLMBatches(
         documents,
@@ -162,23 +166,26 @@ def make_batches(options, model, tokenizer, part):
 
 def say_text(part, documents, batches):
     print(
-        f"{part}: {documents.num_tokens:,} tokens in {documents.num_sentences:,} sentences of "
-        f"{documents.num_documents:,} documents, {documents.num_unknown / documents.num_tokens:.2%}"
-        f" unknown, make up {batches.num_texts:,} texts."
+        f"{part.capitalize()}: {documents.num_tokens:,} tokens in {documents.num_sentences:,} "
+        f"sentences of {documents.num_documents:,} documents, "
+        f"{documents.num_unknown / documents.num_tokens:.2%} unknown, in "
+        f"{batches.num_texts:,} texts."
     )
     if batches.num_cut:
-        print(f"{batches.num_cut:,} texts are longer than --max-length and were cut.")
+        print(f"{batches.num_cut:,} texts were truncated to --max-length.")
     if batches.num_left_out:
-        print(f"{batches.num_left_out:,} documents of one sentence have no pair: left out.")
+        print(
+            f"{batches.num_left_out:,} documents of one sentence were left out: they have no pair."
+        )
 
 
 def make_optimizer(options, total_steps):
-    """AdamW or Lamb as in BERT; steps are batches, also where some make up an update."""
+    """Returns AdamW or Lamb. Steps are batches, even if gradients are accumulated over several."""
     accumulated = options.gradient_accumulation_steps
     if accumulated > total_steps:
         raise ValueError(
-            f"--gradient-accumulation-steps {accumulated} makes no update at all: there are "
-            f"{total_steps:,} batches."
+            f"--gradient-accumulation-steps must be at most {total_steps:,}, the number of "
+            f"batches; got {accumulated}."
         )
     warmup = total_steps // 10 if options.warmup_steps is None else options.warmup_steps
     end = total_steps if options.schedule == "linear" else None
@@ -194,7 +201,7 @@ def make_optimizer(options, total_steps):
 
 
 def counts(model, batches):
-    """What a resumed run has to have alike."""
+    """Returns the numbers that must not change when a run is resumed."""
     return {
         "texts": batches.num_texts,
         "tokens": batches.num_tokens,
@@ -208,12 +215,13 @@ def say_end(run, best):
     run.write_results({**run.results(), "steps": steps, "best_validation": best})
     if "masked_perplexity" in best:
         print(
-            f"Best masked-token perplexity on the validation text {best['masked_perplexity']:.2f} "
+            f"Best masked-token perplexity on the validation text: {best['masked_perplexity']:.2f} "
             f"at step {best['step']:,}."
         )
     print(
         f"Wrote {run.model_path} and {run.tokenizer_path}.\n"
-        f"Next: go on with more text by --init {run.path}, or fine-tune its encoder."
+        f"Next: tfreps train-classifier --encoder bert --bert {run.path} ..., or tfreps "
+        f"pretrain-bert --init {run.path} --train FILES ... to train on more text."
     )
 
 

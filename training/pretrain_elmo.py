@@ -1,11 +1,7 @@
 """Pre-trains the bidirectional language model of ELMo on your own text.
 
-    tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt
-    tfreps pretrain-elmo --preset elmo_small --train 'corpus/train*.txt' \
-        --validation corpus/validation.txt --vocabulary vocabulary.txt --run runs/elmo
-
-Killed? tfreps pretrain-elmo --run runs/elmo --resume goes on where the last checkpoint stands. On a
-laptop: --preset elmo_tiny --minutes 3.
+tfreps build-vocabulary makes the vocabulary. --resume continues an interrupted run from its last
+checkpoint. For a first try on a laptop, use --preset elmo_tiny --minutes 3.
 """
 
 import pathlib
@@ -17,7 +13,7 @@ import keras
 
 from tfreps.callbacks import TrainingLog
 from tfreps.cli import fit_options, training_program
-from tfreps.cli.elmo_options import PRECISIONS, SIZES, TABLES
+from tfreps.cli.elmo_options import GROUPS, PRECISIONS, SIZES, TABLES
 from tfreps.cli.messages import say_progress
 from tfreps.cli.options import first_line
 from tfreps.data import LMBatches, LMEpochs, count_corpus, sentence_batches
@@ -34,13 +30,20 @@ from tfreps.runs.bilm_continuation import (
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
-MAY_CHANGE = "train", "histograms"  # moved text is recognised by its contents
+MAY_CHANGE = "train", "histograms"  # text that was moved is recognised by its contents
 NUM_SAMPLED = 8192  # as in bilm-tf
-SAMPLE_BATCHES = 40  # of training sentences of all lengths, whose full-softmax perplexity is logged
+SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
+EXAMPLES = (
+    "tfreps pretrain-elmo --preset elmo_small --train 'corpus/train*.txt' \\\n"
+    "    --validation corpus/validation.txt --vocabulary vocabulary.txt --run runs/elmo",
+    "tfreps pretrain-elmo --run runs/elmo --resume",
+    "tfreps pretrain-elmo --preset elmo_tiny --minutes 3 --train train.txt \\\n"
+    "    --vocabulary vocabulary.txt --run runs/tiny",
+)
 
 
 def main(argv=None):
-    # Keras says so of every data set whose length it does not know.
+    # Keras warns about every data set of unknown length.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
     either = "epochs", "steps"
     return training_program.run_program(
@@ -49,13 +52,13 @@ def main(argv=None):
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES)
+    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES, GROUPS, EXAMPLES)
 
 
 def train(options, earlier):
-    """Trains and reports; goes on with the earlier run if there is one."""
+    """Trains a new run or resumes the earlier one, and prints the results."""
     if options.resume and not earlier:
-        print(f"There is no run in {options.run} to resume: beginning one.", file=sys.stderr)
+        print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
     vocabulary = read_vocabulary(options, earlier)
     fit_options.make_reproducible(options)
 
@@ -87,20 +90,20 @@ def train(options, earlier):
 
 
 def read_vocabulary(options, earlier):
-    """That of the run to resume, else that of the flag, else that of --init."""
+    """Reads the vocabulary of the run to resume, else that of the flag, else that of --init."""
     if earlier and earlier.vocabulary_path.exists():
         return earlier.vocabulary()
     inherited = pathlib.Path(options.init or "", "vocabulary.txt")
     if options.vocabulary is None and not (options.init and inherited.exists()):
-        raise ValueError("--vocabulary is missing: make one with tfreps build-vocabulary.")
+        raise ValueError("--vocabulary is missing. Make one with tfreps build-vocabulary.")
     return Vocabulary.read(options.vocabulary or inherited)
 
 
 def make_model(options, vocabulary):
-    """A fresh pretrainer, or one that goes on from --init; and Adagrad's accumulators by path."""
+    """Returns a new pretrainer, or that of --init, and Adagrad's accumulators by path."""
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
-    # Names that Keras does not count up: those of the optimiser hold them.
+    # Fixed names, which Keras does not number: names of the optimizer variables contain them.
     changes = {"dtype": PRECISIONS[options.precision], "name": "bilm"}
     if options.dropout is not None:
         changes["dropout"] = options.dropout
@@ -127,9 +130,9 @@ def make_model(options, vocabulary):
 
 
 def make_data(options, model, vocabulary):
-    """Batches to train on; whole sentences to measure on, held out and of the training text.
+    """Returns batches to train on, held-out sentences and a sample of training sentences.
 
-    Reads all text once, so that what is wrong with it shows before training starts.
+    Reads all text once, so that errors in it are raised before training starts.
     """
     bilm = model.bilm
     reading = {
@@ -162,7 +165,7 @@ def make_data(options, model, vocabulary):
 
 
 def make_optimizer(options, total_steps):
-    """bilm-tf's Adagrad, or Adam; clipping is the model's, over all directions at once."""
+    """Returns the Adagrad of bilm-tf, or Adam. The model clips the gradient of both directions."""
     rate = options.learning_rate or {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
     if options.schedule == "cosine":
         rate = keras.optimizers.schedules.CosineDecay(
@@ -175,7 +178,7 @@ def make_optimizer(options, total_steps):
 
 
 def make_epochs(options, batches):
-    """The batches in epochs, which end where the model is measured: after one pass by default."""
+    """Returns the batches in epochs, after each of which the model is evaluated."""
     positions, per_step = int(batches.count().positions), options.batch_size * options.unroll_steps
     total = options.steps or max(1, int((options.epochs or 10) * positions / per_step))
     return LMEpochs(batches, options.evaluate_every or -(-positions // per_step), total)
@@ -197,7 +200,7 @@ def make_log(options, run, total_steps, sample):
 def say_start(run, model, batches, step, total_steps):
     print(
         f"{'Resuming' if step else 'Training'} {model.count_params():,} parameters in {run.path}: "
-        f"step {step:,} of {total_steps:,}, {batches.batches_per_pass:,} a pass.\n"
+        f"step {step:,} of {total_steps:,}, {batches.batches_per_pass:,} per pass.\n"
         f"Watch it with: tensorboard --logdir {run.logs_path}"
     )
 
@@ -205,16 +208,16 @@ def say_start(run, model, batches, step, total_steps):
 def say_end(run, best):
     if not run.model_path.exists():
         raise ValueError(
-            f"No model was saved in {run.path}: there was no disk space, or the validation "
-            "perplexity was never a number. In the latter case lower --learning-rate."
+            f"No model was saved in {run.path}: the disk was full, or the validation perplexity "
+            "was never finite. In the latter case, lower --learning-rate."
         )
     steps = best.pop("steps")
     run.write_results({**run.results(), "steps": steps, "best_validation": best})
     if best:
-        print(f"Best validation perplexity {best['perplexity']:.2f} at step {best['step']:,}.")
+        print(f"Best validation perplexity: {best['perplexity']:.2f} at step {best['step']:,}.")
     print(
-        f"Wrote {run.model_path}.\nNext: tfreps evaluate-lm {run.path} --text FILES, "
-        f"tfreps embed, tfreps export."
+        f"Wrote {run.model_path}.\nNext: tfreps evaluate-lm {run.path} --text FILES, tfreps embed "
+        f"{run.path} FILE --output FILE.hdf5, or tfreps export {run.path} --to DIR."
     )
 
 

@@ -1,18 +1,14 @@
-"""Tags raw text: a tag and its probability for every token.
+"""Tags raw text: prints a tag and its probability for every token.
 
-    echo "Ada Lovelace lived in London ." | tfreps tag runs/ner
-    tfreps tag runs/ner text.txt --output tagged.conll
-    tfreps tag runs/ner text.txt --format json
-    tfreps tag runs/ner untagged.conll --input conll
-
-Text is cut into tokens as the run was told to (--tokens of train-tagger); one sentence a line.
+Raw text has one sentence per line, which is tokenized as set when the tagger was trained (--tokens
+of train-tagger).
 """
 
-import argparse
 import json
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
+from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
 from tfreps.cli.text_streams import read_texts
 from tfreps.data import read_tagged
@@ -26,16 +22,22 @@ PROGRAM = "tag"
 SENTENCES_AT_ONCE = 1024
 LIMITS = {
     "max_line_bytes": Option(
-        int, 50_000, "bytes of a sentence's line; a longer one ends the program (50000)",
-        at_least=1,
+        int, 50_000, "Maximum number of bytes in a line. A longer line is an error.", at_least=1
     ),
 }  # fmt: skip
+EXAMPLES = (
+    "tfreps tag runs/ner text.txt --output tagged.conll",
+    "tfreps tag runs/ner text.txt --format json",
+    "tfreps tag runs/ner untagged.conll --input conll",
+)
 
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     if options.input != "conll" and (options.token_column, options.encoding) != (None, None):
-        raise ValueError("--token-column and --encoding are for --input conll.")
+        raise ValueError(
+            "--token-column and --encoding have no effect with --input text; they apply to conll."
+        )
     check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
     trained = load_as(TextTagger, options.run)
     write = {"conll": as_columns, "json": as_json_line}[options.format]
@@ -50,27 +52,28 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add(
-        "run",
-        help="run folder of a tagger, or published BERT with a head over tags",
-    )
-    add("text", nargs="?", default="-", help="file, .gz too; without it, lines from stdin")
-    add("--output", help="file to write, whole or not at all (stdout)")
-    add("--overwrite", action="store_true", help="replace the output file if it exists")
-    kinds = ["text", "conll"]
-    add("--input", choices=kinds, default="text", help="a sentence a line, or a token (text)")
-    add("--token-column", type=int, metavar="N", help="of --input conll (the run's)")
-    add("--encoding", help="of --input conll (the run's)")
-    kinds = ["conll", "json"]
-    add("--format", choices=kinds, default="conll", help="columns, or JSON lines (conll)")
-    add_flags(parser, LIMITS)
+    add("run", help="Run folder of a tagger, or published BERT with a head over tags.")
+    add("text", nargs="?", default="-", help="File, which may be .gz. Defaults to standard input.")
+    group = parser.add_argument_group("input", "Format and limits of the text.")
+    add, kinds = group.add_argument, ["text", "conll"]
+    about = "Format of the file: one sentence per line (text) or one token per line (conll)."
+    add("--input", choices=kinds, default="text", help=about)
+    about = "Column of the tokens with --input conll. Defaults to that of the run."
+    add("--token-column", type=int, metavar="N", help=about)
+    add("--encoding", help="Encoding with --input conll. Defaults to that of the run.")
+    add_flags(group, LIMITS)
+    add = parser.add_argument_group("output", "File and format of the tags.").add_argument
+    add("--output", metavar="FILE", help="File to write. Defaults to standard output.")
+    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
+    about = "Format of the tags: columns of token, tag and probability (conll), or JSON lines."
+    add("--format", choices=["conll", "json"], default="conll", help=about)
     return parser
 
 
 def blocks(options, trained):
-    """Where some sentences at a time stand, and their tokens."""
+    """Yields the places and the tokens of some sentences at a time."""
     if options.input == "conll":
         sentences = read_columns(options)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
@@ -85,9 +88,9 @@ def blocks(options, trained):
 
 
 def read_columns(options):
-    """The sentences in a file of columns, read as the run's data were."""
+    """Reads the sentences of a CoNLL file with the options of the run's training data."""
     if options.text == "-":
-        raise ValueError("--input conll reads a file: give its name behind the run.")
+        raise ValueError("--input conll needs a file. Give its name after the run.")
     kept, reading = RunFolder.open(options.run).options, {}
     for name in ("token_column", "encoding"):
         given = getattr(options, name)
@@ -97,13 +100,13 @@ def read_columns(options):
 
 
 def as_columns(tokens, answer, scheme):
-    """`token tag probability` a line, and an empty line behind the sentence."""
+    """Returns a line `token tag probability` for each token, and an empty line."""
     rows = zip(tokens, answer.tags, answer.confidences, strict=True)
     return "".join(f"{token}\t{tag}\t{share:.4f}\n" for token, tag, share in rows) + "\n"
 
 
 def as_json_line(tokens, answer, scheme):
-    """Tokens, tags, probabilities and, with a scheme, spans of tokens."""
+    """Returns a JSON line of tokens, tags, probabilities and, with a tag scheme, spans."""
     line = {"tokens": tokens, "tags": answer.tags}
     line["confidences"] = [round(share, 4) for share in answer.confidences]
     if scheme is not None:

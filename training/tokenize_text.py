@@ -1,18 +1,14 @@
-"""Cuts raw texts into tokens: one text a line, tokens between single spaces.
+"""Tokenizes raw texts: one text per line, with a space between tokens.
 
-    tfreps tokenize reviews/*.txt --output corpus.txt --tokens words --lowercase
-    tfreps tokenize train.tsv --format tab --output train.txt --tokens words --lowercase
-
-What `build-vocabulary`, `pretrain-elmo`, `evaluate-lm` and `embed` read. `train-tagger` and
-`train-classifier` cut raw texts by the same rules.
+build-vocabulary, pretrain-elmo, evaluate-lm and embed read this format. train-tagger and
+train-classifier tokenize raw texts by the same rules.
 """
-
-import argparse
 
 import tensorflow as tf
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
+from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
 from tfreps.data import find_files, read_labelled
 from tfreps.data.text_files import read_lines
@@ -20,7 +16,12 @@ from tfreps.files.atomic_files import written_whole
 from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = "tokenize"
-SIZES = {"max_length": Option(int, None, "cut texts after so many tokens", at_least=1)}
+SIZES = {"max_length": Option(int, None, "Truncate texts to this number of tokens.", at_least=1)}
+EXAMPLES = (
+    "tfreps tokenize reviews/*.txt --output corpus.txt",
+    "tfreps tokenize train.tsv --format tab --output train.txt --tokens words --lowercase",
+    "tfreps tokenize reviews.jsonl --format json --text-field body --output corpus.txt",
+)
 
 
 def main(argv=None):
@@ -31,29 +32,36 @@ def main(argv=None):
         for tokens in tokenized(read_texts(options), options):
             texts, num_tokens = texts + 1, num_tokens + len(tokens)
             file.write(" ".join(tokens) + "\n")
-    print(f"Wrote {options.output}: {texts:,} texts, {num_tokens:,} tokens.")
+    print(
+        f"Wrote {options.output}: {texts:,} texts, {num_tokens:,} tokens.\n"
+        f"Next: tfreps build-vocabulary {options.output} --output FILE."
+    )
     return 0
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument
-    add("text", nargs="+", help="files or globs, .gz too")
-    add("--output", required=True, help="file to write")
-    add("--overwrite", action="store_true", help="replace that file")
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
+    parser.add_argument("text", nargs="+", help="Files or globs of raw text, which may be .gz.")
+    add = parser.add_argument_group("input", "Format of the files.").add_argument
     kinds = ["lines", "tab", "csv", "tsv", "json", "python", "folders"]
-    add("--format", choices=kinds, default="lines", help="a text a line, or texts with labels")
-    add("--text-field", default="text", help="column or JSON field of the text (text)")
-    add("--label-field", default="label", help="that of the label (label)")
-    add("--encoding", default="utf-8", help="of the files (utf-8)")
-    add("--tokens", choices=TOKENIZERS, default="words", help="what a token is (words)")
-    add("--lowercase", action="store_true", help="write tokens in lower case")
-    add_flags(parser, SIZES)
+    about = "Format: one text per line (lines), or labelled texts as in train-classifier."
+    add("--format", choices=kinds, default="lines", help=about)
+    add("--text-field", metavar="NAME", default="text", help="Column or JSON field of the text.")
+    add("--label-field", metavar="NAME", default="label", help="Column or JSON field of the label.")
+    add("--encoding", default="utf-8", help="Encoding of the files.")
+    group = parser.add_argument_group("tokens", "Tokenizer, and changes of the tokens.")
+    add = group.add_argument
+    add("--tokens", choices=TOKENIZERS, default="words", help="Tokenizer of the texts.")
+    add("--lowercase", action="store_true", help="Write tokens in lower case.")
+    add_flags(group, SIZES)
+    add = parser.add_argument_group("output", "File to write.").add_argument
+    add("--output", metavar="FILE", required=True, help="File of the tokenized texts.")
+    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     return parser
 
 
 def read_texts(options):
-    """The texts one by one; blank lines are passed over, but texts with labels are all kept."""
+    """Yields the texts; skips blank lines, but keeps empty texts that have a label."""
     if options.format == "lines":
         for path in find_files(options.text):
             yield from (line for line in read_lines(path, options.encoding) if line.strip())
@@ -64,7 +72,7 @@ def read_texts(options):
 
 
 def tokenized(texts, options):
-    """The tokens of each text."""
+    """Yields the tokens of each text."""
     progress = make_progress("texts")
     for block in blocks(texts):
         rows = list(cut(block, options))

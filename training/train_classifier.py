@@ -1,13 +1,7 @@
-"""Trains a classifier: a label for every text.
+"""Trains a classifier, which assigns a label to every text.
 
-    tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \
-        --encoder cnn --run runs/reviews
-    tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 \
-        --pooling mean_max --learning-rate 1e-4 --run runs/reviews
-
-Without --dev a tenth of the training texts is held out, label by label. Killed? tfreps
-train-classifier --run runs/reviews --resume goes on where the last checkpoint stands. Then: tfreps
-evaluate, tfreps classify, tfreps export.
+Without --dev, a tenth of the training texts of each label is held out. --resume continues an
+interrupted run from its last checkpoint. tfreps evaluate, classify and export read the run folder.
 """
 
 import pathlib
@@ -36,51 +30,72 @@ PROGRAM = "train-classifier"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 MONITORS = "val_accuracy", "val_auc", "val_loss"
 FORMATS = "tab", "csv", "tsv", "json", "python", "folders"
+EXAMPLES = (
+    "tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \\\n"
+    "    --encoder cnn --run runs/reviews",
+    "tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 \\\n"
+    "    --pooling mean_max --learning-rate 1e-4 --run runs/reviews",
+    "tfreps train-classifier --run runs/reviews --resume",
+)
 
 DATA = {
     "train": Option(
-        str, None, "files or globs of labelled texts (a folder for folders)",
+        str, None, "Files or globs of labelled texts, or a folder with --format folders.",
         many=True, required=True,
     ),
-    "dev": Option(str, None, "held-out texts, for the best weights", many=True),
+    "dev": Option(
+        str, None, "Files or globs of held-out texts, on which the best weights are chosen.",
+        many=True,
+    ),
     "dev_share": Option(
-        float, 0.1, "of the training texts, held out without --dev; 0: none (0.1)",
+        float, 0.1, "Share of the training texts that is held out without --dev; 0 holds out none.",
         at_least=0, below=1,
     ),
-    "test": Option(str, None, "texts for the final metrics", many=True),
+    "test": Option(
+        str, None, "Files or globs of texts on which the final metrics are measured.", many=True
+    ),
     "format": Option(
-        str, "tab", "label<TAB>text, columns with a header, JSON lines, lines of Python dict "
-        "literals, a folder per label (tab)",
+        str, "tab", "Format of the files: label<TAB>text (tab), columns with a header (csv, tsv), "
+        "JSON lines (json), lines of Python dict literals (python), or a folder per label "
+        "(folders).",
         FORMATS,
     ),
-    "text_field": Option(str, "text", "column or JSON field of the text (text)"),
-    "label_field": Option(str, "label", "that of the label (label)"),
-    "encoding": Option(str, "utf-8", "of the files (utf-8)"),
+    "text_field": Option(str, "text", "Column or JSON field of the text."),
+    "label_field": Option(str, "label", "Column or JSON field of the label."),
+    "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
-        str, None, "how texts are cut (words; those of a bert: as when it was pre-trained)",
+        str, None, "Tokenizer of the texts. Defaults to words; bert uses its own tokenizer.",
         TOKENIZERS, excludes="encoder=bert",
     ),
     "max_length": Option(
-        int, None, "tokens of a text at most (any number, or what a bert has positions for)",
-        at_least=1,
+        int, None, "Maximum number of tokens of a text. Defaults to no limit; for bert, to its "
+        "number of positions.", at_least=1,
     ),
-    "too_long": Option(str, None, "what becomes of longer texts (cut)", TOO_LONG),
+    "too_long": Option(
+        str, None, "Truncate longer texts (cut), or raise an error (refuse). Defaults to cut.",
+        TOO_LONG,
+    ),
     "cut_share": Option(
-        float, 0.0, "of training texts, in each epoch others, that lose a side at a mark (0)",
+        float, 0.0, "Share of training texts that are cut at a random punctuation mark, redrawn "
+        "every epoch.",
         at_least=0, below=1, excludes="train_vectors",
     ),
 }  # fmt: skip
 HEAD = {
-    "pooling": Option(str, None, "(the encoder's own, or mean)", POOLINGS),
-    "hidden_units": Option(int, None, "of a layer between pooling and labels", at_least=1),
-    "balance": Option(bool, False, "weigh labels against their frequency"),
-    "monitor": Option(
-        str,
-        "val_accuracy",
-        "dev metric of the best weights; val_auc: of two labels (val_accuracy)",
-        MONITORS,
+    "pooling": Option(
+        str, None, "Pooling of the encoder's output into a vector per text. Defaults to pooled for "
+        "slstm and cnn, and to mean for the other encoders.", POOLINGS,
     ),
-}
+    "hidden_units": Option(
+        int, None, "Width of a hidden layer between pooling and labels. Without it, there is none.",
+        at_least=1,
+    ),
+    "balance": Option(bool, False, "Weight each label by its inverse frequency in the loss."),
+    "monitor": Option(
+        str, "val_accuracy", "Dev metric by which the best weights are chosen; val_auc needs two "
+        "labels.", MONITORS,
+    ),
+}  # fmt: skip
 
 
 def main(argv=None):
@@ -94,11 +109,13 @@ def tables():
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, first_line(__doc__), tables())
+    return training_program.make_parser(
+        PROGRAM, first_line(__doc__), tables(), labelling.GROUPS, EXAMPLES
+    )
 
 
 def train(options, earlier):
-    """Trains, measures and reports; goes on with the earlier run if there is one."""
+    """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
     fit_options.prepare(options)
 
     bert = input_options.read_bert(options, pooler=options.pooling == "pooled")
@@ -128,13 +145,13 @@ def train(options, earlier):
 
 
 def settle(options):
-    """Fills in how texts are cut, for an encoder that does not bring that along."""
+    """Sets the default tokenizer for an encoder that does not have its own."""
     if options.tokens is None and not ENCODERS[options.encoder].brings_tokens:
         options.tokens = "words"
 
 
 def make_batches(options, data, part, indexer, label_set):
-    """The batches of one part of the data."""
+    """Returns the batches of one part of the data."""
     labels, tokens, order = data[part].labels, data[part].tokens, {}
     if part == "train":
         order = {"shuffle": True, "seed": options.seed, "batch_rows": options.batch_rows}
@@ -143,15 +160,18 @@ def make_batches(options, data, part, indexer, label_set):
             each = len(labels) / len(counts)
             order["sentence_weights"] = [each / counts[label] for label in labels]
         if options.cut_share:
-            ends = int(ENCODERS[options.encoder].brings_tokens)  # they stay
+            ends = int(ENCODERS[options.encoder].brings_tokens)  # special tokens, which stay
             more = options.cut_share, options.seed, options.max_length, ends
             order["cuts"] = TextCuts(tokens, *more)
-    order |= {"max_length": options.max_length, **data[part].stored}  # a BERT's are cut already
+    order |= {
+        "max_length": options.max_length,
+        **data[part].stored,
+    }
     return SequenceBatches(tokens, label_set.ids(labels), indexer, options.batch_tokens, **order)
 
 
 def make_model(options, inputs, label_set):
-    linear = make_linear(options, inputs)  # before the encoder: the order decides their seeds
+    linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds
     return Classifier(
         make_encoder(options, inputs),
         label_set.names,
@@ -164,7 +184,7 @@ def make_model(options, inputs, label_set):
 
 
 def measure(trained, data):
-    """Metrics of the dev and the test texts; the threshold is the one that is best on dev."""
+    """Returns the metrics of the dev and test texts, with the threshold that is best on dev."""
     measured, threshold = {}, "best"
     for part in ("dev", "test"):
         if part in data:
@@ -175,11 +195,11 @@ def measure(trained, data):
 
 
 def about(batches, num_cut):
-    num_cut += batches.num_cut  # of a BERT's texts, before they were made into batches
-    cut = f" ({num_cut:,} texts were cut)" if num_cut else ""
+    num_cut += batches.num_cut  # a BERT's texts are truncated before batching
+    cut = f" ({num_cut:,} texts were truncated)" if num_cut else ""
     return (
         f" on {batches.num_sentences:,} texts, {batches.num_tokens:,} tokens{cut}: "
-        f"{batches.num_batches():,} steps an epoch"
+        f"{batches.num_batches():,} steps per epoch"
     )
 
 

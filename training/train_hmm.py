@@ -1,13 +1,10 @@
-"""Trains a hidden Markov model that tags tokens: counts, smoothed as the dev data like it.
+"""Trains a hidden Markov model as a tagger from smoothed counts.
 
-    tfreps train-hmm --train train.conll --dev dev.conll --test test.conll --scheme bmes \
-        --run runs/hmm
-
-A floor to hold neural taggers against, trained in seconds. With --unlabelled TEXT it goes on
-learning from sentences without tags (Baum-Welch). Then: tfreps evaluate, tfreps tag, tfreps export.
+Training takes seconds, so that the model is a baseline for neural taggers. By default, the
+smoothing is chosen on the dev data. With --unlabelled TEXT, training continues on sentences without
+tags (Baum-Welch). tfreps evaluate, tag and export read the run folder.
 """
 
-import argparse
 import math
 import time
 
@@ -15,6 +12,7 @@ import numpy as np
 
 from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
+from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files, read_tagged
 from tfreps.data.text_files import read_lines
 from tfreps.inference.text_tagger import TextTagger
@@ -28,8 +26,15 @@ from tfreps.text.tokenizers import TOKENIZERS
 PROGRAM = "train-hmm"
 SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"
 GRID = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
-FIRST = 0.1  # where the search begins
+FIRST = 0.1  # first value of the search
 ROUNDS = 2
+EXAMPLES = (
+    "tfreps train-hmm --train train.conll --dev dev.conll --test test.conll --scheme bmes \\\n"
+    "    --run runs/hmm",
+    "tfreps train-hmm --train train.conll --scheme none --smoothing 0.1 --run runs/pos",
+    "tfreps train-hmm --train train.conll --dev dev.conll --scheme bio --unlabelled more.txt \\\n"
+    "    --run runs/hmm",
+)
 
 
 def smoothing(text):
@@ -41,60 +46,72 @@ def is_smoothing(value):
 
 
 DATA = {
-    "train": Option(str, None, "files or globs of tagged sentences", many=True, required=True),
-    "dev": Option(str, None, "held-out sentences, to choose the smoothing on", many=True),
-    "test": Option(str, None, "sentences for the final metrics", many=True),
+    "train": Option(str, None, "Files or globs of tagged sentences.", many=True, required=True),
+    "dev": Option(
+        str, None, "Files or globs of held-out sentences, on which the smoothing is chosen.",
+        many=True,
+    ),
+    "test": Option(
+        str, None, "Files or globs of sentences on which the final metrics are measured.", many=True
+    ),
     "format": Option(
-        str,
-        "conll",
-        "columns, JSON lines, or lines of Python dict literals (conll)",
-        ["conll", "json", "python"],
+        str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
+        "dict literals (python).", ["conll", "json", "python"],
     ),
-    "token_column": Option(int, 0, "counted from 0, from the end if negative (0)"),
-    "tag_column": Option(int, -1, "(-1, the last)"),
-    "scheme": Option(str, None, "of the tags; none: they are no spans", SCHEMES, required=True),
-    "tokens": Option(str, "spaces", "how raw text is cut into tokens (spaces)", TOKENIZERS),
-    "lowercase": Option(bool, False, "look tokens up in lower case"),
-    "digits_to_zero": Option(bool, False, "look tokens up with every digit as 0"),
+    "token_column": Option(
+        int, 0, "Column of the tokens, counted from 0, or from the end if negative."
+    ),
+    "tag_column": Option(
+        int, -1, "Column of the tags, counted from 0, or from the end if negative."
+    ),
+    "scheme": Option(
+        str, None, "Scheme in which the tags write spans; none for tags such as parts of speech.",
+        SCHEMES, required=True,
+    ),
+    "tokens": Option(
+        str, "spaces", "Tokenizer of tfreps tag, of exports and of --unlabelled for raw text.",
+        TOKENIZERS,
+    ),
+    "lowercase": Option(bool, False, "Look tokens up in lower case."),
+    "digits_to_zero": Option(bool, False, "Look tokens up with every digit replaced by 0."),
     "min_count": Option(
-        int, 1, "tokens that are rarer in the training data are unknown (1)", at_least=1
+        int, 1, "Treat tokens that occur fewer times in the training data as unknown.", at_least=1
     ),
-}
+}  # fmt: skip
 COUNTS = {
     "smoothing": Option(
-        smoothing,
-        "tuned",
-        "added to every count: a number, or tuned, the best on --dev for each table (tuned)",
-        must_be=(is_smoothing, "tuned or a finite number at least 0"),
+        smoothing, "tuned", "Number added to every count, or tuned for the best one of each table "
+        "on --dev.", must_be=(is_smoothing, "tuned or a finite number at least 0"),
     ),
     "floor": Option(
-        float,
-        None,
-        "what counts of 0 are replaced with, in place of smoothing",
-        above=0,
+        float, None, "Number that replaces counts of 0, instead of smoothing.", above=0,
         excludes="smoothing",
     ),
-    "use_end": Option(bool, False, "use the probability that a sentence ends after a tag"),
+    "use_end": Option(bool, False, "Use the probability that a sentence ends after a tag."),
     "unknown": Option(
-        str,
-        "hapax",
-        "unknown tokens are like those seen once, or say nothing (hapax)",
-        ["hapax", "uniform"],
+        str, "hapax", "Emission of unknown tokens: that of tokens seen once (hapax), or equal for "
+        "all tags (uniform).", ["hapax", "uniform"],
     ),
-    "skip_single_tokens": Option(bool, False, "leave sentences of one token out of first tags"),
-}
+    "skip_single_tokens": Option(
+        bool, False, "Do not count the tags of sentences of one token as first tags."
+    ),
+}  # fmt: skip
 UNLABELLED = {
-    "unlabelled": Option(str, None, "text to learn from too, a sentence a line", many=True),
+    "unlabelled": Option(
+        str, None, "Files or globs of raw text to train on too, one sentence per line.", many=True
+    ),
     "baum_welch_steps": Option(
-        int, 5, "passes over it at most (5)", at_least=1, needs="unlabelled"
+        int, 5, "Maximum number of passes over --unlabelled.", at_least=1, needs="unlabelled"
     ),
     "tagged_weight": Option(
-        float,
-        1.0,
-        "weight of a tagged sentence relative to an untagged one (1)",
-        at_least=0,
+        float, 1.0, "Weight of a tagged sentence relative to an untagged one.", at_least=0,
         needs="unlabelled",
     ),
+}  # fmt: skip
+GROUPS = {
+    "data": "Files to train and to evaluate on, their format and vocabulary.",
+    "counts": "Probabilities from counts.",
+    "sentences without tags": "Baum-Welch training on raw text.",
 }
 TABLES = {"data": DATA, "counts": COUNTS, "sentences without tags": UNLABELLED}
 
@@ -147,7 +164,7 @@ def train(options):
     for part in ("dev", "test"):
         if data[part]:
             results[part] = evaluate_tagger(trained, data[part])
-    with held_back():  # all of the run, or nothing
+    with held_back():  # signals wait, so that the run folder is complete
         run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
         run.keep(run.vocabulary_path, indexer.vocabulary.write)
         run.keep(run.tags_path, tag_set.write)
@@ -158,27 +175,27 @@ def train(options):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog=f"tfreps {PROGRAM}", description=first_line(__doc__))
-    add = parser.add_argument
-    add("--run", required=True, help="folder to make: model, vocabulary, tags, results")
-    add("--overwrite", action="store_true", help="replace an earlier run in that folder")
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
+    add = parser.add_argument_group("run", "Folder of the run.").add_argument
+    about = "Run folder to create: model, vocabulary, tags and results."
+    add("--run", metavar="RUN", required=True, help=about)
+    add("--overwrite", action="store_true", help="Replace an earlier run in that folder.")
     for title, table in TABLES.items():
-        add_flags(parser.add_argument_group(title), table)
+        add_flags(parser.add_argument_group(title, GROUPS[title]), table)
     return parser
 
 
 def check(options):
-    """Looks for the data that a smoothing that is not given is tuned on."""
+    """Raises a ValueError if the smoothing is tuned without dev data."""
     tuned = options.smoothing == "tuned" and options.floor is None
     if tuned and not options.dev:
         raise ValueError(
-            "The smoothing is tuned on held-out data: give --dev, or a number such as "
-            "--smoothing 0.1."
+            "--smoothing tuned needs held-out data. Give --dev, or a number: --smoothing 0.1."
         )
 
 
 def read(options, part):
-    """The sentences of one part of the data; none where it was not given."""
+    """Reads the sentences of one part of the data; `[]` if it is not given."""
     files = getattr(options, part)
     if not files:
         return []
@@ -189,25 +206,25 @@ def read(options, part):
 
 
 def read_unlabelled(options):
-    """The tokens of each line of the text without tags."""
+    """Reads the tokens of each line of --unlabelled."""
     if not options.unlabelled:
         return []
     lines = [line for path in find_files(options.unlabelled) for line in read_lines(path)]
     sentences = tokenize_texts(lines, options.tokens)
     if not any(sentences):
-        raise ValueError(f"There is no token in {' '.join(options.unlabelled)}.")
+        raise ValueError(f"There are no tokens in {' '.join(options.unlabelled)}.")
     return sentences
 
 
 def token_ids(indexer, sentences):
-    """Token ids of each sentence."""
+    """Returns the token ids of each sentence."""
     lengths = [len(tokens) for tokens in sentences]
     row = indexer([[token for tokens in sentences for token in tokens]])["token_ids"].numpy()[0]
     return np.split(row, np.cumsum(lengths)[:-1])
 
 
 def make_score(model, indexer, tag_set, sentences):
-    """A function that gives the model's token-weighted F1 on the dev data; None without."""
+    """Returns a function that measures the token-weighted F1 on dev; None without dev data."""
     if not sentences:
         return None
     ids = token_ids(indexer, [s.tokens for s in sentences])
@@ -223,10 +240,10 @@ def make_score(model, indexer, tag_set, sentences):
 
 
 def smooth(model, counts, options, score):
-    """Sets the probabilities; with "tuned", tries values for one table after the other.
+    """Sets the probabilities; with "tuned", searches the best smoothing of one table at a time.
 
     Returns:
-        The smoothing of each table, or the floor.
+        dict of the table -> smoothing, or of `"floor"` -> floor.
     """
     tables = ["emission", "transition", "initial"] + ["end"] * options.use_end
     if options.floor is not None:
@@ -253,7 +270,7 @@ def smooth(model, counts, options, score):
 
 
 def learn_more(model, ids, counts, smoothing, options, score):
-    """Baum-Welch; keeps the step that is best on the dev data, or the last without any."""
+    """Runs Baum-Welch and selects the step that is best on dev, or the last without dev data."""
     steps, kept = [], (score() if score else None, 0, model.get_weights())
 
     def progress(step, log_likelihood):
@@ -269,8 +286,8 @@ def learn_more(model, ids, counts, smoothing, options, score):
         0.0 if "floor" in smoothing else smoothing, progress,
     )[0]  # fmt: skip
     model.set_weights(kept[2])
-    how = "the last" if score is None else "the best on dev; step 0 is the counts alone"
-    print(f"Kept step {kept[1]} ({how}).")
+    how = "the last step" if score is None else "the best on dev; step 0 is the counts alone"
+    print(f"Selected step {kept[1]} ({how}).")
     return {"log_likelihood_before": first, "steps": steps, "kept_step": kept[1]}
 
 
@@ -286,13 +303,13 @@ def say(run, train, model, results):
             print(figures(part, results[part]))
     print(
         f"Wrote {run.model_path} and {run.results_path}.\n"
-        f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, "
+        f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
         f"tfreps export {run.path} --to DIR."
     )
 
 
 def figures(part, found):
-    """One line: the scores of tokens, and of spans where there are any."""
+    """Returns a line with the scores of tokens and, with a tag scheme, of spans."""
 
     def three(scores):
         return "{precision:.4f} / {recall:.4f} / {f1:.4f}".format(**scores)

@@ -1,13 +1,9 @@
-"""Trains a tagger: a label for every token, from CoNLL columns or JSON lines.
+"""Trains a tagger, which assigns a tag to every token.
 
-    tfreps train-tagger --train train.conll --dev dev.conll --test test.conll --scheme bio \
-        --encoder bilstm --characters cnn --run runs/ner
-    tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \
-        --bert bert-base-chinese --layer-decay 0.9 --learning-rate 5e-5 --run runs/ner
-
-Named entities in any scheme, or with --scheme none parts of speech. Killed? tfreps train-tagger
---run runs/ner --resume goes on where the last checkpoint stands. Then: tfreps evaluate, tfreps tag,
-tfreps export.
+The data are CoNLL columns, JSON lines or Python dict literals. The tags write spans in one of the
+schemes, or with --scheme none are independent of one another, such as parts of speech. --resume
+continues an interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run
+folder.
 """
 
 import pathlib
@@ -27,34 +23,56 @@ from tfreps.text.tokenizers import TOKENIZERS
 PROGRAM = "train-tagger"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"
+EXAMPLES = (
+    "tfreps train-tagger --train train.conll --dev dev.conll --test test.conll --scheme bio \\\n"
+    "    --encoder bilstm --characters cnn --run runs/ner",
+    "tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \\\n"
+    "    --bert bert-base-chinese --layer-decay 0.9 --learning-rate 5e-5 --run runs/ner",
+    "tfreps train-tagger --run runs/ner --resume",
+)
 
 DATA = {
-    "train": Option(str, None, "files or globs of tagged sentences", many=True, required=True),
-    "dev": Option(str, None, "held-out data, for the best weights", many=True),
-    "test": Option(str, None, "data for the final metrics", many=True),
-    "format": Option(
-        str, "conll", "columns, JSON lines, or lines of Python dict literals (conll)",
-        ["conll", "json", "python"],
+    "train": Option(str, None, "Files or globs of tagged sentences.", many=True, required=True),
+    "dev": Option(
+        str, None, "Files or globs of held-out data, on which the best weights are chosen.",
+        many=True,
     ),
-    "token_column": Option(int, 0, "of the token, counted from 0; from the end if negative (0)"),
-    "tag_column": Option(int, -1, "of its tag (-1, the last)"),
+    "test": Option(
+        str, None, "Files or globs of data on which the final metrics are measured.", many=True
+    ),
+    "format": Option(
+        str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
+        "dict literals (python).", ["conll", "json", "python"],
+    ),
+    "token_column": Option(
+        int, 0, "Column of the tokens, counted from 0, or from the end if negative."
+    ),
+    "tag_column": Option(
+        int, -1, "Column of the tags, counted from 0, or from the end if negative."
+    ),
     "scheme": Option(
-        str, None, "how the tags write spans; none for tags without, such as parts of speech",
+        str, None, "Scheme in which the tags write spans; none for tags such as parts of speech.",
         SCHEMES, required=True,
     ),
-    "encoding": Option(str, "utf-8", "of the files (utf-8)"),
+    "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
-        str, "spaces", "how `tfreps tag` and exports cut text; bert: as the one given (spaces)",
-        [*TOKENIZERS, "bert"], needs="encoder=bert if tokens=bert",
+        str, "spaces", "Tokenizer of tfreps tag and of exports for raw text; bert is the tokenizer "
+        "of --bert.", [*TOKENIZERS, "bert"], needs="encoder=bert if tokens=bert",
     ),
 }  # fmt: skip
 HEAD = {
-    "use_crf": Option(bool, True, "tags of a sentence together; or every token for itself"),
-    "constrain": Option(str, "both", "where the scheme rules (both)", ["both", "decode", "none"]),
-    "transition_learning_rate": Option(
-        float, 1.0, "factor for the CRF's scores (1)", above=0, excludes="no_use_crf"
+    "use_crf": Option(
+        bool, True, "Score the tags of a sentence jointly with a CRF instead of one by one."
     ),
-}
+    "constrain": Option(
+        str, "both", "Where transitions that the scheme forbids are excluded: in the loss and in "
+        "decoding (both), in decoding only, or nowhere (none).", ["both", "decode", "none"],
+    ),
+    "transition_learning_rate": Option(
+        float, 1.0, "Factor that multiplies the learning rate of the CRF's transitions.", above=0,
+        excludes="no_use_crf",
+    ),
+}  # fmt: skip
 
 
 def main(argv=None):
@@ -68,11 +86,13 @@ def tables():
 
 
 def make_parser():
-    return training_program.make_parser(PROGRAM, first_line(__doc__), tables())
+    return training_program.make_parser(
+        PROGRAM, first_line(__doc__), tables(), labelling.GROUPS, EXAMPLES
+    )
 
 
 def train(options, earlier):
-    """Trains, measures and reports; goes on with the earlier run if there is one."""
+    """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
     fit_options.prepare(options)
 
     scheme = None if options.scheme == "none" else options.scheme
@@ -107,7 +127,7 @@ def train(options, earlier):
 
 
 def read(options, part):
-    """The sentences of one part of the data; none where it was not given."""
+    """Reads the sentences of one part of the data; `[]` if it is not given."""
     files = getattr(options, part)
     if not files:
         return []
@@ -118,7 +138,7 @@ def read(options, part):
 
 
 def check_tags(data, scheme, constrain):
-    """Makes sure that all tags belong to the scheme, and tells where sentences break it."""
+    """Checks that all tags belong to the scheme, and warns about transitions that it forbids."""
     for part, sentences in data.items():
         illegal = [(tags.check(s.tags, scheme, s.file, s.line), s) for s in sentences]
         broken = [(count, s) for count, s in illegal if count]
@@ -127,15 +147,15 @@ def check_tags(data, scheme, constrain):
         first = broken[0][1]
         print(
             f"Warning: --{part} has {sum(count for count, _ in broken):,} transitions that are "
-            f"illegal in {scheme!r}, in {len(broken):,} of {len(sentences):,} sentences, first in "
-            f"that from line {first.line} of {first.file}."
+            f"illegal in {scheme!r}, in {len(broken):,} of {len(sentences):,} sentences. The first "
+            f"such sentence starts in line {first.line} of {first.file}."
         )
         if part == "train" and constrain == "both":
-            print("The loss takes them for impossible: correct them, or use --constrain decode.")
+            print("The loss treats them as impossible. Correct them, or use --constrain decode.")
 
 
 def make_batches(options, data, part, indexer, tag_set):
-    """The batches of one part of the data; None without."""
+    """Returns the batches of one part of the data; None if there is no data."""
     if not data[part]:
         return None
     order = {"vectors": getattr(options, f"{part}_vectors")}
@@ -148,9 +168,9 @@ def make_batches(options, data, part, indexer, tag_set):
 
 
 def make_model(options, inputs, tag_set):
-    """The tagger; a linear encoder's output has a score for each tag already."""
+    """Returns the tagger, without a projection for encoders that output scores."""
     gives_scores = ENCODERS[options.encoder].gives_scores
-    linear = make_linear(options, inputs)  # before the encoder: the order decides their seeds
+    linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds
     return Tagger(
         make_encoder(options, inputs),
         tag_set.names,
@@ -168,7 +188,7 @@ def make_model(options, inputs, tag_set):
 def about(batches, tag_set):
     return (
         f" on {batches.num_sentences:,} sentences, {batches.num_tokens:,} tokens, {len(tag_set)} "
-        f"tags: {batches.num_batches():,} steps an epoch"
+        f"tags: {batches.num_batches():,} steps per epoch"
     )
 
 

@@ -1,4 +1,4 @@
-"""The small checkpoints: as many as there are combinations, and each as it says."""
+"""Tests the small checkpoints: their number, and the layout of each."""
 
 import json
 

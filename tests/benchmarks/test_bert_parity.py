@@ -1,4 +1,4 @@
-"""The comparison finds a difference where there is one, and needs no PyTorch to be tested."""
+"""Tests that the comparison finds differences, without PyTorch."""
 
 import json
 
@@ -29,7 +29,7 @@ KINDS = "BertForMaskedLM", bert_parity.NEXT
 
 @pytest.fixture
 def peer(monkeypatch):
-    """Stands in for transformers: checkpoints as it writes them, and our own outputs for its."""
+    """Replaces transformers: writes checkpoints in its layout, with outputs of tfreps."""
 
     def run(python, task, folder):
         if task == "make":
@@ -46,7 +46,7 @@ def peer(monkeypatch):
         model = bert_parity.READERS[case["kind"]](folder / folder_name(case))
         found = bert_parity.outputs_of(model, config_of(case))
         found |= bert_parity.outputs_of(model.encoder, config_of(case))
-        del found["sequence_output"]  # is among `layer_outputs` there
+        del found["sequence_output"]  # transformers returns it in `layer_outputs`
         np.savez(path, **found)
 
     cases = [
@@ -85,7 +85,7 @@ def test_differences_count_at_real_tokens_and_among_blocks_that_are_there():
     layers = np.zeros((3, 4, 12, 2))
     expected = {"layer_outputs": layers, "pooled_output": np.zeros((3, 2))}
     other = layers[:, :2].copy()
-    other[2, 0, 5] = 9.0  # behind the third text, of one token
+    other[2, 0, 5] = 9.0  # padding after the third text, which has one token
     assert bert_parity.difference(expected, {"layer_outputs": other, "pooled_output": None}) == 0
     other[2, 1, 0] = 0.5
     assert bert_parity.difference(expected, {"layer_outputs": other}) == 0.5
@@ -129,7 +129,7 @@ def test_aespressos_go_in_and_out(tmp_path):
 
 @pytest.mark.slow
 def test_raw_texts(tmp_path):
-    """Beside the model of the folder, asked the pieces: each word has the scores of its first."""
+    """Compares with the model on pieces: each word has the scores of its first piece."""
     shapes = shapes_of(RAW_CONFIG, "BertForTokenClassification")
     arrays = {name: array_of(name, shape) for name, shape in shapes.items()}
     for name, options in RAW_OPTIONS.items():

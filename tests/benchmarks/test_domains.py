@@ -1,4 +1,4 @@
-"""The domains of fdu_mtl: as many and as encoded as the files say."""
+"""Tests the number and the encodings of the domains of fdu_mtl."""
 
 from benchmarks.domains import DOMAINS, encoding_of
 

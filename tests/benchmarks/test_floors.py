@@ -1,4 +1,4 @@
-"""The floors on texts whose labels follow from one word."""
+"""Tests the baselines on texts whose labels follow from one word."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_fdu_mtl_is_averaged_over_domains(tmp_path, capsys):
 
 
 def test_one_model_for_all_domains(tmp_path, capsys):
-    """A word that is good in one domain is bad in the next: one model for all cannot know."""
+    """A word is positive in one domain and negative in another, which one model cannot learn."""
     folder = tmp_path / "fdu_mtl"
     folder.mkdir()
     for number, domain in enumerate(floors.DOMAINS):

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import in_turns
 
-# A peer that answers at once, and always takes a second.
+# A peer that answers immediately and reports one second.
 STUB = """
 import json, sys
 print(json.dumps("ready"), flush=True)

@@ -1,4 +1,4 @@
-"""The other side of the comparison, as far as it goes without PyTorch."""
+"""Tests the program of transformers as far as possible without PyTorch."""
 
 import sys
 import types
@@ -10,7 +10,7 @@ from tests.benchmarks.test_bert_cases import CASE
 
 
 class Model:
-    """Saves what transformers would."""
+    """Saves the files that transformers would save."""
 
     def __init__(self, case):
         self.case, self.sizes = case, []

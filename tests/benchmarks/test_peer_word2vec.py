@@ -1,4 +1,4 @@
-"""Word vectors by gensim: what it is asked for, and that the file is written whole."""
+"""Tests the call of gensim, and that the file is written atomically."""
 
 import sys
 import types
@@ -7,7 +7,7 @@ from benchmarks import peer_word2vec
 
 
 class FakeWord2Vec:
-    """Writes what it was asked for."""
+    """Writes its arguments."""
 
     def __init__(self, **options):
         self.options, self.wv = options, self

@@ -1,4 +1,4 @@
-"""Texts for the pre-training of the tables, what is trained on them, and that it is done once."""
+"""Tests the texts and the trainings of benchmarks.pretraining, each of which runs once."""
 
 import json
 import pathlib
@@ -29,7 +29,7 @@ def test_reviews_are_cut_mixed_and_a_hundredth_held_out(tmp_path):
 
 
 def data_sets(folder):
-    """The smallest of what pre-training reads."""
+    """Writes minimal data sets."""
     for name in ("hotel_reviews", "resume_ner", "fdu_mtl"):
         (folder / name).mkdir()
     lines = [str({"text": text, "label": 1}) for text in ("房间 好。\n很好", "差")]
@@ -58,7 +58,7 @@ def test_what_is_there_stays(table, tmp_path, monkeypatch):
     flags = ["--data", str(tmp_path), "--runs", str(tmp_path), "--peer-python", "python"]
     assert pretraining.main([table, *flags]) == 0
     assert calls == [] and (inputs / "bert.txt").read_text() == '{"steps": 3}\n'
-    (inputs / "bert" / "results.json").write_text('{"training": {}}')  # killed in mid-run
+    (inputs / "bert" / "results.json").write_text('{"training": {}}')  # interrupted
     monkeypatch.setattr(trainings.subprocess, "run", fake_training(calls))
     assert pretraining.main([table, *flags]) == 0
     assert len(calls) == 1 and "--resume" in calls[0]

@@ -1,4 +1,4 @@
-"""The benchmark of the server, with seconds instead of minutes."""
+"""Tests the benchmark of the server with short durations."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Clients against a server whose answers are counted."""
+"""Tests the clients with a server that counts its answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The study of the S-LSTM: its commands, and a small one from end to end."""
+"""Tests the S-LSTM study: its commands, and a small study."""
 
 import pytest
 
@@ -16,7 +16,7 @@ ROWS = {
 
 @pytest.mark.parametrize("name", slstm_study.ROWS)
 def test_every_command_is_one_of_tfreps(name, capsys):
-    """The program knows the flags: what it misses are the files."""
+    """The program accepts the flags; only the files are missing."""
     places = {"data": "NOWHERE", "runs": "NOWHERE", "run": "NOWHERE/run", "domain": "baby"}
     command = slstm_study.COMMON.format(**places, encoding="utf-8") + slstm_study.ROWS[name]
     assert main(command.split()) == 2

@@ -1,4 +1,4 @@
-"""The tables of results: what is trained, what is read again, what is printed."""
+"""Tests the tables of results: trainings, stored results and output."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from tfreps.__main__ import PROGRAMS, main
 
 
 def fake_training(calls):
-    """Writes figures that depend on row and seed where `tfreps` would train."""
+    """Writes metrics that depend on row and seed instead of training."""
 
     def run(command, **_):
         words = command[command.index("tfreps") + 1 :]
@@ -41,7 +41,7 @@ def test_rows_are_trained_once_and_averaged(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == line
     assert tables.main(command) == 0 and len(calls) == 9
     assert capsys.readouterr().out.splitlines()[-1] == line
-    assert tables.main([*command[:-1], "S-LSTM"]) == 0  # a whole name is that row alone
+    assert tables.main([*command[:-1], "S-LSTM"]) == 0  # a whole name selects only that row
     assert len(calls) == 12 and "S-LSTM+CRF" not in capsys.readouterr().out
 
 
@@ -65,7 +65,7 @@ def test_domains_are_averaged_within_a_seed(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("name", tables.TABLES)
 def test_every_command_is_one_of_tfreps(name, capsys):
-    """The program exists and knows the flags: what it misses are the files."""
+    """The program exists and accepts the flags; only the files are missing."""
     places = {"data": "NOWHERE", "inputs": "NOWHERE", "run": "NOWHERE/run"}
     for command, _ in tables.TABLES[name].values():
         words = command.format(**places, seed=1, domain="baby", encoding="latin-1").split()

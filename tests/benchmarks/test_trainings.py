@@ -1,4 +1,4 @@
-"""Trainings of the tables: what is finished is not done again."""
+"""Tests that finished trainings do not run again."""
 
 import json
 import subprocess

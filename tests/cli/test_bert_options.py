@@ -1,4 +1,4 @@
-"""Options of pre-training a BERT: what goes together, and what --init brings along."""
+"""Tests the options of BERT pre-training: rules between them, and --init."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""Flags of programs that load a biLM, and their names in tfreps.load."""
+"""Tests the flags that name a biLM, and the arguments of tfreps.load that they set."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""Options of pre-training a biLM; test_pretrain_bad_input.py gives them to the program."""
+"""Tests the options of biLM pre-training; test_pretrain_bad_input.py tests the program."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""Each encoder of the programs: what is built, how wide, of what."""
+"""Tests the constructor of each encoder: class, width and parts."""
 
 import argparse
 
@@ -15,7 +15,7 @@ from tfreps.runs.bert_loading import EncoderAndTokenizer
 from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert.piece_indexer import PieceIndexer
 
-SENTENCES = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special ones
+SENTENCES = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special tokens
 DEFAULTS = default_values(encoder_table(CLASSIFIER))
 
 

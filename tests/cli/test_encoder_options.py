@@ -1,4 +1,4 @@
-"""The table of encoders: choices, help, checks and construction all come from its entries."""
+"""Tests that choices, help, checks and construction of encoders come from one table."""
 
 import argparse
 
@@ -21,13 +21,13 @@ def options(**given):
 
 
 def inputs(num_classes=4):
-    sentences = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special ones
+    sentences = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special tokens
     return EncoderInputs(TokenIndexer.from_sentences(sentences), num_classes)
 
 
 def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
-    """It is a choice, has a line in the help, its options are checked, and it is built."""
-    row = Option(int, 3, "stones of the mosaic (3)", at_least=1)
+    """The entry adds a choice, a line in the help, checks of its options, and a constructor."""
+    row = Option(int, 3, "Stones of the mosaic.", at_least=1)
 
     def build(options, inputs):
         return ["mosaic", options.num_stones, options.units, inputs.num_classes]
@@ -40,7 +40,7 @@ def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         parser.parse_args(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    assert "mosaic: small stones" in shown and "stones of the mosaic (3)" in shown
+    assert "mosaic: small stones" in shown and "Stones of the mosaic (default: 3)." in shown
     words = ["--run", "r", "--encoder", "mosaic", "--num-stones", "9", "--units", "5"]
     parsed = parse_options(parser, words)
     check_rules(parsed, *tables(TAGGER).values())

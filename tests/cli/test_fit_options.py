@@ -1,4 +1,4 @@
-"""Options of training: precision, seed, counts of the data."""
+"""Tests the options of training: precision, seed and counts of the data."""
 
 import keras
 import numpy as np
@@ -29,7 +29,7 @@ def test_fit_keeps_what_was_trained_and_refuses_other_data_on_resuming(tmp_path,
 
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
     assert fit_one(Counted(), epochs=1)["steps"] == 5
-    assert "No text is held out: the newest weights are kept." in capsys.readouterr().out
+    assert "No text is held out: the last weights are saved" in capsys.readouterr().out
     expected = {"sentences": 10, "tokens": 40, "parameters": 3}
     assert run.results() == {"training": expected}
     assert fit_one(Counted(), Counted(), epochs=2, resume=True)["steps"] == 9

@@ -1,4 +1,4 @@
-"""What a tagger or classifier reads, from options."""
+"""Tests the inputs of taggers and classifiers that the options name."""
 
 import argparse
 
@@ -79,12 +79,12 @@ def test_vectors_of_the_vocabulary(tmp_path, capsys):
     rows = dict(zip(indexer.vocabulary.tokens, vectors.matrix.tolist(), strict=True))
     assert rows["The"] == rows["the"] == [1, 2] and rows["dog"] == [3, 4]
     assert 0 < np.abs(rows["cat"]).max() < 1  # noise
-    assert f"Word vectors: 3 of 10 words have one in {path}" in capsys.readouterr().out
+    assert f"Word vectors: 3 of 10 words have a vector in {path}" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """The path of a BERT with positions for 24."""
+    """Returns the path of a BERT with 24 positions."""
     tokenizer = tiny_bert.pieces("dogs", "sat")
     return tiny_bert.write_run(tmp_path_factory.mktemp("bert") / "run", tokenizer)[0]
 

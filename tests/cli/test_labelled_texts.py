@@ -1,4 +1,4 @@
-"""Labelled texts: cut or refused, some held out, labels that can be told apart."""
+"""Tests labelled texts: truncation, errors, held-out texts and checks of labels."""
 
 import argparse
 
@@ -25,7 +25,7 @@ def options(**given):
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """A BERT with positions for 24."""
+    """Returns a BERT with 24 positions."""
     path = tmp_path_factory.mktemp("bert") / "run"
     return load_encoder(tiny_bert.write_run(path, tiny_bert.pieces("dogs", "sat"))[0])
 
@@ -35,13 +35,13 @@ def test_texts_are_cut_or_refused(bert):
         return labelled_texts.cut_texts(options(**given), TEXTS, bert)
 
     assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
-    assert cut(max_length=5) == cut()  # batches cut them
-    with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens, .* be 5. Shorten"):
+    assert cut(max_length=5) == cut()  # the batches truncate them
+    with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens; .* most 5"):
         cut(max_length=5, too_long="refuse")
     whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]
     assert cut(bert) == (whole, 0)
     assert cut(bert, max_length=5) == ([whole[0], ["[CLS]", *["sat"] * 3, "[SEP]"]], 1)
-    with pytest.raises(ValueError, match="the text has 11 tokens, and there may be 5"):
+    with pytest.raises(ValueError, match="the text has 11 tokens; expected at most 5"):
         cut(bert, max_length=5, too_long="refuse")
     with pytest.raises(ValueError, match="leave room for text next to 2 special tokens; got 2"):
         cut(bert, max_length=2)
@@ -70,8 +70,8 @@ def labelled(*labels):
     "train, dev, monitor, message",
     [
         ("aa", "a", "val_accuracy", "All texts of --train have the label 'a'"),
-        ("abc", "a", "val_auc", "--monitor val_auc is for two labels; the texts have 3"),
-        ("ab", "bb", "val_auc", "needs texts of both labels .* held out are all 'b'"),
+        ("abc", "a", "val_auc", "--monitor val_auc needs exactly two labels; got 3"),
+        ("ab", "bb", "val_auc", "needs held-out texts of both labels; .* have the label 'b'"),
     ],
 )
 def test_labels_that_cannot_be_told_apart(train, dev, monitor, message):

@@ -1,4 +1,4 @@
-"""What taggers and classifiers share: options that contradict each other, inputs, the end."""
+"""Tests the common parts of taggers and classifiers: rules of options, inputs, final reports."""
 
 import argparse
 import types
@@ -115,7 +115,7 @@ def test_what_an_encoder_reads(tmp_path, capsys):
     assert len(rows) == 7
     np.testing.assert_array_equal([rows["dog"], rows["the"]], [[3, 4], [1, 2]])
     assert inputs.elmo.bilm.max_characters == inputs.indexer.max_characters
-    assert "Word vectors: 2 of 7 words have one in" in capsys.readouterr().out
+    assert "Word vectors: 2 of 7 words have a vector in" in capsys.readouterr().out
 
 
 def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""What training programs say, word by word."""
+"""Tests the messages of the training programs."""
 
 import types
 
@@ -12,11 +12,11 @@ from tfreps.text import WordVectors
 
 
 def test_what_a_bert_is_is_told(capsys):
-    tokenizer = tiny_bert.pieces("dogs", "sat")  # 7 with the special ones
-    for more, told in ((0, "7 tokens."), (2, "7 tokens (its table has 2 rows that no token of")):
+    tokenizer = tiny_bert.pieces("dogs", "sat")  # 7 with the special tokens
+    for more, told in ((0, "7 tokens."), (2, "7 tokens (2 rows of its embedding table")):
         encoder = BertEncoder(7 + more, hidden_dim=8, num_layers=1, num_heads=2)
         messages.say_bert("a/b", EncoderAndTokenizer(encoder, tokenizer))
-        assert f"BERT: 1 blocks of 8 dimensions from a/b, {told}" in capsys.readouterr().out
+        assert f"BERT: 1 layers of 8 dimensions from a/b, {told}" in capsys.readouterr().out
 
 
 def test_a_terminal_sees_every_line_and_a_file_those_that_stay(capsys, monkeypatch):
@@ -43,12 +43,13 @@ def test_the_beginning_and_the_end(capsys):
         "Training 1,234 parameters in r on 2 texts.",
         "Watch it with: tensorboard --logdir r/logs",
     ]
-    assert lines[2].startswith("No text is held out: the newest weights are kept.")
+    assert lines[2].startswith("No text is held out: the last weights are saved")
     assert lines[4:6] == [
         "Wrote m, s and p.",
-        "Next: tfreps classify r FILE, tfreps evaluate r --data FILES, tfreps export r --to DIR.",
+        "Next: tfreps classify r FILE, tfreps evaluate r --data FILES, or "
+        "tfreps export r --to DIR.",
     ]
-    assert lines[6] == "Word vectors: 2 of 3 words have one in v.txt."
+    assert lines[6] == "Word vectors: 2 of 3 words have a vector in v.txt."
 
 
 def test_results_of_taggers_and_of_classifiers(capsys):

@@ -1,4 +1,4 @@
-"""The optimiser that options ask for: rates of parts, schedules, decay, L2, averages."""
+"""Tests the optimizer: learning rates of parts, schedules, decay, L2 and averages."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_the_optimizer_is_what_the_options_say():
     for step in (0, 9, 10, 25):
         adam.iterations.assign(step)
         rates.append(float(adam.learning_rate))
-    assert rates == [0.5, 0.5, 0.25, 0.125]  # stairs, one an epoch
+    assert rates == [0.5, 0.5, 0.25, 0.125]  # one step per epoch
 
 
 def rates_of(optimizer, model, steps):
@@ -91,7 +91,7 @@ def test_weight_decay_leaves_biases_alone():
 
 
 def split(optimizer, model):
-    """Rate -> the paths of the variables that have it."""
+    """Returns a dict of learning rate -> paths of its variables."""
     weights, found = model.trainable_variables, {}
     for part, members in zip(optimizer.optimizers, optimizer._split(weights), strict=True):
         rate = round(float(part.learning_rate), 6)

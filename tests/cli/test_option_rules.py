@@ -1,31 +1,40 @@
-"""Options beside others: what has no effect, what lacks another, what goes alone."""
+"""Tests the rules between options: no effect, missing options, and exclusions."""
 
 import argparse
 
 import pytest
 
-from tfreps.cli.option_rules import applies_to, as_flag, brought_by, check_rules, listed
+from tfreps.cli.option_rules import (
+    applies_to,
+    as_clause,
+    as_flag,
+    brought_by,
+    check_rules,
+    listed,
+    when_required,
+    with_flags,
+)
 from tfreps.cli.options import Option, check_options
 
 TABLE = {
-    "encoder": Option(str, "lstm", "(lstm)", ["lstm", "gru", "cnn", "bert"]),
-    "units": Option(int, 200, "width", needs="encoder=lstm|gru|cnn"),
-    "steps": Option(int, 9, "steps", needs="encoder=gru"),
-    "bert": Option(str, None, "the folder", required="encoder=bert", needs="encoder=bert"),
-    "layer_decay": Option(float, None, "factor", needs="bert"),
-    "elmo": Option(str, None, "a run", excludes=("elmo_options", "elmo_weights")),
-    "elmo_options": Option(str, None, "a file", needs="elmo_weights"),
-    "elmo_weights": Option(str, None, "a file", needs="elmo_options"),
-    "top": Option(bool, False, "top layer", needs="elmo or elmo_weights or absent"),
-    "decay": Option(float, 1.0, "factor", excludes=("warmup", "schedule=linear")),
-    "warmup": Option(int, 0, "steps"),
-    "schedule": Option(str, "constant", "(constant)", ["constant", "linear"]),
-    "dev": Option(str, None, "a file"),
-    "train_vectors": Option(str, None, "a file", needs="dev_vectors if dev"),
-    "dev_vectors": Option(str, None, "a file", needs=("dev", "train_vectors")),
-    "use_crf": Option(bool, True, "a CRF", excludes="encoder=cnn"),
-    "transition_rate": Option(float, 1.0, "(1)", excludes="no_use_crf"),
-    "tokens": Option(str, "spaces", "(spaces)", needs="encoder=bert if tokens=pieces"),
+    "encoder": Option(str, "lstm", "Encoder.", ["lstm", "gru", "cnn", "bert"]),
+    "units": Option(int, 200, "Width.", needs="encoder=lstm|gru|cnn"),
+    "steps": Option(int, 9, "Steps.", needs="encoder=gru"),
+    "bert": Option(str, None, "The folder.", required="encoder=bert", needs="encoder=bert"),
+    "layer_decay": Option(float, None, "Factor.", needs="bert"),
+    "elmo": Option(str, None, "A run.", excludes=("elmo_options", "elmo_weights")),
+    "elmo_options": Option(str, None, "A file.", needs="elmo_weights"),
+    "elmo_weights": Option(str, None, "A file.", needs="elmo_options"),
+    "top": Option(bool, False, "Top layer.", needs="elmo or elmo_weights or absent"),
+    "decay": Option(float, 1.0, "Factor.", excludes=("warmup", "schedule=linear")),
+    "warmup": Option(int, 0, "Steps."),
+    "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
+    "dev": Option(str, None, "A file."),
+    "train_vectors": Option(str, None, "A file.", needs="dev_vectors if dev"),
+    "dev_vectors": Option(str, None, "A file.", needs=("dev", "train_vectors")),
+    "use_crf": Option(bool, True, "A CRF.", excludes="encoder=cnn"),
+    "transition_rate": Option(float, 1.0, "Rate.", excludes="no_use_crf"),
+    "tokens": Option(str, "spaces", "Tokens.", needs="encoder=bert if tokens=pieces"),
 }
 
 
@@ -82,7 +91,7 @@ def test_each_rule_in_words(given, message):
     [
         {},
         {"units": 9, "encoder": "cnn"},
-        {"units": 200, "encoder": "bert", "bert": "b", "layer_decay": 0.9},  # as by default
+        {"units": 200, "encoder": "bert", "bert": "b", "layer_decay": 0.9},  # the default value
         {"elmo_options": "o", "elmo_weights": "w", "top": True},
         {"train_vectors": "v"},
         {"dev": "d", "train_vectors": "v", "dev_vectors": "v"},
@@ -106,7 +115,7 @@ def test_rules_across_tables_and_about_options_that_a_program_lacks():
 
 
 def test_what_another_option_brings_along():
-    table = {"init": Option(str, None, "a run"), **brought_by("init", {"units": TABLE["decay"]})}
+    table = {"init": Option(str, None, "A run."), **brought_by("init", {"units": TABLE["decay"]})}
     assert table["units"].excludes == ("init", "warmup", "schedule=linear")
     with pytest.raises(ValueError, match="--units cannot be combined with --init."):
         check_rules(argparse.Namespace(init="r", units=0.5), table)
@@ -114,7 +123,20 @@ def test_what_another_option_brings_along():
     assert kept == {"init": table["init"], "seed": TABLE["steps"]}
 
 
+def test_options_in_backquotes_become_flags():
+    text = "`min_count` must be 1; `fit` has none, `a b` neither."
+    assert with_flags(text, ["min_count", "seed"]) == text.replace("`min_count`", "--min-count")
+    assert with_flags(text, []) == text
+
+
+def test_when_an_option_is_required():
+    assert when_required(TABLE["bert"]) == "Required with --encoder bert."
+    assert when_required(Option(str, None, "A file.", required=True)) == "Required for a new run."
+    assert when_required(TABLE["units"]) == ""
+
+
 def test_words():
+    assert as_clause("Files of text. Sorted.") == as_clause("Files of text.") == "files of text"
     assert as_flag("num_steps") == "--num-steps"
     assert [listed(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert listed(["a", "b", "c"], "or") == "a, b or c"

@@ -1,4 +1,4 @@
-"""Options of programs: what beats what, and every way in which a file can be wrong."""
+"""Tests the options of programs: their precedence, and invalid files."""
 
 import argparse
 import json
@@ -151,16 +151,16 @@ def test_help_lists_the_file(capsys):
 
 
 TABLE = {
-    "train": Option(str, None, "files of text", many=True, required=True),
-    "num_units": Option(int, 8, "width (8)", at_least=1),
-    "widths": Option(int, [2, 3], "of filters (2 3)", many=True, at_least=1),
-    "dropout": Option(float, 0.5, "share (0.5)", at_least=0, below=1),
-    "rate": Option(float, None, "of learning", above=0),
-    "shift": Option(float, 0.0, "anything finite"),
-    "seed": Option(int, 0, "of all that is random", at_least=0, at_most=9),
-    "column": Option(int, -1, "from the end if negative"),
-    "kind": Option(str, "a", "(a)", ["a", "b"]),
-    "quick": Option(bool, False, "no waiting"),
+    "train": Option(str, None, "Files of text.", many=True, required=True),
+    "num_units": Option(int, 8, "Width.", at_least=1),
+    "widths": Option(int, [2, 3], "Widths of filters.", many=True, at_least=1),
+    "dropout": Option(float, 0.5, "Dropout rate.", at_least=0, below=1),
+    "rate": Option(float, None, "Learning rate.", above=0),
+    "shift": Option(float, 0.0, "Any finite number."),
+    "seed": Option(int, 0, "Random seed.", at_least=0, at_most=9),
+    "column": Option(int, -1, "Column."),
+    "kind": Option(str, "a", "Kind.", ["a", "b"]),
+    "quick": Option(bool, False, "Do not wait."),
 }
 
 
@@ -202,7 +202,7 @@ def test_names_with_a_dash():
 
 
 def test_empty_values():
-    with pytest.raises(ValueError, match="--train is empty: expected a value"):
+    with pytest.raises(ValueError, match="--train is empty; expected a value"):
         parse_table("--train", "a", "")
     with pytest.raises(ValueError, match="text is empty"):
         parse_options(make_parser(), ["--run", "r", ""])
@@ -280,4 +280,4 @@ def test_a_recipe_is_found_by_its_name_and_a_file_by_its_path(tmp_path, capsys):
         parse_options(make_parser(), ["--run", "r", "--config", "papers"], recipes)
     with pytest.raises(SystemExit):
         parse_options(make_parser(), ["--help"], recipes)
-    assert "or a recipe: paper; flags" in " ".join(capsys.readouterr().out.split())
+    assert "or the name of a recipe (paper). Flags" in " ".join(capsys.readouterr().out.split())

@@ -1,4 +1,4 @@
-"""What a program may write to: never an input, an existing file with --overwrite alone."""
+"""Tests the checks of output files: inputs, existing files and --overwrite."""
 
 import os
 import sys
@@ -12,9 +12,9 @@ def test_a_file_that_holds_something_needs_overwrite(tmp_path):
     path = tmp_path / "notes.txt"
     check_output(path)
     path.write_text("")
-    check_output(path)  # as `mktemp` makes them
+    check_output(path)  # `mktemp` makes such files
     path.write_text("mine")
-    with pytest.raises(ValueError, match="notes.txt exists already: .* give --overwrite"):
+    with pytest.raises(ValueError, match="notes.txt exists already. .* give --overwrite"):
         check_output(path)
     check_output(path, overwrite=True)
     check_output(None)
@@ -31,7 +31,7 @@ def test_an_input_is_never_the_output(tmp_path, monkeypatch):
     (tmp_path / "soft.txt").symlink_to(path)
     monkeypatch.chdir(tmp_path)
     for given in (path, tmp_path / "hard.txt", "soft.txt", "te*.txt", tmp_path, "**/text.txt"):
-        with pytest.raises(ValueError, match="text.txt is an input of this command .*, which"):
+        with pytest.raises(ValueError, match="text.txt is an input of this command .*, and"):
             check_output(path, overwrite=True, inputs=["absent.txt", given])
     with open(path) as file:
         monkeypatch.setattr(sys, "stdin", file)
@@ -56,13 +56,13 @@ def test_streams_need_no_overwrite(tmp_path):
 def test_a_folder_that_is_made_later(tmp_path):
     check_overwrite(tmp_path / "absent" / "a.txt")
     (tmp_path / "a.txt").write_text("mine")
-    with pytest.raises(ValueError, match="a.txt exists already: .* give --overwrite"):
+    with pytest.raises(ValueError, match="a.txt exists already. .* give --overwrite"):
         check_overwrite(tmp_path / "a.txt")
     check_overwrite(tmp_path / "a.txt", overwrite=True)
 
 
 def test_a_path_through_a_folder_that_is_not_there(tmp_path):
-    """It is written where it leads once `..` is taken away, so that is what is looked at."""
+    """The file is written to the path without `..`, so that this path is checked."""
     path = tmp_path / "mine.txt"
     path.write_text("a corpus")
     odd = tmp_path / "missing" / ".." / "mine.txt"

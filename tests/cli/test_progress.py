@@ -1,4 +1,4 @@
-"""Progress: nothing at first, then a line now and then."""
+"""Tests the progress lines: none at first, then one at each interval."""
 
 from tfreps.cli import progress
 

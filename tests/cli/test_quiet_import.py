@@ -1,4 +1,4 @@
-"""Which lines of TensorFlow's log are shown, level by level; test_main.py captures them."""
+"""Tests which lines of TensorFlow's log are shown at each level; test_main.py captures them."""
 
 import tempfile
 

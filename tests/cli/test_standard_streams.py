@@ -1,4 +1,4 @@
-"""Standard streams: test_main.py has them as processes; here what one process can see."""
+"""Tests the standard streams within one process; test_main.py tests them in processes."""
 
 import io
 import logging
@@ -40,7 +40,7 @@ def test_closed_streams_are_opened(monkeypatch):
 
 
 def test_what_the_library_logs_is_a_line_on_stderr(capsys):
-    for _ in range(2):  # prepared twice, said once
+    for _ in range(2):  # a second call adds no second handler
         standard_streams.prepare()
     logging.getLogger("tfreps.callbacks").warning("no checkpoint at step %d: %s", 4, "full")
     logging.getLogger("tfreps.callbacks").info("all is well")

@@ -1,4 +1,4 @@
-"""From the command line to the run: what is parsed, checked, begun, and gone on with."""
+"""Tests parsing, checks, new runs and resumed runs of a training program."""
 
 import pytest
 
@@ -9,18 +9,18 @@ from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "train-tagger"
 TABLES = {
-    "data": {"train": Option(str, None, "files", many=True, required=True)},
+    "data": {"train": Option(str, None, "Files.", many=True, required=True)},
     "training": {
-        "epochs": Option(int, 3, "passes (3)", at_least=1),
-        "schedule": Option(str, "constant", "(constant)", ["constant", "linear"]),
-        "minutes": Option(float, None, "stop after this time"),
-        "test": Option(str, None, "a file"),
+        "epochs": Option(int, 3, "Passes.", at_least=1),
+        "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
+        "minutes": Option(float, None, "Time."),
+        "test": Option(str, None, "File."),
     },
 }
 
 
 def run(folder, *words, **more):
-    """What the program was given: its options, and whether there is an earlier run."""
+    """Returns the options of the calls, and whether there was an earlier run."""
     seen = []
 
     def train(options, earlier):
@@ -65,10 +65,13 @@ def test_checks_come_before_the_run(tmp_path):
 
 def test_the_help(capsys):
     with pytest.raises(SystemExit):
-        make_parser(PROGRAM, "Trains.", TABLES).parse_args(["--help"])
+        groups, examples = {"data": "Files to read."}, ("tfreps train-tagger --run r",)
+        make_parser(PROGRAM, "Trains.", TABLES, groups, examples).parse_args(["--help"])
     out = capsys.readouterr().out
     assert "usage: tfreps train-tagger" in out and "Trains." in out
-    assert "--resume" in out and "passes (3)" in out
+    assert "--resume" in out and "Passes (default: 3)." in out
+    assert "data:\n  Files to read.\n" in out and out.endswith(" tfreps train-tagger --run r\n")
+    assert "Files. Required for a new run." in out
 
 
 def test_the_command_that_goes_on(tmp_path):

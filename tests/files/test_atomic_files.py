@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: temporary names, streams, full disks."""
+"""Tests atomic writing: temporary names, streams and full disks."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ from tfreps.files.atomic_files import (
 
 @contextlib.contextmanager
 def largest_file(size):
-    """The system refuses files beyond so many bytes, as a full disk does."""
+    """Limits the size of files, which fails like a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -59,7 +59,7 @@ def test_links_and_pipes_stay_what_they_are(tmp_path):
     read.join(10)
     assert found == ["yes"] and pipe.is_fifo()
     receiver, sender = os.pipe()
-    with written_whole(f"/dev/fd/{sender}") as file:  # a link, as /dev/stdout, to no path at all
+    with written_whole(f"/dev/fd/{sender}") as file:  # like /dev/stdout, a link to no path
         file.write("yes")
     os.close(sender)
     assert os.read(receiver, 9) == b"yes"
@@ -154,7 +154,7 @@ def test_a_folder_appears_whole(tmp_path):
         temporary.mkdir()
         (temporary / "x").write_text("whole")
     assert (folder / "x").read_text() == "whole"
-    with pytest.raises(OSError), replacing(folder) as temporary:  # it holds something
+    with pytest.raises(OSError), replacing(folder) as temporary:  # the folder is not empty
         temporary.mkdir()
     assert (folder / "x").read_text() == "whole" and list(folder.parent.iterdir()) == [folder]
 

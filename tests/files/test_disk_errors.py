@@ -1,4 +1,4 @@
-"""Errors of the disk: they name the file that was given, and others pass."""
+"""Tests that errors of the disk name the given file, and that other errors pass."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Files that may be packed: read alike, and damaged ones named."""
+"""Tests the reading of plain, compressed and damaged files."""
 
 import gzip
 
@@ -24,12 +24,12 @@ def test_packed_and_plain(tmp_path):
 def test_damage(tmp_path, data):
     (tmp_path / "a.gz").write_bytes(data)
     with pytest.raises(
-        ValueError, match="a.gz: damaged or no gzip file .*be called .*gz"
+        ValueError, match="a.gz: the file is damaged or not gzip .*be named .*gz"
     ) as caught:
         read_unpacked(tmp_path / "a.gz")
     assert isinstance(caught.value.__cause__, GZIP_ERRORS)
     assert str(damaged_gzip("a.gz, after line 3", EOFError("x"))).startswith(
-        "a.gz, after line 3: d"
+        "a.gz, after line 3: the file is d"
     )
 
 

@@ -1,4 +1,4 @@
-"""HDF5 files that lie, and damaged ones: a ValueError with the file's name, and no memory taken."""
+"""Tests that damaged and malicious HDF5 files raise a ValueError without allocating memory."""
 
 import os
 import struct
@@ -54,23 +54,23 @@ def virtual(file):
 @pytest.mark.parametrize(
     "fill, reason",
     [
-        (lambda file: None, "object 'a' doesn't exist|no such array in the file itself"),
-        (lambda file: file.create_group("a"), "no such array in the file itself"),
-        (lambda file: file.update({"a": h5py.SoftLink("/a")}), "no such array in the file itself"),
-        (elsewhere, "no such array in the file itself"),
-        (outside, "its numbers are in another file"),
-        (virtual, "its numbers are in another file"),
+        (lambda file: None, "object 'a' doesn't exist|no such array in the file"),
+        (lambda file: file.create_group("a"), "no such array in the file"),
+        (lambda file: file.update({"a": h5py.SoftLink("/a")}), "no such array in the file"),
+        (elsewhere, "no such array in the file"),
+        (outside, "its values are stored in another file"),
+        (virtual, "its values are stored in another file"),
         (lambda file: file.update({"a": h5py.Empty("f4")}), "it has no shape"),
         (lambda file: file.update({"a": "text"}), "it should hold floats; got object"),
         (
             lambda file: file.create_dataset("a", (2**40, 4), "f4", chunks=(2**14, 4)),
-            "it claims 17,592,186,044,416 bytes, of which 0 are there",
+            "it claims 17,592,186,044,416 bytes, of which 0 are stored",
         ),
         (
             lambda file: file.create_dataset(
                 "a", data=NUMBERS, chunks=(2**24, 3), maxshape=(None, 3), compression="gzip"
             ),
-            "its blocks are of 201,326,592 bytes, more than the whole",
+            "its chunks have 201,326,592 bytes, more than the array",
         ),
     ],
     ids="missing group circle link outside virtual empty text sparse chunk".split(),
@@ -93,7 +93,7 @@ def test_what_is_no_hdf5(tmp_path):
 
 
 def test_damage_inside(tmp_path):
-    """The names of a group, and what h5py raises besides OSError."""
+    """Names of groups are damaged too, for which h5py raises errors other than OSError."""
     path = made(tmp_path / "w.hdf5", lambda file: None)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"HEAP", b"HEAT"))
@@ -111,7 +111,7 @@ def test_damage_inside(tmp_path):
     "place, size", [("what is left", 0), ("what is left", 2**63), ("the text", 2**64 - 24)]
 )
 def test_a_heap_of_texts_without_end(tmp_path, place, size):
-    """HDF5 itself walks over it for ever."""
+    """HDF5 would read it in an endless loop."""
     path = tmp_path / "a.hdf5"
     with h5py.File(path, "w") as file:
         file["a"] = ["some text"]

@@ -1,4 +1,4 @@
-"""Pointers of git-lfs are errors that say how to fetch the file."""
+"""Tests that git-lfs pointers raise an error."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `tfreps.files` does is done nowhere else: atomic writes, byte order marks, gzip, JSON."""
+"""Tests that only `tfreps.files` writes atomically and handles byte order marks, gzip and JSON."""
 
 import re
 

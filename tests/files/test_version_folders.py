@@ -1,4 +1,4 @@
-"""Which folders are versions of a model."""
+"""Tests which folders are versions of a model."""
 
 import pytest
 
@@ -21,14 +21,14 @@ def test_the_numbers_are_int64(tmp_path):
     make(tmp_path, "0", str(LARGEST + 1), "9" * 200)
     assert versions_of(tmp_path) == [0] and next_version(tmp_path) == 1
     make(tmp_path, str(LARGEST))
-    with pytest.raises(ValueError, match="after which there is none"):
+    with pytest.raises(ValueError, match="the largest possible number"):
         next_version(tmp_path)
 
 
 def test_where_there_is_nothing_yet(tmp_path):
     for folder in (tmp_path, tmp_path / "none"):
         assert versions_of(folder) == [] and next_version(folder) == 1
-        with pytest.raises(ValueError, match="no version of a model: expected folders named 1, 2"):
+        with pytest.raises(ValueError, match="no version of a model; expected folders named 1, 2"):
             version_folder(folder)
 
 

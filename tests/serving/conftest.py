@@ -1,4 +1,4 @@
-"""What tests of several programs ask: an export of a biLM, made once."""
+"""Fixture of several programs: an export of a biLM."""
 
 import contextlib
 import io

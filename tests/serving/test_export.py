@@ -1,4 +1,4 @@
-"""`tfreps export`: run folders and published files become SavedModels."""
+"""Tests `tfreps export` of run folders and published files."""
 
 import json
 
@@ -32,8 +32,8 @@ def test_a_run_folder(exported_elmo):
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     np.testing.assert_allclose(answer(base / "1")["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
     out = (exported_elmo / "printed.txt").read_text(encoding="utf-8")
-    assert "default, serving_default, tokens, character_ids, initial_states, score" in out
-    assert f'tfreps predict {base} "' in out and f"{base}/README.md" in out
+    assert "default, tokens, character_ids, initial_states, score (serving_default is" in out
+    assert f'Next: tfreps predict {base} "' in out and f"{base}/README.md" in out
     assert versions_of(base) == [1]
 
 
@@ -60,7 +60,7 @@ def test_published_files_of_words(tmp_path, capsys):
     command = ["export", "--options", files[0], "--weights", files[1], "--to", str(tmp_path)]
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "tfreps predict" not in out and "give --vocabulary FILE" in out
+    assert "tfreps predict" not in out and "Give --vocabulary FILE" in out
     assert main([*command, "--vocabulary", files[2]]) == 0
     assert "tfreps predict" in capsys.readouterr().out
     ids = np.array([VOCABULARY.ids(SENTENCES[0].split())]) + 1
@@ -78,7 +78,7 @@ def test_a_run_without_its_vocabulary(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch):
-    """The check itself has tests of its own: here one way works, and one fails."""
+    """The check is replaced: one way works, and one fails."""
     ways = [CheckedExport("one way", 1e-6, None), CheckedExport("another", 0.0, "it fell")]
     given = []
     monkeypatch.setattr(export_check, "check_export", lambda *a: given.append(a) or ways)
@@ -96,7 +96,8 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
     ways.pop()
     assert main(asked) == 0
     out = capsys.readouterr().out
-    assert "default, serving_default, tokens, explain.\nStoring the weights as int8 changes" in out
+    assert "default, tokens, explain (serving_default is the same as default).\n" in out
+    assert "Storing the weights as int8 changes" in out
     assert set(expected["default"]) == {"sequence_output", "pooled_output", "sequence_len"}
     assert "attention" in expected["explain"]
     assert main(["predict", str(tmp_path / "out"), "the cat", "--full"]) == 0
@@ -113,7 +114,7 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
         (["--weights", "w.hdf5"], "either a run folder, or both --options"),
         (["--vocabulary", "v"], "--vocabulary applies to a biLM"),
         (["--scheme", "bio"], "--scheme applies to a published BERT with a tag head"),
-        (["--check-python", "python"], "--check-python goes unseen: give --check too"),
+        (["--check-python", "python"], "--check-python needs --check too"),
     ],
 )
 def test_flags_that_a_bert_would_not_see(tmp_path, capsys, more, message):
@@ -143,7 +144,7 @@ def test_pieces_by_tensorflow_text(tmp_path, capsys, monkeypatch):
 def test_a_published_bert(tmp_path, capsys):
     published, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tiny_bert.pieces("the"))
     assert main(["export", str(published), "--to", str(tmp_path / "out")]) == 0
-    assert "default, serving_default, tokens.\n" in capsys.readouterr().out
+    assert "default, tokens (serving_default is the same as default).\n" in capsys.readouterr().out
     answer = tf.saved_model.load(str(tmp_path / "out" / "1")).signatures["default"]
     answer = answer(text=tf.constant(["the cat"]))
     assert answer["tokens"].numpy().tolist() == [[b"[CLS]", b"the", b"[UNK]", b"[SEP]"]]

@@ -1,4 +1,4 @@
-"""The page in headless Chromium: what it shows is what the models answer."""
+"""Tests in headless Chromium that the page shows the answers of the models."""
 
 import os
 import pathlib
@@ -72,7 +72,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """A function that opens the page of a server, in a window of a size; nothing may go wrong."""
+    """Yields a function that opens the page of a server; any error fails the test."""
     contexts, wrong = [], []
 
     def opened(server, width=1100, height=900):
@@ -110,7 +110,7 @@ def card(page, name):
 
 
 def answer(server, model, text):
-    """What the signature `explain` gives, straight from the model."""
+    """Returns the outputs of the signature `explain`."""
     with server.core.pool.lease(model) as (_, servable):
         inputs = {"text": np.array([text.encode()], object)}
         return {name: value[0] for name, value in servable.run("explain", inputs).items()}
@@ -203,7 +203,7 @@ def test_the_keyboard_alone(server, open_page):
         order.append(page.evaluate("document.activeElement.value || document.activeElement.type"))
     assert order == ["bert", "elmo", "reviews", "tagger", "submit"]
     page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Space")  # the tagger is left out
+    page.keyboard.press("Space")  # deselects the tagger
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     api.expect(page.locator("#status")).to_have_text("3 answered.", timeout=60_000)

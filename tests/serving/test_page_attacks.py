@@ -1,4 +1,4 @@
-"""Attacks in headless Chromium: script in whatever the page shows, and other sites' pages."""
+"""Tests attacks on the page in headless Chromium: scripts in texts, and other web sites."""
 
 import contextlib
 import http.server
@@ -18,11 +18,11 @@ HARM = "<img src=x onerror='window.hacked=1'>"
 SCRIPT = "</li><script>window.hacked=1</script>"
 LINK = "javascript:window.hacked=1"
 NAME = "<b>'\"&amp;]"  # of a model
-SITE = "evil.example"  # which the browser is told to look for on this machine
+SITE = "evil.example"  # which the browser resolves to this machine
 
 
 def hostile(text):
-    """Everything that the page shows, with HTML in all of it."""
+    """Returns an answer in which all strings that the page shows contain HTML."""
     words = [HARM, SCRIPT, LINK]
     row = {
         "tokens": words,
@@ -88,7 +88,7 @@ def open_page(page, server, host="127.0.0.1"):
 
 
 def injected(page):
-    """What is in the page that its own code never makes, and whether a script ran."""
+    """Returns the number of injected elements, and the value that an injected script sets."""
     count = page.locator("main :is(img, script, iframe, svg, b, a, object)").count()
     return count, page.evaluate("window.hacked")
 
@@ -110,7 +110,7 @@ def test_html_in_all_that_is_shown(server, page):
 
 
 def test_the_policy_of_the_page_stops_script_that_got_in(server, page):
-    """A second lock: neither handlers, nor script in the page, nor files of other sites run."""
+    """The policy of the page also blocks handlers, inline scripts and files of other sites."""
     open_page(page, server)
     page.evaluate(
         """html => { document.querySelector("#answers").innerHTML = html;
@@ -126,7 +126,7 @@ def test_the_policy_of_the_page_stops_script_that_got_in(server, page):
 
 @contextlib.contextmanager
 def site():
-    """Another site on this machine: a port with an empty page."""
+    """Serves another site on this machine, with an empty page."""
 
     class Empty(http.server.BaseHTTPRequestHandler):
         def do_GET(self):  # noqa: N802 (the name in the library)
@@ -155,7 +155,7 @@ JSON = {"headers": {"Content-Type": "application/json"}}
 
 
 def asked(server):
-    """How many requests have come to the model."""
+    """Returns the number of requests that the model received."""
     text = requests.get(f"http://127.0.0.1:{server.rest_port}/monitoring/prometheus/metrics").text
     counts = [line for line in text.splitlines() if 'request_count{model_name="half"' in line]
     return sum(float(line.split()[-1]) for line in counts)

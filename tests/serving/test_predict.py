@@ -1,4 +1,4 @@
-"""`tfreps predict`: a plain file that asks an export, without tfreps."""
+"""Tests `tfreps predict`, which runs without tfreps."""
 
 import io
 import json
@@ -24,7 +24,7 @@ def exported(exported_elmo, tmp_path_factory):
     base = tmp_path_factory.mktemp("export")
     bilm = make_pretrainer().bilm.with_initial_state("warm")
     shutil.copytree(exported_elmo / "deep" / "export" / "1", base / "10")
-    for name in ("9", "11", "new"):  # older, without a model, no version
+    for name in ("9", "11", "new"):  # an older version, one without a model, and no version
         (base / name).mkdir()
     (base / "9" / "saved_model.pb").write_bytes(b"")
     return str(base), bilm
@@ -91,11 +91,14 @@ def test_what_cannot_be(exported, tmp_path, capsys):
     (tmp_path / "bom").write_text("a\n", encoding="utf-8-sig")
     (tmp_path / "nul").write_bytes(b"a\nb\0\n")
     for arguments, message in [
-        ([str(tmp_path), "a"], "holds no saved_model.pb"),
+        ([str(tmp_path), "a"], "has no saved_model.pb"),
         ([str(torn), "a"], "cannot be loaded as a SavedModel"),
         ([folder, "a", "--signature", "scores"], "has no signature 'scores'; it has default"),
-        ([folder, "a", "--signature", "character_ids"], "use the signature default or tokens"),
-        ([folder, "a", "--file", "b"], "not both"),
+        (
+            [folder, "a", "--signature", "character_ids"],
+            "--signature must take sentences; 'character_ids' takes",
+        ),
+        ([folder, "a", "--file", "b"], "--file cannot be combined with sentences"),
         ([folder, "--file", str(tmp_path / "none")], "No such file"),
         ([folder, "--file", str(tmp_path / "latin")], "latin, line 1: expected UTF-8 text"),
         ([folder, "--file", str(tmp_path / "bom")], "bom, line 1: starts with a byte order mark"),
@@ -112,7 +115,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
 
 @pytest.mark.parametrize("there", [True, False])
 def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
-    """tensorflow-text is imported for them, if it is there; other errors stay as they are."""
+    """tensorflow-text is imported for them if it is installed; other errors are unchanged."""
     calls, imported = [], []
 
     def load(folder, **_):

@@ -1,4 +1,4 @@
-"""The files for TensorFlow Serving: well-formed, and of one mind about ports, paths and flags."""
+"""Tests that the files for TensorFlow Serving are valid and agree on ports, paths and flags."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from tests.conftest import CHECKOUT
 SERVING = CHECKOUT / "serving"
 IMAGE = "tensorflow/serving:2.20.0"
 PORTS = {"grpc": 8500, "rest": 8501}
-# All versions whose API the manifests have to fit.
+# All versions whose API the manifests must follow.
 KUBERNETES = "1.28", "1.32", "1.36"
 
 
@@ -43,7 +43,7 @@ def composed():
 
 
 def docker_lines():
-    """Instruction -> what follows, continued lines joined, comments dropped."""
+    """Returns a dict of instruction -> arguments, without comments and with lines joined."""
     text = re.sub(r"^#.*\n", "", (SERVING / "Dockerfile").read_text(), flags=re.M)
     pairs = [line.split(" ", 1) for line in text.replace("\\\n", " ").splitlines()]
     return {name: [rest for each, rest in pairs if each == name] for name, _ in pairs}
@@ -81,13 +81,13 @@ def test_one_set_of_flags_and_the_image_of_one_version():
     wanted = flags(composed()["command"])
     in_image = flags(yaml.safe_load(docker_lines()["CMD"][0]))
     in_pod = flags(deployed()["args"])
-    slower = {"file_system_poll_wait_seconds": "30"}  # many replicas ask one volume
+    slower = {"file_system_poll_wait_seconds": "30"}  # many replicas read one volume
     assert in_image == wanted and in_pod == {**wanted, **slower}
     assert docker_lines()["FROM"] == [composed()["image"]] == [deployed()["image"]] == [IMAGE]
 
 
 def test_files_that_flags_name_are_there():
-    """In compose a folder, in the image a copy, in Kubernetes a ConfigMap: /config in all."""
+    """/config is a folder in compose, a copy in the image and a ConfigMap in Kubernetes."""
     named = {v for v in flags(composed()["command"]).values() if v.startswith("/")}
     assert {path.rpartition("/")[0] for path in named} == {"/config"}
     names = {path.rpartition("/")[2] for path in named}
@@ -121,7 +121,7 @@ def test_models_are_read_by_the_servers_own_format(name):
 
 
 def text_fields(name):
-    """`field { value: X }` and `field: X` of a text proto whose definition has no Python here."""
+    """Parses `field { value: X }` and `field: X` of a text proto that has no Python class."""
     text = re.sub(r"#.*", "", (SERVING / "config" / name).read_text())
     assert text.count("{") == text.count("}")
     return dict(re.findall(r"(\w+)\s*(?:\{\s*value)?:\s*\"?([^\s\"}]+)", text))

@@ -1,4 +1,4 @@
-"""`tfreps query`: both protocols, sentences from wherever they are."""
+"""Tests `tfreps query` with both protocols and all sources of sentences."""
 
 import io
 import json
@@ -46,8 +46,8 @@ def test_files_and_standard_input(ports, capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["a", "--file", "b"], "sentences or --file"),
-        (["a", "--version", "1", "--label", "b"], "--version or --label"),
+        (["a", "--file", "b"], "--file cannot be combined with sentences"),
+        (["a", "--version", "1", "--label", "b"], "--version cannot be combined with --label"),
         (["a", "--version", "9"], "404: Servable not found for request: Specific(zoo, 9)"),
         (["a", "--label", "x"], "Unrecognized servable version label: x"),
         (["a", "--rest-port", "1"], "No server answers at http://127.0.0.1:1"),

@@ -1,4 +1,4 @@
-"""How the tests call `tfreps pretrain-bert`: a tiny model, small documents, few steps."""
+"""Calls of `tfreps pretrain-bert` for tests: a tiny model, small documents, few steps."""
 
 import json
 
@@ -13,12 +13,12 @@ SIZES += ["--max-positions", "32", "--max-length", "24"]
 
 
 def write_documents(folder):
-    """train.txt, dev.txt (documents of some sentences) and vocab.txt."""
+    """Writes train.txt, dev.txt (documents of some sentences) and vocab.txt."""
     rng = np.random.default_rng(0)
     for name, count in ("train.txt", 40), ("dev.txt", 10):
         documents = []
         for _ in range(count):
-            letters = rng.choice(list("abcdefgh"), 3)  # of which the document speaks
+            letters = rng.choice(list("abcdefgh"), 3)  # the topic of the document
             sentences = [
                 " ".join(rng.choice(letters, n)) + str(rng.choice(["x", "yz", ""]))
                 for n in rng.integers(2, 8, rng.integers(2, 6))
@@ -30,7 +30,7 @@ def write_documents(folder):
 
 
 def files(folder):
-    """`--train FILE --validation FILE --tokens wordpiece --vocabulary FILE`."""
+    """Returns `--train FILE --validation FILE --tokens wordpiece --vocabulary FILE`."""
     names = {"--train": "train.txt", "--validation": "dev.txt", "--vocabulary": "vocab.txt"}
     flags = [part for flag, name in names.items() for part in (flag, str(folder / name))]
     return [*flags, "--tokens", "wordpiece"]
@@ -42,7 +42,7 @@ def pretrain(line, run, *more):
 
 
 def history(run):
-    """history.jsonl without what depends on the machine's pace."""
+    """Reads history.jsonl without values that depend on the speed of the machine."""
     lines = (run / "logs" / "history.jsonl").read_text().splitlines()
     lines = [json.loads(line) for line in lines]
     for line in lines:

@@ -1,4 +1,4 @@
-"""What the tests of the training programs share: a corpus and a trained run of each kind."""
+"""Fixtures of the training programs: a corpus and a trained run of each kind."""
 
 import pytest
 
@@ -9,13 +9,13 @@ from tests.training.pretraining import pretrain, write_corpus
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory):
-    """Folder with train-00.txt, train-01.txt, heldout.txt and vocabulary.txt; not to be changed."""
+    """Folder with train-00.txt, train-01.txt, heldout.txt and vocabulary.txt. Do not change it."""
     return made_once(tmp_path_factory, "corpus", write_corpus)
 
 
 @pytest.fixture(scope="session")
 def trained(corpus, tmp_path_factory):
-    """The folder of a finished run of two passes; not to be changed."""
+    """Folder of a finished run of two passes. Do not change it."""
     more = "--log-every", "5", "--checkpoint-every", "7", "--histograms"
     return made_once(
         tmp_path_factory, "trained", lambda run: pretrain(corpus, run, *more, steps=34)
@@ -30,7 +30,7 @@ def tagged(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tagger(tagged, tmp_path_factory):
-    """The folder of a finished run of a BiLSTM with characters and a CRF; not to be changed."""
+    """Folder of a finished run of a BiLSTM with characters and a CRF. Do not change it."""
     return made_once(
         tmp_path_factory,
         "tagger",
@@ -46,7 +46,7 @@ def labelled(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def classifier(labelled, tmp_path_factory):
-    """The folder of a finished run of a TextCNN; not to be changed."""
+    """Folder of a finished run of a TextCNN. Do not change it."""
     sizes = ["--encoder", "cnn", "--num-filters", "8", "--widths", "2", "3", "--embedding-dim", "8"]
     return made_once(
         tmp_path_factory,

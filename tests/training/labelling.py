@@ -1,10 +1,10 @@
-"""How the tests call the programs for taggers and classifiers: rules made into data, tiny models.
+"""Data and calls of taggers and classifiers for tests: data that follow rules, tiny models.
 
-Tags: a name after `mr` begins a person, one after `in` a place, and names go on with what stands
-before them; all other tokens, names among them, are outside. So the word alone tells nothing.
-With `numbers`, tokens of digits are numbers, and hardly any comes twice.
+Tags: a name after `mr` starts a person, a name after `in` starts a place, and a name after another
+name continues its span. All other tokens, including other names, are outside, so that the tag does
+not follow from the word. With `numbers`, tokens of digits are numbers, and hardly any occurs twice.
 
-Labels: `good` and `bad` stand anywhere in a text, as often; the one after `very` is the label.
+Labels: `good` and `bad` occur equally often anywhere in a text; the one after `very` is the label.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ SMALL = ["--encoder", "bilstm", "--units", "12", "--embedding-dim", "8"]
 
 
 def tag(tokens):
-    """The rule."""
+    """Returns the tags of tokens by the rule."""
     tags = []
     for before, token in zip(["", *tokens], tokens, strict=False):
         last = tags[-1] if tags else "O"
@@ -54,7 +54,7 @@ def sentence(rng, numbers=False):
 
 
 def write_tagged(folder, numbers=False, sizes=(240, 60, 60)):
-    """`--train`, `--dev` and `--test` with their files of columns."""
+    """Returns `--train`, `--dev` and `--test` with their files of columns."""
     flags = []
     for seed, (part, size) in enumerate(zip(("train", "dev", "test"), sizes, strict=True)):
         rng = np.random.default_rng(seed)
@@ -76,14 +76,14 @@ def write_columns(path, sentences, tags):
 
 
 def read_columns(text):
-    """`(tokens, columns)` of each sentence of a text of columns, by hand."""
+    """Returns `(tokens, columns)` of each sentence of a text of columns."""
     blocks = [block.split("\n") for block in text.removesuffix("\n\n").split("\n\n")]
     rows = [[line.split() for line in block] for block in blocks]
     return [([row[0] for row in block], [row[1:] for row in block]) for block in rows]
 
 
 def spans(tags):
-    """`(type, start, end)` of each span of BIO tags, by hand."""
+    """Returns `(type, start, end)` of each span of BIO tags."""
     found = []
     for place, name in enumerate(tags):
         if name.startswith("B-"):
@@ -95,7 +95,7 @@ def spans(tags):
 
 
 def text(rng):
-    """A label and a text."""
+    """Returns a label and a text."""
     label = str(rng.choice(["bad", "good"]))
     words = [*rng.choice(WORDS, rng.integers(2, 5)), "good", "bad"]
     words.remove(label)
@@ -105,7 +105,7 @@ def text(rng):
 
 
 def write_labelled(folder, sizes=(320, 60, 60)):
-    """`--train`, `--dev` and `--test` with their files of `label<TAB>text`."""
+    """Returns `--train`, `--dev` and `--test` with their files of `label<TAB>text`."""
     flags = []
     for seed, (part, size) in enumerate(zip(("train", "dev", "test"), sizes, strict=True)):
         rng = np.random.default_rng(seed)
@@ -140,7 +140,7 @@ def history(run):
 
 
 def ask(*arguments, stdin=b""):
-    """What a program writes to standard output, given bytes on standard input."""
+    """Returns the standard output of a program that reads bytes from standard input."""
     output, before = io.StringIO(), sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
     try:
@@ -152,7 +152,7 @@ def ask(*arguments, stdin=b""):
 
 
 def refused(capsys, program, *arguments):
-    """The one line in which a program refuses to work."""
+    """Returns the error line of a program."""
     capsys.readouterr()
     assert main([program, *map(str, arguments)]) == 2
     err = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""How the tests call `tfreps pretrain-elmo`: a tiny model, a small corpus, few steps."""
+"""Calls of `tfreps pretrain-elmo` for tests: a tiny model, a small corpus, few steps."""
 
 import json
 
@@ -11,7 +11,7 @@ BATCHES = ["--batch-size", "4", "--unroll-steps", "5"]
 
 
 def write_corpus(folder):
-    """The corpus of `tests/conftest.py`, and its vocabulary."""
+    """Writes the corpus of `tests/conftest.py` and its vocabulary."""
     folder.mkdir(exist_ok=True)
     for name, text in CORPUS.items():
         (folder / name).write_text(text.lstrip(), encoding="utf-8")
@@ -21,7 +21,7 @@ def write_corpus(folder):
 
 
 def flags(corpus, run, *more, steps=6, validation=True, sizes=SIZES, vocabulary=True):
-    """The command line."""
+    """Returns the command line."""
     result = ["pretrain-elmo", "--train", str(corpus / "train*.txt"), "--run", str(run)]
     if vocabulary:
         result += ["--vocabulary", str(corpus / "vocabulary.txt")]
@@ -45,6 +45,6 @@ def history(run):
 
 
 def losses(run):
-    """Training perplexities by step."""
+    """Returns the training perplexities by step."""
     name = "training/sampled_perplexity"
     return {line["step"]: line[name] for line in history(run) if name in line}

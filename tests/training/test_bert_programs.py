@@ -1,4 +1,4 @@
-"""`--encoder bert` in train-classifier and train-tagger, from raw text to the exported answer."""
+"""Tests `--encoder bert` in train-classifier and train-tagger, from raw text to exports."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def characters(tmp_path_factory):
-    """A run of pretrain-bert with character tokens and positions for 24 of them."""
+    """A run of pretrain-bert with character tokens and 24 positions."""
     tokenizer = tiny_bert.characters("".join(WORDS))
     return str(tiny_bert.write_run(tmp_path_factory.mktemp("b") / "run", tokenizer)[0])
 
@@ -62,7 +62,7 @@ def train(program, line, run, *more):
 
 @pytest.fixture(scope="module")
 def classifier(characters, files, tmp_path_factory):
-    """A finished run on character tokens; not to be changed."""
+    """A finished run on character tokens. Do not change it."""
     more = ["--pooling", "mean_max", "--num-layers", "1", "--epochs", "8", "--layer-decay", "0.9"]
     line = [*files["tsv"], *flags(characters, *more, "--bert-dropout", "0.1")]
     return train("train-classifier", line, tmp_path_factory.mktemp("c") / "run")
@@ -70,7 +70,7 @@ def classifier(characters, files, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tagger(pieces, files, tmp_path_factory):
-    """A finished run on WordPiece; not to be changed."""
+    """A finished run on WordPiece. Do not change it."""
     more = ["--scheme", "bio", "--tokens", "characters", "--epochs", "5"]
     line = [*files["conll"], *flags(pieces, *more)]
     return train("train-tagger", line, tmp_path_factory.mktemp("t") / "run")
@@ -86,7 +86,7 @@ assert "tensorflow_text" not in sys.modules and "tfreps" not in sys.modules
 
 
 def served(run, folder, texts):
-    """What an export answers in a process that has TensorFlow alone."""
+    """Returns the answers of an export in a process that only has TensorFlow."""
     assert main(["export", str(run), "--to", str(folder)]) == 0
     command = [sys.executable, "-c", ASK, str(folder / "1"), json.dumps(texts)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -124,7 +124,7 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
 
 @pytest.mark.slow
 def test_the_recipe_of_aespressos_stopped_and_gone_on_with(characters, files, tmp_path):
-    """Faster than theirs; cut texts, the penalty, the layer before the labels are as they are."""
+    """Sizes and rates differ from the recipe; cut texts, L2 and the hidden layer do not."""
     line = [*files["tsv"], "--config", "bert_6x384", "--bert", characters, "--num-layers", "1"]
     line += ["--learning-rate", "0.003", "--bert-dropout", "0.1", "--max-length", "24"]
     run = train("train-classifier", line, tmp_path / "run", "--epochs", "2")
@@ -180,10 +180,10 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
     (tmp_path / "train").write_text("1\t好\n0\t差\n" * 5 + f"1\t{'好' * 30}\n")
     line = ["--train", tmp_path / "train", "--dev-share", "0", *flags(characters, "--epochs", "1")]
     train("train-classifier", line, tmp_path / "run")
-    assert "(1 texts were cut)" in capsys.readouterr().out
+    assert "(1 texts were truncated)" in capsys.readouterr().out
     line += ["--run", tmp_path / "other", "--too-long", "refuse"]
     error = refused(capsys, "train-classifier", *line)
-    assert "train, line 11: the text has 32 tokens, and there may be 24. Shorten it" in error
+    assert "train, line 11: the text has 32 tokens; expected at most 24. Shorten it" in error
     (tmp_path / "tagged").write_text("房 O\n" * 30)
     line = ["--train", tmp_path / "tagged", "--scheme", "none", "--run", tmp_path / "third"]
     error = refused(capsys, "train-tagger", *line, *flags(characters))
@@ -232,10 +232,10 @@ def test_the_way_of_a_bert_without_one(files, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_stopped_run_goes_on(characters, files, tmp_path):
-    """An epoch, and then one more, are two."""
+    """One epoch and another are equal to two."""
     line = [*files["tsv"], *flags(characters, "--num-layers", "1", "--bert-dropout", "0.2")]
     line += ["--layer-decay", "0.5"]
     two = train("train-classifier", line, tmp_path / "two", "--epochs", "2")
     one = train("train-classifier", line, tmp_path / "one", "--epochs", "1")
-    train("train-classifier", ["--epochs", "2"], one, "--resume")  # the rest it knows
+    train("train-classifier", ["--epochs", "2"], one, "--resume")  # the run has the other options
     assert results(one)["test"] == results(two)["test"]

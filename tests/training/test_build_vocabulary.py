@@ -30,7 +30,7 @@ def test_falling_counts(corpus, capsys):
     assert build(corpus) == [*specials, "the", "a", "b", "é"]
     printed = capsys.readouterr().out
     assert "7 tokens, of 5 distinct" in printed
-    assert "10 tokens, 90.00 % of them" in printed and "next: tfreps pretrain-elmo" in printed
+    assert "10 tokens, 90.00 % of them" in printed and "Next: tfreps pretrain-elmo" in printed
     assert build(corpus, "--min-count", "2") == [*specials, "the", "a", "b"]
     assert build(corpus, "--max-size", "5") == [*specials, "the", "a"]
 
@@ -107,8 +107,8 @@ def test_characters_of_a_bert(tmp_path, capsys):
     read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json"))
     assert read.vocabulary[20:] == tokens
     printed = capsys.readouterr().out
-    assert "26 ids, 6 of them for tokens, of 7 distinct ones" in printed
-    assert "10 tokens, 100.00 % of them" in printed and "next: tfreps pretrain-bert" in printed
+    assert "26 ids, 6 of them for tokens, of 7 distinct tokens" in printed
+    assert "10 tokens, 100.00 % of them" in printed and "Next: tfreps pretrain-bert" in printed
     path = characters(tmp_path, "d.vocabulary", "--min-count", "2")
     assert CharacterTokenizer.from_vocabulary_file(path).vocabulary[20:] == tokens[:2]
     read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json", "--max-size", "21"))
@@ -120,11 +120,11 @@ def test_characters_of_a_bert(tmp_path, capsys):
 def test_bad_options_of_characters(tmp_path, corpus):
     with pytest.raises(ValueError, match="`max_size` must be greater than 20"):
         characters(corpus, "d.json", "--max-size", "20")
-    with pytest.raises(ValueError, match="--cased is for --tokens bert-characters"):
+    with pytest.raises(ValueError, match="--cased has no effect with --tokens spaces; it applies"):
         build(corpus, "--cased")
     (tmp_path / "blank").write_text(" \n")
     line = [str(tmp_path / "blank"), "--tokens", "bert-characters", "--output"]
-    with pytest.raises(ValueError, match="There is no token in"):
+    with pytest.raises(ValueError, match="There are no tokens in"):
         build_vocabulary.main([*line, str(tmp_path / "d.json")])
 
 

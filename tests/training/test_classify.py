@@ -1,4 +1,4 @@
-"""`tfreps classify`: raw texts in, labels out, in every form of both."""
+"""Tests `tfreps classify` with all formats of input and output."""
 
 import gzip
 import json
@@ -11,14 +11,14 @@ from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
 
 TEXT = "Ada, saw\n\nRome!\n"
-# The mean over tokens; comma, exclamation mark and a text of nothing say nothing.
+# Means over tokens; commas, exclamation marks and empty texts are neutral.
 SCORES = [[3 / 3, 0], [0, 0], [0, 2 / 2]]
 LABELS = ["bad", "bad", "good"]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A classifier whose answers are known: softmax(mean(TEXTS[word]))."""
+    """Returns a classifier with known answers: softmax(mean(TEXTS[word]))."""
     return known_models.classifier_run(tmp_path_factory.mktemp("known") / "run").path
 
 
@@ -57,9 +57,9 @@ def test_a_threshold(run, tmp_path, capsys):
     assert labels("0.5") == ["bad", "good", "good"]
     for wrong in ("2", "-1", "nan", "best"):
         error = refused(capsys, "classify", run, "--threshold", wrong)
-        assert f"--threshold must be dev, or a number from 0 to 1; got {wrong}" in error
+        assert f"--threshold must be dev or a number from 0 to 1; got {wrong}" in error
     error = refused(capsys, "classify", run, "--threshold", "dev")
-    assert "has no threshold: it was trained without dev texts" in error
+    assert "--threshold dev needs dev data" in error
     results = run / "results.json"
     results.write_text('{"dev": {"threshold": 0.6}}')
     try:

@@ -1,4 +1,4 @@
-"""`tfreps convert`: published files and training folders become runs that the others accept."""
+"""Tests `tfreps convert`: the other programs accept the runs that it makes."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_there_and_back(run, text, tmp_path, capsys):
 
     pair = ["--options", files / "options.json", "--weights", files / "weights.hdf5"]
     back = tmp_path / "back"
-    back.mkdir()  # empty, so welcome
+    back.mkdir()  # an empty folder is allowed
     convert(*pair, "--to-run", back)
     assert f"Wrote {back}: " in (out := capsys.readouterr().out) and "tfreps embed" in out
     folder = RunFolder.open(back, "convert")
@@ -75,7 +75,7 @@ def test_there_and_back(run, text, tmp_path, capsys):
     assert isinstance(bilm, BiLM) and not folder.vocabulary_path.exists()
     expected = bilm_tf.weights_of(model.bilm)
     for name, weight in bilm_tf.weights_of(bilm).items():
-        first = 1 if name == "token_encoder/characters" else 0  # row 0 is no token
+        first = 1 if name == "token_encoder/characters" else 0  # row 0 is padding
         np.testing.assert_array_equal(weight[first:], expected[name][first:], err_msg=name)
 
     for one, other in zip(
@@ -114,7 +114,7 @@ def test_an_export_of_a_converted_run(run, tmp_path):
 
 @pytest.fixture(scope="module")
 def training_folder(tmp_path_factory):
-    """A run of bilm-tf over token ids, and its vocabulary."""
+    """Returns a run of bilm-tf over token ids, and its vocabulary."""
     folder = tmp_path_factory.mktemp("old")
     options = training_options({"n_layers": 1}, characters=None)
     write_training_folder(folder / "run", options, training_arrays(options))
@@ -234,11 +234,11 @@ def test_bad_runs(tmp_path, capsys):
 
 
 def test_vocabularies(training_folder, tmp_path, capsys):
-    """Token ids cannot do without, and with no other than their own."""
+    """A biLM of token ids needs a vocabulary, and rejects any other than its own."""
     path, model = make_run(tmp_path / "run", **WORDS)
     pair = spoiled(tmp_path, model.bilm, lambda *_: None)
     new = tmp_path / "new"
-    assert "file of these tokens as --vocab" in refused(capsys, *pair, "--to-run", new)
+    assert "--vocabulary is missing: " in refused(capsys, *pair, "--to-run", new)
     vocabulary = training_folder / "vocabulary.txt"
     err = refused(capsys, *pair, "--vocabulary", vocabulary, "--to-run", new)
     assert "weights.hdf5 has 19 tokens, but" in err and "vocabulary.txt has 20" in err

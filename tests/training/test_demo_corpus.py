@@ -1,4 +1,4 @@
-"""The demo corpus: prose in, tokenised sentences out, split without leaks."""
+"""Tests the demo corpus: sentences of prose, tokens, and a split without leaks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The tagged corpus of the demo: code that authors of docstrings marked."""
+"""Tests the tagged demo corpus: code that is marked in docstrings."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from training import demo_tags
 
 
 def tagged(text):
-    """`word` for O, `[word` for B-CODE, `~word` for I-CODE."""
+    """Writes `word` for O, `[word` for B-CODE and `~word` for I-CODE."""
     signs = {"O": "", "B-CODE": "[", "I-CODE": "~"}
     return [
         " ".join(signs[tag] + token for token, tag in sentence)
@@ -36,7 +36,7 @@ def test_marks_become_tags_and_leave_the_text(text, expected):
 
 
 def test_files_parts_and_repetition(tmp_path, monkeypatch, capsys):
-    """One file comes whole into one part; a sentence comes once; the parts end with blank lines."""
+    """A file belongs to one part, a sentence occurs once, and sentences end with empty lines."""
     names = [f"file{n}.py" for n in range(60)]
     texts = [f"Give it `x{n}` and wait.\n\nThe same `y` everywhere." for n in range(60)]
     documents = list(zip(names, texts, strict=True))

@@ -1,4 +1,4 @@
-"""`tfreps embed`: numbers, formats, resuming after a kill, hostile text."""
+"""Tests `tfreps embed`: vectors, formats, resumed files and hostile text."""
 
 import json
 import subprocess
@@ -177,7 +177,7 @@ def test_very_long_lines_and_tokens(tmp_path):
     tfreps(path, text, "--output", output, "--layers", "top")
     with h5py.File(output) as file:
         assert file["0"].shape == (100_000, 12) and file["1"].shape == (2, 12)
-        # State decays: far from the ends a piece of the line tells the same.
+        # The state decays: far from the ends, a part of the line gives the same vectors.
         piece = layers_of(model.bilm, " ".join(words[:300]))[-1]
         np.testing.assert_allclose(file["0"][:200, :6], piece[:200, :6], **EXACT)
         np.testing.assert_allclose(file["0"][:100], piece[:100], rtol=1e-3, atol=1e-4)
@@ -197,16 +197,16 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"", [], "is empty"),
         (b"\n\n", ["--column", "1"], "is empty"),
         (b"the DT\nbank\n", ["--column", "1"], "line 2: expected 2 columns"),
-        (b"the DT\n", ["--column", "3"], "line 1: expected 2 columns as in the lines before, at"),
+        (b"the DT\n", ["--column", "3"], "line 1: expected 2 columns as in the previous lines, at"),
         (b"a\na b c\n", ["--max-sentence-tokens", "2"], "text.bad, line 2: the sentence has 3 tok"),
         (b"a b\n", ["--column", "0"], "--column must be at least 1"),
         (b"a b\n", ["--batch-tokens", "0"], "--batch-tokens must be at least 1"),
-        (b"a b\n", ["--layers", "mix"], "belong together"),
-        (b"a b\n", ["--mix", "1,2,3"], "belong together"),
-        (b"a b\n", ["--layers", "mix", "--mix", "1,2"], "--mix needs 3 finite numbers"),
-        (b"a b\n", ["--layers", "mix", "--mix", "1,x,2"], "--mix needs 3 finite numbers"),
-        (b"a b\n", ["--layers", "mix", "--mix", "1,nan,2"], "--mix needs 3 finite numbers"),
-        (b"a b\n", ["--layers", "mix", "--mix", "1,inf,2"], "--mix needs 3 finite numbers"),
+        (b"a b\n", ["--layers", "mix"], "need each other"),
+        (b"a b\n", ["--mix", "1,2,3"], "need each other"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,2"], "--mix must be 3 finite numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,x,2"], "--mix must be 3 finite numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,nan,2"], "--mix must be 3 finite numbers"),
+        (b"a b\n", ["--layers", "mix", "--mix", "1,inf,2"], "--mix must be 3 finite numbers"),
         (
             b"a b\n",
             ["--layers", "mix", "--mix", "1,1,2", "--gamma", "nan"],

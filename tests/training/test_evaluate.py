@@ -1,4 +1,4 @@
-"""`tfreps evaluate`: figures on held-out data, and data that do not fit the model."""
+"""Tests `tfreps evaluate`: metrics of held-out data, and data that do not fit the model."""
 
 import json
 
@@ -8,9 +8,9 @@ from tests import known_models, tiny_run
 from tests.training.labelling import ask, refused, results
 from tfreps.__main__ import main
 
-# What the known tagger answers: B-PER O B-LOC; O B-LOC.
+# Answers of the known tagger: B-PER O B-LOC; O B-LOC.
 CONLL = "Ada B-PER\nsaw O\nRome B-PER\n\nslept O\nRome B-LOC\n"
-TABLE = "bad\tAda\ngood\tsaw\ngood\tRome Rome\ngood\tslept\n"  # saw is taken for bad
+TABLE = "bad\tAda\ngood\tsaw\ngood\tRome Rome\ngood\tslept\n"  # saw is classified as bad
 
 
 @pytest.fixture
@@ -40,12 +40,12 @@ def test_tagger(tags, tmp_path):
 def test_classifier_at_the_threshold_of_dev(labels, tmp_path):
     run, data = labels
     assert "accuracy 0.7500, AUC 1.0000" in ask("evaluate", run, "--data", data)
-    assert "at_threshold" not in results(run)["evaluation"]  # the best on these would be no test
+    assert "at_threshold" not in results(run)["evaluation"]  # dev gave no threshold
     (run / "results.json").write_text(json.dumps({"dev": {"threshold": 0.5}, "best": {"step": 3}}))
     ask("evaluate", run, "--data", data)
     found = results(run)
     assert found["evaluation"]["at_threshold"]["f1"] == pytest.approx(2 * 2 / 5)
-    assert found["best"] == {"step": 3}  # what was there stays
+    assert found["best"] == {"step": 3}  # earlier results stay
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_labels_that_the_model_does_not_have(labels, capsys):
 def test_flags_that_say_nothing_about_such_data(tags, labels, capsys):
     for (run, data), flag in ((tags, "--text-field"), (labels, "--tag-column")):
         err = refused(capsys, "evaluate", run, "--data", data, flag, "1")
-        assert f"{flag} is of no use for the data of a" in err
+        assert f"{flag} has no effect with a " in err
         err = refused(capsys, "evaluate", run, "--data", data, "--vectors", "v.hdf5")
         assert "which reads no stored vectors; got v.hdf5" in err
         err = refused(capsys, "evaluate", run, "--data", data, "--format", "xml")

@@ -1,4 +1,4 @@
-"""`tfreps evaluate-lm`: perplexities against plain loops, and the same for any batch size."""
+"""Tests `tfreps evaluate-lm` against plain loops, and with several batch sizes."""
 
 import json
 import math
@@ -21,7 +21,7 @@ LINES = CORPUS["heldout.txt"].strip().split("\n")
 
 @pytest.fixture(scope="module")
 def run(trained, tmp_path_factory):
-    """A copy of the trained run: evaluating writes into it."""
+    """A copy of the trained run, since an evaluation writes to it."""
     return shutil.copytree(trained, tmp_path_factory.mktemp("copy") / "run")
 
 
@@ -40,7 +40,7 @@ def evaluate(run, *arguments):
 
 @pytest.fixture(scope="module")
 def nlls(run):
-    """Function: positions of one direction, as (token, id of the next) -> their NLLs, by loops."""
+    """Returns a function of the positions of one direction, (token, id of the next) -> NLLs."""
     folder = RunFolder.open(run)
     model, vocabulary = folder.load_model(), folder.vocabulary()
     config = model.bilm.get_config()
@@ -83,7 +83,7 @@ def expected(forward, backward):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("batch_size", [7, 1])
 def test_each_sentence_from_the_fixed_state(run, heldout, nlls, batch_size):
-    """For every batch size the same: what loops over single sentences say."""
+    """All batch sizes agree with loops over single sentences."""
     of, vocabulary = nlls
     both = [
         [
@@ -100,7 +100,7 @@ def test_each_sentence_from_the_fixed_state(run, heldout, nlls, batch_size):
 
 @pytest.mark.slow
 def test_carried_state(run, heldout, nlls):
-    """As rows of bilm-tf: a sentence goes on from the one before in its row."""
+    """As in bilm-tf, a sentence continues the state of the previous one in its row."""
     of, vocabulary = nlls
     both = []
     for direction, reverse in enumerate((False, True)):
@@ -136,7 +136,10 @@ def test_counts(run, heldout, nlls, capsys):
     assert results["predicted_tokens_per_direction"] == len(words) + len(LINES)
     out = capsys.readouterr().out
     assert f"6 sentences, 53 tokens, {unknown / 53:.2%} outside the vocabulary; 59 predic" in out
-    assert f"{results['perplexity']:.3f}\nFull softmax; each sentence from the fixed state" in out
+    assert (
+        f"{results['perplexity']:.3f}\nFull softmax; each sentence starts from the fixed state"
+        in out
+    )
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Bad input for the programs that train: one line, exit code 2, and nothing left behind."""
+"""Tests bad input of the training programs: one line, exit code 2, and no files."""
 
 import json
 
@@ -104,7 +104,7 @@ LABELLED = {
 def test_too_few_texts_to_hold_some_out(files, tmp_path, capsys):
     path = files("two.tsv", "good\tfine\nbad\tpoor\n")
     err = refuse(capsys, tmp_path, "train-classifier", "--train", path)
-    assert "--dev-share 0.1 of 2 texts leaves none to train or to measure on" in err
+    assert "--dev-share 0.1 of 2 texts leaves none to train or to evaluate on" in err
 
 
 @pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
@@ -122,13 +122,13 @@ def test_labelled_texts(files, tmp_path, capsys, part, case):
 def test_an_area_under_the_curve_needs_both_labels(files, tmp_path, capsys):
     flags = ["--train", files("a", TEXTS), "--dev", files("b", "good\tfine\ngood\tx\n")]
     err = refuse(capsys, tmp_path, "train-classifier", *flags, "--monitor", "val_auc")
-    assert "needs texts of both labels to measure on; those held out are all 'good'" in err
+    assert "needs held-out texts of both labels; all held-out texts have the label 'good'" in err
 
 
 def test_a_single_label(files, tmp_path, capsys):
     flags = ["--train", files("a", "good\tfine\ngood\tx\n"), "--dev-share", "0"]
     err = refuse(capsys, tmp_path, "train-classifier", *flags)
-    assert "All texts of --train have the label 'good': there is nothing to tell apart" in err
+    assert "All texts of --train have the label 'good'; expected at least two labels" in err
 
 
 def test_one_text_is_too_few_to_hold_some_out(files, tmp_path, capsys):
@@ -232,10 +232,10 @@ def test_what_is_required(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-tagger", "--scheme", "bio")
     assert "--train is missing: files or globs of tagged sentences." in err
     err = refuse(capsys, tmp_path, "train-tagger", "--train", files("a", GOOD))
-    assert "--scheme is missing: how the tags write spans" in err
+    assert "--scheme is missing: scheme in which the tags write spans" in err
     assert "--train is missing" in refuse(capsys, tmp_path, "train-classifier")
     err = refuse(capsys, tmp_path, "train-classifier", "--resume")
-    assert f"There is no run in {tmp_path / 'run'} to go on with" in err
+    assert f"There is no run in {tmp_path / 'run'} to resume." in err
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_resuming_on_changed_data(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--monitor", "val_auc"], "--monitor val_auc is for two labels; the texts have 3"),
+        (["--monitor", "val_auc"], "--monitor val_auc needs exactly two labels; got 3"),
         (["--decay", "0.9", "--warmup-steps", "2"], "--decay cannot be combined with --"),
         (["--decay", "0.9", "--schedule", "linear"], "--decay cannot be combined with --"),
         (

@@ -1,4 +1,4 @@
-"""Killed runs of taggers and classifiers go on as if nothing had happened, bit by bit."""
+"""Tests that resumed runs of taggers and classifiers are bit-identical."""
 
 import json
 import signal
@@ -12,15 +12,15 @@ from tests.training.test_pretrain_resume import finish, start
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.runs.run_folder import RunFolder
 
-# Runs `tfreps` with the arguments behind the first two: the step at which it gets a signal (0:
-# never), and the signal's number.
+# Runs `tfreps` with the arguments after the first two: the step at which it gets a signal (0:
+# never), and the number of the signal.
 KILLED = """
 import os, signal, sys
 from tfreps import callbacks
 from tfreps.__main__ import main
 
 when, number = map(int, sys.argv[1:3])
-signal.signal(signal.SIGINT, signal.default_int_handler)  # shells' background jobs ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of shells ignore it
 goes_on = callbacks.EpochLog.on_train_batch_end
 
 def dies(log, batch, logs=None):
@@ -31,7 +31,7 @@ def dies(log, batch, logs=None):
 callbacks.EpochLog.on_train_batch_end = dies
 sys.exit(main(sys.argv[3:]))
 """
-# Dropout, a decaying rate, a group of its own, patience: all that has a state.
+# Everything that has a state: dropout, a decaying rate, a group of variables, patience.
 MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
 MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learning-rate", "0.02"]
 MORE += ["--deterministic"]
@@ -56,7 +56,7 @@ def train(program, files, flags, run, *more, when=0, number=0, code=0):
 
 
 def interrupt(program, files, flags, run, *more, when, number):
-    """Trains up to a signal, and looks at what there is to go on from."""
+    """Trains up to a signal, and checks the run folder."""
     kill = number == signal.SIGKILL
     code = -number if kill else 128 + number
     err = train(program, files, flags, run, *more, when=when, number=int(number), code=code)
@@ -70,7 +70,7 @@ def interrupt(program, files, flags, run, *more, when, number):
 
 
 def figures(run):
-    """history.jsonl without what depends on the machine's pace."""
+    """Reads history.jsonl without values that depend on the speed of the machine."""
     lines = history(run)
     for line in lines:
         line.pop("training/tokens_per_second", None)

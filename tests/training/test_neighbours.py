@@ -1,4 +1,4 @@
-"""`tfreps neighbours`: the nearest tokens are the nearest, and the words are in their contexts."""
+"""Tests `tfreps neighbours`: nearest tokens and their contexts."""
 
 import re
 
@@ -94,9 +94,9 @@ def test_a_word_that_occurs_once(run, small_corpus, capsys):
 @pytest.mark.parametrize(
     "content, flags, message",
     [
-        (b"the dog\nthe river bank\n", ["--word", "bark"], "Near it are bank"),
+        (b"the dog\nthe river bank\n", ["--word", "bark"], "Similar words are bank"),
         (b"the dog\nthe river\n", ["--count", "0"], "--count must be at least 1"),
-        (b"the dog\n\n", [], "fewer than two sentences"),
+        (b"the dog\n\n", [], "at least two distinct sentences"),
         (b"the d\xf6g\n\n", [], "line 1: expected UTF-8"),
         (None, [], "No such file"),
     ],

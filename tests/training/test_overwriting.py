@@ -1,4 +1,4 @@
-"""No program writes over a file that it did not make, nor over its own input."""
+"""Tests that no program overwrites its input, or a file that it did not make."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def place(tmp_path_factory):
     return folder
 
 
-# Program and options; the input follows where there is one, and --output FILE.
+# Program and options, followed by the input, if any, and --output FILE.
 ASKED = {
     "build-vocabulary": ["build-vocabulary", "TEXT"],
     "build-vocabulary characters": ["build-vocabulary", "TEXT", "--tokens", "bert-characters"],
@@ -51,7 +51,7 @@ def test_an_output_file_is_written_over_when_told_so_alone(name, place, tmp_path
     output = tmp_path / ("picture.png" if name == "plot" else "output")
     output.write_text("my own notes")
     assert main([*line, str(output)]) == 2
-    assert f"{output} exists already: choose another file, or give --overwrite." in read(capsys)
+    assert f"{output} exists already. Choose another file, or give --overwrite." in read(capsys)
     assert output.read_text() == "my own notes"
     if "PLACE" in str(ASKED[name]) or "TEXT" in ASKED[name]:
         assert main([*line, source, "--overwrite"]) == 2

@@ -1,4 +1,4 @@
-"""`tfreps plot`: each picture is written, and every mistake told before anything is computed."""
+"""Tests `tfreps plot`: the pictures, and errors before anything is computed."""
 
 import json
 
@@ -87,7 +87,7 @@ def test_curves(run, tmp_path):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("attention RUN --text the --output a.jpg", "must be a file that ends in .png"),
+        ("attention RUN --text the --output a.jpg", "--output must end in .png"),
         ("attention RUN --text the --output nowhere/a.png", "there is no folder nowhere"),
         ("attention RUN --text the --layer 3 --output a.png", "layer must be in [1, 2]; got 3"),
         ("attention RUN --text the --head 3 --output a.png", "head must be in [1, 2]; got 3"),
@@ -100,12 +100,12 @@ def test_curves(run, tmp_path):
         ),
         (
             "positions RUN --hidden-dim 4 --output a.png",
-            "--hidden-dim is about waves: leave it out",
+            "--hidden-dim has no effect with MODEL; omit it",
         ),
-        ("positions RUN --positions sinusoidal --output a.png", "--positions is about waves"),
+        ("positions RUN --positions sinusoidal --output a.png", "--positions has no effect"),
         (
             "positions RUN --normalize-positions --output a.png",
-            "--normalize-positions is about waves",
+            "--normalize-positions has no effect with MODEL",
         ),
         ("positions RUN --length 25 --output a.png", "learned 24 positions"),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
@@ -124,7 +124,7 @@ def test_mistakes(line, message, run, tmp_path, monkeypatch, capsys):
 def test_a_run_without_figures(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
     assert draw("curves", path, "--output", tmp_path / "a.png") == 2
-    assert "has no figures yet" in capsys.readouterr().err
+    assert "has no metrics yet" in capsys.readouterr().err
 
 
 def test_help(capsys):

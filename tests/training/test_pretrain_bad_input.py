@@ -1,4 +1,4 @@
-"""`tfreps pretrain-elmo` on bad input: one line, exit code 2, and nothing left behind."""
+"""Tests bad input of `tfreps pretrain-elmo`: one line, exit code 2, and no files."""
 
 import os
 
@@ -132,7 +132,7 @@ def test_an_earlier_run_is_left_alone(corpus, tmp_path, capsys):
     tiny_run.make_run(trained)
     before = {path: path.stat().st_mtime_ns for path in trained.rglob("*")}
     assert "already holds a run" in refused(capsys, flags(corpus, trained))
-    line = flags(corpus, trained, "--overwrite")  # what is wrong is found before it is removed
+    line = flags(corpus, trained, "--overwrite")  # errors are found before it is removed
     line[line.index("--train") + 1] = str(tmp_path / "missing.txt")
     assert "matches no file" in refused(capsys, line)
     assert {path: path.stat().st_mtime_ns for path in trained.rglob("*")} == before

@@ -1,4 +1,4 @@
-"""`tfreps pretrain-bert`: what a run leaves behind, what its flags do, and bad input."""
+"""Tests `tfreps pretrain-bert`: the files of a run, its flags, and bad input."""
 
 import json
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(folder, tmp_path_factory):
-    """The folder of a finished run; not to be changed."""
+    """Folder of a finished run. Do not change it."""
     run = tmp_path_factory.mktemp("bert") / "run"
     more = ["--learning-rate", "0.02", "--whole-words", "--log-every", "4"]
     return pretrain(files(folder), run, *EPOCHS, *more)
@@ -58,18 +58,18 @@ def test_figures(finished):
     assert np.exp(validation["masked_loss"]) == pytest.approx(
         validation["masked_perplexity"], rel=1e-5
     )
-    assert validation["masked_perplexity"] < 16  # as many pieces as there are
+    assert validation["masked_perplexity"] < 16  # the number of pieces
     within = [line["step"] for line in lines if "epoch" not in line]
     assert within and all(step % 4 == 0 for step in within)
     rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
-    assert max(rates) > 0.01 and rates[-1] == 0.0  # after the last of all steps
+    assert max(rates) > 0.01 and rates[-1] == 0.0  # after the last step
     shown = events(finished / "logs" / "validation")
     assert sorted(shown) == sorted(names)
 
 
 @pytest.mark.slow
 def test_characters_of_records_in_low_precision(tmp_path):
-    """Aespresso's text: their labels, their share of hidden tokens, a dictionary of its own."""
+    """Trains as aespresso does: records, labels, share of masked tokens, and dictionary."""
     rng = np.random.default_rng(1)
     letters = list("甲乙丙丁戊己")
     records = [
@@ -135,7 +135,7 @@ def refused(capsys, line, run, *more):
         ),
         (
             ["--gradient-accumulation-steps", "100000"],
-            "--gradient-accumulation-steps 100000 makes no update at all: there are",
+            "--gradient-accumulation-steps must be at most",
         ),
         (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
         (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),
@@ -170,13 +170,13 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     err = refused(capsys, line, run, "--init", finished, "--num-layers", "2", "--cased")
     assert "--cased cannot be combined with --init." in err
     err = refused(capsys, line, run, "--init", finished, "--next-label", "1")
-    assert "learned next sentences with --next-label 0" in err
+    assert "--next-label must be 0, with which" in err
     tiny_bert.write_checkpoint(tmp_path / "published", tiny_bert.pieces("the"))
     state_dict(tmp_path / "bert.model.epoch.3.safetensors")
     known = {"published": "1", "published/model.safetensors": "1"}
     for name, label in {**known, "bert.model.epoch.3.safetensors": "0"}.items():
         err = refused(capsys, line, run, "--init", tmp_path / name, "--next-label", label)
-        assert "go on with the same" in err and f"--next-label {label}" not in err
+        assert "with which" in err and f"--next-label {label}" not in err
     other = tmp_path / "other"
     other.mkdir()
     head = {"program": "embed", "format_version": 2, "options": {}}

@@ -1,4 +1,4 @@
-"""Killed runs of `tfreps pretrain-bert` go on as if nothing had happened, bit by bit."""
+"""Tests that resumed runs of `tfreps pretrain-bert` are bit-identical."""
 
 import signal
 

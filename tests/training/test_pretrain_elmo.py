@@ -1,4 +1,4 @@
-"""`tfreps pretrain-elmo`: what a run leaves behind, and what its flags do."""
+"""Tests `tfreps pretrain-elmo`: the files of a run, and its flags."""
 
 import json
 import math
@@ -16,12 +16,12 @@ from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from training import pretrain_elmo
 
-# Tracing takes seconds: what is not about the network runs with the least of one.
+# Tracing takes seconds: tests that are not about the network use a minimal one.
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
 
 def events(folder):
-    """The figures of an event folder: tag -> {step: value}."""
+    """Returns the metrics of an event folder: tag -> {step: value}."""
     accumulator = EventAccumulator(str(folder), size_guidance={"tensors": 0})
     accumulator.Reload()
     return {
@@ -47,7 +47,7 @@ def test_the_run_folder(trained, corpus):
 
 def test_the_best_weights_are_kept(trained):
     validation = [line for line in history(trained) if line["run"] == "validation"]
-    assert [line["step"] for line in validation] == [17, 34]  # 334 positions, 20 a step
+    assert [line["step"] for line in validation] == [17, 34]  # 334 positions at 20 per step
     best = min(validation, key=lambda line: line["perplexity/mean"])
     results = json.loads((trained / "results.json").read_text())
     assert results["steps"] == 34
@@ -113,7 +113,7 @@ def test_full_softmax_adam_and_cosine(corpus, tmp_path):
     up = [0.01 * step / 4 for step in range(1, 5)]
     down = [0.005 * (1 + math.cos(math.pi * step / 4)) for step in range(1, 5)]
     np.testing.assert_allclose(rates, up + down, atol=1e-8)
-    assert "training/training_perplexity" in lines[0]  # no sampled one
+    assert "training/training_perplexity" in lines[0]  # not a sampled one
     assert [line["run"] for line in history(run) if "perplexity/mean" in line] == ["validation"]
     assert RunFolder.open(run).load_model().num_sampled is None
 
@@ -180,7 +180,7 @@ def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_epochs_are_counted_in_tokens(corpus, tmp_path):
-    """334 positions, 20 a step: one and a half passes are 25 steps."""
+    """334 positions at 20 per step: one and a half passes are 25 steps."""
     line = flags(corpus, tmp_path / "run", *LEAST, "--epochs", "1.5", sizes=[], validation=False)
     at = line.index("--steps")
     assert main([*line[:at], *line[at + 2 :]]) == 0

@@ -1,4 +1,4 @@
-"""`tfreps pretrain-elmo --init`: training that goes on from earlier weights."""
+"""Tests `tfreps pretrain-elmo --init`: training that continues from earlier weights."""
 
 import json
 
@@ -15,13 +15,13 @@ from tfreps.models import BiLM
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
-STILL = ["--learning-rate", "1e-9", "--dropout", "0"]  # what was learned stays as it is
+STILL = ["--learning-rate", "1e-9", "--dropout", "0"]  # the weights hardly change
 SMALL = ["<S>", "</S>", "<UNK>", *"the . river in a and was bank he of".split()]
 
 
 @pytest.mark.slow
 def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
-    """Softmax and all: the validation perplexity is that of before."""
+    """The softmax is restored too: the validation perplexity is the same."""
     more = ["--init", trained, *STILL]
     run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], vocabulary=False)
     before = json.loads((trained / "results.json").read_text())["best_validation"]["perplexity"]
@@ -49,7 +49,7 @@ def test_from_published_weights_for_another_vocabulary(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
-    """The first loss is that of the restored model; the accumulators are those of before."""
+    """The first loss is that of the restored model, and the accumulators are restored."""
     options = training_options({"n_layers": 1}, characters=None, n_tokens_vocab=len(SMALL))
     arrays = training_arrays(options)
     old = write_training_folder(tmp_path / "old", options, arrays)

@@ -1,4 +1,4 @@
-"""Killed runs of `tfreps pretrain-elmo` go on as if nothing had happened, bit by bit."""
+"""Tests that resumed runs of `tfreps pretrain-elmo` are bit-identical."""
 
 import json
 import shlex
@@ -19,8 +19,8 @@ from tfreps.runs.run_folder import RunFolder
 
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
-# Runs `tfreps` with the arguments behind the first three, which say when and where it gets a
-# signal, and which.
+# Runs `tfreps` with the arguments after the first three, which are the step, the place and the
+# number of a signal.
 KILLED = """
 import os, sys
 from tfreps import callbacks
@@ -60,7 +60,7 @@ elif where == "best":
     die_behind(callbacks.BestModel, "on_epoch_end", lambda best, *_: best.step)
 sys.exit(main(sys.argv[4:]))
 """
-# 17 steps are a pass; figures every 2 steps; checkpoints every 5, and at 17 and 26.
+# 17 steps are a pass; logs every 2 steps; checkpoints every 5 steps, and at 17 and 26.
 FLAGS = ["--checkpoint-every", "5", "--deterministic"]
 STEPS = 26
 MODELS = {"words": ["--units", "16", "--projection-dim", "4", "--word-input"], "characters": SIZES}
@@ -124,7 +124,7 @@ def test_killed_in_mid_epoch_and_resumed(corpus, tmp_path):
 
 @pytest.fixture(scope="module")
 def whole(corpus, tmp_path_factory):
-    """The folder of an uninterrupted run over characters."""
+    """Folder of an uninterrupted run over characters."""
     run = tmp_path_factory.mktemp("whole") / "run"
     finish(start_training(corpus, run, "characters"), 0)
     return run
@@ -179,7 +179,7 @@ def test_a_signal_saves_a_checkpoint(corpus, whole, tmp_path, when, where, stopp
 
 @pytest.fixture(scope="module")
 def short(corpus, tmp_path_factory):
-    """The arguments of a run of 12 steps with checkpoints at 10 and 12, and its losses."""
+    """Returns the arguments of a run of 12 steps with checkpoints at 10 and 12, and its losses."""
     run = tmp_path_factory.mktemp("short") / "run"
     options = {"steps": 12, "sizes": [], "validation": False}
     pretrain(corpus, run, *LEAST, "--checkpoint-every", "5", **options)
@@ -198,14 +198,14 @@ def test_a_torn_checkpoint_is_passed_over(short, capsys):
     assert losses(arguments[1]) == pytest.approx(expected, rel=1e-4)
     assert load_latest_checkpoint(folder)[0] == 12
 
-    for path in folder.iterdir():  # none is good: from the beginning
+    for path in folder.iterdir():  # no checkpoint is valid: training starts again
         path.write_bytes(b"")
     pretrain(*arguments, "--resume", **options)
     assert losses(arguments[1]) == pytest.approx(expected, rel=1e-4)
 
 
 def test_disk_full(corpus, tmp_path, monkeypatch, capsys):
-    """Training goes on, and what was saved before stays."""
+    """Training continues, and earlier files stay."""
     save_file, saved = checkpoint_file.safetensors.numpy.save_file, []
 
     def full(arrays, path, metadata):

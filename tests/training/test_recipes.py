@@ -1,4 +1,4 @@
-"""Every recipe is one that its program takes, and says what its paper says."""
+"""Tests that the programs accept the recipes, and that the values are those of the papers."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""`tfreps tag`: raw text in, tags out, in every form of both."""
+"""Tests `tfreps tag` with all formats of input and output."""
 
 import gzip
 import json
@@ -17,12 +17,12 @@ COLUMNS = [("Ada", "B-PER"), ("saw", "O"), ("Rome", "B-LOC"), None, None, ("slep
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A tagger whose answers are known: word by word, softmax(WORDS[word])."""
+    """Returns a tagger with known answers: softmax(WORDS[word]) for each word."""
     return known_models.tagger_run(tmp_path_factory.mktemp("known") / "run").path
 
 
 def expected(rows=COLUMNS):
-    """Columns as the program writes them."""
+    """Returns columns as the program writes them."""
     lines = [
         "" if row is None else f"{row[0]}\t{row[1]}\t{softmax(WORDS[row[0]]).max():.4f}"
         for row in rows
@@ -44,7 +44,7 @@ def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
 
 @pytest.mark.slow
 def test_columns_in(run, tmp_path):
-    """With or without tags of their own; blank lines part sentences, however many."""
+    """The files may have tags, and any number of empty lines between sentences."""
     (tmp_path / "a.conll").write_text("Ada X\nsaw Y\nRome Z\n\n\nslept X")
     rows = [row for number, row in enumerate(COLUMNS) if number != 4]
     assert ask("tag", run, tmp_path / "a.conll", "--input", "conll") == expected(rows)
@@ -61,8 +61,8 @@ def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     (tmp_path / "b.conll").write_text("Zürich\n", encoding="utf-8")
     more = "--input", "conll", "--token-column", 0, "--encoding", "utf-8"
     assert ask("tag", run, tmp_path / "b.conll", *more).startswith("Zürich\t")
-    assert "give its name behind the run" in refused(capsys, "tag", run, "--input", "conll")
-    assert "are for --input conll" in refused(capsys, "tag", run, "--token-column", 1)
+    assert "Give its name after the run" in refused(capsys, "tag", run, "--input", "conll")
+    assert "have no effect with --input text" in refused(capsys, "tag", run, "--token-column", 1)
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_raw_text_is_cut_as_the_run_says(tmp_path):
 
 @pytest.mark.slow
 def test_many_lines_come_in_order(run):
-    words = [list(WORDS)[n % 4] for n in range(2500)]  # more than are read at once
+    words = [list(WORDS)[n % 4] for n in range(2500)]  # more than one block
     out = ask("tag", run, stdin="\n".join(words).encode())
     assert out == expected([row for word in words for row in ((word, TAG[word]), None)])
 
@@ -110,7 +110,7 @@ def test_output_whole_or_not_at_all(run, tmp_path, capsys):
     output = tmp_path / "out.conll"
     assert main(["tag", str(run), str(tmp_path / "a.txt"), "--output", str(output)]) == 0
     assert output.read_text() == expected() and capsys.readouterr().out == ""
-    # The bad byte comes behind the first 1024 lines, which have been tagged by then.
+    # The invalid byte is after the first 1024 lines, which are tagged before it is read.
     (tmp_path / "bad.txt").write_bytes(b"Ada saw\n" * 2000 + b"na\xefve\n")
     err = refused(capsys, "tag", run, tmp_path / "bad.txt", "--output", output, "--overwrite")
     assert "bad.txt, line 2001: expected UTF-8 text" in err
@@ -124,7 +124,7 @@ def test_bad_places_and_texts(run, tmp_path, capsys):
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfAda\n")
     assert "byte order mark" in refused(capsys, "tag", run, tmp_path / "a.txt")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"Ada\n" * 99)[:-9])
-    assert "damaged or no gzip" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
+    assert "the file is damaged or not gzip" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
     (tmp_path / "a.conll").write_text("Ada X\nsaw\n")
     err = refused(capsys, "tag", run, tmp_path / "a.conll", "--input", "conll")
     assert "a.conll, line 2: expected 2 columns" in err
@@ -155,7 +155,7 @@ def test_flags_that_it_does_not_have(run, flags, capsys):
 
 
 def test_a_trained_tagger(tagger):
-    """The rule of the data, in a sentence that is not among them."""
+    """The tags of a new sentence follow the rule of the data."""
     rows = labelling.read_columns(ask("tag", tagger, stdin=b"then mr Ada Bob went in Cid 4711\n"))
     tags = [columns[0] for columns in rows[0][1]]
     assert (

@@ -1,4 +1,4 @@
-"""The program that cuts raw texts into tokens."""
+"""Tests `tfreps tokenize`."""
 
 import re
 
@@ -30,7 +30,7 @@ def test_the_other_ways_of_cutting(tmp_path):
 
 
 def test_texts_of_labelled_files_keep_their_places(tmp_path):
-    """Line n is text n, an empty one too, so that stored vectors can be found by number."""
+    """Line n is text n, including empty texts, so that stored vectors are found by number."""
     text = b"1\tgood book\n0\t \n1\tna\xefve\n"
     code, text = run(tmp_path, "--format", "tab", "--encoding", "latin-1", text=text)
     assert code == 0 and text == "good book\n\nnaïve\n"

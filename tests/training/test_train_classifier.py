@@ -1,4 +1,4 @@
-"""`tfreps train-classifier` learns a rule, by every encoder and from every kind of input."""
+"""Tests that `tfreps train-classifier` learns a rule with every encoder and input format."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_it_learns_the_rule_and_says_how_well(classifier):
 
 
 def test_its_figures_are_those_of_its_answers(classifier, labelled, tmp_path):
-    """Counted by hand from what `tfreps classify` says about the test texts."""
+    """Counts the labels that `tfreps classify` assigns to the test texts."""
     pairs = [line.split("\t") for line in Path(labelled[5]).read_text().splitlines()]
     text = tmp_path / "test.txt"
     text.write_text("".join(text + "\n" for _, text in pairs))
@@ -93,7 +93,7 @@ def test_a_transformer_learns_it_in_more_and_smaller_steps(labelled, tmp_path):
 
 @pytest.mark.slow
 def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
-    """All texts read alike; only the vectors, found by their numbers, tell the labels."""
+    """All texts are equal: the labels follow only from the vectors, by number."""
     flags = []
     for part, size in (("train", 100), ("test", 20)):
         labels = np.random.default_rng(size).integers(0, 2, size)
@@ -114,17 +114,17 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
 
 @pytest.mark.slow
 def test_the_ingredients_of_a_recipe(labelled, tmp_path):
-    """Best by AUC, rates that rise and are cut, sides that are cut off, L2: all are at work."""
+    """AUC as the monitor, warmup, plateau decay, cut texts and L2 have an effect."""
     more = ["--monitor", "val_auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
     more += ["--cut-share", "0.3", "--epochs", "6", "--learning-rate", "0.04"]
     run = train_classifier(labelled, tmp_path / "run", *more, sizes=EMBEDDINGS)
     best, lines = results(run)["best"], labelling.history(run)
     found = [line["auc"] for line in lines if line["run"] == "validation"]
-    # Of 60 texts: half a pair of some 900, should a score lie at the edge of what counts as equal.
+    # Half a pair of about 900, in case two scores differ only by rounding.
     assert best["auc"] == max(found) == pytest.approx(results(run)["dev"]["auc"], abs=6e-4)
     rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
     cuts, expected = 0, []
-    for number, auc in enumerate(found):  # written before the cut
+    for number, auc in enumerate(found):  # written before the rate is reduced
         expected.append(0.04 * 0.5**cuts)
         cuts += auc <= max(found[:number], default=-1)
     assert rates == pytest.approx(expected) and best.get("cuts", 0) == cuts
@@ -132,7 +132,7 @@ def test_the_ingredients_of_a_recipe(labelled, tmp_path):
 
 @pytest.mark.slow
 def test_balanced_weights(tmp_path, capsys):
-    """Texts that say nothing: what is learned is how often a label comes, weights included."""
+    """The texts are neutral: the model learns the weighted frequency of the labels."""
     (tmp_path / "train").write_text("a\tx\n" * 30 + "b\tx\n" * 9 + "only\tx\n")
     shares = {}
     for flag in ([], ["--balance"]):

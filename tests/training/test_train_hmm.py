@@ -12,7 +12,7 @@ PLACES, PEOPLE, VERBS = ("Rome", "Oslo", "New York"), ("Ada", "Max", "Ada Max"),
 
 
 def sentences(number, seed):
-    """`Max saw New York .` and the like, in BMES."""
+    """Writes sentences such as `Max saw New York .` in BMES."""
     rng = np.random.default_rng(seed)
     for _ in range(number):
         line = []
@@ -116,7 +116,7 @@ def test_goes_on_with_sentences_without_tags(corpus, tmp_path, capsys):
     assert len(values) == 3 and values[0] > learned["log_likelihood_before"]
     assert 0 <= learned["kept_step"] <= 3
     printed = capsys.readouterr().out
-    assert "Baum-Welch, step 3" in printed and f"Kept step {learned['kept_step']} (" in printed
+    assert "Baum-Welch, step 3" in printed and f"Selected step {learned['kept_step']} (" in printed
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_bad_options(corpus, tmp_path, options, message):
 
 
 def test_tuning_needs_dev_data(corpus, tmp_path):
-    with pytest.raises(ValueError, match="give --dev, or a number"):
+    with pytest.raises(ValueError, match="Give --dev, or a number"):
         train(corpus[:2], tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_a_run_with_another_vocabulary_is_neither_asked_nor_exported(
     run = train(corpus, tmp_path)
     path = run / "vocabulary.txt"
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([*lines[:-2], lines[-1], lines[-2]]))  # as many lines and bytes
+    path.write_text("".join([*lines[:-2], lines[-1], lines[-2]]))  # equal lines and bytes
     capsys.readouterr()
     for line in (["tag", str(run)], ["export", str(run), "--to", str(tmp_path / "export")]):
         assert main(line) == 2

@@ -1,4 +1,4 @@
-"""`tfreps train-tagger` learns a rule, by every encoder and from every kind of input."""
+"""Tests that `tfreps train-tagger` learns a rule with every encoder and input format."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def f1(run, part="test"):
 
 
 def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
-    """Names depend on what stands before them, and most numbers are new: by their characters."""
+    """Tags of names depend on the previous token; numbers are new and need characters."""
     assert f1(tagger, "dev") >= 0.97 and f1(tagger) >= 0.95
     names = {path.name for path in tagger.iterdir()}
     assert names == {
@@ -46,7 +46,7 @@ def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
 
 @pytest.mark.slow
 def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
-    """Counted by hand from what `tfreps tag` says about the test text."""
+    """Counts the tags that `tfreps tag` assigns to the test text."""
     truth = labelling.read_columns(Path(tagged[5]).read_text() + "\n")
     text = tmp_path / "test.txt"
     text.write_text("".join(" ".join(tokens) + "\n" for tokens, _ in truth))
@@ -74,7 +74,7 @@ def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
 
 @pytest.mark.slow
 def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
-    """Words one by one find neither persons and places nor new numbers."""
+    """Without context, the model finds no persons, places or new numbers."""
     run = train_tagger(tagged, tmp_path / "run", "--epochs", "4", "--no-use-crf", sizes=EMBEDDINGS)
     assert f1(run) < 0.4
     assert results(run)["test"]["spans"]["types"]["NUM"]["recall"] < 0.2
@@ -83,7 +83,7 @@ def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
 
 @pytest.fixture(scope="module")
 def names_only(tmp_path_factory):
-    """The rule without numbers: all words are known."""
+    """The data have no numbers, so that all words are known."""
     return labelling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
 
 
@@ -106,7 +106,7 @@ def test_other_encoders_learn_it_too(names_only, tmp_path, least, sizes):
 
 @pytest.mark.slow
 def test_characters_alone(tmp_path):
-    """A BiLSTM over letters knows numbers that it has never seen."""
+    """A BiLSTM over characters recognizes new numbers."""
     rng = np.random.default_rng(0)
     flags = []
     for part, size in (("train", 60), ("test", 30)):
@@ -138,7 +138,7 @@ def few(tmp_path_factory):
 
 
 def weights_of(run):
-    """The trained tagger's word vectors by word, its Elmo, and the biLM's weights."""
+    """Returns the word vectors of a trained tagger, its Elmo, and the weights of the biLM."""
     embedder = RunFolder.open(run).load_model().encoder
     table = np.array(embedder.word_embeddings)[1:]
     words = dict(zip(Vocabulary.read(run / "vocabulary.txt").tokens, table, strict=True))
@@ -191,7 +191,7 @@ def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
 
 @pytest.mark.slow
 def test_vectors_that_were_stored_before(tmp_path):
-    """All sentences read alike; only the vectors, found by their numbers, tell the tags."""
+    """All sentences are equal: the tags follow only from the vectors, by number."""
     flags = []
     for part, size in (("train", 64), ("dev", 16), ("test", 16)):
         tags = np.random.default_rng(len(part) + size).integers(0, 2, [size, 4])
@@ -214,7 +214,7 @@ def test_vectors_that_were_stored_before(tmp_path):
 
 @pytest.mark.slow
 def test_parts_of_speech_from_json_lines(tmp_path):
-    """Tags without a scheme, of which every word has its own."""
+    """Tags without a scheme, one for each word."""
     tags = {"dogs": "NOUN", "cats": "NOUN", "see": "VERB", "hear": "VERB", "old": "ADJ"}
     rng = np.random.default_rng(0)
     for part, size in (("train", 40), ("test", 10)):
@@ -258,7 +258,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypatch, capfd):
-    """Nothing is half-written, and what was trained is measured by --resume."""
+    """No file is incomplete, and --resume evaluates the trained model."""
     files = labelling.write_tagged(tmp_path, sizes=(16, 4, 4))
     program, run = import_program("training.train_tagger"), tmp_path / "run"
     line = ["train-tagger", *files, "--scheme", "bio", "--no-use-crf", *EMBEDDINGS, "--epochs", "1"]
@@ -290,9 +290,9 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
 def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     before = results(tagger)
     train_tagger(tagged, tagger, *labelling.TAGGER, "--resume")
-    assert results(tagger) == before  # there was nothing left to do
+    assert results(tagger) == before  # nothing was left to do
     assert main(["train-tagger", "--run", str(tagger), "--resume"]) == 0
-    assert results(tagger) == before  # nor without the options of before
+    assert results(tagger) == before  # nor with other options
     line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labelling.FAST]
     assert main([*line, *labelling.TAGGER, "--resume", "--units", "13", "--run", str(tagger)]) == 2
     assert "begun with other options: units." in capsys.readouterr().err

@@ -1,3 +1,3 @@
-"""Options of the programs, one table per decision, and what a terminal needs."""
+"""Options of the programs, in tables by topic, and input and output on a terminal."""
 
 __all__: list[str] = []  # internal: not part of the public API

@@ -1,4 +1,4 @@
-"""Options of pre-training a BERT: text, tokens, tasks, sizes and training, in tables by name."""
+"""Tables of the options of `pretrain-bert`: text, tokens, tasks, model and training."""
 
 import keras
 
@@ -17,71 +17,124 @@ SCHEDULES = "linear", "constant"
 OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
 TEXT = {
-    "train": Option(str, None, "files or globs of text", many=True, required=True),
-    "validation": Option(str, None, "held-out text, for the best weights", many=True),
-    "format": Option(str, "lines", "sentences and blank lines, or records (lines)", FORMATS),
+    "train": Option(str, None, "Files or globs of training text.", many=True, required=True),
+    "validation": Option(
+        str, None, "Files or globs of held-out text, on which the best weights are chosen.",
+        many=True,
+    ),
+    "format": Option(
+        str, "lines", "Format of the text: one sentence per line with blank lines between "
+        "documents (lines), or one record of two sentences per line (records).", FORMATS,
+    ),
     "fields": Option(
-        str, list(RECORD_FIELDS), "sentences of a record (text1 text2)", many=True,
+        str, list(RECORD_FIELDS), "Fields of a record that hold its sentences.", many=True,
         needs="format=records",
     ),
-    "max_length": Option(int, 128, "tokens of a text at most, special ones too (128)", at_least=5),
+    "max_length": Option(
+        int, 128, "Maximum number of tokens of a text, special tokens included.", at_least=5
+    ),
 }  # fmt: skip
 TOKENS = {
-    "tokens": Option(str, None, "what text is cut into (characters)", sorted(KINDS)),
-    "vocabulary": Option(str, None, "one piece a line, or a dictionary of aespresso (.json)"),
-    "cased": Option(bool, False, "keep capital letters"),
-    "min_count": Option(
-        int, None, "of characters that are counted (1)", at_least=1, excludes="vocabulary"
+    "tokens": Option(
+        str, None, "Tokenizer of the text. Defaults to characters, unless --init has one.",
+        sorted(KINDS),
     ),
-}
+    "vocabulary": Option(
+        str, None, "Vocabulary file with one piece per line, or a dictionary of aespresso (.json)."
+    ),
+    "cased": Option(bool, False, "Keep capital letters."),
+    "min_count": Option(
+        int, None, "Leave out characters that occur fewer times when the vocabulary is built from "
+        "the training text. Defaults to 1.", at_least=1, excludes="vocabulary",
+    ),
+}  # fmt: skip
 TASKS = {
     "next_sentence": Option(
-        bool, True, "learn from pairs of sentences, too; or from hidden tokens alone"
+        bool, True, "Train on next-sentence prediction in addition to the masked language model."
     ),
     "next_label": Option(
-        int,
-        0,
-        "label of a pair that is next; 0 in Google's BERT (0)",
-        [0, 1],
-        excludes="no_next_sentence",
+        int, 0, "Label of a pair whose second sentence follows the first; 0 as in Google's BERT.",
+        [0, 1], excludes="no_next_sentence",
     ),
-    "mask_rate": Option(float, 0.15, "share of hidden tokens (0.15)", above=0, below=1),
-    "whole_words": Option(bool, False, "hide all pieces of a word together"),
-}
+    "mask_rate": Option(
+        float, 0.15, "Share of the tokens that the model predicts.", above=0, below=1
+    ),
+    "whole_words": Option(bool, False, "Mask all pieces of a word together."),
+}  # fmt: skip
 MODEL = {
-    "init": Option(str, None, "go on from this run folder or published checkpoint"),
-    "preset": Option(str, None, f"sizes ({PRESET}), unless these say others:", sorted(BERT)),
-    "hidden_dim": Option(int, None, "width of the vectors", at_least=1),
-    "num_layers": Option(int, None, "blocks", at_least=1),
-    "num_heads": Option(int, None, "of attention", at_least=1),
-    "intermediate_dim": Option(int, None, "width inside the blocks", at_least=1),
-    "normalization": Option(str, None, "layer norm behind or before", NORMALIZATIONS),
-    "activation": Option(str, None, "of the blocks", sorted(ACTIVATIONS)),
-    "positions": Option(str, None, "how positions are told", POSITIONS),
-    "max_positions": Option(int, None, "of learned positions", at_least=1),
-    "dropout": Option(float, None, "(that of the preset, or of --init)", at_least=0, below=1),
-    "attention_dropout": Option(float, None, "of attention", at_least=0, below=1),
-}
+    "init": Option(
+        str, None, "Run folder or published checkpoint from which training continues."
+    ),
+    "preset": Option(
+        str, None, f"Named set of sizes, which the flags below override. Defaults to {PRESET}.",
+        sorted(BERT),
+    ),
+    "hidden_dim": Option(int, None, "Width of the hidden vectors.", at_least=1),
+    "num_layers": Option(int, None, "Number of encoder layers.", at_least=1),
+    "num_heads": Option(int, None, "Number of attention heads per layer.", at_least=1),
+    "intermediate_dim": Option(int, None, "Width of the feed-forward layers.", at_least=1),
+    "normalization": Option(
+        str, None, "Layer normalization after each sublayer (post) or before it (pre).",
+        NORMALIZATIONS,
+    ),
+    "activation": Option(
+        str, None, "Activation function of the feed-forward layers.", sorted(ACTIVATIONS)
+    ),
+    "positions": Option(str, None, "Kind of position vectors.", POSITIONS),
+    "max_positions": Option(int, None, "Number of learned position vectors.", at_least=1),
+    "dropout": Option(
+        float, None, "Dropout rate of the hidden vectors. Defaults to that of the preset, or of "
+        "--init.", at_least=0, below=1,
+    ),
+    "attention_dropout": Option(
+        float, None, "Dropout rate of the attention weights. Defaults to that of the preset, or of "
+        "--init.", at_least=0, below=1,
+    ),
+}  # fmt: skip
 TRAINING = {
-    "epochs": Option(int, 40, "passes over the text (40)", at_least=1),
+    "epochs": Option(int, 40, "Number of passes over the training text.", at_least=1),
     "patience": Option(
-        int, None, "epochs without a better metric, then it ends", at_least=1, needs="validation"
+        int, None, "Stop after this many epochs without a better validation metric.",
+        at_least=1, needs="validation",
     ),
-    "batch_tokens": Option(int, 4096, "tokens of a batch, padding included (4096)", at_least=1),
-    "batch_rows": Option(int, None, "texts of a batch at most", at_least=1),
+    "batch_tokens": Option(
+        int, 4096, "Maximum number of tokens in a batch, padding included.", at_least=1
+    ),
+    "batch_rows": Option(int, None, "Maximum number of texts in a batch.", at_least=1),
     "gradient_accumulation_steps": Option(
-        int, 1, "batches whose gradients make up an update (1)", at_least=1
+        int, 1, "Number of batches whose gradients are accumulated for one update.", at_least=1
     ),
-    "optimizer": Option(str, "adamw", "(adamw)", sorted(OPTIMIZERS)),
-    "learning_rate": Option(float, 5e-4, "the highest (0.0005)", above=0),
-    "warmup_steps": Option(int, None, "batches until then (a tenth of all)", at_least=0),
-    "schedule": Option(str, "linear", "falls to nothing, or stays (linear)", SCHEDULES),
-    "weight_decay": Option(float, 0.01, "of all but biases and layer norms (0.01)", at_least=0),
-    "clip_norm": Option(float, 1.0, "of the gradient; 0: none (1)", at_least=0),
+    "optimizer": Option(str, "adamw", "Optimizer.", sorted(OPTIMIZERS)),
+    "learning_rate": Option(float, 5e-4, "Highest learning rate.", above=0),
+    "warmup_steps": Option(
+        int, None, "Number of batches until the highest learning rate is reached. Defaults to a "
+        "tenth of all batches.", at_least=0,
+    ),
+    "schedule": Option(
+        str, "linear", "Learning rate after warmup: falls linearly to 0, or stays constant.",
+        SCHEDULES,
+    ),
+    "weight_decay": Option(
+        float, 0.01, "Decoupled weight decay of all weights except biases and layer "
+        "normalization.", at_least=0,
+    ),
+    "clip_norm": Option(
+        float, 1.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
+        at_least=0,
+    ),
     **fit_options.SHARED,
-    "log_every": Option(int, 100, "steps between points within an epoch (100)", at_least=1),
+    "log_every": Option(
+        int, 100, "Number of steps between two log entries within an epoch.", at_least=1
+    ),
+}  # fmt: skip
+CHANGEABLE = "dropout", "attention_dropout"  # options of a model that --init may change
+GROUPS = {
+    "text": "Text to train and to validate on, and its format.",
+    "tokens": "Tokenizer and vocabulary.",
+    "tasks": "Pre-training tasks.",
+    "model": "Sizes of the encoder, or the model from which training continues.",
+    "training": "Length of training, batches and optimizer.",
 }
-CHANGEABLE = "dropout", "attention_dropout"  # of a model that training goes on with
 TABLES = {
     "text": TEXT,
     "tokens": brought_by("init", TOKENS),

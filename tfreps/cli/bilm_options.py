@@ -1,8 +1,10 @@
-"""Flags that name a trained model or a published biLM, and their names in `tfreps.load`."""
+"""Flags that name a biLM, and the arguments of `tfreps.load` that they set."""
 
 import contextlib
 
-# Option of `tfreps.load` -> the flag that programs have for it.
+from tfreps.cli.option_rules import listed
+
+# Argument of `tfreps.load` -> flag of the programs.
 FLAGS = {
     "weights_file": "--weights",
     "vocabulary": "--vocabulary",
@@ -12,27 +14,35 @@ FLAGS = {
 
 
 def add_bilm_flags(parser) -> None:
-    """Adds --options, --weights, --vocabulary and --state, beside a positional MODEL.
+    """Adds --options, --weights, --vocabulary and --state, the alternatives to a positional MODEL.
 
     Args:
-        parser: `argparse.ArgumentParser`.
+        parser: `argparse.ArgumentParser`, or a group of one.
     """
     add = parser.add_argument
-    add("--options", metavar="FILE.json", help="published biLM instead of MODEL")
-    add("--weights", metavar="FILE.hdf5", help="its weights")
-    add("--vocabulary", metavar="FILE", help="its vocabulary, if it reads words, not characters")
-    about = "what sentences start from: zeros, or the state after one fixed sentence (zero)"
+    add("--options", metavar="FILE.json", help="Options of a published biLM, instead of MODEL.")
+    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the published biLM.")
+    about = "Vocabulary of the published biLM. Required if the biLM reads token ids."
+    add("--vocabulary", metavar="FILE", help=about)
+    about = (
+        "Initial state of each sentence: zeros, or the state after one fixed sentence. Defaults to "
+        "zero."
+    )
     add("--state", choices=["zero", "warm"], help=about)
 
 
 def chosen_model(options) -> tuple[str, dict]:
-    """The path, and the options of `tfreps.load`, that the flags name.
+    """Returns the path and the keyword arguments of `tfreps.load` that the flags name.
 
     Args:
-        options: namespace with `model` and what `add_bilm_flags` adds.
+        options: namespace with `model` and the flags of `add_bilm_flags`.
+
+    Returns:
+        Pair of the path (str) and the keyword arguments (dict).
 
     Raises:
-        ValueError: neither MODEL nor published files, or both, or one file without the other.
+        ValueError: if MODEL and the published files are both given or both missing, or if only one
+            of the two published files is given.
 
     Example:
     >>> import argparse
@@ -46,8 +56,7 @@ def chosen_model(options) -> tuple[str, dict]:
     if (None in files) if options.model is None else any(files):
         raise ValueError(
             "Expected either a run folder, or both --options FILE.json and --weights FILE.hdf5; "
-            f"got run folder {options.model}, --options {options.options}, --weights "
-            f"{options.weights}."
+            f"got {listed(given_of(options)) or 'none of them'}."
         )
     given = {
         "weights_file": options.weights,
@@ -58,16 +67,27 @@ def chosen_model(options) -> tuple[str, dict]:
     return options.model or options.options, given
 
 
+def given_of(options) -> list[str]:
+    """Returns the model and the published files that are given, as they are typed."""
+    files = {"--options": options.options, "--weights": options.weights}
+    given = [f"run folder {options.model}"] if options.model is not None else []
+    return given + [f"{flag} {value}" for flag, value in files.items() if value is not None]
+
+
 def open_bilm(path, how: dict):
-    """Loads the biLM that `chosen_model` named, and nothing else.
+    """Loads a biLM.
+
+    Args:
+        path: str. Path that `chosen_model` returned.
+        how: dict. Keyword arguments that `chosen_model` returned.
 
     Returns:
         `tfreps.inference.TextBiLM`.
 
     Raises:
-        ValueError: what `tfreps.load` raises, or it is no biLM.
+        ValueError: if the model cannot be loaded or is not a biLM.
     """
-    from tfreps.inference.load import load_as  # here, for it imports TensorFlow
+    from tfreps.inference.load import load_as  # imports TensorFlow
     from tfreps.inference.text_bilm import TextBiLM
 
     with naming_flags():
@@ -76,13 +96,13 @@ def open_bilm(path, how: dict):
 
 @contextlib.contextmanager
 def naming_flags():
-    """Has a ValueError that is raised inside speak of flags in place of `tfreps.load`'s options.
+    """Context manager that replaces arguments of `tfreps.load` with flags in a ValueError.
 
     Example:
     >>> with naming_flags():
-    ...     raise ValueError("`initial_state` is about a biLM.")
+    ...     raise ValueError("`initial_state` applies to a biLM.")
     Traceback (most recent call last):
-    ValueError: --state is about a biLM.
+    ValueError: --state applies to a biLM.
     """
     try:
         yield

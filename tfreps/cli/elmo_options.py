@@ -1,4 +1,4 @@
-"""Options of pre-training a biLM: its sizes, training and what is logged, in tables by name."""
+"""Tables of the options of `pretrain-elmo`: text, model, training and logs."""
 
 import json
 
@@ -8,11 +8,11 @@ from tfreps.cli.options import Option
 from tfreps.models.presets import ELMO
 
 PRECISIONS = {**fit_options.PRECISIONS, "float16": "mixed_float16"}
-CHANGEABLE = "dropout", "precision"  # of a model that training goes on with
+CHANGEABLE = "dropout", "precision"  # options of a model that --init may change
 
 
 def json_or_text(text):
-    """What JSON says; text that is no JSON as it is, for `are_filters` to refuse.
+    """Returns the value of a JSON text; returns other text unchanged, for `are_filters` to reject.
 
     Example:
     >>> json_or_text("[[1, 8]]"), json_or_text("[[1, 8")
@@ -25,7 +25,7 @@ def json_or_text(text):
 
 
 def are_filters(pairs):
-    """Whether a value is a list of pairs of whole numbers.
+    """Returns True if a value is a list of pairs of integers.
 
     Example:
     >>> are_filters([[1, 8], [2, 16]]), are_filters([[1]])
@@ -40,75 +40,115 @@ def are_filters(pairs):
 
 TEXT = {
     "train": Option(
-        str, None, "files or globs, one tokenised sentence a line", many=True, required=True
+        str, None, "Files or globs of training text, one tokenized sentence per line.",
+        many=True, required=True,
     ),
     "validation": Option(
-        str, None, "held-out text, for perplexity and the best weights", many=True
+        str, None, "Files or globs of held-out text, on which perplexity is measured and the best "
+        "weights are chosen.", many=True,
     ),
     "vocabulary": Option(
-        str, None, "file of tfreps build-vocabulary; with --init RUN its own by default"
+        str, None, "Vocabulary file of tfreps build-vocabulary. Defaults to that of the run "
+        "folder that --init names.",
     ),
-}
+}  # fmt: skip
 # Options of BiLM that have a flag of their own.
 SIZES = {
     "filters": Option(
-        json_or_text, None, "[width, count] pairs of the character CNN, as JSON",
+        json_or_text, None, "Filters of the character CNN, as a JSON list of [width, count] pairs.",
         must_be=(are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
     ),
-    "character_dim": Option(int, None, "width of a character's vector", at_least=1),
-    "num_highways": Option(int, None, "highway layers", at_least=0),
-    "activation": Option(str, None, "of the character CNN"),
-    "max_characters": Option(int, None, "bytes of a token, its ends among them", at_least=3),
-    "units": Option(int, None, "width of the cells", at_least=1),
-    "projection_dim": Option(int, None, "width of the hidden states", at_least=1),
-    "num_layers": Option(int, None, "LSTMs of a direction", at_least=1),
-    "cell_clip": Option(float, None, "bound on the cell states", above=0),
-    "projection_clip": Option(float, None, "bound on the hidden states", above=0),
-    "dropout": Option(float, None, "(0.1, or that of --init)", at_least=0, below=1),
+    "character_dim": Option(int, None, "Width of the character vectors.", at_least=1),
+    "num_highways": Option(int, None, "Number of highway layers.", at_least=0),
+    "activation": Option(str, None, "Activation function of the character CNN."),
+    "max_characters": Option(
+        int, None, "Number of character ids per token, its start and end included.", at_least=3
+    ),
+    "units": Option(int, None, "Width of the cell states.", at_least=1),
+    "projection_dim": Option(int, None, "Width of the hidden states.", at_least=1),
+    "num_layers": Option(int, None, "Number of LSTM layers per direction.", at_least=1),
+    "cell_clip": Option(float, None, "Bound on the cell states.", above=0),
+    "projection_clip": Option(float, None, "Bound on the hidden states.", above=0),
+    "dropout": Option(
+        float, None, "Dropout rate. Defaults to 0.1, or to that of --init.", at_least=0, below=1
+    ),
 }  # fmt: skip
 MODEL = {
     "init": Option(
-        str, None, "go on from HDF5 weights, a bilm-tf checkpoint folder or a run folder"
+        str, None, "HDF5 weights, checkpoint folder of bilm-tf or run folder from which training "
+        "continues.",
     ),
     "init_options": Option(
-        str, None, "options.json of --init, if it does not lie beside it", needs="init"
+        str, None, "options.json of --init. Defaults to the one in the same folder.", needs="init"
     ),
-    "preset": Option(str, None, "sizes (elmo_small), unless these flags say others:", sorted(ELMO)),
+    "preset": Option(
+        str, None, "Named set of sizes, which the flags below override. Defaults to elmo_small.",
+        sorted(ELMO),
+    ),
     **SIZES,
-    "use_skip_connections": Option(bool, True, "an LSTM's input is added to its output"),
-    "bidirectional": Option(bool, True, "two directions; or the forward one alone"),
-    "word_input": Option(bool, False, "read token ids instead of characters"),
-    "tied": Option(bool, False, "with --word-input: embedding and softmax are one"),
-    "precision": fit_options.SHARED["precision"]._replace(choices=sorted(PRECISIONS)),
-}
-TRAINING = {
-    "batch_size": Option(int, 128, "rows (128)", at_least=1),
-    "unroll_steps": Option(int, 20, "tokens of a row in a batch (20)", at_least=1),
-    "epochs": Option(
-        float, None, "passes over the text (10)", above=0, at_most=1e6, excludes="steps"
+    "use_skip_connections": Option(
+        bool, True, "Add the input of an LSTM to its output, from the second layer on."
     ),
-    "steps": Option(int, None, "updates, instead of --epochs", at_least=1),
+    "bidirectional": Option(bool, True, "Train both directions instead of the forward one alone."),
+    "word_input": Option(bool, False, "Read token ids instead of character ids."),
+    "tied": Option(
+        bool, False, "Share the weights of embedding and softmax. Requires --word-input."
+    ),
+    "precision": fit_options.SHARED["precision"]._replace(choices=sorted(PRECISIONS)),
+}  # fmt: skip
+TRAINING = {
+    "batch_size": Option(int, 128, "Number of rows in a batch.", at_least=1),
+    "unroll_steps": Option(int, 20, "Number of tokens per row of a batch.", at_least=1),
+    "epochs": Option(
+        float, None, "Number of passes over the text. Defaults to 10.", above=0, at_most=1e6,
+        excludes="steps",
+    ),
+    "steps": Option(int, None, "Number of updates, instead of --epochs.", at_least=1),
     "minutes": fit_options.SHARED["minutes"],
     "num_sampled": Option(
-        int, None, "negatives, 0: full softmax (8192, or 0 for fewer tokens)", at_least=0
+        int, None, "Number of negatives of the sampled softmax; 0 computes the full softmax. "
+        "Defaults to 8192, or to 0 if the vocabulary is not larger.", at_least=0,
     ),
-    "any_order": Option(bool, False, "sample although the vocabulary is not sorted"),
-    "optimizer": Option(str, "adagrad", "(adagrad)", ["adagrad", "adam"]),
-    "learning_rate": Option(float, None, "(0.2 for adagrad, 0.001 for adam)", above=0),
-    "schedule": Option(str, "constant", "(constant)", ["constant", "cosine"]),
-    "warmup_steps": Option(int, 0, "of the cosine schedule (0)", at_least=0),
-    "clip_norm": Option(float, 10.0, "of the whole gradient; 0: none (10)", at_least=0),
+    "any_order": Option(
+        bool, False, "Allow the sampled softmax with a vocabulary that is not sorted by frequency."
+    ),
+    "optimizer": Option(str, "adagrad", "Optimizer.", ["adagrad", "adam"]),
+    "learning_rate": Option(
+        float, None, "Learning rate. Defaults to 0.2 for adagrad and 0.001 for adam.", above=0
+    ),
+    "schedule": Option(
+        str, "constant", "Schedule of the learning rate.", ["constant", "cosine"]
+    ),
+    "warmup_steps": Option(
+        int, 0, "Number of warmup steps of the cosine schedule.", at_least=0
+    ),
+    "clip_norm": Option(
+        float, 10.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
+        at_least=0,
+    ),
     "reset_probability": Option(
-        float, 0.01, "of carried states; 0: never (0.01)", at_least=0, at_most=1
+        float, 0.01, "Probability that a row of a batch starts from the fixed state instead of "
+        "its carried state; 0 never resets a row.", at_least=0, at_most=1,
     ),
-    "seed": Option(int, 0, "of weights, shuffling, dropout, negatives (0)", at_least=0),
+    "seed": Option(
+        int, 0, "Random seed of weights, shuffling, dropout and negatives.", at_least=0
+    ),
     "deterministic": fit_options.SHARED["deterministic"],
-}
+}  # fmt: skip
 LOGS = {
-    "log_every": Option(int, 100, "steps (100)", at_least=1),
-    "checkpoint_every": Option(int, 1000, "steps (1000)", at_least=1),
-    "evaluate_every": Option(int, None, "steps between measurements (one pass)", at_least=1),
-    "histograms": Option(bool, False, "of all weights, in TensorBoard"),
+    "log_every": Option(int, 100, "Number of steps between two log entries.", at_least=1),
+    "checkpoint_every": Option(int, 1000, "Number of steps between two checkpoints.", at_least=1),
+    "evaluate_every": Option(
+        int, None, "Number of steps between two evaluations. Defaults to one pass over the text.",
+        at_least=1,
+    ),
+    "histograms": Option(bool, False, "Write histograms of all weights to TensorBoard."),
+}  # fmt: skip
+GROUPS = {
+    "text": "Text to train and to validate on, and its vocabulary.",
+    "model": "Sizes of the biLM, or the model from which training continues.",
+    "training": "Length of training, batches and optimizer.",
+    "logs": "Intervals of logs, checkpoints and evaluations.",
 }
 TABLES = {
     "text": TEXT,

@@ -1,4 +1,4 @@
-"""ENCODERS: one entry for each encoder that taggers and classifiers may stand on."""
+"""ENCODERS: one entry for each encoder that taggers and classifiers can use."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,21 +19,23 @@ TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"
 
 
 class EncoderKind(NamedTuple):
-    """One encoder of the programs: its choice, its line in the help, its options, its construction.
+    """Entry of `ENCODERS`: name, help text, options and constructor of one encoder.
 
-    An entry in `ENCODERS` is all that a new encoder needs.
+    To add an encoder to the programs, add an entry to `ENCODERS`.
 
     Args:
         name: str. The value of `--encoder`.
-        build: function from the program's options and `EncoderInputs` to the encoder.
-        options: name -> Option. The options that it reads and that not all encoders read. Encoders
-            that share an option have the same row; a row of another table of the program, as of
-            `tfreps.cli.input_options`, is shown there.
-        heads: those it is for, of `HEADS`.
-        help: str. What `--help` says of it.
-        pooling: str. How classifiers make a vector of a text, unless `--pooling` says.
-        gives_scores: bool. Whether its output has a score for each tag already.
-        brings_tokens: bool. Whether it comes with a tokenizer and a vocabulary of its own.
+        build: function. Maps the program's options and `EncoderInputs` to the encoder.
+        options: dict of name -> `Option`. Options that this encoder reads and at least one other
+            encoder does not. Encoders that share an option use the same row. A row that belongs to
+            another table of the program, such as one of `tfreps.cli.input_options`, is shown in
+            that table.
+        heads: tuple of str. Heads that can use the encoder, from `HEADS`.
+        help: str. Description in `--help`.
+        pooling: str. Pooling of classifiers if `--pooling` is not given. Defaults to `"mean"`.
+        gives_scores: bool. Whether the encoder outputs a score for each tag. Defaults to `False`.
+        brings_tokens: bool. Whether the encoder has its own tokenizer and vocabulary. Defaults to
+            `False`.
     """
 
     name: str
@@ -47,16 +49,19 @@ class EncoderKind(NamedTuple):
 
 
 class EncoderInputs(NamedTuple):
-    """What the program has read for an encoder.
+    """Inputs that a program has read for an encoder.
 
     Args:
-        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer`, what the encoder is to read.
-        num_classes: int. The number of tags or labels.
-        vectors: `tfreps.text.WordVectors` to start from, in the order of the vocabulary; None
-            for random ones.
-        elmo: `Elmo` whose vectors are added to each token's, or None.
-        bert: what `tfreps.cli.input_options.read_bert` returned.
-        stored: `(layers, width)` of vectors that `tfreps embed` computed; `(0, 0)` for none.
+        indexer: `tfreps.text.TokenIndexer` or `PieceIndexer`. Maps tokens to ids.
+        num_classes: int. Number of tags or labels. Defaults to 1.
+        vectors: `tfreps.text.WordVectors`, in the order of the vocabulary. Initial word vectors.
+            If `None`, they are random.
+        elmo: `Elmo`. Its vectors are concatenated with those of each token. If `None`, there is no
+            biLM.
+        bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned. If `None`,
+            there is no BERT.
+        stored: pair of ints, `(layers, width)` of vectors that `tfreps embed` computed. `(0, 0)`
+            means that there are no stored vectors, and is the default.
     """
 
     indexer: Any
@@ -68,7 +73,7 @@ class EncoderInputs(NamedTuple):
 
 
 def make_embedder(options, inputs):
-    """The token vectors that most encoders read: of words, characters, ELMo, stored vectors."""
+    """Returns a `TokenEmbedder` of words, characters, ELMo and stored vectors."""
     vectors = inputs.vectors
     embedder = TokenEmbedder(
         vocabulary_size=None if options.no_words else inputs.indexer.vocabulary_size,
@@ -88,7 +93,7 @@ def make_embedder(options, inputs):
 
 
 def make_bilstm(options, inputs):
-    """A `BiLSTMEncoder` over the token vectors."""
+    """Returns a `BiLSTMEncoder` over the token vectors."""
     return BiLSTMEncoder(
         make_embedder(options, inputs),
         options.units,
@@ -99,7 +104,7 @@ def make_bilstm(options, inputs):
 
 
 def make_slstm(options, inputs):
-    """An `SLSTMEncoder` over the token vectors."""
+    """Returns an `SLSTMEncoder` over the token vectors."""
     return SLSTMEncoder(
         make_embedder(options, inputs),
         options.units,
@@ -112,7 +117,7 @@ def make_slstm(options, inputs):
 
 
 def make_transformer(options, inputs):
-    """A `TransformerEncoder` over the token vectors."""
+    """Returns a `TransformerEncoder` over the token vectors."""
     return TransformerEncoder(
         make_embedder(options, inputs),
         options.hidden_dim,
@@ -123,14 +128,14 @@ def make_transformer(options, inputs):
 
 
 def make_cnn(options, inputs):
-    """A `TextCNN` over the token vectors."""
+    """Returns a `TextCNN` over the token vectors."""
     return TextCNN(
         make_embedder(options, inputs), options.num_filters, options.widths, name="encoder"
     )
 
 
 def make_linear_encoder(options, inputs):
-    """A `LinearEncoder` of the tokens' ids."""
+    """Returns a `LinearEncoder` over the token ids."""
     return LinearEncoder(
         inputs.indexer.vocabulary_size,
         inputs.num_classes,
@@ -140,7 +145,7 @@ def make_linear_encoder(options, inputs):
 
 
 def make_bert(options, inputs):
-    """The BERT: a vector of each piece, or of each word that of its first piece."""
+    """Returns the BERT; for words, a `PieceEncoder` that takes the vector of the first piece."""
     encoder, tokenizer = inputs.bert
     if inputs.indexer.words:
         return PieceEncoder(encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
@@ -150,86 +155,97 @@ def make_bert(options, inputs):
 WORDS = input_options.WORDS
 VECTORS = {
     "embedding_dim": Option(
-        int, 100, "width of word vectors, if --vectors brings none (100)", at_least=1
+        int, 100, "Width of the word vectors. Has no effect with --vectors.", at_least=1
     ),
     "no_words": Option(
-        bool, False, "no word vectors: characters, ELMo or stored vectors alone",
+        bool, False, "Use no word vectors, only characters, ELMo or stored vectors.",
         needs="characters or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(
-        bool, True, "word vectors are trained; or stay as --vectors has them", needs="vectors"
+        bool, True, "Train the word vectors of --vectors.", needs="vectors"
     ),
     "characters": Option(
-        str, None, "character features of each word beside its vector", choices=["cnn", "bilstm"]
+        str, None, "Encoder of character features, which are concatenated with the word vectors.",
+        choices=["cnn", "bilstm"],
     ),
     **input_options.VECTORS,
     **{name: optimizer_options.OPTIONS[name] for name in ("embedding_learning_rate",)},
 }  # fmt: skip
 UNITS = {
     "units": Option(
-        int, 200, "width of an slstm's states, or of each direction of a bilstm (200)", at_least=1
+        int, 200, "Width of the states of slstm, or of each direction of bilstm.", at_least=1
     )
 }
 NUM_LAYERS = {
     "num_layers": Option(
-        int, None, "LSTMs of the bilstm, blocks of the transformer, one above the other (1); the "
-        "first blocks of a bert (all)", at_least=1,
+        int, None, "Number of layers. Defaults to 1 for bilstm and transformer; bert uses its "
+        "first N layers, by default all.", at_least=1,
     )
 }  # fmt: skip
 TRANSFORMER = {
     "hidden_dim": Option(
-        int, 200, "width of the transformer; must be a multiple of --num-heads (200)", at_least=1
+        int, 200, "Width of the transformer; must be a multiple of --num-heads.", at_least=1
     ),
-    "num_heads": Option(int, 4, "of the transformer; must divide --hidden-dim (4)", at_least=1),
+    "num_heads": Option(
+        int,
+        4,
+        "Number of attention heads of the transformer; must divide --hidden-dim.",
+        at_least=1,
+    ),
 }
 SLSTM = {
-    "num_steps": Option(int, 9, "exchange steps of the slstm (9)", at_least=1),
+    "num_steps": Option(int, 9, "Number of steps of slstm.", at_least=1),
     "window": Option(
-        int, 1, "neighbours on each side that a word of the slstm sees (1)", at_least=1
+        int, 1, "Number of neighbours on each side that a word state of slstm reads.", at_least=1
     ),
-    "num_sentence_nodes": Option(int, 1, "of the slstm (1)", at_least=0),
+    "num_sentence_nodes": Option(int, 1, "Number of sentence states of slstm.", at_least=0),
     "boundary": Option(
-        str, "learned", "what the slstm sees beyond a text's ends (learned)",
+        str, "learned", "States that slstm reads beyond the ends of a text.",
         choices=["learned", "fixed", "zeros"],
     ),
 }  # fmt: skip
 CNN = {
-    "num_filters": Option(int, 100, "of each width of the cnn (100)", at_least=1),
+    "num_filters": Option(int, 100, "Number of filters of cnn for each width.", at_least=1),
     "widths": Option(
-        int, [3, 4, 5], "of the cnn's filters, in tokens (3 4 5)", many=True, at_least=1
+        int, [3, 4, 5], "Widths of the filters of cnn, in tokens.", many=True, at_least=1
     ),
 }
 BERT = {
     "bert": Option(
-        str, None, "run folder of pretrain-bert, or folder of a published checkpoint of BERT",
+        str, None, "Run folder of pretrain-bert, or folder of a published BERT checkpoint.",
         required="encoder=bert",
     ),
     "bert_dropout": Option(
-        float, None, "in its blocks and attention (as when it was pre-trained)", at_least=0, below=1
+        float, None, "Dropout rate in the layers and the attention of bert. Defaults to the rates "
+        "of its pre-training.", at_least=0, below=1,
     ),
-    "bert_from_scratch": Option(bool, False, "only its sizes and tokens: all weights are new"),
+    "bert_from_scratch": Option(
+        bool, False, "Use only the sizes and the tokenizer of --bert, with random weights."
+    ),
     "freeze_blocks": Option(
-        int, None, "of the bert, from the first, that stay as they are, and its tables (none)",
+        int, None, "Number of layers of bert, counted from the first, that are frozen together "
+        "with its embeddings. Defaults to 0, which trains all weights.",
         at_least=0, excludes="bert_from_scratch",
     ),
 }  # fmt: skip
 
-# What a cnn says at a token is about the tokens after it alone: nothing to tag by.
+# The output of cnn at a token depends only on that token and those after it, so that taggers cannot
+# use it.
 ENCODERS = {
     kind.name: kind
     for kind in (
-        EncoderKind("embeddings", make_embedder, {**WORDS, **VECTORS}, HEADS, "nothing"),
+        EncoderKind("embeddings", make_embedder, {**WORDS, **VECTORS}, HEADS, "no encoder"),
         EncoderKind(
             "bilstm", make_bilstm, {**WORDS, **VECTORS, **UNITS, **NUM_LAYERS}, HEADS,
-            "LSTMs in both directions",
+            "bidirectional LSTM",
         ),
         EncoderKind(
             "slstm", make_slstm, {**WORDS, **VECTORS, **UNITS, **SLSTM}, HEADS,
-            "a Sentence-State LSTM", pooling="pooled",
+            "Sentence-State LSTM", pooling="pooled",
         ),
         EncoderKind(
             "transformer", make_transformer,
-            {**WORDS, **VECTORS, **NUM_LAYERS, **TRANSFORMER}, HEADS, "blocks with attention",
+            {**WORDS, **VECTORS, **NUM_LAYERS, **TRANSFORMER}, HEADS, "Transformer layers",
         ),
         EncoderKind(
             "cnn", make_cnn, {**WORDS, **VECTORS, **CNN}, (CLASSIFIER,),
@@ -237,11 +253,11 @@ ENCODERS = {
         ),
         EncoderKind(
             "linear", make_linear_encoder, WORDS, HEADS,
-            "a linear CRF's features instead of vectors", gives_scores=True,
+            "features of a linear CRF instead of vectors", gives_scores=True,
         ),
         EncoderKind(
             "bert", make_bert, {**BERT, **NUM_LAYERS}, HEADS,
-            "a pre-trained one, words and all", brings_tokens=True,
+            "pre-trained BERT with its own tokenizer", brings_tokens=True,
         ),
     )
 }  # fmt: skip

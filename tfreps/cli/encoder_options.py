@@ -1,4 +1,4 @@
-"""make_encoder: an encoder from a program's flat options, by the entries of `ENCODERS`."""
+"""Builds an encoder from the options of a program, using the entries of `ENCODERS`."""
 
 from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS
 from tfreps.cli.options import Option
@@ -6,41 +6,42 @@ from tfreps.models import LinearEncoder
 
 DEFAULT = "bilstm"
 
-# What all encoders may have, a linear model beside them among it. N-grams are those of a whole
-# text: nothing to tag by.
+# Options that apply to all encoders. N-grams describe a whole text: taggers cannot use them.
 BESIDE = {
     "dropout": Option(
-        float, 0.5, "on token vectors and on the encoder's output (0.5)", at_least=0, below=1
+        float, 0.5, "Dropout rate of the token vectors and of the encoder's output.", at_least=0,
+        below=1,
     ),
     "linear_features": Option(
-        bool, False, "a linear model of tokens and pairs beside the encoder, as --encoder linear "
-        "is", excludes=("encoder=linear", "ngrams"),
+        bool, False, "Add the scores of a linear model of tokens and token pairs, as in --encoder "
+        "linear.", excludes=("encoder=linear", "ngrams"),
     ),
     "ngrams": Option(
-        int, None, "a linear model of the text's sequences of up to N tokens, 3 at most, beside "
-        "the encoder (none)", at_least=1, below=4, excludes="encoder=linear",
+        int, None, "Add the scores of a linear model of n-grams of 1 to N tokens; N is at most 3.",
+        at_least=1, below=4, excludes="encoder=linear",
     ),
     "linear_dropout": Option(
-        float, 0.0, "share of a linear model's features that are left out in training (0)",
+        float, 0.0, "Dropout rate of the features of the linear model.",
         at_least=0, below=1, needs="encoder=linear or linear_features or ngrams",
     ),
 }  # fmt: skip
 
 
 def kinds_for(head):
-    """The entries of `ENCODERS` that a head may stand on, by name."""
+    """Returns the entries of `ENCODERS` that a head can use, by name."""
     return {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
 
 
 def encoder_table(head, elsewhere=()):
-    """The options of all encoders that a head may stand on.
+    """Returns the table of the options of all encoders that a head can use.
 
     Args:
-        head: str, of `tfreps.cli.encoder_kinds.HEADS`.
-        elsewhere: names of options that other tables of the program show.
+        head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
+        elsewhere: iterable of str. Names of options that belong to other tables of the program.
+            Defaults to `()`.
 
     Returns:
-        dict of name -> Option, `--encoder` first.
+        dict of name -> `Option`, with `encoder` first.
 
     Example:
     >>> list(encoder_table("tagger"))[0], "widths" in encoder_table("tagger")
@@ -48,9 +49,7 @@ def encoder_table(head, elsewhere=()):
     """
     kinds = kinds_for(head)
     about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
-    encoder = Option(
-        str, DEFAULT, f"what reads the token vectors ({DEFAULT}). {about}", list(kinds)
-    )
+    encoder = Option(str, DEFAULT, f"Encoder that reads the token vectors. {about}.", list(kinds))
     rows = {name: row for kind in kinds.values() for name, row in kind.options.items()}
     rows = {name: row for name, row in rows.items() if name not in elsewhere}
     beside = {n: row for n, row in BESIDE.items() if n != "ngrams" or head == CLASSIFIER}
@@ -58,14 +57,14 @@ def encoder_table(head, elsewhere=()):
 
 
 def with_readers(table, head):
-    """A table whose rows say which encoders read them, where that is not all.
+    """Adds to each option of a table a rule that names its encoders, unless all encoders read it.
 
     Args:
-        table: name -> Option.
-        head: str, of `tfreps.cli.encoder_kinds.HEADS`.
+        table: dict of name -> `Option`.
+        head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
 
     Returns:
-        dict, of the same names.
+        dict of name -> `Option`, with the same names.
 
     Example:
     >>> with_readers(encoder_table("tagger"), "tagger")["num_heads"].needs
@@ -82,17 +81,17 @@ def with_readers(table, head):
 
 
 def make_encoder(options, inputs):
-    """Assembles the encoder that the options ask for.
+    """Builds the encoder that the options describe.
 
     Args:
-        options: namespace with what `encoder_table` names.
+        options: namespace with the options of `encoder_table`.
         inputs: `tfreps.cli.encoder_kinds.EncoderInputs`.
 
     Returns:
-        An encoder: a Keras model that reads the dict of `inputs.indexer`.
+        Keras model that reads the dict that `inputs.indexer` returns.
 
     Raises:
-        ValueError: for parts that cannot be put together.
+        ValueError: if the encoder is unknown or its parts do not fit together.
 
     Example:
     >>> import argparse
@@ -111,20 +110,22 @@ def make_encoder(options, inputs):
 
 
 def make_linear(options, inputs):
-    """The linear model beside an encoder, None unless `linear_features` or `ngrams` ask for it.
+    """Builds the linear model whose scores are added to those of an encoder.
 
     Args:
-        options, inputs: as of `make_encoder`.
+        options: namespace with the options of `encoder_table`.
+        inputs: `tfreps.cli.encoder_kinds.EncoderInputs`.
 
     Returns:
-        `LinearEncoder`, the `linear` of a `Tagger` or `Classifier`; or None.
+        `LinearEncoder` for the `linear` of a `Tagger` or `Classifier`. `None` if neither
+        `linear_features` nor `ngrams` is set.
     """
-    ngrams = getattr(options, "ngrams", None)  # which taggers have not
+    ngrams = getattr(options, "ngrams", None)  # taggers do not have this option
     sizes = inputs.indexer.vocabulary_size, inputs.num_classes
     more = {"dropout": options.linear_dropout, "name": "linear"}
     if ngrams:
         names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
-        # In a sum over the text a second offset would be the same n-grams again.
+        # The scores are summed over the text: a second offset would count the same n-grams twice.
         offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
         return LinearEncoder(*sizes, **offsets, **more)
     if options.linear_features:

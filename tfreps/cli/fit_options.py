@@ -1,4 +1,4 @@
-"""fit: compiles a tagger or classifier and trains it, as a program's options ask for it."""
+"""Compiles a tagger or classifier and trains it with the options of a program."""
 
 import keras
 import tensorflow as tf
@@ -11,55 +11,67 @@ from tfreps.optimizers import build_optimizer
 
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
-# What every program that trains has.
+# Options of every program that trains with gradients.
 SHARED = {
-    "minutes": Option(float, None, "stop after this time", above=0),
-    "precision": Option(str, "float32", "of products (float32)", sorted(PRECISIONS)),
-    "checkpoint_every": Option(int, 500, "steps (500)", at_least=1),
-    "seed": Option(int, 0, "of weights, order, dropout (0)", at_least=0),
-    "deterministic": Option(bool, False, "same numbers in every run; slower on GPUs"),
+    "minutes": Option(float, None, "Stop after this many minutes.", above=0),
+    "precision": Option(
+        str, "float32", "Data type of matrix products; weights stay float32.", sorted(PRECISIONS)
+    ),
+    "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
+    "seed": Option(int, 0, "Random seed of weights, shuffling and dropout.", at_least=0),
+    "deterministic": Option(
+        bool,
+        False,
+        "Use deterministic operations: equal runs give equal numbers. Slower on GPUs.",
+    ),
 }
 OPTIONS = {
-    "epochs": Option(int, 30, "passes over the training data at most (30)", at_least=1),
+    "epochs": Option(int, 30, "Maximum number of passes over the training data.", at_least=1),
     "patience": Option(
-        int, 5, "epochs without a better dev metric, then training ends (5)", at_least=1
+        int, 5, "Stop after this many epochs without a better dev metric.", at_least=1
     ),
-    "batch_tokens": Option(int, 2048, "tokens of a batch, padding included (2048)", at_least=1),
-    "batch_rows": Option(int, 32, "sentences or texts of a batch at most (32)", at_least=1),
+    "batch_tokens": Option(
+        int, 2048, "Maximum number of tokens in a batch, padding included.", at_least=1
+    ),
+    "batch_rows": Option(int, 32, "Maximum number of sentences or texts in a batch.", at_least=1),
     **optimizer_options.OPTIONS,
     **SHARED,
 }
 
 
 def prepare(options):
-    """Sets the precision, the seed and determinism, before the first weight is made."""
+    """Sets precision, seed and determinism. Call it before the first weight is created."""
     keras.config.set_dtype_policy(PRECISIONS[options.precision])
     make_reproducible(options)
 
 
 def make_reproducible(options):
-    """Sets the seed and, if the options say so, determinism."""
+    """Sets the seed and, with `--deterministic`, deterministic operations."""
     keras.utils.set_random_seed(options.seed)
     if options.deterministic:
         tf.config.experimental.enable_op_determinism()
 
 
 def fit(model, batches, validation, run, monitor, options):
-    """`fit_epochs` with Adam, as `OPTIONS` ask for it.
+    """Trains a model with Adam and `fit_epochs`.
 
-    The run's results.json gains `training`: how many sentences, tokens and parameters. A resumed
-    run has to have as many as before.
+    The number of sentences, tokens and parameters is written to the run's results.json as
+    `training`. A resumed run must have the same numbers.
 
     Args:
-        model: model of tfreps that is not compiled.
-        batches, validation, run, monitor: as in `fit_epochs`.
-        options: namespace with what `OPTIONS` names, and `resume`.
+        model: `Tagger` or `Classifier` that is not compiled.
+        batches: `SequenceBatches` of the training data.
+        validation: `SequenceBatches` of the held-out data. If `None`, nothing is measured.
+        run: `tfreps.runs.run_folder.RunFolder`.
+        monitor: str. Metric of the held-out data by which the best weights are chosen, such as
+            `"val_accuracy"`.
+        options: namespace with the options of `OPTIONS`, and `resume`.
 
     Returns:
-        dict, as of `fit_epochs`.
+        dict of the best epoch's metrics that `fit_epochs` returned.
 
     Raises:
-        ValueError: the data or the model differ from those of the earlier run.
+        ValueError: if the data or the model differ from those of the run that is resumed.
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()

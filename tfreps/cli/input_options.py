@@ -1,4 +1,4 @@
-"""From a program's flat options to what a tagger or classifier reads: ids, vectors, ELMo, BERT."""
+"""Reads the inputs of a tagger or classifier: vocabulary, word vectors, ELMo and BERT."""
 
 import itertools
 
@@ -15,58 +15,77 @@ from tfreps.text.bert import write_tokenizer
 from tfreps.text.bert.piece_indexer import PieceIndexer, check_room
 
 WORDS = {
-    "lowercase": Option(bool, False, "look words up in lower case"),
-    "digits_to_zero": Option(bool, False, "look words up with every digit as 0"),
+    "lowercase": Option(bool, False, "Look words up in lower case."),
+    "digits_to_zero": Option(bool, False, "Look words up with every digit replaced by 0."),
     "min_count": Option(
-        int, 1, "words that are rarer in the training data are unknown (1)", at_least=1
+        int, 1, "Treat words that occur fewer times in the training data as unknown.", at_least=1
     ),
-    "max_vocabulary": Option(int, None, "words at most, three special ones included", at_least=4),
+    "max_vocabulary": Option(
+        int, None, "Maximum size of the vocabulary, the three special tokens included.", at_least=4
+    ),
 }
 VECTORS = {
     "max_characters": Option(
-        int, 50, "characters of a word that --characters reads (50)", at_least=3
+        int, 50, "Number of character ids per word that --characters reads.", at_least=3
     ),
     "vectors": Option(
-        str, None, "static word vectors: GloVe, word2vec, fastText; .gz too", excludes="no_words"
+        str, None, "File of static word vectors (GloVe, word2vec or fastText), which may be .gz.",
+        excludes="no_words",
     ),
     "elmo": Option(
-        str, None, "run folder of a biLM whose vectors each word gains",
+        str, None, "Run folder of a biLM whose vectors are concatenated with the word vectors.",
         excludes=("elmo_options", "elmo_weights"),
     ),
-    "elmo_options": Option(str, None, "or the options.json of one,", needs="elmo_weights"),
+    "elmo_options": Option(
+        str, None, "options.json of a biLM of bilm-tf or AllenNLP, instead of --elmo.",
+        needs="elmo_weights",
+    ),
     "elmo_weights": Option(
-        str, None, "and HDF5 weights, of bilm-tf or AllenNLP", needs="elmo_options"
+        str, None, "HDF5 weights of the biLM that --elmo-options describes.", needs="elmo_options"
     ),
     "elmo_initial_state": Option(
-        str, "zero", "the state that the biLM starts from (zero)", ["zero", "warm"],
+        str, "zero", "Initial state of the biLM: zeros, or the state after one fixed sentence.",
+        ["zero", "warm"],
         needs="elmo or elmo_weights",
     ),
     "elmo_top_only": Option(
-        bool, False, "the top layer of the biLM instead of a learned mix of all",
+        bool, False, "Use the top layer of the biLM instead of a learned mix of all layers.",
         needs="elmo or elmo_weights",
     ),
-    "elmo_fine_tune": Option(bool, False, "train the biLM too", needs="elmo or elmo_weights"),
+    "elmo_fine_tune": Option(bool, False, "Train the biLM too.", needs="elmo or elmo_weights"),
     "train_vectors": Option(
-        str, None, "file of `tfreps embed` for --train, sentence by sentence",
+        str, None, "Vectors that tfreps embed computed for the sentences of --train.",
         needs=("dev_vectors if dev", "test_vectors if test"),
     ),
-    "dev_vectors": Option(str, None, "the same for --dev", needs=("dev", "train_vectors")),
-    "test_vectors": Option(str, None, "the same for --test", needs=("test", "train_vectors")),
+    "dev_vectors": Option(
+        str, None, "Vectors that tfreps embed computed for the sentences of --dev.",
+        needs=("dev", "train_vectors"),
+    ),
+    "test_vectors": Option(
+        str, None, "Vectors that tfreps embed computed for the sentences of --test.",
+        needs=("test", "train_vectors"),
+    ),
 }  # fmt: skip
 OPTIONS = {**WORDS, **VECTORS}
 
 
 def read_elmo(options):
-    """The `Elmo` that the options name, or None.
+    """Reads the biLM that the options name.
+
+    Args:
+        options: namespace with the options of `OPTIONS`.
+
+    Returns:
+        `Elmo`. `None` if no biLM is named.
 
     Raises:
-        ValueError: what `tfreps.load` raises, or it is no biLM; a biLM that reads token ids, whose
-            vocabulary is not the tagger's.
+        ValueError: if the biLM cannot be loaded, the files hold another model, or the biLM reads
+            token ids, since its vocabulary differs from that of the program.
     """
     if not (options.elmo or options.elmo_options or options.elmo_weights):
         return None
     how = {"weights_file": options.elmo_weights}
-    if options.elmo_initial_state != "zero":  # which `load` takes, too
+    if options.elmo_initial_state != "zero":  # the default of `load`
         how["initial_state"] = options.elmo_initial_state
     bilm = load_as(TextBiLM, options.elmo or options.elmo_options, **how).bilm
     if bilm.vocabulary_size is not None:
@@ -74,7 +93,8 @@ def read_elmo(options):
             f"{options.elmo or options.elmo_weights} reads token ids of a vocabulary of its own; "
             "expected a biLM that reads characters."
         )
-    bilm.trainable = options.elmo_fine_tune  # it is nobody else's: an `Elmo` need not copy it
+    # No other layer uses this biLM, so that `Elmo` need not copy it.
+    bilm.trainable = options.elmo_fine_tune
     return Elmo(
         bilm,
         dropout=0.0,
@@ -85,14 +105,17 @@ def read_elmo(options):
 
 
 def read_bert(options, pooler=False):
-    """The `EncoderAndTokenizer` that `--bert` names, as far as it is to be built; None without it.
+    """Reads the BERT that `--bert` names.
 
     Args:
-        options: namespace with what `tfreps.cli.encoder_kinds.BERT` names.
-        pooler: bool. Whether its pooled output is read.
+        options: namespace with the options of `tfreps.cli.encoder_kinds.BERT`, and `num_layers`.
+        pooler: bool. Whether the head reads the pooled output. Defaults to `False`.
+
+    Returns:
+        `EncoderAndTokenizer`. `None` without `--bert`.
 
     Raises:
-        ValueError: what `tfreps.runs.bert_loading.load_encoder` and `freeze_blocks` raise.
+        ValueError: if the BERT cannot be loaded with these options.
     """
     if options.bert is None:
         return None
@@ -109,14 +132,14 @@ def read_bert(options, pooler=False):
 
 
 def check_sentences(data, bert):
-    """Refuses tagged sentences that are too long for a BERT.
+    """Checks that tagged sentences are not too long for a BERT.
 
     Args:
-        data: part of the data -> list of `tfreps.data.TaggedSentence`.
-        bert: what `read_bert` returned.
+        data: dict of the part of the data -> list of `tfreps.data.TaggedSentence`.
+        bert: `EncoderAndTokenizer` that `read_bert` returned. If `None`, all lengths are allowed.
 
     Raises:
-        ValueError: with file and line.
+        ValueError: if a sentence is too long. The message names file and line.
     """
     if bert is not None:
         sentences = list(itertools.chain(*data.values()))
@@ -126,16 +149,18 @@ def check_sentences(data, bert):
 
 
 def make_indexer(options, sentences, elmo=None, bert=None, words=True):
-    """`TokenIndexer` with the vocabulary of some sentences, and characters if anything reads them.
+    """Returns a `TokenIndexer` over the vocabulary of the training data.
 
-    For a BERT `PieceIndexer`, whose vocabulary it brings along.
+    With a BERT, returns a `PieceIndexer` over the vocabulary of the BERT.
 
     Args:
-        options: namespace with what `OPTIONS` names, and `characters`.
-        sentences: lists of tokens: those of the training data alone.
-        elmo: `Elmo`, or None.
-        bert: what `read_bert` returned.
-        words: bool. Whether sentences are of words; else of a BERT's pieces.
+        options: namespace with the options of `OPTIONS`, and `characters`.
+        sentences: list of lists of tokens of the training data.
+        elmo: `Elmo` that reads character ids. If `None`, character ids are made with
+            `--characters` only.
+        bert: `EncoderAndTokenizer` that `read_bert` returned, or `None`.
+        words: bool. Whether the sentences hold words instead of pieces of the BERT. Defaults to
+            `True`.
     """
     if bert is not None:
         return PieceIndexer(bert.tokenizer, words)
@@ -150,10 +175,10 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
 
 
 def keep(run, indexer):
-    """Writes the vocabulary of the indexer to the run's folder, or their tokeniser, if any.
+    """Writes the tokenizer of an indexer to the run folder; without one, writes its vocabulary.
 
     Raises:
-        ValueError: a resumed run would get another.
+        ValueError: if the run is resumed with another vocabulary or tokenizer.
     """
     tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is None:
@@ -163,10 +188,12 @@ def keep(run, indexer):
 
 
 def read_vectors(options, indexer):
-    """`WordVectors` of the vocabulary; None without `--vectors`. Words without one are small noise.
+    """Reads the vectors of `--vectors` for the vocabulary of an indexer.
+
+    Words that are not in the file get small random vectors.
 
     Returns:
-        WordVectors, or None.
+        `WordVectors`. `None` without `--vectors`.
     """
     if options.vectors is None:
         return None

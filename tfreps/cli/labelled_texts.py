@@ -1,4 +1,4 @@
-"""read_parts: the labelled texts of train-classifier, cut into tokens, some of them held out."""
+"""Reads, tokenizes and splits the labelled texts of train-classifier."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,13 @@ from tfreps.text.tokenizers import tokenize_texts
 
 
 class TextPart(NamedTuple):
-    """One part of the data: its texts, their tokens, and where their vectors are.
+    """One part of the data.
 
-    `num_cut` is how many texts of the file were cut to `--max-length` when it was read; `stored`
-    are options of `SequenceBatches`.
+    Args:
+        texts: list of `LabelledText`.
+        tokens: list of the tokens of each text.
+        num_cut: int. Number of texts of the file that were truncated to `--max-length`.
+        stored: dict of options of `SequenceBatches` that locate stored vectors.
     """
 
     texts: list[LabelledText]
@@ -22,11 +25,11 @@ class TextPart(NamedTuple):
 
     @property
     def labels(self):
-        """The labels of the texts."""
+        """Returns the label of each text."""
         return [text.label for text in self.texts]
 
     def take(self, places):
-        """Some of the texts; their vectors keep their numbers."""
+        """Returns the texts at these places, with the numbers of their vectors unchanged."""
         return self._replace(
             texts=[self.texts[i] for i in places],
             tokens=[self.tokens[i] for i in places],
@@ -35,17 +38,17 @@ class TextPart(NamedTuple):
 
 
 def read_parts(options, bert=None):
-    """Reads all parts of the data; without `--dev` some of the training texts are held out.
+    """Reads all parts of the data; without `--dev`, holds out some of the training texts.
 
     Args:
-        options: namespace with the options of `train-classifier`.
-        bert: what `tfreps.cli.input_options.read_bert` returned.
+        options: namespace of the options of `train-classifier`.
+        bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned, or `None`.
 
     Returns:
-        dict from "train", "dev" and "test", as far as there are such texts, to a `TextPart`.
+        dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that have no texts.
 
     Raises:
-        ValueError: for what is wrong in a file; too few texts to hold some out.
+        ValueError: if a file is invalid, or there are too few texts to hold some out.
     """
     data = {part: read_part(options, bert, part) for part in ("train", "dev", "test")}
     if data["dev"] is None and options.dev_share:
@@ -55,13 +58,13 @@ def read_parts(options, bert=None):
         if not (data["train"].texts and data["dev"].texts):
             raise ValueError(
                 f"--dev-share {options.dev_share} of {len(labels)} texts leaves none to train or "
-                "to measure on: give more texts, or --dev, or --dev-share 0."
+                "to evaluate on. Give more texts, --dev, or --dev-share 0."
             )
     return {part: texts for part, texts in data.items() if texts is not None}
 
 
 def read_part(options, bert, part):
-    """The `TextPart` of one option, such as "dev"; None where it was not given."""
+    """Returns the `TextPart` of one option, such as "dev"; None if it is not given."""
     files = getattr(options, part)
     if not files:
         return None
@@ -76,19 +79,21 @@ def read_part(options, bert, part):
 
 
 def cut_texts(options, texts, bert=None):
-    """The tokens of labelled texts; what is too long is refused, or of a BERT's texts cut.
+    """Tokenizes labelled texts, and truncates those of a BERT.
 
     Args:
         options: namespace with `tokens`, `max_length` and `too_long` of `train-classifier`.
         texts: list of `tfreps.data.LabelledText`.
-        bert: what `tfreps.cli.input_options.read_bert` returned.
+        bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned. If `None`,
+            texts are not truncated here.
 
     Returns:
-        the lists of tokens, of a BERT the pieces between start and separator; and how many were
-        cut here.
+        The list of tokens of each text, for a BERT its pieces with start and separator; and the
+        number of texts that were truncated.
 
     Raises:
-        ValueError: a text is too long, with file and line.
+        ValueError: if a text is too long and `too_long` is `"refuse"`. The message names file and
+            line.
     """
     strings, longest = [text.text for text in texts], options.max_length
     if bert is None:
@@ -96,9 +101,12 @@ def cut_texts(options, texts, bert=None):
     else:
         most = max_length(*bert)
         if most is not None and longest is not None and longest > most:
-            raise ValueError(f"--max-length must be at most {most}, as of --bert; got {longest}.")
+            raise ValueError(
+                f"--max-length must be at most {most}, the number of positions of --bert; got "
+                f"{longest}."
+            )
         longest = least(longest, most)
-        bert.tokenizer.room(longest)  # checks it
+        bert.tokenizer.room(longest)  # raises an error if it is too small
         tokens, _ = piece_texts(strings, bert.tokenizer)
     num_cut = 0
     for text, own in zip(texts, tokens, strict=True):
@@ -106,8 +114,8 @@ def cut_texts(options, texts, bert=None):
             continue
         if options.too_long == "refuse":
             raise ValueError(
-                f"{text.file}, line {text.line}: the text has {len(own):,} tokens, and there may "
-                f"be {longest:,}. Shorten it, or use --too-long cut."
+                f"{text.file}, line {text.line}: the text has {len(own):,} tokens; expected at "
+                f"most {longest:,}. Shorten it, or use --too-long cut."
             )
         if bert is not None:
             del own[longest - 1 : -1]  # the separator stays
@@ -116,28 +124,29 @@ def cut_texts(options, texts, bert=None):
 
 
 def check_labels(label_set, data, monitor):
-    """Checks that there are labels to tell apart, and two of them for an area under the curve.
+    """Checks that there are at least two labels, and exactly two for an area under the curve.
 
     Args:
         label_set: `tfreps.text.TagSet` of the labels of the training texts.
-        data: what `read_parts` returned.
-        monitor: str. The metric of the best weights.
+        data: dict that `read_parts` returned.
+        monitor: str. Metric by which the best weights are chosen.
 
     Raises:
-        ValueError: they are too few, or not two, or one is missing among those held out.
+        ValueError: if there are fewer than two labels; or, for `"val_auc"`, if there are more than
+            two or the held-out texts lack one of them.
     """
     if len(label_set) < 2:
         raise ValueError(
-            f"All texts of --train have the label {label_set.names[0]!r}: there is nothing to "
-            "tell apart."
+            f"All texts of --train have the label {label_set.names[0]!r}; expected at least "
+            "two labels."
         )
     if monitor != "val_auc":
         return
     if len(label_set) != 2:
-        raise ValueError(f"--monitor val_auc is for two labels; the texts have {len(label_set)}.")
+        raise ValueError(f"--monitor val_auc needs exactly two labels; got {len(label_set)}.")
     of_dev = set(data["dev"].labels) if "dev" in data else set()
     if len(of_dev) == 1:
         raise ValueError(
-            f"--monitor val_auc needs texts of both labels to measure on; those held out are all "
-            f"{of_dev.pop()!r}."
+            f"--monitor val_auc needs held-out texts of both labels; all held-out texts have the "
+            f"label {of_dev.pop()!r}."
         )

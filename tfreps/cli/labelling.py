@@ -1,4 +1,4 @@
-"""What train-tagger and train-classifier share: tables, what encoders read, the end of runs."""
+"""Common parts of train-tagger and train-classifier: tables, inputs, and final reports."""
 
 from tfreps import plots
 from tfreps.cli import fit_options, input_options
@@ -7,19 +7,27 @@ from tfreps.cli.encoder_options import encoder_table, with_readers
 from tfreps.cli.messages import say_notes, say_results, say_written
 
 PARTS = "train", "dev", "test"
-MAY_CHANGE = "test", "test_vectors"  # when a run is resumed
+MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
+GROUPS = {
+    "data": "Files to train and to evaluate on, and their format.",
+    "words": "Vocabulary, word vectors and vectors of a biLM.",
+    "encoder": "Encoder between the token vectors and the output layer.",
+    "tags": "Output layer that scores tags.",
+    "labels": "Output layer that scores labels.",
+    "training": "Length of training, batches and optimizer.",
+}
 
 
 def option_tables(head, data, rest):
-    """The tables of a program's options.
+    """Returns the tables of the options of a program.
 
     Args:
-        head: str, of `tfreps.cli.encoder_kinds.HEADS`.
-        data: name -> Option, of the data.
-        rest: dict from a title to a table, of the head itself.
+        head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
+        data: dict of name -> `Option`. Options of the data.
+        rest: dict of title -> table. Options of the head.
 
     Returns:
-        dict from the title of a group to a table, in the order of the help.
+        dict of the title of a group -> table, in the order of the help.
     """
     words, training = input_options.OPTIONS, fit_options.OPTIONS
     tables = {
@@ -33,14 +41,15 @@ def option_tables(head, data, rest):
 
 
 def read_inputs(options, sentences, num_classes, bert=None, words=True):
-    """Reads what the encoder stands on: vocabulary, word vectors, ELMo.
+    """Reads the inputs of an encoder: vocabulary, word vectors and ELMo.
 
     Args:
-        options: namespace of the program's options.
-        sentences: lists of tokens, those of the training data alone.
-        num_classes: int. The number of tags or labels.
-        bert: what `tfreps.cli.input_options.read_bert` returned.
-        words: bool. Whether sentences are of words; else of a BERT's pieces.
+        options: namespace of the options of the program.
+        sentences: list of lists of tokens of the training data.
+        num_classes: int. Number of tags or labels.
+        bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned, or `None`.
+        words: bool. Whether the sentences hold words instead of pieces of the BERT. Defaults to
+            `True`.
 
     Returns:
         `EncoderInputs`, without the size of stored vectors.
@@ -52,14 +61,14 @@ def read_inputs(options, sentences, num_classes, bert=None, words=True):
 
 
 def finish(run, model, best, measured, asking):
-    """Writes the results and the pictures of a run, and says what there is.
+    """Writes the results and the pictures of a run, and prints a summary.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
-        model: the best model, a `Tagger` or `Classifier`.
-        best: what `tfreps.cli.fit_options.fit` returned.
-        measured: dict from a part of the data to its metrics.
-        asking: str. The program that asks such a model.
+        model: `Tagger` or `Classifier` with the best weights.
+        best: dict that `tfreps.cli.fit_options.fit` returned.
+        measured: dict of the part of the data -> metrics.
+        asking: str. Program that applies such a model, `"tag"` or `"classify"`.
     """
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}

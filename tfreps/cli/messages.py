@@ -1,4 +1,4 @@
-"""What training programs say on standard output and on standard error: printing is all it does."""
+"""Prints the messages of the training programs."""
 
 import sys
 
@@ -6,12 +6,12 @@ from tfreps.reports import format_report
 
 
 def say_progress(text, final=False, progress=False):
-    """A line on standard error, over the one before where that was not final.
+    """Prints a line to standard error; on a terminal, it replaces a line that was not final.
 
     Args:
-        text: str.
-        final: bool. Whether the line stays.
-        progress: bool. Whether the line is for people only who look on.
+        text: str. The line.
+        final: bool. Whether the next line leaves this one in place. Defaults to `False`.
+        progress: bool. Whether the line is printed on terminals only. Defaults to `False`.
     """
     if sys.stderr.isatty():
         end = "\n" if final else ""
@@ -21,39 +21,39 @@ def say_progress(text, final=False, progress=False):
 
 
 def say_bert(source, bert):
-    """What BERT was read, and rows of its table that no token has, as where it is rounded up."""
+    """Prints the size of a BERT, and how many rows of its embedding table no token uses."""
     encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
     spare = encoder.vocabulary_size - size
-    rows = f" (its table has {spare:,} rows that no token of the vocabulary reads)" if spare else ""
+    rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""
     print(
-        f"BERT: {encoder.num_layers} blocks of {encoder.hidden_dim} dimensions from {source}, "
+        f"BERT: {encoder.num_layers} layers of {encoder.hidden_dim} dimensions from {source}, "
         f"{size:,} tokens{rows}."
     )
 
 
 def say_vectors(source, vectors):
-    """How many words of the vocabulary have a vector in a file."""
+    """Prints how many words of the vocabulary have a vector in a file."""
     print(
-        f"Word vectors: {vectors.num_found:,} of {len(vectors.matrix):,} words have one in "
+        f"Word vectors: {vectors.num_found:,} of {len(vectors.matrix):,} words have a vector in "
         f"{source}."
     )
 
 
 def say_nothing_held_out():
-    """What does not happen without held-out data."""
+    """Prints which options have no effect without held-out data."""
     print(
-        "No text is held out: the newest weights are kept. Nothing is measured that would end "
-        "training (--patience), cut its rate (--plateau-decay) or choose the best weights."
+        "No text is held out: the last weights are saved instead of the best ones. --patience and "
+        "--plateau-decay have no effect."
     )
 
 
 def say_start(run, model, what):
-    """What is trained where, and how to watch it.
+    """Prints what is trained, the run folder, and how to watch the run.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
-        model: the Keras model.
-        what: str. The rest of the sentence: on what, in how many steps.
+        model: Keras model that is trained.
+        what: str. Rest of the sentence: the data and the number of steps.
     """
     print(
         f"Training {model.count_params():,} parameters in {run.path}{what}.\n"
@@ -62,16 +62,16 @@ def say_start(run, model, what):
 
 
 def say_notes(notes):
-    """What else there is to say, a line each."""
+    """Prints each note on a line."""
     for note in notes:
         print(note)
 
 
 def say_results(measured):
-    """The metrics of each part of the data that was measured.
+    """Prints the metrics of each part of the data.
 
     Args:
-        measured: dict from a part to what `evaluate_tagger` or `evaluate_classifier` returned.
+        measured: dict of the part -> result of `evaluate_tagger` or `evaluate_classifier`.
     """
     for part, results in measured.items():
         auc = f", AUC {results['auc']:.4f}" if "auc" in results else ""
@@ -82,14 +82,14 @@ def say_results(measured):
 
 
 def say_written(run, asking):
-    """The files of a run of a tagger or classifier, and what can be done with them.
+    """Prints the files of a run of a tagger or classifier, and the next commands.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
-        asking: str. The program that asks the model: "tag" or "classify".
+        asking: str. Program that applies the model, `"tag"` or `"classify"`.
     """
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
-        f"Next: tfreps {asking} {run.path} FILE, tfreps evaluate {run.path} --data FILES, "
+        f"Next: tfreps {asking} {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
         f"tfreps export {run.path} --to DIR."
     )

@@ -1,4 +1,4 @@
-"""make_optimizer: Adam as a program's options ask for it, part by part of a model."""
+"""Builds Adam from the options of a program, with learning rates for parts of a model."""
 
 import keras
 
@@ -7,60 +7,71 @@ from tfreps.models import BertEncoder, Elmo, TokenEmbedder
 from tfreps.optimizers import CutRate, FusedAdam, GroupedOptimizer, LinearWarmup
 
 OPTIONS = {
-    "learning_rate": Option(float, 1e-3, "of Adam (0.001)", above=0),
+    "learning_rate": Option(float, 1e-3, "Learning rate of the Adam optimizer.", above=0),
     "decay": Option(
-        float, 1.0, "factor on the learning rate after each epoch (1)", above=0,
+        float, 1.0, "Factor that multiplies the learning rate after each epoch.", above=0,
         excludes=("warmup_steps", "schedule=linear"),
     ),
     "plateau_decay": Option(
-        float, 1.0, "factor on it after each epoch without a better dev metric (1)", above=0
+        float, 1.0, "Factor that multiplies the learning rate after each epoch without a better "
+        "dev metric.", above=0,
     ),
-    "warmup_steps": Option(int, 0, "batches until the learning rate is reached (0)", at_least=0),
+    "warmup_steps": Option(
+        int, 0, "Number of batches in which the learning rate rises linearly from 0.", at_least=0
+    ),
     "schedule": Option(
-        str, "constant", "then it stays, or falls to nothing by the last epoch (constant)",
+        str, "constant", "Learning rate after warmup: stays constant, or falls linearly to 0 over "
+        "all epochs.",
         choices=["constant", "linear"],
     ),
-    "clip_norm": Option(float, 5.0, "of the gradient; 0: none (5)", at_least=0),
-    "weight_decay": Option(
-        float, 0.0, "of all weights but biases, decoupled from Adam (0)", at_least=0
-    ),
-    "l2": Option(
-        float, 0.0, "times half the squares of all weights but biases is added to the loss (0)",
+    "clip_norm": Option(
+        float, 5.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
         at_least=0,
     ),
+    "weight_decay": Option(
+        float, 0.0, "Decoupled weight decay of all weights except biases.", at_least=0
+    ),
+    "l2": Option(
+        float, 0.0, "L2 penalty: adds L2 / 2 times the sum of squared weights, biases excluded, to "
+        "the loss.", at_least=0,
+    ),
     "embedding_learning_rate": Option(
-        float, None, "of the word vectors (--learning-rate)", above=0,
+        float, None, "Learning rate of the word vectors. Defaults to --learning-rate.", above=0,
         excludes=("no_words", "no_trainable_embeddings"),
     ),
     "elmo_learning_rate": Option(
-        float, 1e-4, "of a biLM under --elmo-fine-tune (0.0001)", above=0, needs="elmo_fine_tune"
+        float, 1e-4, "Learning rate of the biLM with --elmo-fine-tune.", above=0,
+        needs="elmo_fine_tune",
     ),
     "linear_learning_rate": Option(
-        float, None, "of the linear model beside an encoder (--learning-rate)", above=0,
+        float, None, "Learning rate of the added linear model. Defaults to --learning-rate.",
+        above=0,
         needs="linear_features or ngrams",
     ),
     "bert_learning_rate": Option(
-        float, None, "of a BERT's last block (--learning-rate)", above=0, needs="bert"
+        float, None, "Learning rate of the last layer of bert. Defaults to --learning-rate.",
+        above=0, needs="bert",
     ),
     "layer_decay": Option(
-        float, None, "factor on it from each block of a BERT to the one before (1)", above=0,
-        needs="bert",
+        float, None, "Factor between the learning rates of each layer of bert and the layer after "
+        "it. Defaults to 1.", above=0, needs="bert",
     ),
     "average": Option(
-        float, 0.0, "momentum of moving averages of the weights, which are measured and kept; "
-        "0.99: over about 100 updates; 0: none (0)", at_least=0, below=1,
+        float, 0.0, "Momentum of a moving average of the weights, which is evaluated and saved in "
+        "place of the weights; 0.99 averages about 100 updates, 0 turns averaging off.",
+        at_least=0, below=1,
     ),
 }  # fmt: skip
 
 
 def make_optimizer(options, model, steps_per_epoch, factor=None):
-    """Adam as `OPTIONS` ask for it, with learning rates of their own for parts of the model.
+    """Returns Adam, or a `GroupedOptimizer` if parts of the model have their own learning rates.
 
     Args:
-        options: namespace with what `OPTIONS` names.
-        model: a model of tfreps with all its weights.
-        steps_per_epoch: int.
-        factor: `tf.Variable` by which all learning rates are multiplied, or None.
+        options: namespace with the options of `OPTIONS`.
+        model: `Tagger` or `Classifier` that is built.
+        steps_per_epoch: int. Number of updates per epoch.
+        factor: `tf.Variable` that multiplies all learning rates. If `None`, they are not changed.
 
     Example:
     >>> import argparse
@@ -84,13 +95,16 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
 
 
 def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=False):
-    """Adam for one learning rate, which falls, rises and is cut as `OPTIONS` ask for it.
+    """Returns Adam with one learning rate and the schedule of the options.
 
     Args:
-        options, steps_per_epoch, factor: as of `make_optimizer`.
-        rate: float.
-        clip: float or None. Bound of the norm of all gradients that it applies.
-        has_norms: bool. Whether there are layer norms that weight decay leaves alone.
+        options: namespace with the options of `OPTIONS`.
+        rate: float. Learning rate before the schedule is applied.
+        steps_per_epoch: int. Number of updates per epoch.
+        clip: float. Maximum norm over all gradients. If `None`, they are not clipped.
+        factor: `tf.Variable` that multiplies the learning rate. If `None`, it is not changed.
+        has_norms: bool. Whether the model has layer normalization, which is excluded from weight
+            decay. Defaults to `False`.
     """
     total = options.epochs * steps_per_epoch if options.schedule == "linear" else None
     if options.decay != 1.0:
@@ -111,15 +125,15 @@ def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=
 
 
 def part_rates(options, model):
-    """The parts of a model that have a learning rate of their own.
+    """Returns the parts of a model that have their own learning rate.
 
     Args:
-        options: namespace with what `OPTIONS` names.
-        model: a model of tfreps with all its weights.
+        options: namespace with the options of `OPTIONS`.
+        model: `Tagger` or `Classifier` that is built.
 
     Returns:
-        dict from the name of a part to its rate and its trainable variables; parts without such
-        variables are left out.
+        dict of the name of a part -> `(rate, variables)`. Parts without trainable variables are
+        left out.
     """
     found = {}
     embedder, elmo = model.find(TokenEmbedder), model.find(Elmo)
@@ -141,13 +155,13 @@ def part_rates(options, model):
 
 
 def penalize(model, l2):
-    """Adds `l2 / 2 * sum w^2` to a model's loss, over the weights that are trained, but no biases.
+    """Adds `l2 / 2 * sum w^2` over all trainable weights except biases to the loss of a model.
 
-    Adam scales this gradient as any other; `weight_decay` goes past it.
+    Adam scales the gradient of this penalty like any other gradient, unlike that of `weight_decay`.
 
     Args:
-        model: Keras model with all its weights, whose loss counts `model.losses`.
-        l2: float.
+        model: Keras model that is built and whose loss includes `model.losses`.
+        l2: float. Factor of the penalty.
 
     Example:
     >>> model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones")])
@@ -162,7 +176,7 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """The same of a BERT's blocks, of what lies above them and below, if rates differ there."""
+    """Returns the same for a BERT: its top, its layers and its embeddings, if the rates differ."""
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

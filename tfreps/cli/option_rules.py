@@ -1,12 +1,17 @@
-"""check_rules: options that have no effect, or that cannot go together, by the rows of tables."""
+"""Rules between options: which need, exclude or require one another."""
 
+import re
 from typing import Any, NamedTuple
 
 
 class Term(NamedTuple):
-    """What a rule says of one option: that it is given, or that it has one of some values.
+    """Condition of a rule: an option is given, or has one of some values.
 
     A switch that is on by default, such as `use_crf`, is given as `no_use_crf`.
+
+    Args:
+        name: str. Name of the option.
+        values: tuple of str. Values of the option; `()` if any value other than the default counts.
     """
 
     name: str
@@ -14,12 +19,12 @@ class Term(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "Term":
-        """A term as tables write it: `elmo`, or `encoder=bilstm|slstm`."""
+        """Parses a term as tables write it: `elmo`, or `encoder=bilstm|slstm`."""
         name, _, values = text.partition("=")
         return cls(name, tuple(values.split("|")) if values else ())
 
     def holds(self, options, known: dict[str, Any]) -> bool:
-        """Whether the options fulfil it; of an option that a program lacks, they do not."""
+        """Returns True if the term holds; terms about options that the program lacks never do."""
         name = _option(self, known)
         if name is None:
             return False
@@ -29,35 +34,35 @@ class Term(NamedTuple):
         return value is not None and value != known[name].default
 
     def words(self) -> str:
-        """The term as it is typed: `--elmo`, `--encoder bilstm`."""
+        """Returns the term as it is typed: `--elmo`, `--encoder bilstm`."""
         return " ".join([as_flag(self.name), *self.values[:1]])
 
 
 def check_rules(options, *tables: dict[str, Any]) -> None:
-    """Looks for given options that have no effect beside the others, or that lack another one.
+    """Checks the rules between options.
 
-    The rows say when an option applies, in three columns of `tfreps.cli.options.Option`. Each is
-    one rule or several, and a rule is terms with "or" between them: `elmo` is "--elmo is given",
-    `encoder=bert` is "--encoder is bert", `encoder=bilstm|slstm` one of these. A term about an
-    option that the program lacks never holds.
+    Three fields of `tfreps.cli.options.Option` hold the rules. A rule consists of terms joined by
+    "or": `elmo` means that --elmo is given, `encoder=bert` that --encoder is bert, and
+    `encoder=bilstm|slstm` that it is one of the two. A term about an option that the program lacks
+    never holds.
 
-        needs       the option has an effect only where all rules hold; "a if b" is for b alone
-        excludes    the option cannot go together with one of these
-        required    whether, or with which term, the option has to be given
+        needs       the option has no effect unless all rules hold; "a if b" applies only if b holds
+        excludes    the option cannot be combined with any of these
+        required    the option must be given: always, or if a term holds
 
     Args:
-        options: namespace with what the tables name.
-        *tables: name -> Option.
+        options: namespace with the options of the tables.
+        *tables: dicts of name -> `Option`.
 
     Raises:
-        ValueError: for the first that breaks a rule; names the flag, and what to do.
+        ValueError: for the first option that breaks a rule. The message names its flag.
 
     Example:
     >>> import argparse
     >>> from tfreps.cli.options import Option
     >>> table = {
-    ...     "encoder": Option(str, "bilstm", "(bilstm)", ["bilstm", "slstm", "bert"]),
-    ...     "units": Option(int, 200, "(200)", needs="encoder=bilstm|slstm"),
+    ...     "encoder": Option(str, "bilstm", "Encoder.", ["bilstm", "slstm", "bert"]),
+    ...     "units": Option(int, 200, "Width.", needs="encoder=bilstm|slstm"),
     ... }
     >>> check_rules(argparse.Namespace(encoder="bert", units=9), table)
     Traceback (most recent call last):
@@ -74,16 +79,16 @@ def check_rules(options, *tables: dict[str, Any]) -> None:
         for rule in _rules(option.excludes):
             term = Term.read(rule)
             if term.holds(options, known):
-                told = as_given(name, option)
-                raise ValueError(f"{told} cannot be combined with {term.words()}.")
+                flag = as_given(name, option)
+                raise ValueError(f"{flag} cannot be combined with {term.words()}.")
 
 
 def applies_to(option, name: str) -> list[str]:
-    """The values of another option with which an option has an effect; empty for all.
+    """Returns the values of another option with which an option has an effect; `[]` for all.
 
     Example:
     >>> from tfreps.cli.options import Option
-    >>> applies_to(Option(int, 9, "steps", needs="encoder=slstm"), "encoder")
+    >>> applies_to(Option(int, 9, "Steps.", needs="encoder=slstm"), "encoder")
     ['slstm']
     """
     terms = [Term.read(rule) for rule in _rules(option.needs) if " or " not in rule]
@@ -91,19 +96,19 @@ def applies_to(option, name: str) -> list[str]:
 
 
 def brought_by(name: str, table: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A table whose options cannot be given beside one that brings them along.
+    """Returns a table whose options are excluded by an option that determines them.
 
     Args:
-        name: the option that does, such as "init".
-        table: name -> Option.
-        but: names of those that may be given.
+        name: str. Option that determines the others, such as `"init"`.
+        table: dict of name -> `Option`.
+        but: tuple of names of options that may still be given. Defaults to `()`.
 
     Returns:
-        dict of the same names.
+        dict of name -> `Option`, with the same names.
 
     Example:
     >>> from tfreps.cli.options import Option
-    >>> brought_by("init", {"units": Option(int, None, "width")})["units"].excludes
+    >>> brought_by("init", {"units": Option(int, None, "Width.")})["units"].excludes
     ('init',)
     """
     return {
@@ -112,18 +117,57 @@ def brought_by(name: str, table: dict[str, Any], but: tuple[str, ...] = ()) -> d
     }
 
 
+def as_clause(about: str) -> str:
+    """Returns the first sentence of a help text as the end of another sentence.
+
+    Example:
+    >>> as_clause("Files of text. Read in order of name.")
+    'files of text'
+    """
+    first = about.partition(". ")[0].removesuffix(".")
+    return first[:1].lower() + first[1:]
+
+
+def when_required(option) -> str:
+    """Returns the sentence about when an option is required; "" if it never is.
+
+    Example:
+    >>> from tfreps.cli.options import Option
+    >>> when_required(Option(str, None, "Folder.", required="encoder=bert"))
+    'Required with --encoder bert.'
+    """
+    if isinstance(option.required, str):
+        return f"Required with {Term.read(option.required).words()}."
+    return "Required for a new run." if option.required else ""
+
+
 def as_flag(name: str) -> str:
-    """How an option is written in a command."""
+    """Returns the flag of an option."""
     return f"--{name.replace('_', '-')}"
 
 
+def with_flags(text: str, names) -> str:
+    """Replaces options in backquotes by their flags.
+
+    Args:
+        text: str. Message of the library, such as an error.
+        names: iterable of str. Names of the options that have a flag.
+
+    Example:
+    >>> with_flags("`min_count` must be at least 1; see `fit`.", ["min_count"])
+    '--min-count must be at least 1; see `fit`.'
+    """
+    names = set(names)
+    return re.sub(r"`(\w+)`", lambda m: as_flag(m[1]) if m[1] in names else m[0], text)
+
+
 def as_given(name: str, option) -> str:
-    """How an option is written where it differs from its default; `--no-` before a switch."""
+    """Returns the flag that changes an option: `--no-x` for a switch that is on by default."""
     return as_flag(f"no_{name}" if option.default is True else name)
 
 
 def listed(words: list[str], last: str = "and") -> str:
-    """Words as a sentence lists them.
+    """Joins words with commas and a conjunction.
 
     Example:
     >>> listed(["a", "b", "c"])
@@ -139,31 +183,33 @@ def _rules(column) -> tuple[str, ...]:
 def _check_required(name, option, options, known):
     term = Term.read(option.required)
     if term.holds(options, known) and not Term(name, ()).holds(options, known):
-        raise ValueError(f"{as_flag(name)} is missing: {option.about}. {term.words()} needs it.")
+        raise ValueError(
+            f"{as_flag(name)} is missing: {as_clause(option.about)}. {term.words()} needs it."
+        )
 
 
 def _check_need(name, rule, options, known):
     rule, _, condition = rule.partition(" if ")
-    told = as_given(name, known[name])
+    flag = as_given(name, known[name])
     if condition:
         condition = Term.read(condition)
         if not condition.holds(options, known):
             return
-        if condition.name == name:  # one value of the option itself
-            told = condition.words()
+        if condition.name == name:  # the rule is about one value of the option itself
+            flag = condition.words()
     terms = [t for t in map(Term.read, rule.split(" or ")) if _option(t, known)]
     if any(term.holds(options, known) for term in terms):
         return
     if len(terms) == 1 and terms[0].values:
         other = terms[0].name
         raise ValueError(
-            f"{told} has no effect with {as_flag(other)} {getattr(options, other)}; it applies "
+            f"{flag} has no effect with {as_flag(other)} {getattr(options, other)}; it applies "
             f"to {listed(list(terms[0].values))}."
         )
-    raise ValueError(f"{told} needs {listed([t.words() for t in terms], 'or')} too.")
+    raise ValueError(f"{flag} needs {listed([t.words() for t in terms], 'or')} too.")
 
 
 def _option(term, known):
-    """The name of the option that a term is about; None where the program lacks it."""
+    """Returns the name of the option that a term is about; None if the program lacks it."""
     names = term.name, term.name.removeprefix("no_")
     return next((name for name in names if name in known), None)

@@ -1,4 +1,4 @@
-"""Options of a program: flags beat a JSON file, which beats defaults; JSON in and out."""
+"""Options of a program: flags override a JSON file, which overrides the defaults."""
 
 import argparse
 import difflib
@@ -10,24 +10,35 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tfreps.cli.option_rules import as_flag, check_rules
+from tfreps.cli.option_rules import as_clause, as_flag, check_rules, when_required
 from tfreps.files.json_files import read_json
 
-LARGEST = 2**31 - 1  # of whole numbers: what the int32 of a tensor holds
-
-
-OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not taken from a run that goes on
+LARGEST = 2**31 - 1  # largest integer of an option: the limit of int32 tensors
+OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not inherited by a resumed run
 
 
 class Option(NamedTuple):
-    """What programs share of an option: its type, default and sentence, in a table by name.
+    """Row of a table of options, which maps names to rows.
 
-    `kind` bool makes a switch, `--no-x` of one that is on by default; `many` makes a list.
-    `check_options` looks for what is `required`, and whether numbers are finite, within `at_least`,
-    `above`, `below` and `at_most`, and, if whole, fit into 32 bits. `must_be` is a
-    function that says whether another value is right, and words for what it must be. `needs` and
-    `excludes` say beside which other options it has an effect, and `required` may be such a rule,
-    too: see `tfreps.cli.option_rules.check_rules`.
+    Args:
+        kind: type, or function of a str. Type of the value. `bool` makes a switch, with `--no-x`
+            for a switch that is on by default.
+        default: default value. `None` means that there is none.
+        about: str. Help text: sentences that end with a period.
+        choices: list of allowed values. If `None`, all values are allowed.
+        many: bool. Whether the flag takes a list of values. Defaults to `False`.
+        required: bool, or rule that says when the option is required (see
+            `tfreps.cli.option_rules.check_rules`). Defaults to `False`.
+        at_least: inclusive lower bound of a number. If `None`, there is none.
+        above: exclusive lower bound of a number. If `None`, there is none.
+        below: exclusive upper bound of a number. If `None`, there is none.
+        at_most: inclusive upper bound of a number. If `None`, there is none.
+        must_be: pair of a function that returns True for valid values, and a description of these
+            values for the error message. If `None`, nothing else is checked.
+        needs: rule or tuple of rules that name the options without which this option has no effect
+            (see `tfreps.cli.option_rules.check_rules`). Defaults to `()`.
+        excludes: rule or tuple of rules that name the options that this option cannot be combined
+            with. Defaults to `()`.
     """
 
     kind: type
@@ -46,16 +57,16 @@ class Option(NamedTuple):
 
 
 def add_flags(group, options: dict[str, Option]) -> None:
-    """Gives a parser, or a group of one, the flag `--a-name` for each option `a_name`.
+    """Adds the flag `--a-name` to a parser or a group for each option `a_name`.
 
     Args:
-        group: `argparse.ArgumentParser`, or what its `add_argument_group` returns.
-        options: name -> Option.
+        group: `argparse.ArgumentParser`, or a group that its `add_argument_group` returned.
+        options: dict of name -> `Option`.
 
     Example:
     >>> import argparse
     >>> parser = argparse.ArgumentParser()
-    >>> add_flags(parser, {"num_steps": Option(int, 9, "exchange steps (9)")})
+    >>> add_flags(parser, {"num_steps": Option(int, 9, "Number of steps.")})
     >>> parser.parse_args(["--num-steps", "3"])
     Namespace(num_steps=3)
     """
@@ -63,46 +74,47 @@ def add_flags(group, options: dict[str, Option]) -> None:
         flag = as_flag(name)
         if option.kind is bool:
             action = argparse.BooleanOptionalAction if option.default else "store_true"
-            group.add_argument(flag, action=action, default=option.default, help=option.about)
+            given = group.add_argument(flag, action=action, default=option.default)
+            given.help = option.about  # to which some versions of Python would add the default
             continue
         more = {"nargs": "+"} if option.many else {}
         if option.choices:
             more["choices"] = option.choices
         else:
             more["metavar"] = {int: "N", float: "X"}.get(option.kind)
+        about = " ".join(filter(None, [option.about, when_required(option)]))
         given = group.add_argument(
-            flag, type=option.kind, default=option.default, help=option.about, **more
+            flag, type=option.kind, default=option.default, help=about, **more
         )
         given.option = option  # for `parse_options`
 
 
 def default_values(*tables: dict[str, Option]) -> dict:
-    """What options stand at that nobody gave.
+    """Returns the default values of options.
 
     Args:
-        *tables: name -> Option.
+        *tables: dicts of name -> `Option`.
 
     Example:
-    >>> default_values({"units": Option(int, 9, "width")}, {"fast": Option(bool, False, "hurry")})
+    >>> default_values({"units": Option(int, 9, "Width.")}, {"fast": Option(bool, False, "Hurry.")})
     {'units': 9, 'fast': False}
     """
     return {name: option.default for table in tables for name, option in table.items()}
 
 
 def check_options(options, *tables: dict[str, Option]) -> None:
-    """Looks whether options are there, within their bounds, and have an effect.
+    """Checks that required options are given, values are valid, and every option has an effect.
 
     Args:
-        options: the namespace that `parse_options` returned.
-        *tables: name -> Option.
+        options: namespace that `parse_options` returned.
+        *tables: dicts of name -> `Option`.
 
     Raises:
-        ValueError: for the first that is not; names the flag.
-            What `tfreps.cli.option_rules.check_rules` raises.
+        ValueError: for the first option that fails a check. The message names its flag.
 
     Example:
     >>> import argparse
-    >>> check_options(argparse.Namespace(units=0), {"units": Option(int, 9, "width", at_least=1)})
+    >>> check_options(argparse.Namespace(units=0), {"units": Option(int, 9, "Width.", at_least=1)})
     Traceback (most recent call last):
     ValueError: --units must be at least 1; got 0.
     """
@@ -110,8 +122,8 @@ def check_options(options, *tables: dict[str, Option]) -> None:
         value, flag = getattr(options, name), as_flag(name)
         if option.required is True and not value:
             resumes = getattr(options, "resume", False)
-            hint = f" There is no run in {options.run} to go on with." if resumes else ""
-            raise ValueError(f"{flag} is missing: {option.about}.{hint}")
+            hint = f" There is no run in {options.run} to resume." if resumes else ""
+            raise ValueError(f"{flag} is missing: {as_clause(option.about)}.{hint}")
         check_numbers(flag, value, option)
         if option.must_be and value is not None and not option.must_be[0](value):
             raise ValueError(f"{flag} must be {option.must_be[1]}; got {value!r}.")
@@ -124,25 +136,27 @@ def parse_options(
     recipes: pathlib.Path | None = None,
     either: tuple[str, ...] = (),
 ):
-    """The options of a program: flags beat `--config FILE.json`, which beats defaults.
+    """Parses the options of a program: flags override `--config`, which overrides the defaults.
 
-    With `--resume` what neither of both gives is as in the run that is to go on, the one in the
-    folder `--run`; but for `--minutes`, which is about one sitting.
+    With `--resume`, the options of the run in the folder `--run` replace the defaults, except
+    `--minutes`, which applies to a single call of the program.
 
     Args:
-        parser: the program's `argparse.ArgumentParser`; gains the flag `--config`. Flags have
-            to be written in full.
-        argv: what follows the program's name; None for that of the process.
-        recipes: folder of JSON files that `--config` knows by name; None for none.
-        either: names of options of which one goes alone: with one given, the run's are forgotten.
+        parser: `argparse.ArgumentParser` of the program, to which the flag `--config` is added.
+            Flags cannot be abbreviated.
+        argv: list of str. Arguments after the name of the program. If `None`, those of the process.
+        recipes: path of a folder of JSON files that `--config` accepts by name. If `None`, there
+            are no recipes.
+        either: tuple of names of options that exclude each other. If one of them is given, those of
+            the resumed run are ignored. Defaults to `()`.
 
     Returns:
-        The namespace of options, without `config`.
+        Namespace of options, without `config`.
 
     Raises:
-        ValueError: the file is not a JSON object, has a key that is no option of the program, or
-            a value that its flag would not take; a number is out of the bounds of its `Option`; a
-            text is empty.
+        ValueError: if the file is not a JSON object, has a key that is not an option of the program
+            or a value that the flag would reject; if a number is out of the bounds of its `Option`;
+            or if a text is empty.
 
     Example:
     >>> import argparse
@@ -153,10 +167,10 @@ def parse_options(
     """
     parser.allow_abbrev, argv = False, sys.argv[1:] if argv is None else argv
     known = {path.stem: path for path in sorted(recipes.glob("*.json"))} if recipes else {}
-    about = f"options from a JSON object{_recipe_names(known)}; flags beat it"
+    about = f"JSON file with options{_recipe_names(known)}. Flags override it."
     first = short_errors(type(parser)(prog=parser.prog, add_help=False, allow_abbrev=False))
     flags = {a.dest: a for a in parser._actions if a.option_strings and a.dest != "help"}
-    for each in (first, parser):
+    for each in (first, getattr(parser, "general", parser)):
         each.add_argument("--config", metavar="FILE.json", help=about)
     if {"run", "resume"} <= set(flags):
         first.add_argument("--run")
@@ -180,7 +194,7 @@ def parse_options(
         value = getattr(options, flag.dest, None)
         if value == "" or isinstance(value, list) and "" in value:
             name = flag.option_strings[-1] if flag.option_strings else flag.metavar or flag.dest
-            raise ValueError(f"{name} is empty: expected a value, such as the name of a file.")
+            raise ValueError(f"{name} is empty; expected a value, such as the name of a file.")
     for dest, flag in flags.items():
         if flag.type in (int, float):
             option = getattr(flag, "option", Option(flag.type, None, ""))
@@ -190,7 +204,7 @@ def parse_options(
 
 
 def short_errors(parser):
-    """The parser itself, which says in one line what is wrong with flags, without its usage."""
+    """Makes a parser report errors in one line, without the usage, and returns it."""
 
     def error(message):
         line = " ".join(message.split())
@@ -203,7 +217,7 @@ def short_errors(parser):
 
 
 def first_line(doc: str | None) -> str:
-    """The first line of a docstring; nothing where Python leaves them out (`python -OO`).
+    """Returns the first line of a docstring; "" under `python -OO`, which removes docstrings.
 
     Example:
     >>> first_line("Counts.\\n\\nMuch more.")
@@ -213,25 +227,25 @@ def first_line(doc: str | None) -> str:
 
 
 def _recipe_names(recipes: dict) -> str:
-    return f", or a recipe: {', '.join(recipes)}" if recipes else ""
+    return f", or the name of a recipe ({', '.join(recipes)})" if recipes else ""
 
 
 def _flags_of(argv: list[str]) -> set[str]:
-    """The flags among the words of a command."""
+    """Returns the flags among the arguments of a command."""
     return {word.split("=")[0] for word in argv if word.startswith("--")}
 
 
 def earlier_options(path: pathlib.Path, flags: dict) -> dict:
-    """The options of the run that options.json is of, as far as the program has them as flags."""
+    """Returns the options in the options.json of a run that the program has as flags."""
     options = read_json(path).get("options") if path.is_file() else None
     if not isinstance(options, dict):
-        return {}  # no run, or a damaged one: whoever opens it says so
+        return {}  # no run, or a damaged one, which raises an error when it is opened
     names = [name for name in options if name in flags and name not in OF_A_COMMAND]
     return {name: checked(str(path), name, options[name], flags[name]) for name in names}
 
 
 def read_config(path: str, flags: dict) -> dict:
-    """The options in a file, checked against the flags (name -> argparse action)."""
+    """Returns the options in a file, checked against the flags (name -> argparse action)."""
     given = read_json(pathlib.Path(path))
     for key in given:
         if key not in flags:
@@ -242,7 +256,7 @@ def read_config(path: str, flags: dict) -> dict:
 
 
 def checked(path: str, key: str, value, flag):
-    """A value from a file as its flag would have delivered it."""
+    """Converts a value from a file as its flag would."""
     if value is None and flag.default is None:
         return None
     try:
@@ -251,17 +265,17 @@ def checked(path: str, key: str, value, flag):
         if flag.nargs is not None and flag.nargs != "?":
             return [converted(item, flag) for item in exactly(value, list)]
         return converted(value, flag)
-    except Exception as error:  # whatever the flag's own conversion raises
+    except Exception as error:  # of any type that the conversion of the flag raises
         raise ValueError(f"{path}: option {key!r}: {error}") from error
 
 
 def converted(value, flag):
-    """One value, converted by its flag's type and checked against its choices."""
+    """Converts one value to the type of its flag and checks it against the choices."""
     if flag.type in (None, int, str):
         result = exactly(value, flag.type or str)
     elif flag.type is float:
         result = float(value if type(value) is int else exactly(value, float))
-    else:  # the flag's own type reads text
+    else:  # the type of the flag converts text
         result = flag.type(value if isinstance(value, str) else json.dumps(value))
     if flag.choices is not None and result not in flag.choices:
         raise ValueError(f"expected one of {', '.join(map(str, flag.choices))}; got {value!r}")
@@ -269,7 +283,7 @@ def converted(value, flag):
 
 
 def check_numbers(flag: str, value, option: Option) -> None:
-    """Raises a ValueError for numbers that are not finite, or out of the option's bounds."""
+    """Raises a ValueError for numbers that are not finite or are out of the bounds of an option."""
     if option.kind not in (int, float) or value is None:
         return
     bounds = {
@@ -280,7 +294,7 @@ def check_numbers(flag: str, value, option: Option) -> None:
     }
     bounds = {word: pair for word, pair in bounds.items() if pair[0] is not None}
     for number in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(number, str):  # of a flag that takes words, too
+        if isinstance(number, str):  # of a flag that also takes words
             continue
         wanted = " and ".join(f"{word} {_short(bound)}" for word, (bound, _) in bounds.items())
         if isinstance(number, float) and not math.isfinite(number):
@@ -294,14 +308,14 @@ def check_numbers(flag: str, value, option: Option) -> None:
 
 
 def _short(number: float) -> str:
-    """A number as it is written, whole ones with all digits unless there are many."""
+    """Formats a number, integers with all digits unless there are more than 40."""
     if isinstance(number, float):
         return f"{number:g}"
     return str(number) if abs(number) < 10**40 else f"one of {number.bit_length():,} bits"
 
 
 def exactly(value, kind: type):
-    """The value, if it is of that type and no other (a bool is no int)."""
+    """Returns a value of exactly this type, or raises a ValueError; a bool is not an int."""
     if type(value) is not kind:
         raise ValueError(f"expected {kind.__name__}, got {type(value).__name__} {value!r}")
     return value

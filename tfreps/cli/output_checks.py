@@ -1,4 +1,4 @@
-"""What a program may write to: never an input, and an existing file with --overwrite alone."""
+"""Checks of output files: no input is overwritten, and other files only with --overwrite."""
 
 import glob
 import os
@@ -11,16 +11,19 @@ Path = str | os.PathLike
 
 
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Raises a ValueError if a program must not write to a file; changes nothing.
+    """Checks that a program may write to a file, without changing the file.
 
-    A file that holds something is replaced with `overwrite` alone, and an input never. An empty
-    file may be written to, and so may devices and pipes such as `/dev/stdout`.
+    Files that are not empty are replaced only with `overwrite`, and inputs never. Empty files,
+    devices and pipes such as `/dev/stdout` may be written to.
 
     Args:
-        path: the output file; None passes.
-        overwrite: whether the user gave `--overwrite`.
-        inputs: what the program reads: files, folders (with all that is in them), patterns, and
-            "-" for standard input. Links to the same file are recognised.
+        path: output file. If `None`, nothing is checked.
+        overwrite: bool. Whether the user gave `--overwrite`. Defaults to `False`.
+        inputs: files, folders (including their contents), glob patterns, and `"-"` for standard
+            input, which the program reads. Links to the same file are recognised. Defaults to `()`.
+
+    Raises:
+        ValueError: if the program must not write to the file.
 
     Example:
         >>> import pathlib, tempfile
@@ -39,9 +42,9 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """The same for a file in a folder that need not exist yet."""
+    """Checks the same for a file whose folder need not exist yet."""
     given = path
-    path = pathlib.Path(path).resolve()  # as it is written: "missing/../a.txt" is "a.txt"
+    path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
     if not path.exists():
         return
     if path.is_dir():
@@ -49,22 +52,22 @@ def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] 
     for each in inputs:
         if any(_holds(found, path) for found in _found(each)):
             raise ValueError(
-                f"{given} is an input of this command ({each}), which is never written over: "
-                "choose another file for the output."
+                f"{given} is an input of this command ({each}), and inputs are never overwritten. "
+                "Choose another output file."
             )
     if path.stat().st_size and not overwrite:
-        raise ValueError(f"{given} exists already: choose another file, or give --overwrite.")
+        raise ValueError(f"{given} exists already. Choose another file, or give --overwrite.")
 
 
 def _found(given: Path) -> list[Path | int]:
-    """The files and folders that an input names; 0 for standard input."""
+    """Returns the files and folders that an input names; 0 for standard input."""
     if given == "-":
         return [0]
     return [given] if os.path.exists(given) else glob.glob(os.fspath(given), recursive=True)
 
 
 def _holds(found: Path | int, path: pathlib.Path) -> bool:
-    """Whether an input is a file, or a folder with it somewhere inside."""
+    """Returns True if an input is this file, or a folder that contains it at any depth."""
     try:
         is_same = os.path.samestat(os.stat(found), path.stat())
     except OSError:

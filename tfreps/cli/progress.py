@@ -1,22 +1,23 @@
-"""make_progress: a line on standard error now and then, that says how far a program is."""
+"""Prints the progress of a program to standard error at intervals."""
 
 import sys
 import time
 from collections.abc import Callable
 
-OFTEN, SELDOM = 1.0, 10.0  # seconds between lines: on a terminal, and elsewhere
+OFTEN, SELDOM = 1.0, 10.0  # seconds between lines: on a terminal, and otherwise
 
 
 def make_progress(what: str) -> Callable[[int, int], None]:
-    """A function to call with how much was done since the last call.
+    """Returns a function that counts items and tokens and prints their totals and the speed.
 
-    The first line comes after some seconds: what is quick says nothing.
+    A line is printed at most once a second on a terminal, and every 10 seconds otherwise. Quick
+    programs print nothing.
 
     Args:
-        what: what is counted, such as "lines".
+        what: str. Name of the items, such as `"lines"`.
 
     Returns:
-        function of the number of things, and of their tokens.
+        function of two ints: the items and the tokens since the last call.
 
     Example:
     >>> progress = make_progress("lines")

@@ -1,4 +1,4 @@
-"""quiet_tensorflow: imports TensorFlow without its log lines, as TF_CPP_MIN_LOG_LEVEL asks."""
+"""Imports TensorFlow without the log lines that TF_CPP_MIN_LOG_LEVEL excludes."""
 
 import contextlib
 import os
@@ -8,23 +8,23 @@ import tempfile
 
 LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 SEVERITIES = b"IWEF"  # information, warning, error, fatal
-# A line of the C++ log before and after it is set up.
+# A line of the C++ log, after and before the log is initialized.
 LOG_LINE = re.compile(rb"([IWEF])\d{4} |\d{4}-\d\d-\d\d .*?: ([IWEF]) ")
-# What TensorFlow says where there is no GPU, marked as an error or not.
+# Lines about a missing GPU, some of which are marked as errors.
 WITHOUT_GPU = re.compile(rb".*\b(cuda_platform|cudart_stub)\.cc:\d+\]")
-# What says that the log is not set up, and the second line of what is said of the CPU.
+# The line about a log that is not initialized, and the second line about the CPU.
 AROUND = b"WARNING: All log messages before absl::", b"To enable the following instructions:"
 
 
 @contextlib.contextmanager
 def quiet_tensorflow():
-    """Keeps the lines of TensorFlow's C++ log off stderr while TensorFlow is imported.
+    """Context manager that filters TensorFlow's C++ log on stderr while TensorFlow is imported.
 
-    TensorFlow 2.21 prints some of them whatever TF_CPP_MIN_LOG_LEVEL says. So what is written to
-    stderr meanwhile is held back, and passed on afterwards without
+    TensorFlow 2.21 prints some lines regardless of TF_CPP_MIN_LOG_LEVEL. The text that is written
+    to stderr in this context is buffered and then printed without
 
-    - information and what is said of missing GPUs, if that variable is not set: it becomes "3";
-    - information at level 1, warnings at 2, errors at 3 and above, if it is.
+    - information and lines about missing GPUs if the variable is not set (it is set to "3");
+    - otherwise information from level 1 on, warnings from level 2 on, and errors from level 3 on.
     """
     given = os.environ.get(LEVEL)
     if given is None:
@@ -51,11 +51,11 @@ def quiet_tensorflow():
 
 
 def is_wanted(line: bytes, given: str | None) -> bool:
-    """Whether a line is passed on.
+    """Returns True if a line is printed.
 
     Args:
-        line: bytes that TensorFlow, or anything else, wrote.
-        given: str. What TF_CPP_MIN_LOG_LEVEL was set to; None if it was not.
+        line: bytes. Line that TensorFlow or other code wrote to stderr.
+        given: str. Value of TF_CPP_MIN_LOG_LEVEL. If `None`, it was not set.
 
     Example:
     >>> is_wanted(b"W0000 00:00:1.5 8849 gpu.cc:1] slow", None)
@@ -71,7 +71,7 @@ def is_wanted(line: bytes, given: str | None) -> bool:
 
 
 def level_of(text: str) -> int:
-    """The least severity that is shown; 0 for what is no number, as in TensorFlow."""
+    """Returns the lowest severity that is shown; as in TensorFlow, 0 for text that is no number."""
     try:
         return max(0, int(text))
     except ValueError:
@@ -79,7 +79,7 @@ def level_of(text: str) -> int:
 
 
 def temporary_file():
-    """A file without a name, in memory where no folder for temporary files can be written."""
+    """Opens an unnamed file, in memory if no folder for temporary files is writable."""
     try:
         return tempfile.TemporaryFile()
     except OSError:

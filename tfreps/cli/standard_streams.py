@@ -1,21 +1,22 @@
-"""Standard input, output and error of a command: closed, without a reader, in UTF-8."""
+"""Standard streams of a command: encoding, closed streams, and streams without a reader."""
 
 import contextlib
 import logging
 import os
 import select
+import stat
 import sys
 
 NAMES = {"stdin": "standard input", "stdout": "standard output", "stderr": "standard error"}
 
 
 def prepare() -> None:
-    """Opens closed streams as the null device, and writes standard output in UTF-8.
+    """Opens closed streams as the null device, and sets the encoding of standard output to UTF-8.
 
-    A stream that the shell closed (`>&-`) leaves its number free: the next file that is opened
-    takes it, and what libraries print ends up in that file. The encoding that the environment
-    variable PYTHONIOENCODING asks for is kept. File names that are not UTF-8 are written byte by
-    byte. What the library logs as a warning becomes a line on standard error.
+    A stream that the shell closed (`>&-`) leaves its descriptor free: the next file that is opened
+    gets it, and the output of libraries ends up in that file. The environment variable
+    PYTHONIOENCODING overrides the encoding. File names that are not UTF-8 are written byte by byte.
+    Warnings that the library logs are printed to standard error.
     """
     for number, name in enumerate(NAMES):
         if getattr(sys, name) is None:
@@ -31,26 +32,28 @@ def prepare() -> None:
 
 
 def flush() -> None:
-    """Writes out what standard output holds back.
+    """Flushes standard output.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: if it cannot be written.
     """
     sys.stdout.flush()
 
 
 def drop_unwritable() -> list[str]:
-    """Redirects streams that can no longer be written, as after `| head`, to the null device.
+    """Redirects streams that can no longer be written to the null device.
+
+    This happens if the reader has ended (`| head`) or the disk is full.
 
     Returns:
-        list of str. How to call these streams: "standard output", "standard error".
+        list of str. Names of these streams: "standard output", "standard error".
     """
     dropped = []
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         try:
             stream.flush()
-            is_lost = _has_no_reader(stream)
+            is_lost = _has_no_reader(stream) or _is_full(stream)
         except OSError:
             is_lost = True
         except ValueError:  # closed by the program
@@ -62,13 +65,13 @@ def drop_unwritable() -> list[str]:
 
 
 def say(text: str) -> None:
-    """Prints a line to standard error, if anything can be printed there."""
+    """Prints a line to standard error if it can be written."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr)
 
 
 class _Lines(logging.Handler):
-    """Shows what is logged as lines on what standard error is at the time."""
+    """Handler that prints log records to the current standard error."""
 
     def emit(self, record):
         with contextlib.suppress(OSError, ValueError):
@@ -77,7 +80,7 @@ class _Lines(logging.Handler):
 
 
 def _open_null(number: int) -> None:
-    """Opens the null device under a number, unless a file has that number."""
+    """Opens the null device with this descriptor unless the descriptor is in use."""
     try:
         os.fstat(number)
     except OSError:
@@ -89,17 +92,31 @@ def _open_null(number: int) -> None:
 
 
 def _has_no_reader(stream) -> bool:
-    """Whether a stream is a pipe whose reader has gone; without a buffer `flush` finds nothing."""
+    """Returns True for a pipe whose reader has ended; `flush` finds it only if text is buffered."""
     try:
         poll = select.poll()
         poll.register(stream.fileno(), 0)
         return any(found & select.POLLERR for _, found in poll.poll(0))
-    except (AttributeError, OSError):  # no poll on Windows, no file in a test
+    except (AttributeError, OSError):  # no poll on Windows, no descriptor in tests
         return False
 
 
+def _is_full(stream) -> bool:
+    """Returns True for a file on a full disk; `flush` finds it only if text is buffered."""
+    try:
+        number = stream.fileno()
+    except OSError:  # no descriptor in tests
+        return False
+    try:
+        os.write(number, b"")  # fails for /dev/full
+        is_file = stat.S_ISREG(os.fstat(number).st_mode)
+        return is_file and os.fstatvfs(number).f_bavail == 0
+    except (AttributeError, OSError):  # no fstatvfs on Windows
+        return False if os.name == "nt" else True
+
+
 def _drop(stream) -> None:
-    """Lets the null device take what a stream holds back."""
+    """Redirects a stream to the null device, buffered text included."""
     null = os.open(os.devnull, os.O_WRONLY)
     with contextlib.suppress(OSError, ValueError):
         os.dup2(null, stream.fileno())

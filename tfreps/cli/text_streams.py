@@ -1,4 +1,4 @@
-"""Raw text from a file or standard input, line by line or in blocks of lines."""
+"""Reads raw text from a file or standard input, by lines or blocks of lines."""
 
 import os
 import sys
@@ -8,27 +8,28 @@ from typing import BinaryIO
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps.files.utf8_files import decode_utf8
 
-BLOCK_CHARACTERS = 1 << 18  # with so many a block ends, so that the first answers come soon
+BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that first results appear early
 
 
 def read_texts(
     path: str | os.PathLike, at_once: int, max_line_bytes: int | None = None
 ) -> Iterator[list[str]]:
-    """The lines of a file in blocks; those of standard input for `"-"`.
+    """Yields the lines of a file in blocks.
 
-    Lines that are typed are answered one by one: where `"-"` is a terminal, each is a block of
-    its own.
+    If standard input is a terminal, each line is a block of its own.
 
     Args:
-        path: the file, unpacked by gzip if it is called `*.gz`; or `"-"`.
-        at_once: int. Lines of a block at most.
-        max_line_bytes: int or None. As of `text_lines`.
+        path: path of the file, which is decompressed if its name ends in `.gz`; `"-"` reads
+            standard input.
+        at_once: int. Maximum number of lines in a block.
+        max_line_bytes: int. Maximum number of bytes of a line, without its end. If `None`, lines
+            may have any length.
 
     Yields:
-        list of str, without line ends and white space around them; empty lines stay.
+        list of str. Lines without line ends and surrounding white space; empty lines included.
 
     Raises:
-        ValueError: what `text_lines` raises; a file that cannot be read.
+        ValueError: if the file cannot be read or is not valid text (see `text_lines`).
     """
     at_once = 1 if os.fspath(path) == "-" and sys.stdin.isatty() else at_once
     block: list[str] = []
@@ -44,30 +45,33 @@ def read_texts(
 
 
 def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> Iterator[str]:
-    """The lines of a binary file as text, without white space around them.
+    """Yields the lines of a binary file as text, without surrounding white space.
 
     Args:
-        file: open for reading; closed at the end.
-        name: how errors call it.
-        max_line_bytes: int or None. Bytes of a line at most, its end not counted. No more
-            is read before the error.
+        file: binary file that is open for reading. It is closed at the end.
+        name: str. Name of the file for error messages.
+        max_line_bytes: int. Maximum number of bytes of a line, without its end; a longer line is
+            not read to its end. If `None`, lines may have any length.
+
+    Yields:
+        str. One line.
 
     Raises:
-        ValueError: a line that is too long, a byte order mark, a NUL byte, or bytes that are no
-            UTF-8, with the line; damaged gzip.
+        ValueError: if a line is too long or not UTF-8, starts with a byte order mark or holds a NUL
+            byte; the message names the line. If the gzip file is damaged.
     """
     with file:
         for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):
             if max_line_bytes is not None and len(line.rstrip(b"\r\n")) > max_line_bytes:
                 raise ValueError(
                     f"{name}, line {number}: the line has more than {max_line_bytes:,} bytes, and "
-                    "all of it is computed at once. Break it into lines, or raise --max-line-bytes."
+                    "a line is processed as a whole. Split it, or raise --max-line-bytes."
                 )
             yield decode_utf8(line, name, number).strip()
 
 
 def _unpacked(file: BinaryIO, name: str, max_line_bytes: int | None) -> Iterator[bytes]:
-    """The lines of a file; what gzip says of damaged ones becomes a ValueError."""
+    """Yields the lines of a file; raises a ValueError if its gzip data are damaged."""
     try:
         most = -1 if max_line_bytes is None else max_line_bytes + 2
         yield from iter(lambda: file.readline(most), b"")

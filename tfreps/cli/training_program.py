@@ -1,58 +1,66 @@
-"""run_program: what all programs that train have in common, from the command line to the run."""
+"""Common parts of the programs that train: parser, checks of the options, and run folder."""
 
-import argparse
 import shlex
 
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps.cli.options import add_flags, check_options, default_values, parse_options
+from tfreps.cli.program_help import program_parser
 from tfreps.runs.run_folder import RunFolder
 
-# Options that may differ when a run is resumed: in every program, and where the learning rate does
-# not depend on the length of the run.
+# Options that may differ when a run is resumed: in every program, and if the learning rate does not
+# depend on the length of the run.
 MAY_CHANGE = {"minutes", "checkpoint_every"}
 LENGTHS = {"epochs", "steps"}
 
 
-def make_parser(program, about, tables):
-    """The parser of a program: `--run`, `--resume`, `--overwrite`, and tables of options.
+def make_parser(program, about, tables, groups=None, examples=()):
+    """Returns the parser of a program: `--run`, `--resume`, `--overwrite` and tables of options.
 
     Args:
-        program: str. Its name, as in `tfreps <program>`.
-        about: str. The description that `--help` shows.
-        tables: dict from the title of a group to a table, name -> Option.
+        program: str. Name of the program, as in `tfreps <program>`.
+        about: str. Description that `--help` shows.
+        tables: dict of the title of a group -> table (dict of name -> `Option`).
+        groups: dict of the title of a group -> description. If `None`, groups have none.
+        examples: tuple of str. Commands that end the help. Defaults to `()`.
     """
-    parser = argparse.ArgumentParser(prog=f"tfreps {program}", description=about)
-    add = parser.add_argument
-    add("--run", required=True, help="folder to make: model, checkpoints, logs, results")
-    add("--resume", action="store_true", help="go on with the killed run in that folder")
-    add("--overwrite", action="store_true", help="replace an earlier run in that folder")
+    parser = program_parser(f"tfreps {program}", about, examples)
+    add = parser.add_argument_group("run", "Folder of a new or a resumed run.").add_argument
+    about = "Run folder to create: model, checkpoints, logs and results."
+    add("--run", metavar="RUN", required=True, help=about)
+    add("--resume", action="store_true", help="Resume the run in that folder.")
+    add("--overwrite", action="store_true", help="Replace an earlier run in that folder.")
     for title, table in tables.items():
-        add_flags(parser.add_argument_group(title), table)
+        add_flags(parser.add_argument_group(title, (groups or {}).get(title)), table)
     return parser
 
 
 def run_program(
     program, parser, tables, train, argv=None, recipes=None, check=None, free=(), either=()
 ):
-    """Parses and checks the options, takes hold of the run folder, and trains.
+    """Parses and checks the options, locks the run folder, and trains.
 
     Args:
-        program: str. Its name, as in `tfreps <program>`.
-        parser: what `make_parser` returned.
-        tables: as of `make_parser`.
-        train: function of the options and of the run to go on with, None for a new one; returns
-            the exit code.
-        argv: what follows the program's name; None for that of the process.
-        recipes, either: as of `parse_options`.
-        check: function of the options that raises a ValueError for what no table says.
-        free: names of options that may differ when a run is resumed, beside `MAY_CHANGE`.
+        program: str. Name of the program, as in `tfreps <program>`.
+        parser: parser that `make_parser` returned.
+        tables: dict of the title of a group -> table (dict of name -> `Option`).
+        train: function of the options and the run to resume (`None` for a new run) that returns the
+            exit code.
+        argv: list of str. Arguments after the name of the program. If `None`, those of the process.
+        recipes: path of a folder of JSON files that `--config` accepts by name. If `None`, there
+            are no recipes.
+        check: function of the options that raises a ValueError for values that the tables do not
+            exclude. If `None`, the tables are the only check.
+        free: tuple of names of options that may differ when a run is resumed, in addition to
+            `MAY_CHANGE`. Defaults to `()`.
+        either: tuple of names of options that exclude each other. If one of them is given, those of
+            the resumed run are ignored. Defaults to `()`.
 
     Returns:
-        int. The exit code.
+        int. Exit code.
 
     Raises:
-        ValueError: for options, a run folder or data that are not as they should be.
-        Stopped: a signal came.
+        ValueError: if the options, the run folder or the data are invalid.
+        Stopped: if a signal ends the program.
     """
     options = parse_options(parser, argv, recipes, either)
     check_options(options, *tables.values())
@@ -68,12 +76,12 @@ def run_program(
 
 
 def begin_run(program, options, earlier):
-    """The run folder, made now unless there is an earlier one; a signal names how to go on.
+    """Creates the run folder unless a run is resumed, and sets the hint that a signal prints.
 
     Args:
-        program: str. Its name.
-        options: namespace of all its options.
-        earlier: the run to go on with; None for a new one.
+        program: str. Name of the program.
+        options: namespace of all options of the program.
+        earlier: `RunFolder` to resume. If `None`, a new one is created.
 
     Returns:
         `tfreps.runs.run_folder.RunFolder`.
@@ -84,7 +92,7 @@ def begin_run(program, options, earlier):
 
 
 def resume_command(run) -> str:
-    """The command that resumes a run.
+    """Returns the command that resumes a run.
 
     Example:
     >>> resume_command(RunFolder("my run", "train-tagger", {}))

@@ -1,3 +1,3 @@
-"""Writes files whole or not at all; reads UTF-8, JSON, gzip and HDF5 with errors that say where."""
+"""Atomic writing of files, and readers of UTF-8, JSON, gzip and HDF5 with precise errors."""
 
 __all__: list[str] = []  # internal: not part of the public API

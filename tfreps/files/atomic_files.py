@@ -1,4 +1,4 @@
-"""Writes files and folders under a temporary name, and renames them when they are whole."""
+"""Writes files and folders under a temporary name and renames them when they are complete."""
 
 import contextlib
 import os
@@ -12,30 +12,31 @@ from tfreps.files.disk_errors import naming
 
 Path = str | os.PathLike
 
-STREAMS = ("/dev/", "/proc/")  # paths below these are not files that a program could replace
+STREAMS = ("/dev/", "/proc/")  # paths below these are not files that can be replaced
 DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 @contextlib.contextmanager
 def replacing(path: Path, durable: bool = False, parents: bool = False) -> Iterator[pathlib.Path]:
-    """Gives a temporary path in the same folder, which is renamed to `path` when the block ends.
+    """Context manager that yields a temporary path, which is renamed to `path` at the end.
 
-    The block makes a file or a folder there. A file replaces an earlier file; a folder takes the
-    place of an empty one only. After an error the temporary file or folder is removed, and what
-    was at `path` stays. Those of processes that were killed are removed by the next block for the
-    same path.
+    The block creates a file or a folder at the temporary path, which is in the same folder. A file
+    replaces an earlier file; a folder replaces only an empty folder. After an error, the temporary
+    file or folder is removed, and `path` is unchanged. Temporary files of processes that were
+    killed are removed by the next call for the same path.
 
     Args:
-        path: where the file or folder belongs. Where it is a symbolic link, the file that it
-            points to is replaced. Devices and pipes are given back as they are.
-        durable: whether to wait until the disk has stored the file.
-        parents: whether to make the folders above it that do not exist yet.
+        path: path of the file or folder. If it is a symbolic link, its target is replaced. Devices
+            and pipes are yielded unchanged.
+        durable: bool. Whether to wait until the file is stored on the disk. Defaults to `False`.
+        parents: bool. Whether to create missing parent folders. Defaults to `False`.
 
     Yields:
-        pathlib.Path, at which nothing is yet.
+        `pathlib.Path`, which does not exist yet.
 
     Raises:
-        OSError: the file cannot be written (for example, the disk is full); names `path`.
+        OSError: if the file cannot be written, for example because the disk is full. The error
+            names `path`.
 
     Example:
         >>> import pathlib, tempfile
@@ -72,13 +73,16 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
 
 @contextlib.contextmanager
 def written_whole(path: Path | None):
-    """Opens a UTF-8 text file for writing, by `replacing`; gives standard output for None.
+    """Context manager that opens a UTF-8 text file for writing and replaces `path` at the end.
 
-    Devices and pipes are written to as they are.
+    Args:
+        path: path of the file. Devices and pipes are written to directly. If `None`, standard
+            output is yielded.
 
     Raises:
-        ValueError: the path is a folder, or lies in a folder that does not exist.
-        OSError: the file cannot be written (for example, the disk is full); names `path`.
+        ValueError: if the path is a folder, or its folder does not exist.
+        OSError: if the file cannot be written, for example because the disk is full. The error
+            names `path`.
 
     Example:
         >>> import pathlib, tempfile
@@ -103,36 +107,36 @@ def written_whole(path: Path | None):
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file in UTF-8, by `written_whole`."""
+    """Writes a text file in UTF-8 atomically; see `written_whole`."""
     with written_whole(path) as file:
         file.write(text)
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file or folder of that name is one that `replacing` has not renamed yet."""
+    """Returns True if the name is that of a temporary file or folder of `replacing`."""
     return _process_id(name) is not None
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path is a device, a pipe, or a name for one, which is written to as it is."""
+    """Returns True if a path is a device or a pipe, which is written to directly."""
     if os.path.abspath(path).startswith(STREAMS) and os.path.exists(path):
         return True
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def check_place(path: Path) -> None:
-    """Raises a ValueError for an output file that is a folder, or lies in none."""
+    """Raises a ValueError if an output file is a folder, or if its folder does not exist."""
     target = pathlib.Path(path).resolve()
     if target.is_dir():
         raise ValueError(f"Cannot write to {path}: it is a folder.")
     if not target.parent.is_dir():
         parent = pathlib.Path(path).parent
-        missing = target.parent if parent.is_dir() else parent  # of a link: where it points
+        missing = target.parent if parent.is_dir() else parent  # the target's, if it is a link
         raise ValueError(f"Cannot write to {path}: there is no folder {missing}.")
 
 
 def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -> None:
-    """Waits for the disk if asked to, and takes over the rights of the earlier file."""
+    """Flushes the file to disk if `durable`, and copies the permissions of the earlier file."""
     if durable:
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
@@ -141,7 +145,7 @@ def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -
 
 
 def _remove_leftovers(target: pathlib.Path) -> None:
-    """Removes what processes that are gone have left under a temporary name of the same path."""
+    """Removes temporary files that ended processes have left for the same path."""
     for name in os.listdir(target.parent):
         if name.startswith(f".{target.name}."):
             process_id = _process_id(name)
@@ -157,7 +161,7 @@ def _remove(path: pathlib.Path) -> None:
 
 
 def _descriptor(path: Path) -> Path | int:
-    """What to open for a stream; descriptors of our own are shared, so that nothing is lost."""
+    """Returns what `open` takes for a stream: a duplicate of our own descriptor, or the path."""
     number = DESCRIPTORS.get(os.fspath(path))
     if number is None:
         match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(path))
@@ -169,7 +173,7 @@ def _descriptor(path: Path) -> Path | int:
 
 
 def _process_id(name: str) -> int | None:
-    """The number of the process in a temporary name; None for any other name."""
+    """Returns the process id in a temporary name; None for any other name."""
     match = re.fullmatch(r"\..+\.(\d+)\.tmp(?:\.\w+)?", name)
     return int(match[1]) if match else None
 

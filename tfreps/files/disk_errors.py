@@ -1,4 +1,4 @@
-"""Errors of a full or unwritable disk that name the file that the user gave."""
+"""Raises errors of a full or read-only disk with the path that the user gave."""
 
 import contextlib
 import errno
@@ -8,22 +8,23 @@ from collections.abc import Iterator
 
 Path = str | os.PathLike
 
-# The system's errors for a file that cannot grow; libraries repeat their texts in their own errors.
+# Errors of the system for a file that cannot grow. Libraries repeat their texts in other errors.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-SPARE = 2**20  # bytes that `check_space` leaves for what a format adds
+SPARE = 2**20  # bytes that `check_space` adds for headers and indices of a format
 
 
 @contextlib.contextmanager
 def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
-    """Makes errors of the disk name the file that the user knows.
+    """Context manager that raises errors of the disk with the path that the user gave.
 
     Args:
-        path: the file as the user gave it.
-        temporary: its temporary name, or a folder, which errors may name instead.
+        path: path as the user gave it.
+        temporary: temporary path, or its folder, which errors may name instead. If `None`, there is
+            none.
 
     Raises:
-        OSError: with the path as `filename`, for what any library raises because a disk is full
-            or cannot be written to; and for an OSError that names the temporary file or none.
+        OSError: with `path` as `filename`, if a library raises any error because the disk is full
+            or cannot be written to, or an OSError that names the temporary file or no file.
     """
     try:
         yield
@@ -35,13 +36,16 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
 
 
 def check_space(path: Path, num_bytes: int) -> None:
-    """Raises an OSError that names the file if its disk has no room for so many bytes more.
+    """Checks that the disk of a file has room for more bytes.
 
-    HDF5 breaks down on a full disk, with thousands of lines on stderr; this check prevents it.
+    HDF5 fails on a full disk with thousands of lines on stderr, which this check prevents.
 
     Args:
-        path: the file, in a folder that exists.
-        num_bytes: int. What is going to be written; `SPARE` is added to it.
+        path: path of the file, whose folder exists.
+        num_bytes: int. Number of bytes to write, to which `SPARE` is added.
+
+    Raises:
+        OSError: if there is not enough room. The error names the file.
     """
     disk = os.statvfs(pathlib.Path(path).resolve().parent)
     if disk.f_bavail * disk.f_frsize < num_bytes + SPARE:
@@ -49,7 +53,7 @@ def check_space(path: Path, num_bytes: int) -> None:
 
 
 def _number(error: Exception, temporary: pathlib.Path | None) -> int | None:
-    """The system's number of an error that is about the file; None for any other."""
+    """Returns the system's number of an error about the file; None for any other error."""
     if isinstance(error, BrokenPipeError):
         return None
     name = getattr(error, "filename", None)

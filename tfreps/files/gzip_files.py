@@ -1,24 +1,24 @@
-"""Opens files that are packed by gzip if they are called *.gz."""
+"""Opens files, and decompresses those named *.gz."""
 
 import gzip
 import os
 import zlib
 from typing import BinaryIO
 
-# What Python raises for damaged gzip files. The first of them is an OSError.
+# Errors that Python raises for damaged gzip files. The first is an OSError.
 GZIP_ERRORS = (gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def open_unpacked(path: str | os.PathLike) -> BinaryIO:
-    """Opens a file for reading bytes; one that is called `*.gz` is unpacked."""
+    """Opens a file for reading bytes; a file named `*.gz` is decompressed."""
     return gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb")
 
 
 def read_unpacked(path: str | os.PathLike) -> bytes:
-    """Reads all bytes of a file; one that is called `*.gz` is unpacked.
+    """Reads all bytes of a file; a file named `*.gz` is decompressed.
 
     Raises:
-        ValueError: the file cannot be read, or is damaged.
+        ValueError: if the file cannot be read or is damaged.
     """
     try:
         with open_unpacked(path) as file:
@@ -30,12 +30,12 @@ def read_unpacked(path: str | os.PathLike) -> bytes:
 
 
 def damaged_gzip(place: str | os.PathLike, error: Exception) -> ValueError:
-    """Makes the error to raise in place of one of `GZIP_ERRORS`.
+    """Returns the ValueError that replaces one of `GZIP_ERRORS`.
 
     Args:
-        place: the file, and perhaps the line after which it is damaged.
-        error: what Python raised.
+        place: path of the file, optionally with the line after which it is damaged.
+        error: error that Python raised.
     """
     return ValueError(
-        f"{place}: damaged or no gzip file ({error}). Only gzip files may be called *.gz."
+        f"{place}: the file is damaged or not gzip ({error}). Only gzip files may be named *.gz."
     )

@@ -1,4 +1,4 @@
-"""Reads arrays of untrusted HDF5 files; checks them before memory is taken."""
+"""Reads arrays of untrusted HDF5 files and checks their sizes before allocating memory."""
 
 import contextlib
 import math
@@ -10,20 +10,21 @@ from typing import BinaryIO
 import h5py
 import numpy as np
 
-# The most that gzip, the usual filter of HDF5, makes of a byte.
+# Highest compression ratio of gzip, the usual filter of HDF5.
 LARGEST_RATIO = 1032
-LARGEST_BLOCK = 2**24  # bytes of a chunk that may be larger than its array
+LARGEST_BLOCK = 2**24  # bytes; chunks up to this size may be larger than their array
 
 
 def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
-    """Opens a file for reading.
+    """Opens an HDF5 file for reading.
 
     Args:
-        path: of the file.
-        what: was expected there, for the error.
+        path: path of the file.
+        what: str. Description of the expected file for error messages. Defaults to
+            `"an HDF5 file"`.
 
     Raises:
-        ValueError: there is none, or it is no HDF5.
+        ValueError: if the file does not exist or is not an HDF5 file.
     """
     if not os.path.isfile(path):
         raise ValueError(f"{path}: expected {what}; there is no such file.")
@@ -31,16 +32,16 @@ def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
         return h5py.File(path, "r")
     except Exception as error:
         raise ValueError(
-            f"{path}: expected {what}; it cannot be read as one ({error}). It may be "
-            "truncated: compare its size with the original's."
+            f"{path}: expected {what}; it cannot be read as one ({error}). The file may be "
+            "truncated: compare its size with that of the original."
         ) from error
 
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
-    """Returns name and shape of every array in a file; leaves out links to other places.
+    """Returns a dict of the name of every array in a file -> shape, without links.
 
     Raises:
-        ValueError: the file is damaged.
+        ValueError: if the file is damaged.
     """
     shapes = {}
 
@@ -54,25 +55,25 @@ def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
 
 
 def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Dataset:
-    """Finds an array in a file, without reading it.
+    """Returns an array in a file without reading its values.
 
     Args:
-        file: of `open_hdf5`.
-        name: of the array.
-        is_text: whether it holds strings; by default, numbers.
+        file: `h5py.File` that `open_hdf5` returned.
+        name: str. Name of the array.
+        is_text: bool. Whether the array holds strings instead of numbers. Defaults to `False`.
 
     Raises:
-        ValueError: there is none; it lies in another file, is of another type, or claims more than
-            is there.
+        ValueError: if the array does not exist, is stored in another file, has another type, or
+            claims to be larger than its data.
     """
     path = file.filename
     with naming_damage(path, f"array {name}"):
         link = file.get(name, getlink=True)
         found = file[name] if isinstance(link, h5py.HardLink) else None
         if found is None or not isinstance(found, h5py.Dataset):
-            reason = "there is no such array in the file itself"
+            reason = "there is no such array in the file"
         elif found.external or found.is_virtual:
-            reason = "its numbers are in another file, which is not looked for"
+            reason = "its values are stored in another file, which is not supported"
         elif found.shape is None:
             reason = "it has no shape"
         elif found.dtype.kind not in ("O" if is_text else "fiu"):
@@ -85,10 +86,14 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
 
 
 def read_array(file: h5py.File, name: str) -> np.ndarray:
-    """Reads an array of numbers in a file.
+    """Reads an array of numbers.
+
+    Args:
+        file: `h5py.File` that `open_hdf5` returned.
+        name: str. Name of the array.
 
     Raises:
-        ValueError: what `find_array` raises; its bytes are damaged.
+        ValueError: if the array is not valid (see `find_array`) or its bytes are damaged.
     """
     found = find_array(file, name)
     with naming_damage(file.filename, f"array {name}"):
@@ -97,34 +102,34 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def naming_damage(path: str, what: str) -> Iterator[None]:
-    """Turns whatever h5py raises about a damaged file into a ValueError."""
+    """Context manager that raises a ValueError for any error of h5py about a damaged file."""
     try:
         yield
-    except Exception as error:  # it has OSError, RuntimeError, KeyError, TypeError and more
+    except Exception as error:  # h5py raises OSError, RuntimeError, KeyError, TypeError and others
         reason = error.args[0] if error.args else type(error).__name__
         raise ValueError(f"{path}: {what} cannot be read ({reason}).") from error
 
 
 def _lie(found: h5py.Dataset, file_size: int) -> str | None:
-    """What an array says of its size that cannot be, or None."""
+    """Returns a contradiction in the sizes of an array, or None."""
     stored = found.id.get_storage_size()
     packed = found.id.get_create_plist().get_nfilters()
     claimed = math.prod(found.shape) * found.dtype.itemsize
-    block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is unpacked at once
+    block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is decompressed as a whole
     if stored > file_size:
         return f"it claims {stored:,} bytes of a file of {file_size:,}"
     if claimed > stored * (LARGEST_RATIO if packed else 1):
-        return f"it claims {claimed:,} bytes, of which {stored:,} are there"
+        return f"it claims {claimed:,} bytes, of which {stored:,} are stored"
     if block > max(claimed, LARGEST_BLOCK):
-        return f"its blocks are of {block:,} bytes, more than the whole"
+        return f"its chunks have {block:,} bytes, more than the array"
     return _lie_about_text(found, file_size) if found.dtype.kind == "O" else None
 
 
 def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
-    """The same of texts: the array holds for each how long it is and the heap where it lies."""
+    """Returns the same for texts, of which the array stores lengths and addresses of heaps."""
     start = found.id.get_offset()
-    if start is None:  # in blocks, as nobody writes a few texts
-        return "its texts are in blocks"
+    if start is None:  # no known program stores texts in chunks
+        return "its texts are stored in chunks"
     with open(found.file.filename, "rb") as file:
         file.seek(start)
         entry = [("size", "<u4"), ("heap", "<u8"), ("number", "<u4")]
@@ -139,7 +144,7 @@ def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
-    """Whether a heap can be read to its end: HDF5 itself never returns from one without an end.
+    """Returns True if a heap can be read to its end; without an end, HDF5 would never return.
 
     Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
     """
@@ -153,7 +158,7 @@ def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
     place = 0
     while place + 16 <= len(heap):
         number, _, _, length = struct.unpack_from("<HHIQ", heap, place)
-        step = 16 + -(-length // 8) * 8 if number else length  # number 0 is what is left
+        step = 16 + -(-length // 8) * 8 if number else length  # number 0 is free space
         if step < 16:
             return False
         place += step

@@ -1,4 +1,4 @@
-"""Reads JSON objects with errors that name file and line; writes them whole or not at all."""
+"""Reads JSON objects with errors that name file and line, and writes them atomically."""
 
 import json
 import os
@@ -8,11 +8,14 @@ from tfreps.files.utf8_files import read_utf8
 
 
 def read_json(path: str | os.PathLike) -> dict:
-    """Reads the JSON object in a file in UTF-8, with or without a byte order mark.
+    """Reads a JSON object from a UTF-8 file with or without a byte order mark.
+
+    Args:
+        path: path of the file.
 
     Raises:
-        ValueError: the file cannot be read, is not UTF-8, not JSON, or another JSON value than an
-            object; an object in it has a key twice; or what `read_utf8` raises.
+        ValueError: if the file cannot be read, is not UTF-8, is not JSON or holds another JSON
+            value than an object, or if a key occurs twice in an object.
 
     Example:
         >>> import pathlib, tempfile
@@ -32,7 +35,7 @@ def read_json(path: str | os.PathLike) -> dict:
         raise ValueError(
             f"{path} is not a JSON file that can be read: it is nested too deeply."
         ) from None
-    except ValueError as error:  # a key that comes twice, or a number of thousands of digits
+    except ValueError as error:  # a key that occurs twice, or a number of thousands of digits
         raise ValueError(f"{path} is not a JSON file that can be read: {error}.") from None
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a JSON object {{...}}; got a {type(values).__name__}.")
@@ -42,23 +45,24 @@ def read_json(path: str | os.PathLike) -> dict:
 def write_json(
     path: str | os.PathLike, values: dict, indent: int | None = 2, ensure_ascii: bool = True
 ) -> None:
-    """Writes a JSON file, whole or not at all.
+    """Writes a JSON file atomically.
 
     Args:
-        path: the file.
+        path: path of the file.
         values: dict of JSON types; see `as_json`.
-        indent: as of `json.dumps`.
-        ensure_ascii: as of `json.dumps`.
+        indent: int. Number of spaces per level. If `None`, the object is written in one line.
+            Defaults to 2.
+        ensure_ascii: bool. Whether to escape characters outside ASCII. Defaults to `True`.
     """
     text = json.dumps(values, indent=indent, ensure_ascii=ensure_ascii)
     write_text(path, text + "\n")
 
 
 def as_json(values: dict) -> dict:
-    """Makes a copy of JSON types: paths become text, NumPy numbers and arrays become lists.
+    """Converts a dict to JSON types: paths to text, NumPy numbers and arrays to numbers and lists.
 
     Raises:
-        ValueError: a value has no place in a JSON file.
+        ValueError: if a value cannot be converted.
 
     Example:
         >>> import pathlib
@@ -71,19 +75,19 @@ def as_json(values: dict) -> dict:
             return os.fspath(value)
         if hasattr(value, "tolist"):  # NumPy
             return value.tolist()
-        raise TypeError(f"{type(value).__name__} {value!r} has no place in a JSON file")
+        raise TypeError(f"{type(value).__name__} {value!r} cannot be written as JSON")
 
     try:
         return json.loads(json.dumps(values, default=plain))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Options and results must be of JSON types: {error}.") from error
+        raise ValueError(f"Options and results must have JSON types: {error}.") from error
 
 
 def _object(pairs: list[tuple]) -> dict:
-    """The dict of an object's pairs; a key that comes twice is an error."""
+    """Returns the dict of the pairs of an object; raises a ValueError if a key occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice!r} comes twice, and every key must come once")
+        raise ValueError(f"the key {twice!r} occurs more than once")
     return found

@@ -1,16 +1,16 @@
-"""Detects pointers of git-lfs, which git leaves in place of large files that were not fetched."""
+"""Detects git-lfs pointers, which replace large files that were not downloaded."""
 
 import os
 
-POINTER = b"version https://git-lfs"  # how such a file begins
+POINTER = b"version https://git-lfs"  # first bytes of such a file
 
 
 def refuse_pointer(path: str | os.PathLike, start: bytes | None = None) -> None:
-    """Raises a ValueError for a pointer, which says how to fetch the file itself.
+    """Raises a ValueError if a file is a git-lfs pointer.
 
     Args:
-        path: the file.
-        start: the bytes with which it begins, if they are known; None to read them.
+        path: path of the file.
+        start: bytes. First bytes of the file. If `None`, they are read.
     """
     if start is None:
         with open(path, "rb") as file:

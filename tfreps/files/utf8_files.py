@@ -1,17 +1,17 @@
-"""Decodes text, in UTF-8 or a named encoding, with errors that name the file and the line."""
+"""Decodes text in UTF-8 or another encoding, with errors that name the file and the line."""
 
 import codecs
 import os
 
 from tfreps.files.lfs_pointers import refuse_pointer
 
-MARKS = {  # of UTF-32 first, since that of UTF-16 begins like it
+MARKS = {  # UTF-32 first, since its little-endian mark starts with that of UTF-16
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-PATTERNS = {  # which of four bytes are mostly NUL, in text that is mostly Latin
+PATTERNS = {  # bytes of each four that are mostly NUL in Latin text
     (False, True, False, True): "UTF-16LE",
     (True, False, True, False): "UTF-16BE",
     (False, True, True, True): "UTF-32LE",
@@ -23,21 +23,20 @@ SAMPLE = 4096  # bytes
 def decode_utf8(
     data: bytes, path: str | os.PathLike, first_line: int = 1, skip_mark: bool = False
 ) -> str:
-    """Decodes a piece of a text file that starts at the beginning of a line.
+    """Decodes a part of a text file that starts at the beginning of a line.
 
     Args:
-        data: bytes of the file.
-        path: name of the file, for the error.
-        first_line: number of the first line in `data`, counted from 1.
-        skip_mark: whether a byte order mark at the start of line 1 is left out. By default it is
-            an error.
+        data: bytes. The part of the file.
+        path: path of the file for error messages.
+        first_line: int. Number of the first line in `data`, counted from 1. Defaults to 1.
+        skip_mark: bool. Whether a byte order mark at the start of line 1 is skipped instead of
+            raising an error. Defaults to `False`.
 
     Returns:
-        str.
+        str. The text.
 
     Raises:
-        ValueError: the bytes are not UTF-8 but, for example, UTF-16; they hold a NUL byte and so
-            are not text; or they start with a byte order mark.
+        ValueError: if the bytes are not UTF-8, hold a NUL byte, or start with a byte order mark.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_utf8
@@ -47,14 +46,14 @@ def decode_utf8(
     wide = wide_encoding(data)
     if wide is not None:
         raise ValueError(
-            f"{path}, line {first_line}: expected UTF-8 text, and this looks like {wide}. Convert "
-            f"the file first: iconv -f {wide} -t UTF-8."
+            f"{path}, line {first_line}: expected UTF-8 text, but the file looks like {wide}. "
+            f"Convert the file first: iconv -f {wide} -t UTF-8."
         )
     nul = data.find(b"\0")
     if nul >= 0:
         raise ValueError(
             f"{path}, line {_line(data, nul, first_line)}: expected UTF-8 text, found a NUL byte. "
-            "The file looks binary (compressed text must be called *.gz)."
+            "The file looks binary (compressed text must be named *.gz)."
         )
     if first_line == 1:
         if skip_mark:
@@ -72,17 +71,18 @@ def decode_utf8(
 
 
 def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) -> str:
-    """Reads a text file in UTF-8; line ends stay as they are.
+    """Reads a text file in UTF-8 without changing its line ends.
 
     Args:
-        path: the file.
-        what: what the file should hold, such as "the vocabulary", for the error of one that
-            cannot be read.
-        skip_mark: see `decode_utf8`.
+        path: path of the file.
+        what: str. Description of the file for error messages, such as `"the vocabulary"`. Defaults
+            to `""`.
+        skip_mark: bool. Whether a byte order mark is skipped instead of raising an error. Defaults
+            to `False`.
 
     Raises:
-        ValueError: the file cannot be read, is a pointer of git-lfs, or what `decode_utf8`
-            raises.
+        ValueError: if the file cannot be read, is a git-lfs pointer or is not UTF-8 text (see
+            `decode_utf8`).
     """
     try:
         with open(path, "rb") as file:
@@ -95,15 +95,16 @@ def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) 
 
 
 def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -> str:
-    """Decodes a whole text file; a byte order mark belongs to the encoding and is left out.
+    """Decodes a whole text file and removes its byte order mark.
 
     Args:
-        data: bytes of the file.
-        path: name of the file, for the error.
-        encoding: an encoding that Python's `bytes.decode` knows: "utf-8", "latin-1", "utf-16" ...
+        data: bytes. The whole file.
+        path: path of the file for error messages.
+        encoding: str. Encoding of Python's `bytes.decode`, such as `"utf-8"`, `"latin-1"` or
+            `"utf-16"`. Defaults to `"utf-8"`.
 
     Raises:
-        ValueError: the text is binary or in another encoding, or Python has no such encoding.
+        ValueError: if the file is binary or has another encoding, or if the encoding is unknown.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_text
@@ -115,13 +116,13 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
             return decode_utf8(data, path, skip_mark=True)
         if data.startswith(codecs.BOM_UTF8):
             raise ValueError(
-                f"{path}, line 1: starts with the byte order mark of UTF-8, but was to be read "
-                f"as {encoding}. Read it as utf-8."
+                f"{path}, line 1: expected {encoding} text, found the byte order mark of "
+                "UTF-8. Read it as utf-8."
             )
         text = data.decode(encoding)
     except LookupError:
         raise ValueError(
-            f"{encoding!r} is no text encoding that Python knows. Give another, such as 'utf-8'."
+            f"`encoding` must be a text encoding of Python, such as 'utf-8'; got {encoding!r}."
         ) from None
     except UnicodeError as error:
         line = _line(data, getattr(error, "start", 0), 1)
@@ -129,7 +130,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
         wide = wide_encoding(data)
-        hint = f" The file looks like {wide}: read it as that." if wide else ""
+        hint = f" The file looks like {wide}. Read it as {wide}." if wide else ""
         raise ValueError(
             f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
         )
@@ -137,7 +138,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
 
 
 def refuse_mark(data: bytes, path: str | os.PathLike) -> None:
-    """Raises a ValueError for a file that starts with the byte order mark of UTF-8."""
+    """Raises a ValueError if a file starts with the byte order mark of UTF-8."""
     if data.startswith(codecs.BOM_UTF8):
         raise ValueError(
             f"{path}, line 1: starts with a byte order mark, which would become part of the first "
@@ -146,27 +147,30 @@ def refuse_mark(data: bytes, path: str | os.PathLike) -> None:
 
 
 def check_unicode(text: str, place: str) -> str:
-    """Returns the text itself, once it is certain that UTF-8 can store it.
+    """Returns a text after checking that UTF-8 can store it.
 
     Args:
-        text: str, such as a value in a JSON file.
-        place: file and line, with which the error begins.
+        text: str. Text such as a value in a JSON file.
+        place: str. File and line for error messages.
 
     Raises:
-        ValueError: the text holds half of a UTF-16 pair, which a JSON escape can write, or NUL.
+        ValueError: if the text holds a lone surrogate, which a JSON escape can write, or NUL.
     """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = text[error.start]
-        raise ValueError(f"{place}: {half!r} is half a character (a lone surrogate).") from None
+        raise ValueError(f"{place}: the text has a lone surrogate, {half!r}.") from None
     if "\0" in text:
-        raise ValueError(f"{place}: a NUL character in the text.")
+        raise ValueError(f"{place}: the text has a NUL character.")
     return text
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """Detects UTF-16 and UTF-32 by their byte order mark, or by NUL as every other byte.
+    """Detects UTF-16 and UTF-32 by their byte order mark or by the places of NUL bytes.
+
+    Returns:
+        str. Name of the encoding. `None` for other text.
 
     Example:
         >>> from tfreps.files.utf8_files import wide_encoding

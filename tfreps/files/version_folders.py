@@ -1,4 +1,4 @@
-"""Finds the numbered folders below a model's base path, as TensorFlow Serving does."""
+"""Finds the version folders of a model in the same way as TensorFlow Serving."""
 
 import os
 import pathlib
@@ -7,14 +7,14 @@ LARGEST = 2**63 - 1  # a version is an int64
 
 
 def versions_of(folder: str | os.PathLike) -> list[int]:
-    """Lists the versions of an exported model, ascending.
+    """Returns the versions of an exported model in ascending order.
 
-    A version is a folder whose name is a whole number from 0 to 2**63 - 1, with nothing around it
-    but leading zeros: `1`, `20`, `007`. Other names, such as the `.3.812.tmp` of an export that is
-    being written, are none. Where two names are the same number, it counts once.
+    A version is a folder whose name is an integer from 0 to 2**63 - 1 with optional leading zeros:
+    `1`, `20`, `007`. Other names, such as the `.3.812.tmp` of an export that is being written, are
+    ignored. Two names of the same number count once.
 
     Args:
-        folder: the base path. One that does not exist has no versions.
+        folder: base path of the model. A folder that does not exist has no versions.
 
     Example:
     >>> import pathlib, tempfile
@@ -28,14 +28,17 @@ def versions_of(folder: str | os.PathLike) -> list[int]:
 
 
 def next_version(folder: str | os.PathLike) -> int:
-    """Returns one more than the newest version; 1 if there is none.
+    """Returns the newest version plus 1, or 1 if there are no versions.
+
+    Args:
+        folder: base path of the model.
 
     Raises:
-        ValueError: the newest is 2**63 - 1.
+        ValueError: if the newest version is 2**63 - 1.
     """
     number = max(versions_of(folder), default=0) + 1
     if number > LARGEST:
-        raise ValueError(f"{folder} has the version {LARGEST}, after which there is none.")
+        raise ValueError(f"{folder} has the version {LARGEST}, the largest possible number.")
     return number
 
 
@@ -43,16 +46,16 @@ def version_folder(folder: str | os.PathLike, version: int | None = None) -> pat
     """Returns the folder of a version.
 
     Args:
-        folder: the base path.
-        version: its number; None for the newest.
+        folder: base path of the model.
+        version: int. Number of the version. If `None`, the newest is used.
 
     Raises:
-        ValueError: there is no such version, or none at all.
+        ValueError: if there is no such version, or no version at all.
     """
     found = _folders(folder)
     if not found:
         raise ValueError(
-            f"{folder} holds no version of a model: expected folders named 1, 2 ... as "
+            f"{folder} holds no version of a model; expected folders named 1, 2 ... as "
             "`tfreps export` writes them."
         )
     number = max(found) if version is None else version
@@ -63,7 +66,7 @@ def version_folder(folder: str | os.PathLike, version: int | None = None) -> pat
 
 
 def _folders(folder):
-    """From each version to its folder; of `1` and `01` the shorter name."""
+    """Returns a dict of version -> folder; of `1` and `01`, the shorter name."""
     folder = pathlib.Path(folder)
     if not folder.is_dir():
         return {}

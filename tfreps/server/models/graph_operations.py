@@ -74,7 +74,7 @@ def check_operations(model, folder) -> None:
         raise ValueError(
             f"it has operations that do more than compute: {', '.join(found)}. They can use the "
             "files, the network and the Python interpreter of this machine. If you trust the "
-            "author of the model, load it with `allow_file_ops=True`."
+            "author of the model, load it with `allow_file_ops`."
         )
 
 

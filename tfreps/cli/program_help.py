@@ -1,0 +1,94 @@
+"""Parsers of the programs: help with defaults, groups and worked commands at the end."""
+
+import argparse
+import re
+import textwrap
+
+TITLE = "examples:"  # first line of the epilog of `program_parser`
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Help formatter that shows defaults and keeps the lines of worked commands.
+
+    The default of an option follows the first sentence of its help. Options without a default and
+    switches that are off by default show none.
+    """
+
+    def _get_help_string(self, action):
+        about, default = action.help or "", default_text(action)
+        if not default:
+            return about
+        first, end, rest = re.fullmatch(r"(.*?)(\.?)((?<=\.) .*)?", about, re.DOTALL).groups()
+        return f"{first} (default: {default.replace('%', '%%')}){end}{rest or ''}"
+
+    def _split_lines(self, text, width):
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text, width, indent):
+        if not text.startswith(TITLE):
+            return super()._fill_text(text, width, indent)
+        return "".join(indent + line for line in text.splitlines(keepends=True))
+
+
+def program_parser(prog: str, about: str, examples: tuple[str, ...] = (), usage: str | None = None):
+    """Makes the parser of a program, with a group for options that every program has.
+
+    Args:
+        prog: str. Name of the command, such as `"tfreps tag"`.
+        about: str. Description at the head of the help.
+        examples: tuple of str. Commands that end the help; a backslash continues a line.
+        usage: str. Line that replaces argparse's usage. If `None`, argparse writes it.
+
+    Returns:
+        `argparse.ArgumentParser`. Its attribute `general` is the group with `--help`.
+
+    Example:
+    >>> parser = program_parser("tfreps count", "Counts.", ("tfreps count --by 3",))
+    >>> _ = parser.general.add_argument("--by", type=int, default=2, help="Step. Must be positive.")
+    >>> print(parser.format_help())
+    usage: tfreps count [-h] [--by BY]
+    <BLANKLINE>
+    Counts.
+    <BLANKLINE>
+    general:
+      Options that every program has.
+    <BLANKLINE>
+      -h, --help  Show this help and exit.
+      --by BY     Step (default: 2). Must be positive.
+    <BLANKLINE>
+    examples:
+      tfreps count --by 3
+    <BLANKLINE>
+    """
+    lines = [f"  {line}" for command in examples for line in command.splitlines()]
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        usage=usage,
+        description=about,
+        epilog="\n".join([TITLE, *lines]) if examples else None,
+        formatter_class=HelpFormatter,
+        add_help=False,
+    )
+    parser.general = parser.add_argument_group("general", "Options that every program has.")
+    parser.general.add_argument("-h", "--help", action="help", help="Show this help and exit.")
+    return parser
+
+
+def default_text(action: argparse.Action) -> str:
+    """Returns the default of a flag as its help shows it; "" if it shows none.
+
+    Example:
+    >>> parser = argparse.ArgumentParser()
+    >>> default_text(parser.add_argument("--rate", default=5e-4))
+    '0.0005'
+    >>> default_text(parser.add_argument("--widths", default=[3, 4, 5]))
+    '3 4 5'
+    """
+    value = action.default
+    if value in (None, False, "", argparse.SUPPRESS) and type(value) not in (int, float):
+        return ""
+    if value is True:
+        return "on"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
