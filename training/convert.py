@@ -16,6 +16,7 @@ import warnings
 from tfreps.cli.bilm_options import naming_flags
 from tfreps.cli.options import first_line, parse_options
 from tfreps.cli.program_help import program_parser
+from tfreps.convert.model_cards import write_model_card
 from tfreps.files.atomic_files import replacing
 from tfreps.files.json_files import read_json
 from tfreps.inference.load import load, load_as
@@ -24,6 +25,7 @@ from tfreps.inference.text_model import TextModel
 from tfreps.models import BertEncoder, BiLMPretrainer
 from tfreps.runs.bert_publishing import write_published
 from tfreps.runs.bert_publishing import write_run as write_bert_run
+from tfreps.runs.run_card import run_card
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from tfreps.text.bert.tokenizer_files import OWN
@@ -109,6 +111,8 @@ def published(options):
         found.bilm.save_pretrained(folder)
         if found.vocabulary is not None:
             found.vocabulary.write(folder / "vocabulary.txt")
+        known = {} if found.run is None else run_card(found.run)
+        write_model_card(found.bilm, folder, pathlib.Path(target).name, known)
     files = ", ".join(sorted(path.name for path in pathlib.Path(target).iterdir()))
     print(f"Wrote {target}: {files}. The format does not include a softmax.")
     for note in noted:
@@ -121,7 +125,7 @@ def published_bert(options):
     """Writes the BERT of a run folder and its head as files that transformers reads."""
     run = RunFolder.open(options.model)
     with replacing(options.to_hugging_face, parents=True) as folder:
-        kind = write_published(run, folder)
+        kind = write_published(run, folder, pathlib.Path(options.to_hugging_face).name)
     folder = options.to_hugging_face
     files = ", ".join(sorted(path.name for path in pathlib.Path(folder).iterdir()))
     print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind}.from_pretrained("{folder}")')

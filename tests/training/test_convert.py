@@ -58,12 +58,17 @@ def test_there_and_back(run, text, tmp_path, capsys):
     path, model = run
     files = tmp_path / "deep" / "published"
     convert(path, "--to-bilm-tf", files)
-    assert names(files) == ["options.json", "vocabulary.txt", "weights.hdf5"]
+    assert names(files) == ["README.md", "options.json", "vocabulary.txt", "weights.hdf5"]
+    card = (files / "README.md").read_text()
+    assert "# published\n" in card and 'tfreps.load("published")' in card
     assert names(files.parent) == ["published"]
     assert (files / "vocabulary.txt").read_text().split("\n")[:-1] == VOCABULARY.tokens
     assert json.loads((files / "options.json").read_text())["lstm"]["dim"] == 12
     out = capsys.readouterr().out
-    assert f"Wrote {files}: options.json, vocabulary.txt, weights.hdf5." in out and "Next" in out
+    assert (
+        f"Wrote {files}: README.md, options.json, vocabulary.txt, weights.hdf5." in out
+        and "Next" in out
+    )
 
     pair = ["--options", files / "options.json", "--weights", files / "weights.hdf5"]
     back = tmp_path / "back"

@@ -5,10 +5,12 @@ import pathlib
 
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.convert.bert_table import has, label_rows
+from tfreps.convert.model_cards import write_model_card
 from tfreps.files.atomic_files import write_text
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
 from tfreps.models.copy_weights import copy_weights
 from tfreps.runs.bert_loading import check_size, least, max_length
+from tfreps.runs.run_card import run_card
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import (
     checkpoint_tokenizer,
@@ -90,13 +92,14 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
     run.save_model(model)
 
 
-def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
+def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None = None) -> str:
     """Writes the model and the vocabulary of a run in the format of transformers.
 
     Args:
         run: `RunFolder` of `tfreps pretrain-bert`, `train-classifier` or `train-tagger` whose
             model has a BERT.
         folder: str or path-like. It is created if it does not exist.
+        name: str. Name of the model in its model card. If `None`, the name of the folder.
 
     Returns:
         str. Name of the transformers class that loads the model.
@@ -121,6 +124,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike) -> str:
     own = None if isinstance(model, BertPretrainer) else run.options.get("max_length")
     tokenizer.max_length = least(own, max_length(encoder, tokenizer))
     write_checkpoint_tokenizer(tokenizer, folder)
+    write_model_card(model, folder, name, run_card(run))
     return open_checkpoint(pathlib.Path(folder)).config["architectures"][0]
 
 
