@@ -1,4 +1,4 @@
-"""Published weights come with a model card, and nobody's own README.md is replaced."""
+"""Published weights have a model card, and a README.md of other origin is never replaced."""
 
 import pytest
 import yaml

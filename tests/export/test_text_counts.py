@@ -1,4 +1,4 @@
-"""How an export tokenizes texts, for servers and for readers of its README."""
+"""The counts that an export states: its tokenization of texts, for servers and readers."""
 
 import json
 

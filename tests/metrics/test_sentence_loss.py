@@ -8,7 +8,7 @@ from tfreps.metrics import SentenceLoss
 
 @pytest.mark.parametrize("sizes", [[3, 1], [5, 2, 8]])
 def test_every_sentence_counts_alike(sizes):
-    """As `SequenceBatches` weights training: rows of a batch / mean rows of all batches."""
+    """The weights are those of `SequenceBatches`: rows of a batch / mean rows of all batches."""
     losses = np.random.default_rng(0).random(sum(sizes)).astype("float32")
     metric, mean = SentenceLoss(), np.mean(sizes)
     for batch in np.split(losses, np.cumsum(sizes)[:-1]):

@@ -131,7 +131,7 @@ def test_dropout_is_in_training_alone():
 @pytest.mark.slow
 @pytest.mark.parametrize("normalization", [pytest.param("pre", marks=pytest.mark.slow), "post"])
 def test_learns_under_fit_what_only_the_order_tells(normalization):
-    """Which of two words comes first, among others."""
+    """The label is which of two words comes first, among others."""
     keras.utils.set_random_seed(0)
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 128).astype("int32")

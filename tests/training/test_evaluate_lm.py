@@ -100,7 +100,7 @@ def test_each_sentence_from_the_fixed_state(run, heldout, nlls, batch_size):
 
 @pytest.mark.slow
 def test_carried_state(run, heldout, nlls):
-    """As in bilm-tf, a sentence continues the state of the previous one in its row."""
+    """A sentence continues the state of the previous one in its row, as in bilm-tf."""
     of, vocabulary = nlls
     both = []
     for direction, reverse in enumerate((False, True)):

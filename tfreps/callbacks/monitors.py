@@ -30,7 +30,7 @@ def check_mode(monitor, mode):
     if monitor.endswith(LARGER_IS_BETTER):
         return "max"
     raise ValueError(
-        f'`mode="auto"` cannot tell whether {monitor!r} should be small or large; '
+        f'`mode="auto"` cannot infer whether {monitor!r} should be small or large; '
         'pass `mode="min"` or `mode="max"`.'
     )
 
