@@ -1,4 +1,4 @@
-"""Small BERT checkpoints in all known file layouts, which benchmarks.bert_parity compares."""
+"""Small BERT checkpoints in all known file layouts, for benchmarks.bert_parity."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Measures the speed of a large float32 matrix product, to which other speeds are compared.
+"""Measures the speed of a large float32 matrix product, the unit of other speeds.
 
 python -m benchmarks.gemm
 """

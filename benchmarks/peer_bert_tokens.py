@@ -1,4 +1,4 @@
-"""Writes the ids of BertTokenizer of transformers for difficult texts to a test fixture.
+"""Writes the ids of transformers' BertTokenizer for difficult texts to a fixture.
 
     peers/bin/python -m benchmarks.peer_bert_tokens
 

@@ -1,4 +1,4 @@
-"""Makes the inputs of benchmarks.tables: texts, word vectors, a biLM, its vectors and BERTs.
+"""Makes the inputs of benchmarks.tables: texts, word vectors, biLM and BERTs.
 
     python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \
         --peer-python peers/bin/python

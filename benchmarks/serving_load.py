@@ -1,4 +1,4 @@
-"""Concurrent clients, each of which sends its next request as soon as it has an answer."""
+"""Concurrent clients that send their next request as soon as they have an answer."""
 
 import http.client
 import json

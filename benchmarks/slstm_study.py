@@ -1,4 +1,4 @@
-"""Runs the study of the S-LSTM paper on one domain of fdu_mtl (training/RESULTS.md, table 4).
+"""Runs the S-LSTM study on one domain of fdu_mtl (training/RESULTS.md, table 4).
 
     python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
 

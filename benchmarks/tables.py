@@ -1,4 +1,4 @@
-"""Trains every row of a table of training/RESULTS.md with all seeds, and prints the table.
+"""Trains all rows of a table of training/RESULTS.md, and prints the table.
 
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables --only S-LSTM

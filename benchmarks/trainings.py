@@ -1,4 +1,4 @@
-"""Runs each training of the tables once, as a `tfreps` command with its own run folder."""
+"""Runs each training of the tables once, in its own run folder."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Classifies raw texts: prints the likeliest label of each line and its probability.
+"""Classifies raw texts: prints the likeliest label of each and its probability.
 
 Texts are tokenized in the same way as when the classifier was trained (--tokens of
 train-classifier).

@@ -1,4 +1,4 @@
-"""Converts published weights of ELMo and BERT to run folders, and run folders to such files.
+"""Converts between published weights of ELMo or BERT and run folders.
 
 A run folder of a biLM is made from `options.json` and HDF5 weights of bilm-tf or AllenNLP, which
 hold no softmax, or from a training folder of bilm-tf (TensorFlow 1), softmax included. --to-bilm-tf

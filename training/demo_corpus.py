@@ -1,4 +1,4 @@
-"""Builds a corpus from the documentation that Python installs, or from your own text.
+"""Builds a corpus from Python's documentation or from your own text.
 
 Python's documentation is the help topics of `pydoc` and the docstrings of the standard library and
 of the installed packages, which are read from the source files without importing them. The files

@@ -1,4 +1,4 @@
-"""ENCODERS: one entry for each encoder that taggers and classifiers can use."""
+"""Table of the encoders that taggers and classifiers can use."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

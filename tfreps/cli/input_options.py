@@ -1,4 +1,4 @@
-"""Reads the inputs of a tagger or classifier: vocabulary, word vectors, ELMo and BERT."""
+"""Reads inputs of taggers and classifiers: vocabulary, word vectors, ELMo, BERT."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Common parts of train-tagger and train-classifier: tables, inputs, and final reports."""
+"""Common parts of train-tagger and train-classifier."""
 
 from tfreps import plots
 from tfreps.cli import fit_options, input_options

@@ -1,4 +1,4 @@
-"""Builds Adam from the options of a program, with learning rates for parts of a model."""
+"""Builds Adam from the options of a program, with learning rates of parts."""
 
 import keras
 

@@ -1,4 +1,4 @@
-"""Checks of output files: no input is overwritten, and other files only with --overwrite."""
+"""Checks that a program may write to its output files."""
 
 import glob
 import os

@@ -1,4 +1,4 @@
-"""Parsers of the programs: help with defaults, groups and worked commands at the end."""
+"""Parsers of the programs, with defaults, groups and worked commands in the help."""
 
 import argparse
 import re

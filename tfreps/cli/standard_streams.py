@@ -1,4 +1,4 @@
-"""Standard streams of a command: encoding, closed streams, and streams without a reader."""
+"""Prepares the standard streams of a command, and finds those that cannot be written."""
 
 import contextlib
 import logging

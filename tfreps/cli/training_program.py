@@ -1,4 +1,4 @@
-"""Common parts of the programs that train: parser, checks of the options, and run folder."""
+"""Common parts of the programs that train: parser, checks and run folder."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""Writes files and folders under a temporary name and renames them when they are complete."""
+"""Writes files and folders under a temporary name, and renames complete ones."""
 
 import contextlib
 import os

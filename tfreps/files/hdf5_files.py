@@ -1,4 +1,4 @@
-"""Reads arrays of untrusted HDF5 files and checks their sizes before allocating memory."""
+"""Reads arrays of untrusted HDF5 files after checking their sizes."""
 
 import contextlib
 import math

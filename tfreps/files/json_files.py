@@ -1,4 +1,4 @@
-"""Reads JSON objects with errors that name file and line, and writes them atomically."""
+"""Reads JSON objects with errors that name the line, and writes them atomically."""
 
 import json
 import os

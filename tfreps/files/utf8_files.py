@@ -1,4 +1,4 @@
-"""Decodes text in UTF-8 or another encoding, with errors that name the file and the line."""
+"""Decodes text in UTF-8 or another encoding, with errors that name the line."""
 
 import codecs
 import os
