@@ -13,7 +13,6 @@ after all accepted requests are answered. Ask it, for example, with
 
 import contextlib
 import gc
-import logging
 import os
 import pathlib
 import signal
@@ -21,10 +20,9 @@ import sys
 import threading
 import time
 
-from tfreps.cli.option_rules import with_flags
 from tfreps.cli.options import Option, add_flags, check_options, short_errors
 from tfreps.cli.program_help import program_parser
-from tfreps.cli.standard_streams import say
+from tfreps.cli.server_log import server_log, with_flag_names
 from tfreps.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
@@ -90,7 +88,6 @@ EXAMPLES = (
     'tfreps serve exports/ner --try "Ada lived in London ."',
 )
 # Options of the library whose flag has another name.
-FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin"}
 NOTE = (
     "For development, tests and small installations: it is one Python process. Its clients also "
     "work with the container tensorflow/serving, which is recommended for production."
@@ -137,58 +134,6 @@ def run(options, stopped, log):
         print(unfinished(server, time.monotonic() - begin), flush=True)
         os._exit(1)  # the threads of the requests cannot be stopped
     return 0
-
-
-class ServerLog(logging.Handler):
-    """Handler that prints the log of the server with flags instead of options.
-
-    Errors are held back until the server has started, since the error that ends the program repeats
-    one of them.
-    """
-
-    def __init__(self, options):
-        super().__init__(logging.INFO)
-        self.options = options
-        self.held = []
-
-    def emit(self, record):
-        if self.held is not None and record.levelno >= logging.ERROR:
-            self.held.append(record)
-        else:
-            say(with_flag_names(self.format(record), self.options))
-
-    def flush_errors(self, but=""):
-        """Prints the errors held back, except those whose reason is part of the text `but`."""
-        held, self.held = self.held, None
-        for record in held:
-            reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
-            if not any(reason in but for reason in reasons):
-                self.emit(record)
-
-
-@contextlib.contextmanager
-def server_log(options):
-    """Context manager that prints the log of the server once, and yields its `ServerLog`."""
-    log, handler = logging.getLogger("tfreps.server"), ServerLog(options)
-    before = log.level, log.propagate
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False  # the handlers of other loggers would print the lines again
-    try:
-        yield handler
-    finally:
-        if handler.held is not None:  # another error ended the program before the server started
-            handler.flush_errors()
-        log.removeHandler(handler)
-        log.setLevel(before[0])
-        log.propagate = before[1]
-
-
-def with_flag_names(text, options):
-    """Replaces the names of options in a message by flags."""
-    for name, flag in FLAGS.items():
-        text = text.replace(f"`{name}`", f"`{flag}`")
-    return with_flags(text, vars(options))
 
 
 def unfinished(server, seconds):

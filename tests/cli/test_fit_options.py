@@ -36,7 +36,7 @@ def test_fit_keeps_what_was_trained_and_refuses_other_data_on_resuming(tmp_path,
     assert "held out" not in capsys.readouterr().out
     other = Counted()
     other.num_tokens = 39
-    with pytest.raises(ValueError, match="trained 10 sentences, 40 tokens, 3 parameters, and now"):
+    with pytest.raises(ValueError, match="had 10 sentences, 40 tokens, 3 parameters, and now"):
         fit_one(other, epochs=3, resume=True)
     assert run.results() == {"training": expected}
 

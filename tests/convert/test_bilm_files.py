@@ -26,7 +26,7 @@ def assert_same(found, expected):
 def test_a_folder_that_was_saved(bilm, tmp_path):
     bilm.save_pretrained(tmp_path / "a" / "b")
     names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
-    assert names == ["options.json", "weights.hdf5"]
+    assert names == ["README.md", "options.json", "weights.hdf5"]
     for source in tmp_path / "a" / "b", str(tmp_path / "a" / "b" / "options.json"):
         assert_same(BiLM.from_pretrained(source), bilm)
     frozen = BiLM.from_pretrained(tmp_path / "a" / "b", trainable=False, max_batch_size=3)

@@ -81,7 +81,7 @@ def test_what_is_saved_is_bit_equal(tmp_path, kind):
     assert {key: second[key] for key in first} == first
     model.from_pretrained(tmp_path / "b")
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
-        *("config.json", "model.safetensors")
+        *("README.md", "config.json", "model.safetensors")
     ]
 
 

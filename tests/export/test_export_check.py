@@ -78,7 +78,7 @@ def test_compare():
     for x, y, message in [
         ([1.0, 2.1], strings, "x of the signature s differs by 0.05 of 2"),
         ([1.0, np.nan], strings, "differs by nan"),
-        ([1.0], strings, r"has shape \(1,\), expected \(2,\)"),
+        ([1.0], strings, r"has shape \(1,\); expected \(2,\)"),
         ([1.0, 2.0], [["a", "c"]], "y of the signature s is"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -19,7 +19,9 @@ def test_what_is_written_is_what_a_server_reads(tmp_path):
     assert (counter.tokens, counter.most_per_text, counter.attends) == ("characters", 512, True)
 
 
-@pytest.mark.parametrize("most, words", [(512, "512 at most"), (None, "white space. `tfreps")])
+@pytest.mark.parametrize(
+    "most, words", [(512, "truncated to 512 tokens"), (None, "white space. `tfreps")]
+)
 def test_what_people_read(most, words):
     text = about_cost(
         {"tokens": "characters", "most_per_text": most, "added_per_text": 0, "attends": bool(most)}

@@ -222,7 +222,7 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     other = Classifier(model.encoder, model.labels, "mean_max")
     run.save_model(other)
     words = ["convert", run.path, "--to-hugging-face", tmp_path / "no"]
-    assert "has no place for `pooling`" in refused(capsys, *words)
+    assert "`pooling` must be 'pooled'" in refused(capsys, *words)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Identity()(inputs)))
     assert "holds a Functional; expected a model on a BERT" in refused(capsys, *words)

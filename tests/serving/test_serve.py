@@ -18,6 +18,7 @@ from tests.conftest import CHECKOUT
 from tests.server.rest.test_context_neighbours import save_models
 from tests.server.small_models import save, save_half, save_zoo, spec
 from tfreps.__main__ import main
+from tfreps.cli.server_log import server_log
 from tfreps.server.rest.rest_client import RestClient
 
 
@@ -99,7 +100,10 @@ def test_killed_and_started_again_at_once(zoo):
             "--rest-port must be at least 0 and at most 65535; got",
         ),
         ([".", "--timeout-seconds", "0"], "--timeout-seconds must be above 0"),
-        ([".", "--allow-origin", "example.org"], "An origin is written https://example.org"),
+        (
+            [".", "--allow-origin", "example.org"],
+            "An origin must have the form https://example.org",
+        ),
         ([".", "--label", "x"], "Expected NAME:LABEL=VERSION"),
         ([".", "--versions", "x:all"], "no model is called 'x'"),
         (["--model-config", "nowhere"], "nowhere: No such file"),
@@ -148,7 +152,7 @@ def writes(text):
 def test_the_log_of_the_server_names_flags(capsys):
     options = serve.make_parser().parse_args([])
     log = logging.getLogger("tfreps.server")
-    with serve.server_log(options) as handler:
+    with server_log(options) as handler:
         log.info("half version 1: AVAILABLE")
         log.error("a version 1 is not served: %s", ValueError("over `max_tokens`"))
         log.error("b version 1 is not served: %s", ValueError("another `allowed_hosts`"))

@@ -226,7 +226,7 @@ def test_a_full_disk_leaves_nothing(run, tmp_path, capsys, monkeypatch):
 def test_the_target_is_taken(run, tmp_path, capsys):
     (tmp_path / "thesis.tex").write_text("mine")
     for target in (tmp_path, tmp_path / "thesis.tex"):
-        assert "choose another" in refused(capsys, run[0], "--to-bilm-tf", target)
+        assert "Choose another" in refused(capsys, run[0], "--to-bilm-tf", target)
     assert names(tmp_path) == ["thesis.tex"]
 
 

@@ -102,7 +102,7 @@ def test_flags_that_say_nothing_about_such_data(tags, labels, capsys):
         err = refused(capsys, "evaluate", run, "--data", data, "--vectors", "v.hdf5")
         assert "which reads no stored vectors; got v.hdf5" in err
         err = refused(capsys, "evaluate", run, "--data", data, "--format", "xml")
-        assert "`format` must be" in err
+        assert "--format must be" in err
 
 
 def test_runs_of_another_kind(tmp_path, capsys):

@@ -98,7 +98,7 @@ def test_a_run_is_not_trained_over_what_it_reads(place, tmp_path, capsys):
     line = ["train-tagger", *data, "--scheme", "bio", "--overwrite"]
     elmo = str(place / "elmo")
     assert main([*line, "--elmo", elmo, "--run", elmo]) == 2
-    assert f"`elmo` {elmo} is in the folder {elmo}, whose run would be" in read(capsys)
+    assert f"--elmo {elmo} is in the folder {elmo}, whose run would be" in read(capsys)
     (tmp_path / "a.txt").write_text("the dog\n" * 9)
     line = ["pretrain-elmo", "--preset", "elmo_tiny", "--train", str(tmp_path / "a.txt")]
     line += ["--vocabulary", f"{elmo}/vocabulary.txt", "--run", elmo, "--overwrite"]

@@ -107,7 +107,7 @@ def test_curves(run, tmp_path):
             "positions RUN --normalize-positions --output a.png",
             "--normalize-positions has no effect with MODEL",
         ),
-        ("positions RUN --length 25 --output a.png", "learned 24 positions"),
+        ("positions RUN --length 25 --output a.png", "the number of learned positions"),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
         ("curves RUN --figures f1 --output a.png", "no metric 'f1'; the metrics are loss"),
         ("curves . --output a.png", "not a run folder"),

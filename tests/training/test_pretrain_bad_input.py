@@ -86,7 +86,7 @@ def test_no_vocabulary(corpus, tmp_path, capsys):
 
 
 OPTIONS = [
-    (["--projection-dim", "9", "--units", "8"], "`projection_dim` may not be larger than `units`"),
+    (["--projection-dim", "9", "--units", "8"], "--projection-dim may not be larger than --units"),
     (["--projection-dim", "17"], "not above the number of filters, 16; got 17"),
     (["--filters", "[[1,8"], "--filters must be a list of [width, count] pairs"),
     (["--filters", "[[1]]"], "--filters must be a list of"),
@@ -101,7 +101,7 @@ OPTIONS = [
     (["--max-characters", "2"], "must be"),
     (["--dropout", "1"], "--dropout must be at least 0 and below 1"),
     (["--cell-clip", "0"], "--cell-clip must be above 0"),
-    (["--tied"], "`tied` shares the word embedding"),
+    (["--tied"], "--tied shares the word embedding"),
     (["--num-sampled", "119"], "got 119 for a vocabulary of 119"),
     (["--num-sampled", "-1"], "--num-sampled must be at least 0"),
     (["--batch-size", "0"], "--batch-size must be at least 1"),

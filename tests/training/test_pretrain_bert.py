@@ -114,10 +114,10 @@ def refused(capsys, line, run, *more):
     "more, message",
     [
         (["--train", "/nowhere.txt"], "'/nowhere.txt' matches no file"),
-        (["--max-length", "64"], "--max-length must be at most 32, for which the model has"),
+        (["--max-length", "64"], "--max-length must be at most 32, the number of positions"),
         (["--max-length", "4"], "--max-length must be at least 5"),
         (["--mask-rate", "1"], "--mask-rate must be above 0 and below 1"),
-        (["--hidden-dim", "9"], "`num_heads` must divide `hidden_dim`; got 2 heads for 9"),
+        (["--hidden-dim", "9"], "`num_heads` must divide --hidden-dim; got 2 heads for 9"),
         (
             ["--fields", "text"],
             "--fields has no effect with --format lines; it applies to",
@@ -137,7 +137,7 @@ def refused(capsys, line, run, *more):
             ["--gradient-accumulation-steps", "100000"],
             "--gradient-accumulation-steps must be at most",
         ),
-        (["--warmup-steps", "100000"], "`warmup_steps` must be at least 0 and below"),
+        (["--warmup-steps", "100000"], "--warmup-steps must be at least 0 and below"),
         (["--vocabulary", "/nowhere"], "Cannot read the vocabulary /nowhere"),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_new_tag(corpus, tmp_path, part):
 
 def test_text_without_tokens(corpus, tmp_path):
     (tmp_path / "blank.txt").write_text("\n \n")
-    with pytest.raises(ValueError, match=r"no token in .*blank.txt"):
+    with pytest.raises(ValueError, match=r"no tokens in .*blank.txt"):
         train(corpus, tmp_path, "--unlabelled", str(tmp_path / "blank.txt"))
 
 

@@ -155,7 +155,7 @@ class ModelServer:
             ValueError: If no version of a model can be served.
         """
         pool = self.core.pool
-        pool.refresh(starting=True)
+        pool.refresh()
         for model in pool.models.values():
             if not model.available:
                 self.stop(0)

@@ -117,7 +117,7 @@ def test_bad_columns(tmp_path, text, options, message):
         ('{"text": ["a", "b"], "label": ["O", 1]}', "line 2: .* 'label'; item 1 is 1"),
         ('{"text": [], "label": []}', "line 2: the sentence has no tokens"),
         ('{"text": ["a"]}', "line 2: no field 'label'; the fields are 'text'"),
-        ('{"text": ["\\ud83d"], "label": ["O"]}', "line 2: .* half a character"),
+        ('{"text": ["\\ud83d"], "label": ["O"]}', "line 2: .* lone surrogate"),
     ],
 )
 def test_bad_json(tmp_path, line, message):

@@ -37,20 +37,14 @@ class ModelPool:
         self._stop = threading.Event()
         self._thread = None
 
-    def refresh(self, starting=False):
-        """Searches for versions of all models once, and logs changes and errors.
-
-        Args:
-            starting: bool. If `True`, the error of the newest version of a model without any
-                version to serve is not logged, because `ModelServer.start` raises it. Defaults
-                to `False`.
-        """
+    def refresh(self):
+        """Searches for versions of all models once, and logs changes and errors."""
         for model in self.models.values():
             try:
                 model.refresh()
             except Exception:
                 LOG.exception("%s: cannot search for versions", model.name)
-            self._tell(model, skip=1 if starting and not model.available else 0)
+            self._tell(model)
         for watcher in self.watchers:
             watcher()
 
@@ -135,10 +129,10 @@ class ModelPool:
             raise ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
         return self.models[name].status(version)
 
-    def _tell(self, model, skip=0):
-        """Logs changes of the versions of a model, except for the newest `skip` versions."""
+    def _tell(self, model):
+        """Logs changes of the versions of a model."""
         with contextlib.suppress(ServingError):
-            for number, state, error in model.status()[skip:]:
+            for number, state, error in model.status():
                 if self._told.get((model.name, number)) != (state, str(error)):
                     self._told[model.name, number] = state, str(error)
                     if error:

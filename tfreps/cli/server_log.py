@@ -1,0 +1,62 @@
+"""server_log: prints the log of the model server, with flags in place of options."""
+
+import contextlib
+import logging
+
+from tfreps.cli.option_rules import with_flags
+from tfreps.cli.standard_streams import say
+
+# Options of the server whose flag has another name.
+FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin"}
+
+
+class ServerLog(logging.Handler):
+    """Handler that prints the log of the server with flags instead of options.
+
+    Errors are held back until the server has started, since the error that ends the program repeats
+    one of them.
+    """
+
+    def __init__(self, options):
+        super().__init__(logging.INFO)
+        self.options = options
+        self.held = []
+
+    def emit(self, record):
+        if self.held is not None and record.levelno >= logging.ERROR:
+            self.held.append(record)
+        else:
+            say(with_flag_names(self.format(record), self.options))
+
+    def flush_errors(self, but=""):
+        """Prints the errors held back, except those whose reason is part of the text `but`."""
+        held, self.held = self.held, None
+        for record in held:
+            reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
+            if not any(reason in but for reason in reasons):
+                self.emit(record)
+
+
+@contextlib.contextmanager
+def server_log(options):
+    """Context manager that prints the log of the server once, and yields its `ServerLog`."""
+    log, handler = logging.getLogger("tfreps.server"), ServerLog(options)
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False  # the handlers of other loggers would print the lines again
+    try:
+        yield handler
+    finally:
+        if handler.held is not None:  # another error ended the program before the server started
+            handler.flush_errors()
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]
+
+
+def with_flag_names(text, options):
+    """Replaces the names of options in a message by flags."""
+    for name, flag in FLAGS.items():
+        text = text.replace(f"`{name}`", f"`{flag}`")
+    return with_flags(text, vars(options))
