@@ -19,9 +19,10 @@ COMMENTS = {
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
     "serving/page/": "The page of `tfreps serve --page`: what every model says of a sentence",
     "tests/": "A twin for every source file, and checks that walk over the whole tree",
+    "docs/": "The documentation site: guides that run, pages about other libraries, reference",
     "benchmarks/": "Programs that measure: tokens per second, beside the speed of the machine",
 }
-LEFT_OUT = ("tests/", "training/recipes/", ".")  # described as a whole, or not at all
+LEFT_OUT = ("tests/", "docs/", "training/recipes/", ".")  # described as a whole, or not at all
 
 
 def tracked_files(root=CHECKOUT):

@@ -8,11 +8,11 @@ examples get the blank line that makes them blocks of code.
 import re
 
 SECTIONS = re.compile(
-    r"(Args|Arguments|Call arguments|Update arguments|Shape|Attributes|Fields|Returns|Yields|Raises|References?|"
-    r"Masking|Example|Examples|Notes?|Properties|Methods)(, [^:]*)?:$"
+    r"(Args|Arguments|Call arguments|Update arguments|Shape|Attributes|Fields|Properties|Methods|"
+    r"Returns|Yields|Raises|References?|Masking|Examples?|Notes?)(, [^:]*)?:$"
 )
-LISTS = {"Args", "Arguments", "Call arguments", "Update arguments", "Attributes", "Fields", "Raises"}
-LISTS |= {"Properties"}
+LISTS = {"Args", "Arguments", "Call arguments", "Update arguments"}
+LISTS |= {"Attributes", "Fields", "Raises", "Properties"}
 ENTRY = re.compile(r"^(\*{0,2}\w[\w.]*(?:, \*{0,2}\w[\w.]*)*):(?: +(.*))?$")
 
 

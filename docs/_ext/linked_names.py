@@ -7,10 +7,10 @@ to their pages, in Markdown, in guides and in docstrings, without markup of thei
 import re
 
 from docutils import nodes
+from public_names import documented
 from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 
-from public_names import documented
 from tfreps.__main__ import PROGRAMS
 
 # Short names that are ordinary words of the text, too.

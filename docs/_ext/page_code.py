@@ -12,14 +12,14 @@ import ast
 import contextlib
 import io
 import os
+import pathlib
 import random
 import re
 import shlex
+import shutil
 import tempfile
 
-BLOCK = re.compile(
-    r"^```\{(run-python|run-program)\}\n((?::[\w-]+:.*\n)*)(.*?)^```$", re.M | re.S
-)
+BLOCK = re.compile(r"^```\{(run-python|run-program)\}\n((?::[\w-]+:.*\n)*)(.*?)^```$", re.M | re.S)
 
 
 def blocks(text):
@@ -132,6 +132,23 @@ def setup(app):
                 shown.append(block)
             return shown
 
+    class PagePicture(SphinxDirective):
+        """A picture that an earlier block of the page wrote into its folder."""
+
+        required_arguments = 1
+        option_spec = {"alt": directives.unchanged_required}
+
+        def run(self):
+            session = self.env.temp_data["tfreps-session"][self.env.docname]
+            name = f"{self.env.docname.replace('/', '-')}-{self.arguments[0]}"
+            folder = pathlib.Path(app.srcdir, "pictures", "drawn")
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(pathlib.Path(session.folder.name, self.arguments[0]), folder / name)
+            image = nodes.image(uri=f"/pictures/drawn/{name}", alt=self.options["alt"])
+            image["uri"] = f"/pictures/drawn/{name}"
+            return [image]
+
+    app.add_directive("page-picture", PagePicture)
     app.add_directive("run-python", RunBlock)
     app.add_directive("run-program", RunBlock)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

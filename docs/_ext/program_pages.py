@@ -111,7 +111,10 @@ def index():
     lines = [title, "=" * len(title), ""]
     lines += ["Every program is ``tfreps PROGRAM``; ``tfreps PROGRAM --help`` prints its options."]
     lines += ["Exit codes: 0 for success, 2 for a user error (one line on standard error), 130 or"]
-    lines += ["143 after Ctrl-C or SIGTERM. ``TFREPS_DEBUG=1`` shows the traceback of an error.", ""]
+    lines += [
+        "143 after Ctrl-C or SIGTERM. ``TFREPS_DEBUG=1`` shows the traceback of an error.",
+        "",
+    ]
     lines += [".. list-table::", "   :widths: 30 70", ""]
     for name, (_, about) in PROGRAMS.items():
         lines += [f"   * - :doc:`{name}`", f"     - {about.replace('->', 'to')}"]

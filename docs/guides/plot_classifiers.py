@@ -2,8 +2,9 @@
 Classifiers and their floors
 ============================
 
-A classifier gives each text a label. This guide sorts sentences of documentation by the library that they
-come from, starts with the simplest method that works, and then trains two neural classifiers.
+A classifier gives each text a label. This guide sorts sentences of documentation by the library
+that they come from, starts with the simplest method that works, and then trains two neural
+classifiers.
 
 .. image:: /pictures/drawn/classifier.svg
    :class: drawn
@@ -31,8 +32,8 @@ folder = pathlib.Path(tempfile.mkdtemp())
 # Data
 # ----
 #
-# Sentences of docstrings of the standard library, labelled with the package that they are about. Files,
-# not sentences, are divided into training and test data, so that no file is in both.
+# Sentences of docstrings of the standard library, labelled with the package that they are about.
+# Files, not sentences, are divided into training and test data, so that no file is in both.
 
 LABELS = ("asyncio", "email", "tkinter", "unittest")
 stdlib = sysconfig.get_paths()["stdlib"]
@@ -52,9 +53,9 @@ for part, rows in examples.items():
 # The floor
 # ---------
 #
-# Naive Bayes over words that are present or not takes a dozen lines. A neural classifier has to beat it;
-# on small data sets many published ones do not. (On FDU-MTL, six seconds of naive Bayes reach the average of
-# the published BiLSTM.)
+# Naive Bayes over words that are present or not takes a dozen lines. A neural classifier has to
+# beat it; on small data sets many published ones do not. (On FDU-MTL, six seconds of naive Bayes
+# reach the average of the published BiLSTM.)
 
 present, texts = collections.defaultdict(collections.Counter), collections.Counter()
 for label, tokens in examples["train"]:
@@ -81,10 +82,11 @@ print(f"naive Bayes: {floor:.4f} of {len(examples['test'])} test texts")
 # A TextCNN, and a linear model next to it
 # ----------------------------------------
 #
-# ``--encoder`` is ``cnn``, ``bilstm``, ``slstm``, ``transformer``, ``bert``, ``linear`` or ``embeddings``.
-# ``--linear-features`` adds the scores of a linear model of words and pairs: on small data sets rare but
-# informative pairs are not learned by the encoder alone. The dev texts are a tenth of the training texts,
-# drawn by class; the best epoch on dev is the one that is stored.
+# ``--encoder`` is ``cnn``, ``bilstm``, ``slstm``, ``transformer``, ``bert``, ``linear`` or
+# ``embeddings``. ``--linear-features`` adds the scores of a linear model of words and pairs: on
+# small data sets rare but informative pairs are not learned by the encoder alone. The dev texts
+# are a tenth of the training texts, drawn by class; the best epoch on dev is the one that is
+# stored.
 
 
 def tfreps_program(command):
@@ -129,17 +131,20 @@ answer = classifier("returns the payload of the message as a list of headers")
 print(answer.label, {label: round(p, 2) for label, p in answer.probabilities.items()})
 
 # %%
-# On files: ``tfreps classify runs/cnn texts.txt``. Between two labels, ``--threshold dev`` takes the threshold
-# that was best on dev, and ``auc`` is measured too; ``--monitor val_auc`` chooses the epoch by it.
+# On files: ``tfreps classify runs/cnn texts.txt``. Between two labels, ``--threshold dev`` takes
+# the threshold that was best on dev, and ``auc`` is measured too; ``--monitor val_auc`` chooses
+# the epoch by it.
 #
 # What the recorded tables say
 # ----------------------------
 #
-# - FDU-MTL, means over eight domains: logistic regression on TF-IDF 0.8731, S-LSTM with attention, vectors of
-#   its own and linear features 0.8653; the published S-LSTM 0.8566. The floor is the method to beat.
-# - Hotel reviews (Chinese): TextCNN with own vectors and linear features 0.9310 accuracy; logistic
-#   regression 0.9250; BERT of 3 blocks with n-grams 0.9320 accuracy and 0.9802 AUC, where the floor has
-#   0.9817 AUC.
+# - FDU-MTL, means over eight domains: logistic regression on TF-IDF 0.8731, S-LSTM with
+#   attention, vectors of its own and linear features 0.8653; the published S-LSTM 0.8566. The
+#   floor is the method to beat.
+# - Hotel reviews (Chinese): TextCNN with own vectors and linear features 0.9310 accuracy;
+#   logistic regression 0.9250; BERT of 3 blocks with n-grams 0.9320 accuracy and 0.9802 AUC,
+#   where the floor has 0.9817 AUC.
 #
-# One seed and 400 test texts have a standard error near 0.018: report means over data sets and seeds.
-# :doc:`/reference/files/results` has all rows, :doc:`/auto_guides/plot_tables` the commands.
+# One seed and 400 test texts have a standard error near 0.018: report means over data sets and
+# seeds. :doc:`/reference/files/results` has all rows, :doc:`/auto_guides/plot_tables` the
+# commands.

@@ -2,9 +2,9 @@
 The CRF layer
 =============
 
-`tfreps.layers.CRF` scores whole sequences of tags. This guide builds it up from zero and compares it with
-a plain enumeration of all sequences, then uses constraints, marginals, k best paths, partial tags and
-weights.
+`tfreps.layers.CRF` scores whole sequences of tags. This guide builds it up from zero and compares
+it with a plain enumeration of all sequences, then uses constraints, marginals, k best paths,
+partial tags and weights.
 
 .. image:: /pictures/drawn/tagger.svg
    :class: drawn
@@ -16,7 +16,6 @@ import itertools
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
-import tensorflow as tf
 
 import tfreps
 
@@ -26,8 +25,8 @@ keras.utils.set_random_seed(4)
 # Score and probability
 # ---------------------
 #
-# For emissions ``[B, T, K]`` the layer adds the emissions along a path, a transition score for each pair of
-# neighbours, and scores for the first and the last tag::
+# For emissions ``[B, T, K]`` the layer adds the emissions along a path, a transition score for
+# each pair of neighbours, and scores for the first and the last tag::
 #
 #     score(y) = start[y_1] + sum_t emissions[t, y_t] + sum_t transitions[y_{t-1}, y_t] + end[y_n]
 #     p(y)     = exp(score(y)) / Z
@@ -57,14 +56,14 @@ print("by enumeration:", np.log(np.exp(scores).sum()), paths[scores.argmax()], s
 
 best, best_score = crf.decode(emissions)
 log_z = crf.log_normalizer(emissions)
-print("by the layer:  ", float(log_z[0]), tuple(best.numpy()[0]), float(best_score[0]))
+print("by the layer:  ", float(log_z[0]), tuple(best.numpy()[0].tolist()), float(best_score[0]))
 
 # %%
 # Masks
 # -----
 #
-# Masks are boolean ``[B, T]``, True on real tokens, and may have holes anywhere: masked tokens are left
-# out, and the tokens around them become neighbours.
+# Masks are boolean ``[B, T]``, True on real tokens, and may have holes anywhere: masked tokens
+# are left out, and the tokens around them become neighbours.
 
 mask = np.array([[True, False, True, True]])
 shorter, _ = crf.decode(emissions[:, [0, 2, 3]])
@@ -75,12 +74,13 @@ print(shorter.numpy()[0], with_hole.numpy()[0])
 # Constraints
 # -----------
 #
-# A tag scheme forbids transitions: in BIO, ``I-PER`` follows only ``B-PER`` or ``I-PER``. The layer takes a
-# boolean matrix, which `tfreps.text.tags.allowed_transitions` makes. A forbidden step has the score
-# minus infinity in the loss and in decoding; ``constrain="decode"`` leaves the loss as it is.
+# A tag scheme forbids transitions: in BIO, ``I-PER`` follows only ``B-PER`` or ``I-PER``. The
+# layer takes a boolean matrix, which `tfreps.text.tags.allowed_transitions` makes. A forbidden
+# step has the score minus infinity in the loss and in decoding; ``constrain="decode"`` leaves the
+# loss as it is.
 
 allowed = tfreps.text.tags.allowed_transitions(tags, "bio")
-print(allowed.astype(int))  # the last row and column but one: start and end of the sentence
+print(allowed.astype(int))  # from, to; row and column 3 are the start of a sentence, 4 its end
 
 strict = tfreps.layers.CRF(len(tags), allowed)
 strict.build(emissions.shape)
@@ -125,8 +125,8 @@ for path, value in zip(several.numpy()[0], several_scores.numpy()[0], strict=Tru
 # Partly tagged sentences
 # -----------------------
 #
-# ``partial_log_likelihood`` takes a set of possible tags for each token and sums over all sequences that
-# fit. All True means that a tag is unknown.
+# ``partial_log_likelihood`` takes a set of possible tags for each token and sums over all
+# sequences that fit. All True means that a tag is unknown.
 
 possible = np.ones([1, 4, 3], bool)
 possible[0, 1] = [False, True, False]  # only the second token is known: B-PER
@@ -137,8 +137,9 @@ print("log of the marginal    =", float(np.log(marginals[1, 1])))
 # Train it in ``fit``
 # -------------------
 #
-# Given ``tags=``, the layer adds its loss to the model, so that ``compile`` needs an optimizer only. The
-# task here: the tag of a word depends on the word before it, so that emissions alone cannot solve it.
+# Given ``tags=``, the layer adds its loss to the model, so that ``compile`` needs an optimizer
+# only. The task here: the tag of a word depends on the word before it, so that emissions alone
+# cannot solve it.
 
 words = rng.integers(1, 20, size=[256, 12])
 gold = np.zeros_like(words)
@@ -161,15 +162,16 @@ print(np.round(np.array(layer.transitions), 1))
 # Weights, and slow encoders
 # --------------------------
 #
-# ``sample_weight`` is one weight for each sentence, or one for each token. Under an encoder that is
-# fine-tuned at a rate near 1e-5, transitions hardly move; ``transition_learning_rate=100`` lets the scores
-# of the CRF learn 100 times as fast under any optimizer.
+# ``sample_weight`` is one weight for each sentence, or one for each token. Under an encoder that
+# is fine-tuned at a rate near 1e-5, transitions hardly move; ``transition_learning_rate=100``
+# lets the scores of the CRF learn 100 times as fast under any optimizer.
 #
-# `tfreps.models.Tagger` wraps an encoder, the projection to emissions and the CRF in one model with span
-# F1 in ``fit``: :doc:`/auto_guides/plot_tagger`. The functions behind the layer are in
+# `tfreps.models.Tagger` wraps an encoder, the projection to emissions and the CRF in one model
+# with span F1 in ``fit``: :doc:`/auto_guides/plot_tagger`. The functions behind the layer are in
 # ``tfreps.layers.ops.chain``. What other CRF layers compute: :doc:`/coming_from/crf_layers`.
 #
-# **Speed** (2026-11-22, two cores, alternating with pytorch-crf 0.7.2 on the same machine): loss with its
-# gradient for 32 x 50 tokens and 9 tags, 2,210,000 tokens/s, 8.6 times pytorch-crf; Viterbi of the same
-# in a plain graph 1,012,000, 2.3 times. One sentence of 4 tokens under XLA is slower than pytorch-crf (0.3
-# times), since a call of a compiled function costs 0.2 ms whatever it computes.
+# **Speed** (2026-11-22, two cores, alternating with pytorch-crf 0.7.2 on the same machine): loss
+# with its gradient for 32 x 50 tokens and 9 tags, 2,210,000 tokens/s, 8.6 times pytorch-crf;
+# Viterbi of the same in a plain graph 1,012,000, 2.3 times. One sentence of 4 tokens under XLA is
+# slower than pytorch-crf (0.3 times), since a call of a compiled function costs 0.2 ms whatever
+# it computes.

@@ -2,16 +2,16 @@
 ELMo from published weights
 ===========================
 
-This guide loads a biLM from the files that bilm-tf and AllenNLP publish, computes vectors of every
-layer, mixes them, and writes the vectors of a whole file to HDF5.
+This guide loads a biLM from the files that bilm-tf and AllenNLP publish, computes vectors of
+every layer, mixes them, and writes the vectors of a whole file to HDF5.
 
 .. image:: /pictures/drawn/elmo.svg
    :class: drawn
    :alt: Character ids pass a character CNN, two forward and two backward LSTMs, and a scalar mix.
 
 A published model is a pair of files, ``*_options.json`` and ``*_weights.hdf5``. The model page is
-allennlp.org/elmo, archived with AllenNLP. The page states no licence for the weights; the code that
-they come from, bilm-tf and AllenNLP, is Apache-2.0.
+allennlp.org/elmo, archived with AllenNLP. The page states no licence for the weights; the code
+that they come from, bilm-tf and AllenNLP, is Apache-2.0.
 
 .. list-table::
    :header-rows: 1
@@ -63,11 +63,11 @@ print(sorted(path.name for path in folder.iterdir()))
 # --------------
 #
 # ``from_pretrained`` takes ``options.json``; the weights are found next to it, or are named by
-# ``weights_file=``. The converter is strict: it uses every array of the file once, fills every weight
-# once, and compares all shapes.
+# ``weights_file=``. The converter is strict: it uses every array of the file once, fills every
+# weight once, and compares all shapes.
 #
-# ``initial_state="warm"`` starts each batch from the state after one fixed sentence. Choose it for a
-# downstream model that was trained on the originals' embeddings;
+# ``initial_state="warm"`` starts each batch from the state after one fixed sentence. Choose it
+# for a downstream model that was trained on the originals' embeddings;
 # :doc:`/auto_guides/plot_elmo_state` explains why.
 
 bilm = tfreps.models.BiLM.from_pretrained(folder / "options.json", initial_state="warm")
@@ -79,9 +79,9 @@ for name in ("layer_outputs", "sequence_output", "mask"):
     print(name, out[name].shape, out[name].dtype.name)
 
 # %%
-# ``layer_outputs`` has the token layer first, then each LSTM layer. Padding is zero, and a sentence gets
-# the same vectors alone and in any batch. The model also takes strings: sentences, which it splits at
-# white space, or tokens ``[B, T]`` with ``""`` for padding.
+# ``layer_outputs`` has the token layer first, then each LSTM layer. Padding is zero, and a
+# sentence gets the same vectors alone and in any batch. The model also takes strings: sentences,
+# which it splits at white space, or tokens ``[B, T]`` with ``""`` for padding.
 
 from_text = bilm(tf.constant(["I have a dog", "That"]))
 print(float(tf.reduce_max(tf.abs(from_text["layer_outputs"] - out["layer_outputs"]))))
@@ -90,8 +90,9 @@ print(float(tf.reduce_max(tf.abs(from_text["layer_outputs"] - out["layer_outputs
 # Mix the layers
 # --------------
 #
-# `Elmo` computes ``gamma * sum(softmax(w)[l] * layer[l])`` over one pass of the biLM, for as many mixes
-# as a model needs. The weights are trained with the model above it; a new mix is the mean of the layers.
+# `Elmo` computes ``gamma * sum(softmax(w)[l] * layer[l])`` over one pass of the biLM, for as many
+# mixes as a model needs. The weights are trained with the model above it; a new mix is the mean
+# of the layers.
 
 elmo = tfreps.models.Elmo(bilm, num_output_representations=2, dropout=0.0)
 mixed = elmo(ids)
@@ -121,9 +122,10 @@ for number, name in enumerate(["token layer", "LSTM 1", "LSTM 2"]):
 # A whole file
 # ------------
 #
-# ``tfreps embed`` writes every sentence of a file, one tokenized sentence a line, in the HDF5 layout of
-# bilm-tf and AllenNLP. Windows of sentences are written as they are done, so that a killed run
-# continues with ``--resume``. Sentences are batched by length and each distinct token is encoded once.
+# ``tfreps embed`` writes every sentence of a file, one tokenized sentence a line, in the HDF5
+# layout of bilm-tf and AllenNLP. Windows of sentences are written as they are done, so that a
+# killed run continues with ``--resume``. Sentences are batched by length and each distinct token
+# is encoded once.
 
 from tfreps.__main__ import main
 
@@ -142,8 +144,8 @@ with h5py.File(folder / "vectors.hdf5") as file:
 # Ask it from Python
 # ------------------
 #
-# `tfreps.load` opens published weights as it opens everything that tfreps trains, and answers raw texts
-# with NumPy arrays.
+# `tfreps.load` opens published weights as it opens everything that tfreps trains, and answers raw
+# texts with NumPy arrays.
 
 model = tfreps.load(folder / "options.json")
 answer = model("I have a dog")

@@ -2,9 +2,9 @@
 The state of ELMo
 =================
 
-The original implementations carry the LSTM state from one batch to the next, also when they compute
-embeddings. The same sentence therefore gets other vectors on each call. tfreps makes the choice an
-option of `BiLM`: ``initial_state="zero"``, ``"warm"`` or ``"carry"``.
+The original implementations carry the LSTM state from one batch to the next, also when they
+compute embeddings. The same sentence therefore gets other vectors on each call. tfreps makes the
+choice an option of `BiLM`: ``initial_state="zero"``, ``"warm"`` or ``"carry"``.
 """
 
 import keras
@@ -40,8 +40,9 @@ def distance(a, b):
 # The originals: carried state
 # ----------------------------
 #
-# ``"carry"`` behaves as bilm-tf and AllenNLP do: row i starts from the state after row i of the batch
-# before. The first call starts from zeros. The second call, on the same sentence, returns something else.
+# ``"carry"`` behaves as bilm-tf and AllenNLP do: row i starts from the state after row i of the
+# batch before. The first call starts from zeros. The second call, on the same sentence, returns
+# something else.
 
 carry = bilm.with_initial_state("carry")
 first, second, third = (top(carry, sentence) for _ in range(3))
@@ -52,8 +53,8 @@ carry.reset_states()
 print("after reset_states:", np.array_equal(top(carry, sentence), first))
 
 # %%
-# Other text in between changes the vectors as well. This is what makes results of the originals depend on
-# the order of the sentences and on the batch size.
+# Other text in between changes the vectors as well. This is what makes results of the originals
+# depend on the order of the sentences and on the batch size.
 
 carry.reset_states()
 for ids in others:
@@ -65,8 +66,9 @@ print(f"after three other sentences: {distance(first, after_others):.4f}")
 # Two deterministic choices
 # -------------------------
 #
-# ``"zero"``, the default, starts every batch from zeros: exactly what the originals return on their first
-# call. ``"warm"`` starts from the state after one fixed English sentence, which is stored with the weights.
+# ``"zero"``, the default, starts every batch from zeros: exactly what the originals return on
+# their first call. ``"warm"`` starts from the state after one fixed English sentence, which is
+# stored with the weights.
 
 zero = bilm.with_initial_state("zero")
 warm = bilm.with_initial_state("warm")
@@ -119,13 +121,14 @@ plt.tight_layout()
 #      - 0.00001 %
 #      - 1.0000
 #
-# These numbers were measured on 2026-11-21 by ``python -m benchmarks.initial_state FIXTURE`` on bilm-tf's own
-# fixture (relative L2 of the top layer, sentences 4 to 30). Its weights are tiny: trust the order, not
-# the digits.
+# These numbers were measured on 2026-11-21 by ``python -m benchmarks.initial_state FIXTURE`` on
+# bilm-tf's own fixture (relative L2 of the top layer, sentences 4 to 30). Its weights are tiny:
+# trust the order, not the digits.
 #
 # - A new downstream model: ``"zero"`` is simple and deterministic.
 # - A downstream model that was trained on the originals' embeddings: ``"warm"``.
-# - Reproducing the originals' files number by number: ``"carry"``, with their batches in their order.
+# - Reproducing the originals' files number by number: ``"carry"``, with their batches in their
+#   order.
 #
-# An export never carries state without the caller: the signature ``score`` takes a state and returns the
-# next one (:doc:`/reference/formats`).
+# An export never carries state without the caller: the signature ``score`` takes a state and
+# returns the next one (:doc:`/reference/formats`).

@@ -2,9 +2,9 @@
 Fine-tune ELMo inside ``model.fit``
 ===================================
 
-`Elmo` is a Keras model, and a layer of any other. This guide builds a tagger with the functional API,
-trains it with a biLM that is fine-tuned at a smaller learning rate than the new head, and saves and exports
-the result.
+`Elmo` is a Keras model, and a layer of any other. This guide builds a tagger with the functional
+API, trains it with a biLM that is fine-tuned at a smaller learning rate than the new head, and
+saves and exports the result.
 """
 
 import os
@@ -71,8 +71,8 @@ def make_model(fine_tune):
 # Frozen or fine-tuned
 # --------------------
 #
-# With ``fine_tune=False`` the mix of the layers is trained, the biLM is not. `Elmo` copies the biLM that it
-# is given where it has to freeze or unfreeze it, so ``bilm`` itself stays as it is.
+# With ``fine_tune=False`` the mix of the layers is trained, the biLM is not. `Elmo` copies the
+# biLM that it is given where it has to freeze or unfreeze it, so ``bilm`` itself stays as it is.
 
 for fine_tune in (False, True):
     model = make_model(fine_tune)
@@ -80,9 +80,9 @@ for fine_tune in (False, True):
     print(f"fine_tune={fine_tune}: {sum(sizes):,} trainable weights")
 
 # %%
-# A pre-trained part wants smaller steps than a new head. `GroupedOptimizer` gives each part of a model its
-# own optimizer; groups are regular expressions over the paths of the variables. Scaling gradients instead
-# has no effect under Adam or Adagrad.
+# A pre-trained part wants smaller steps than a new head. `GroupedOptimizer` gives each part of a
+# model its own optimizer; groups are regular expressions over the paths of the variables. Scaling
+# gradients instead has no effect under Adam or Adagrad.
 
 optimizer = tfreps.optimizers.GroupedOptimizer(
     keras.optimizers.Adam(1e-2), {"token_encoder/|bilstm/": keras.optimizers.Adam(2e-3)}
@@ -114,16 +114,16 @@ plt.tight_layout()
 # Save, load, export
 # ------------------
 #
-# Everything that tfreps defines is registered with Keras, so that a ``.keras`` file opens in a new process
-# after ``import tfreps.models``.
+# Everything that tfreps defines is registered with Keras, so that a ``.keras`` file opens in a
+# new process after ``import tfreps.models``.
 
 model.save(folder / "tagger.keras")
 loaded = keras.saving.load_model(folder / "tagger.keras")
 print(float(tf.reduce_max(tf.abs(loaded(x[:8]) - model(x[:8])))))
 
 # %%
-# Every model of tfreps exports itself with Keras's ``export``. It needs no signature and no call before,
-# since each model knows its inputs.
+# Every model of tfreps exports itself with Keras's ``export``. It needs no signature and no call
+# before, since each model knows its inputs.
 
 elmo = tfreps.models.Elmo(bilm, dropout=0.0)
 elmo.export(os.fspath(folder / "exported"), verbose=False)
@@ -132,6 +132,7 @@ ids = tfreps.text.batch_to_ids([["We", "met", "Ada"], ["Ada", "spoke"]])
 print(served.serve(ids)["sequence_output"].shape)
 
 # %%
-# ``tfreps export`` writes SavedModels that take raw strings instead: :doc:`/auto_guides/plot_export`.
-# Without code of your own, ``tfreps train-tagger --elmo RUN --elmo-fine-tune --elmo-learning-rate 1e-4``
-# trains the same kind of model: :doc:`/auto_guides/plot_tagger`.
+# ``tfreps export`` writes SavedModels that take raw strings instead:
+# :doc:`/auto_guides/plot_export`. Without code of your own, ``tfreps train-tagger --elmo RUN
+# --elmo-fine-tune --elmo-learning-rate 1e-4`` trains the same kind of model:
+# :doc:`/auto_guides/plot_tagger`.

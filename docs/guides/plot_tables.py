@@ -2,24 +2,35 @@
 Reproduce the tables
 ====================
 
-Every number in :doc:`/reference/files/results` and on the pages about speed comes from a command. This guide
-lists the commands, runs the one that needs no data, and draws the recorded results.
+Every number in :doc:`/reference/files/results` and on the pages about speed comes from a command.
+This guide lists the commands, runs the one that needs no data, and draws the recorded results.
 """
 
-import subprocess
-import sys
+import time
 
+import keras
 import matplotlib.pyplot as plt
+import tensorflow as tf
 
 # %%
 # Speed: always next to the speed of the machine
 # ----------------------------------------------
 #
-# Machines differ, and the same machine drifts. Speeds are therefore given with the rate of a 2048 x 2048
-# x 2048 float32 product at that time (GEMM), and compared with another project in the same run where that
-# is possible. The rate of this machine now:
+# Machines differ, and the same machine drifts. Speeds are therefore given with the rate of a
+# 2048 x 2048 x 2048 float32 product at that time (GEMM), and compared with another project in the
+# same run where that is possible. ``python -m benchmarks.gemm`` measures the rate after a warm-up
+# of three seconds; a few products give an idea of it:
+
+keras.utils.set_random_seed(8)
+a = tf.random.normal([2048, 2048])
+for _ in range(3):
+    start = time.perf_counter()
+    tf.reduce_sum(a @ a).numpy()
+    print(f"{2 * 2048**3 / (time.perf_counter() - start) / 1e9:.0f} GFLOP/s")
 
 # %%
+# The programs that measure, in a checkout:
+#
 # .. code-block:: bash
 #
 #    python -m benchmarks.gemm
@@ -36,13 +47,13 @@ import matplotlib.pyplot as plt
 # Quality
 # -------
 #
-# The data sets are not part of the project: name their folder by ``--data``. A row whose run was killed
-# continues when its command is given again, since every training is a run folder.
+# The data sets are not part of the project: name their folder by ``--data``. A row whose run was
+# killed continues when its command is given again, since every training is a run folder.
 #
 # .. code-block:: bash
 #
 #    python -m benchmarks.floors fdu_mtl --data DATA                  # and hotel_reviews
-#    python -m benchmarks.pretraining fdu_mtl --data DATA --runs RUNS --peer-python peers/bin/python
+#    python -m benchmarks.pretraining fdu_mtl --data DATA --runs RUNS
 #    python -m benchmarks.tables resume_ner --data DATA --runs RUNS   # prints each `tfreps` command
 #    python -m benchmarks.tables fdu_mtl --data DATA --runs RUNS --only ROW --seeds 1
 #    python -m benchmarks.slstm_study --data DATA --runs RUNS
@@ -50,14 +61,12 @@ import matplotlib.pyplot as plt
 #
 # Each prints the ``tfreps`` command that it runs, so that every row is also a command of yours.
 
-print(sys.version.split()[0], "runs the benchmarks as `python -m benchmarks.NAME` in a checkout.")
-
 # %%
 # Recorded results
 # ----------------
 #
-# Entity F1 on Resume NER. Rows with a spread have three seeds: the mean, and half the distance between the
-# best and the worst.
+# Entity F1 on Resume NER. Rows with a spread have three seeds: the mean, and half the distance
+# between the best and the worst.
 
 resume_ner = {
     "HMM, zero counts as 1e-10 (floor)": (0.8365, 0),
@@ -110,10 +119,7 @@ draw(hotel_reviews, "accuracy, hotel reviews", 0.85)
 # Own measurements
 # ----------------
 #
-# Tokens per second of a program that you train yourself are in its log line and in TensorBoard, and
-# ``results.json`` of the run folder holds the metrics. To compare with another library, alternate the two in
-# one process group, as ``benchmarks/in_turns.py`` does: whatever else the machine does then slows both.
-
-command = [sys.executable, "-c", "import numpy, time; a = numpy.ones([1024, 1024], 'float32'); a @ a; "
-           "t = time.perf_counter(); a @ a; print(round(2 * 1024**3 / (time.perf_counter() - t) / 1e9))"]  # fmt: skip
-print("GFLOP/s of one 1024^3 product in NumPy, now:", subprocess.check_output(command, text=True).strip())
+# Tokens per second of a program that you train yourself are in its log line and in TensorBoard,
+# and ``results.json`` of the run folder holds the metrics. To compare with another library,
+# alternate the two in one process group, as ``benchmarks/in_turns.py`` does: whatever else the
+# machine does then slows both.

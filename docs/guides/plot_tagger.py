@@ -2,8 +2,8 @@
 A tagger, from CoNLL columns to a server
 ========================================
 
-Train a tagger on CoNLL columns, evaluate it, ask it from Python, export it, and serve it. The sentences
-are Python's docstrings; the tag says which tokens are code.
+Train a tagger on CoNLL columns, evaluate it, ask it from Python, export it, and serve it. The
+sentences are Python's docstrings; the tag says which tokens are code.
 
 .. image:: /pictures/drawn/path.svg
    :class: drawn
@@ -55,10 +55,11 @@ tfreps_program("""
 # Train
 # -----
 #
-# ``--encoder`` chooses what reads the tokens: ``bilstm`` (default), ``slstm``, ``transformer``, ``linear``,
-# ``bert`` or ``embeddings``. Each token has a word vector and, with ``--characters cnn``, features of its
-# characters; ``--elmo RUN`` adds the vectors of a biLM. On top is a CRF whose transitions obey the scheme.
-# ``--tokens words`` says how raw text is split after training: words and punctuation apart.
+# ``--encoder`` chooses what reads the tokens: ``bilstm`` (default), ``slstm``, ``transformer``,
+# ``linear``, ``bert`` or ``embeddings``. Each token has a word vector and, with ``--characters
+# cnn``, features of its characters; ``--elmo RUN`` adds the vectors of a biLM. On top is a CRF
+# whose transitions obey the scheme. ``--tokens words`` says how raw text is split after training:
+# words and punctuation apart.
 
 tfreps_program("""
     train-tagger --train tags/train.conll --dev tags/dev.conll --test tags/test.conll --scheme bio
@@ -81,7 +82,8 @@ print([path.name for path in pictures])
 # Evaluate
 # --------
 #
-# Spans are counted as seqeval counts them in its strict mode; ``--mode conlleval`` counts as conlleval does.
+# Spans are counted as seqeval counts them in its strict mode; ``--mode conlleval`` counts as
+# conlleval does.
 
 tfreps_program("evaluate runs/code --data tags/test.conll")
 
@@ -96,14 +98,14 @@ for token, tag, confidence in zip(answer.tokens, answer.tags, answer.confidences
 print(answer.spans)
 
 # %%
-# Other installations have other docstrings, so that the numbers differ between machines. The Keras model is
-# ``tagger.model``. On files: ``tfreps tag runs/code text.txt --format json``.
+# Other installations have other docstrings, so that the numbers differ between machines. The
+# Keras model is ``tagger.model``. On files: ``tfreps tag runs/code text.txt --format json``.
 #
 # Export
 # ------
 #
-# An export is a SavedModel that takes raw strings and needs TensorFlow alone; each is a new version below
-# its folder.
+# An export is a SavedModel that takes raw strings and needs TensorFlow alone; each is a new
+# version below its folder.
 
 tfreps_program("export runs/code --to exports/code")
 tfreps_program('predict exports/code "Use numpy.dot when both arguments are arrays."')
@@ -112,9 +114,9 @@ tfreps_program('predict exports/code "Use numpy.dot when both arguments are arra
 # Serve
 # -----
 #
-# ``tfreps serve`` speaks TensorFlow Serving's gRPC and REST protocols; ``--try`` asks over both and ends.
-# It is for development, tests and small installations; in production the same folder goes into
-# ``tensorflow/serving``: :doc:`/auto_guides/plot_export`.
+# ``tfreps serve`` speaks TensorFlow Serving's gRPC and REST protocols; ``--try`` asks over both
+# and ends. It is for development, tests and small installations; in production the same folder
+# goes into ``tensorflow/serving``: :doc:`/auto_guides/plot_export`.
 
 tfreps_program("""
     serve exports/code --rest-port 0 --grpc-port 0
@@ -122,8 +124,9 @@ tfreps_program("""
 """)
 
 # %%
-# ``tfreps serve exports/code --page`` adds a page that asks the models in a browser. With an export that was
-# written with ``--explain`` it shows the k best paths, marginals and attention maps.
+# ``tfreps serve exports/code --page`` adds a page that asks the models in a browser. With an
+# export that was written with ``--explain`` it shows the k best paths, marginals and attention
+# maps.
 #
 # .. image:: /pictures/server_page.png
 #    :alt: The page of the server: a sentence, its tags with confidences, and the best paths.
@@ -131,7 +134,8 @@ tfreps_program("""
 # Reach published quality
 # -----------------------
 #
-# On Resume NER (Chinese CVs, BMES over characters) a BiLSTM with a CRF has a token F1 of 0.9625 ± 0.0009 over
-# three seeds, where the published one has 0.9570; entity F1 is 0.9349 ± 0.0033. A linear CRF on
-# character features, trained by the same program with ``--encoder linear``, has an entity F1 of 0.9428
-# ± 0.0021: show the floor next to every table. :doc:`/auto_guides/plot_tables` says how to reproduce it.
+# On Resume NER (Chinese CVs, BMES over characters) a BiLSTM with a CRF has a token F1 of 0.9625 ±
+# 0.0009 over three seeds, where the published one has 0.9570; entity F1 is 0.9349 ± 0.0033. A
+# linear CRF on character features, trained by the same program with ``--encoder linear``, has an
+# entity F1 of 0.9428 ± 0.0021: show the floor next to every table.
+# :doc:`/auto_guides/plot_tables` says how to reproduce it.
