@@ -18,6 +18,7 @@ help:
 	@echo "make bench       tokens per second on this machine"
 	@echo "make tree        prints the tree of the files, with a comment on each"
 	@echo "make api         writes the public API in tests/public_api.txt anew"
+	@echo "make docs        builds the documentation site in docs/_build/html, and checks its links"
 	@echo "make wheel       builds dist/tfreps-*.whl"
 	@echo "make clean       removes what the other targets made, .venv excepted"
 
@@ -91,9 +92,14 @@ api: install
 bench: install
 	$(BIN)/python -m benchmarks.elmo
 
+docs: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf build dist demo *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist demo docs/_build docs/auto_guides *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -33,6 +33,8 @@ SERVING = [
 ]
 DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
 DEV += ["pyyaml", "kubernetes-validate"]
+DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-gallery>=0.19", "sphinx-copybutton>=0.5"]
+DOCS += ["sphinx-design>=0.6", "pydata-sphinx-theme>=0.16", "pillow"]
 
 setup(
     name="tfreps",
@@ -51,6 +53,7 @@ setup(
         "serving": SERVING,
         "plots": PLOTS,
         "dev": [*DEV, *PLOTS, *SERVING],
+        "docs": [*DOCS, *PLOTS, *SERVING],  # builds the site: make docs
         "hostile": ["schemathesis"],  # requests that fit a description, and others
         "browser": ["playwright"],  # tests of the page, with Debian's chromium
     },

@@ -17,6 +17,7 @@ COMMENTS = {
     "serving/page/": "The page of `tfreps serve --page`: what every model says of a sentence",
     "docs/": "The documentation site: guides that run, explanations, and the reference",
     "tests/": "A twin for every source file, and checks that walk over the whole tree",
+    "docs/": "The documentation site: guides that run, pages about other libraries, reference",
     "benchmarks/": "Programs that measure: tokens per second, beside the speed of the machine",
 }
 LEFT_OUT = ("tests/", "docs/", "training/recipes/", ".")  # described as a whole, or not at all

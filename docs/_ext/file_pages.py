@@ -1,0 +1,55 @@
+"""Writes pages from files of the checkout: the results, the changes, security, the file tree."""
+
+import pathlib
+import re
+import shutil
+
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
+FOLDER = "reference/files"
+
+
+def setup(app):
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def write_pages(app):
+    folder = app.srcdir / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {
+        "results.md": without_links(read("training/RESULTS.md")),
+        "changes.md": without_links(read("CHANGELOG.md")),
+        "security.md": without_links(read("SECURITY.md")),
+        "tree.md": tree(),
+    }
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for picture in (CHECKOUT / "training").glob("*.png"):
+        if picture.name in pages["results.md"]:
+            shutil.copyfile(picture, folder / picture.name)
+
+
+def read(name):
+    return (CHECKOUT / name).read_text(encoding="utf-8")
+
+
+def without_links(text):
+    """Markdown without links to files of the checkout, which are no pages."""
+    text = re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)([^)#]+)\)", r"`\2`", text)
+    return re.sub(r"^(# [^\n]+)", r"\1", text)
+
+
+def tree():
+    """The files of the checkout with the first line of each one's docstring."""
+    import sys
+
+    sys.path.insert(0, str(CHECKOUT))
+    from tests import readme_tree
+
+    lines = "\n".join(readme_tree.lines(readme_tree.tracked_files()))
+    return (
+        "# Source tree\n\nEvery source file with the first line of its docstring.\n\n"
+        f"```text\n{lines}\n```\n"
+    )

@@ -1,0 +1,38 @@
+"""The order of the guides, and a clean state before each."""
+
+import pathlib
+
+ORDER = [
+    "plot_elmo_published.py",
+    "plot_elmo_train.py",
+    "plot_elmo_state.py",
+    "plot_fine_tune.py",
+    "plot_crf.py",
+    "plot_tagger.py",
+    "plot_classifiers.py",
+    "plot_slstm.py",
+    "plot_bert.py",
+    "plot_hmm.py",
+    "plot_export.py",
+    "plot_tables.py",
+]
+
+
+class GuideOrder:
+    """Sort key: the place of a guide in `ORDER`."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, name):
+        return ORDER.index(pathlib.Path(name).name)
+
+    def __repr__(self):
+        return "<GuideOrder>"
+
+
+def reset(gallery_conf, name):
+    """Frees the graphs of the guide before."""
+    import keras
+
+    keras.backend.clear_session()

@@ -1,0 +1,74 @@
+"""Links names of the public API and of programs wherever they stand as inline code.
+
+`tfreps.layers.CRF`, `CRF`, `BertEncoder.from_pretrained` and `tfreps train-tagger` become links
+to their pages, in Markdown, in guides and in docstrings, without markup of their own.
+"""
+
+import re
+
+from docutils import nodes
+from public_names import documented
+from sphinx.addnodes import pending_xref
+from sphinx.transforms import SphinxTransform
+
+from tfreps.__main__ import PROGRAMS
+
+# Short names that are ordinary words of the text, too.
+AMBIGUOUS = {"load", "auc", "matrix", "spans", "check", "convert"}
+
+
+def setup(app):
+    app.add_transform(NameLinks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def targets():
+    """`{text: full name}` of everything that is linked: full names, and short ones of classes."""
+    found, short = {}, {}
+    for entry in documented():
+        names = [entry.name, *(f"{entry.name}.{member}" for member in entry.members)]
+        for name in names:
+            found[name] = name
+            tail = name.split(".", 1 + name.count(".") - (1 if name == entry.name else 2))[-1]
+            short.setdefault(tail, set()).add(name)
+    for tail, names in short.items():
+        if len(names) == 1 and tail not in AMBIGUOUS:
+            found.setdefault(tail, *names)
+    return found
+
+
+class NameLinks(SphinxTransform):
+    """Replaces inline code by a reference where it names something that has a page."""
+
+    default_priority = 5  # before references are resolved
+
+    def apply(self):
+        known = self.app.__dict__.setdefault("_tfreps_names", None)
+        if known is None:
+            known = self.app._tfreps_names = targets()
+        for node in list(self.document.findall(nodes.literal)):
+            if isinstance(node.parent, nodes.reference | pending_xref | nodes.title | nodes.term):
+                continue
+            self.link(node, known)
+
+    def link(self, node, known):
+        text = node.astext()
+        name = re.sub(r"\(.*\)$", "", text).removeprefix("keras.")
+        program = re.match(r"(?:tfreps )([a-z-]+)$", text)
+        if name in known:
+            target = known[name]
+            reference = pending_xref(
+                "", refdomain="py", reftype="obj", reftarget=target, refexplicit=True,
+                refwarn=True, refdoc=self.env.docname,
+            )  # fmt: skip
+        elif program and program[1] in PROGRAMS:
+            reference = pending_xref(
+                "", refdomain="std", reftype="doc", refexplicit=True, refwarn=True,
+                reftarget=f"/reference/programs/{program[1]}", refdoc=self.env.docname,
+            )  # fmt: skip
+        else:
+            return
+        if self.env.docname == "reference/programs/" + (program[1] if program else ""):
+            return
+        node.replace_self(reference)
+        reference += node

@@ -1,0 +1,122 @@
+"""Writes the reference of programs: a page for each, from its parser."""
+
+import argparse
+import contextlib
+import inspect
+import io
+import re
+
+from tfreps.__main__ import PROGRAMS, import_program
+
+FOLDER = "reference/programs"
+
+
+def setup(app):
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def write_pages(app):
+    """Writes the pages into an ignored folder; files that have not changed stay as they are."""
+    folder = app.srcdir / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {f"{name}.rst": page(name) for name in PROGRAMS}
+    pages["index.rst"] = index()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in folder.iterdir():
+        if path.name not in pages:
+            path.unlink()
+
+
+def parser_of(program):
+    """The `argparse.ArgumentParser` of a program, caught when it reads the command line."""
+    caught = []
+
+    class Found(Exception):
+        pass
+
+    def catch(parser, *_, **__):
+        caught.append(parser)
+        raise Found
+
+    module, parse = import_program(PROGRAMS[program][0]), argparse.ArgumentParser.parse_known_args
+    argparse.ArgumentParser.parse_known_args = catch
+    try:
+        with contextlib.suppress(Found), contextlib.redirect_stdout(io.StringIO()):
+            module.main(["--help"])
+    finally:
+        argparse.ArgumentParser.parse_known_args = parse
+    return caught[0], inspect.getdoc(module)
+
+
+def page(program):
+    """The page of a program: its docstring, and its options in groups."""
+    parser, doc = parser_of(program)
+    title = f"tfreps {program}"
+    lines = [title, "=" * len(title), "", *docstring(doc), ""]
+    for number, group in enumerate(parser._action_groups):
+        actions = [action for action in group._group_actions if action.help != argparse.SUPPRESS]
+        if not actions:
+            continue
+        name = {"options": "General options", "positional arguments": "Arguments"}.get(
+            group.title, (group.title or f"Group {number}").capitalize()
+        )
+        lines += [name, "-" * len(name), ""]
+        if group.description:
+            lines += [escaped(group.description), ""]
+        for action in actions:
+            lines += option(program, action)
+    return "\n".join([*lines, ""])
+
+
+def docstring(doc):
+    """The text of a program's module; indented commands become blocks of code."""
+    lines, code = [], False
+    for line in doc.splitlines():
+        if line.startswith("    ") and not code and (not lines or not lines[-1].strip()):
+            lines += [".. code-block:: bash", ""]
+            code = True
+        elif line.strip() and not line.startswith("    "):
+            code = False
+        lines.append(line if code else line.replace("*", r"\*"))
+    return lines
+
+
+def option(program, action):
+    """A definition: the flags with the name of their value, and the help."""
+    value = ""
+    if action.nargs != 0:
+        value = argparse.HelpFormatter("")._format_args(
+            action, (action.metavar or action.dest).upper() if action.option_strings else ""
+        )
+    if action.choices and not action.metavar:
+        value = "{" + ",".join(map(str, action.choices)) + "}"
+    flags = [f"``{flag} {value}``" if value else f"``{flag}``" for flag in action.option_strings]
+    head = ", ".join(flags) or f"``{action.metavar or action.dest}``"
+    text = escaped((action.help or "").replace("%%", "%")) or ".."
+    return [head, f"    {text}", ""]
+
+
+def escaped(text):
+    """Help text as reStructuredText."""
+    return re.sub(r"(?<!`)([*|_])(?!`)", r"\\\1", text) if "`" not in text else text
+
+
+def index():
+    """The page of all programs."""
+    title = "Programs"
+    lines = [title, "=" * len(title), ""]
+    lines += ["Every program is ``tfreps PROGRAM``; ``tfreps PROGRAM --help`` prints its options."]
+    lines += ["Exit codes: 0 for success, 2 for a user error (one line on standard error), 130 or"]
+    lines += [
+        "143 after Ctrl-C or SIGTERM. ``TFREPS_DEBUG=1`` shows the traceback of an error.",
+        "",
+    ]
+    lines += [".. list-table::", "   :widths: 30 70", ""]
+    for name, (_, about) in PROGRAMS.items():
+        lines += [f"   * - :doc:`{name}`", f"     - {about.replace('->', 'to')}"]
+    lines += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in PROGRAMS), ""]
+    return "\n".join(lines)

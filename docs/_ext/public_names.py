@@ -1,0 +1,81 @@
+"""Lists the public names of tfreps: what `__all__` of its packages has, with their members."""
+
+import functools
+import importlib
+import inspect
+import pathlib
+from typing import NamedTuple
+
+import tfreps
+
+# Methods that Keras calls and every layer or model has: not repeated on each page.
+INHERITED = {
+    "all_parts", "build", "build_from_config", "compute_mask", "compute_output_shape",
+    "compute_output_spec", "from_config", "get_config", "compute_loss", "compute_metrics",
+    "train_step", "test_step", "predict_step", "call",
+}  # fmt: skip
+
+
+class Name(NamedTuple):
+    """A public name: in full, its package, kind (class, function or data) and members."""
+
+    name: str
+    package: str
+    kind: str
+    members: tuple = ()
+
+
+def packages():
+    """The names of the packages that list public names."""
+    root = pathlib.Path(tfreps.__file__).parent
+    folders = [path.parent.relative_to(root.parent) for path in root.rglob("__init__.py")]
+    names = sorted(".".join(folder.parts) for folder in folders)
+    return [name for name in names if getattr(importlib.import_module(name), "__all__", ())]
+
+
+@functools.cache
+def documented():
+    """`Name` of everything that has a page, in the order of the packages.
+
+    A name that two packages list is described once: in the shorter, which users import.
+    """
+    found, seen = [Name("tfreps.load", "tfreps", "function")], set()
+    for package in sorted(packages(), key=lambda name: (name.count("."), name)):
+        module = importlib.import_module(package)
+        for short in sorted(module.__all__, key=str.lower):
+            value, name = getattr(module, short), f"{package}.{short}"
+            if inspect.ismodule(value):
+                continue
+            if inspect.isclass(value) or inspect.isfunction(value):
+                if id(value) in seen:
+                    continue
+                seen.add(id(value))
+            if inspect.isclass(value):
+                found.append(Name(name, package, "class", tuple(members(value))))
+            else:
+                kind = "function" if inspect.isroutine(value) else "data"
+                found.append(Name(name, package, kind))
+    return found
+
+
+def members(kind):
+    """Names of the documented methods and properties that tfreps itself defines in a class."""
+    fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__dataclass_fields__", ())}
+    for name in dict.fromkeys(name for base in kind.__mro__ if own(base) for name in vars(base)):
+        if name.startswith("_") or name in fields or name in INHERITED:
+            continue
+        value = inspect.getattr_static(kind, name)
+        value = getattr(value, "__func__", value)
+        if getattr(value, "__doc__", None) and not isinstance(value, str | tuple | dict | bool):
+            yield name
+
+
+def own(base):
+    return base.__module__.partition(".")[0] == "tfreps"
+
+
+def first_sentence(name):
+    """The first sentence of a docstring, without its full stop's company."""
+    package, _, short = name.rpartition(".")
+    text = inspect.getdoc(getattr(importlib.import_module(package), short)) or ""
+    return " ".join(text.split("\n\n", 1)[0].split())

@@ -1,0 +1,144 @@
+"""
+Export, check, TensorFlow Serving
+=================================
+
+``tfreps export`` writes a SavedModel that takes raw strings and needs TensorFlow alone. This
+guide exports a small tagger, looks at what was written, and asks it without tfreps.
+"""
+
+import os
+import pathlib
+import shlex
+import tempfile
+
+import tensorflow as tf
+
+from tfreps.__main__ import main
+
+folder = pathlib.Path(tempfile.mkdtemp())
+
+
+def tfreps_program(command):
+    """Runs `tfreps COMMAND` in the folder of this guide, as a shell does."""
+    os.chdir(folder)
+    if main(shlex.split(command)):
+        raise SystemExit(f"tfreps {command} failed")
+
+
+# %%
+# A hidden Markov model is a tagger that trains in a second; the export of any other model works
+# alike.
+
+tfreps_program("demo-tags --output tags --max-sentences 400")
+tfreps_program("""
+    train-hmm --train tags/train.conll --dev tags/dev.conll --scheme bio --tokens words
+    --run runs/hmm
+""")
+
+# %%
+# Write a version
+# ---------------
+#
+# Each export is the next version in the folder of its model. It appears whole or not at all: a
+# server that watches the folder never sees half a version. ``--explain`` adds a signature with
+# the k best paths and marginals of a tagger, the attention of a BERT, or the surprise per token
+# of a language model.
+
+tfreps_program("export runs/hmm --to exports/code --explain")
+for path in sorted((folder / "exports").rglob("*")):
+    if path.is_file():
+        print(path.relative_to(folder))
+
+# %%
+# ``README.md`` describes every input and output. ``models.config`` and ``batching.config`` are
+# for TensorFlow Serving; ``assets.extra`` holds the warm-up requests, and how texts are split
+# into tokens, for servers that limit the tokens of a request.
+
+print((folder / "exports" / "code" / "README.md").read_text()[:1500])
+
+# %%
+# Ask it without tfreps
+# ---------------------
+
+served = tf.saved_model.load(str(folder / "exports" / "code" / "1"))
+print(sorted(served.signatures))
+answer = served.signatures["serving_default"](tf.constant(["Call os.getcwd first."]))
+for name, value in sorted(answer.items()):
+    print(f"{name:16} {value.dtype.name:8} {value.shape}")
+print(answer["tags"].numpy()[0])
+
+# %%
+# Check it
+# --------
+#
+# ``tfreps export --check`` asks the new version in fresh processes, by TensorFlow alone, by
+# ``saved_model_cli`` and through TensorFlow's C API, and compares the answers with the model's
+# before the version appears. ``--check-python PYTHON`` does so with another interpreter, such as
+# one with TensorFlow 2.20.0, the version inside the newest TensorFlow Serving. From Python it is
+# ``write_export(..., check=True)``.
+#
+# .. code-block:: bash
+#
+#    tfreps export runs/hmm --to exports/code --check
+#
+# Smaller files
+# -------------
+#
+# ``--weights-as bfloat16`` or ``int8`` make the file smaller, not faster. For a biLM of 20
+# million parameters the file shrank from 81 MB to 45 MB (bfloat16) or 27 MB (int8), and a call
+# took 22 ms or 29 ms instead of 16 ms. The program prints how much the answers change.
+#
+# Serve it
+# --------
+#
+# .. code-block:: bash
+#
+#    tfreps serve exports/code                                # gRPC 8500, REST 8501, on loopback
+#    tfreps query code "Call os.getcwd first."                # asks it, over REST; --grpc over gRPC
+#    curl -d '{"instances": ["Call os.getcwd first."]}' localhost:8501/v1/models/code:predict
+#
+# and in production, with the official container (``serving/`` in the source tree has an image,
+# compose and Kubernetes files):
+#
+# .. code-block:: bash
+#
+#    docker run -p 8500:8500 -p 8501:8501 -v $PWD/exports/code:/models/code -e MODEL_NAME=code \
+#        tensorflow/serving:2.20.0
+#
+# The server here, in one process:
+
+from tfreps.server import ModelConfig, ModelServer, RestClient, ServerOptions
+
+server = ModelServer(
+    [ModelConfig("code", str(folder / "exports" / "code"))],
+    ServerOptions(rest_port=0, grpc_port=0),
+)
+server.start()
+client = RestClient(f"127.0.0.1:{server.rest_port}")
+reply = client.ask("code", ["Call os.getcwd first."])
+print({name: value for name, value in reply.items() if name in ("tags", "tokens")})
+client.close()
+server.stop()
+
+# %%
+# **A SavedModel is a program: load and serve only exports that you trust.** ``tfreps serve``
+# rejects models whose graphs use files, the network or Python, unless ``--allow-file-ops`` is
+# given; ``tfreps predict`` and TensorFlow Serving load any. :doc:`/reference/files/security` has
+# the details.
+#
+# Roll out and back
+# -----------------
+#
+# 1. ``tfreps export RUN --to exports/code --check`` writes version 2. The server loads it, runs
+#    its warm-up requests, and sends it every new request; version 1 finishes what it has
+#    accepted.
+# 2. To go back, rename the folder to a name that is not a number (``mv exports/code/2
+#    exports/code/bad-2``), or name versions in ``models.config``: ``model_version_policy {
+#    specific { versions: 1 } }``.
+# 3. For a canary, serve two versions with the labels ``stable`` and ``canary``; clients ask
+#    ``/v1/models/code/labels/canary:predict`` or ``tfreps query code --label canary "..."``.
+#
+# Measured (2026-11-22, two cores that also ran the clients, sentences of 16 tokens to a BiLSTM
+# with a CRF): the SavedModel called in one process takes 1.80 ms; a lone request 2.54 ms over
+# gRPC and 3.05 ms over REST; 16 clients get 891 and 984 requests/s. Five new versions under 8
+# clients: 7,224 answers, none failed.

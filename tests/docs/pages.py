@@ -1,0 +1,36 @@
+"""What the tests of the site share: its files, and its extensions, which are no package."""
+
+import importlib.util
+import re
+
+from tests.conftest import CHECKOUT
+
+DOCS = CHECKOUT / "docs"
+GUIDES = sorted((DOCS / "guides").glob("plot_*.py"))
+WRITTEN = ("_build", "auto_guides", "reference/api", "reference/programs", "reference/files")
+PAGES = sorted(
+    path
+    for path in DOCS.rglob("*.md")
+    if not str(path.relative_to(DOCS)).startswith(WRITTEN)  # by the build
+)
+
+
+def extension(name):
+    """A module of docs/_ext or docs/ that needs no Sphinx."""
+    path = DOCS / "_ext" / f"{name}.py"
+    path = path if path.exists() else DOCS / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def commands(text):
+    """`[program, word ...]` of the commands `tfreps ...` in the blocks of a page."""
+    found = []
+    for block in re.findall(r"^```(?:bash|\{run-program\})\n(.*?)^```", text, re.M | re.S):
+        for line in re.sub(r"\\\n\s*", "", block).splitlines():
+            words = line.split("#")[0].split("tfreps ", 1)
+            if len(words) == 2 and (not words[0].strip() or words[0].rstrip().endswith("|")):
+                found.append(words[1].split())
+    return found

@@ -1,0 +1,65 @@
+"""The pages: their code runs, or says why not; their commands have the flags of their programs."""
+
+import ast
+import re
+
+import pytest
+
+from tests.docs.pages import DOCS, GUIDES, PAGES, commands, extension
+from tfreps.__main__ import PROGRAMS
+
+page_code = extension("page_code")
+
+
+def identifier(path):
+    return str(path.relative_to(DOCS).with_suffix(""))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=identifier)
+def test_code_runs_or_says_why_not(path):
+    """Blocks that run parse; other Python has the reason in front of it."""
+    text = path.read_text(encoding="utf-8")
+    for kind, code, _ in page_code.blocks(text):
+        if kind == "run-python":
+            ast.parse(code)
+        else:
+            assert page_code.commands(code), code
+    for found in re.finditer(r"^```python\n", text, re.M):
+        before = text[: found.start()].rstrip("\n").rsplit("\n", 1)[-1]
+        assert re.match(r"% not run: \w", before), text[found.start() :][:200]
+
+
+@pytest.fixture(scope="module")
+def flags():
+    """program -> its flags."""
+    parser_of = extension("program_pages").parser_of
+    known = {}
+    for program in set(PROGRAMS) - {"plot"}:  # whose pictures have parsers of their own
+        known[program] = set(parser_of(program)[0]._option_string_actions)
+    return known
+
+
+@pytest.mark.parametrize("path", [*PAGES, *GUIDES], ids=identifier)
+def test_commands_have_the_flags_of_their_programs(path, flags):
+    text = path.read_text(encoding="utf-8")
+    found = commands(text)
+    if path.suffix == ".py":
+        for call in re.findall(r'tfreps_program\(\s*f?"{1,3}(.*?)"{1,3}\s*\)', text, re.S):
+            found.append(call.split())
+    for program, *words in found:
+        assert program in PROGRAMS, program
+        for word in words:
+            if program in flags and re.match(r"--\w", word):
+                assert word.split("=")[0] in flags[program], (program, word)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    [path for path in PAGES if page_code.blocks(path.read_text(encoding="utf-8"))],
+    ids=identifier,
+)
+def test_pages_run(path):
+    session = page_code.PageSession(identifier(path))
+    for kind, code, line in page_code.blocks(path.read_text(encoding="utf-8")):
+        session.run(kind, code, line)
