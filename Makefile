@@ -1,4 +1,4 @@
-# Needs python3 (3.10 to 3.13) and make; everything else is installed into .venv here.
+# Needs python3 (3.10 to 3.13) and make. Everything else is installed into .venv.
 PYTHON ?= python3
 TEXT   ?=
 
@@ -10,17 +10,17 @@ TFREPS := $(BIN)/tfreps
 .PHONY: help install demo test test-slow check tree api bench docs wheel clean
 
 help:
-	@echo "make install     a virtual environment .venv with tfreps and its tools (the others call it)"
-	@echo "make demo        language model and tagger, trained, measured, exported, served; TEXT=path for your own text"
-	@echo "make test        the tests, in some minutes"
-	@echo "make check       lint, format, import rules, words"
-	@echo "make test-slow   the tests that take minutes"
-	@echo "make bench       tokens per second on this machine"
+	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
+	@echo "make demo        trains, evaluates, exports and serves a language model and a tagger; TEXT=path uses your text"
+	@echo "make test        runs the tests (about five minutes)"
+	@echo "make check       checks lint, format, import rules, words"
+	@echo "make test-slow   runs the slow tests"
+	@echo "make bench       measures tokens per second on this machine"
 	@echo "make tree        prints the tree of the files, with a comment on each"
-	@echo "make api         writes the public API in tests/public_api.txt anew"
-	@echo "make docs        builds the documentation site in docs/_build/html, and checks its links"
+	@echo "make api         updates the public API in tests/public_api.txt"
+	@echo "make docs        builds the documentation site in docs/_build/html and checks its links"
 	@echo "make wheel       builds dist/tfreps-*.whl"
-	@echo "make clean       removes what the other targets made, .venv excepted"
+	@echo "make clean       removes the files that the other targets created, except .venv"
 
 install: $(STAMP)
 
@@ -59,8 +59,8 @@ demo: install
 	@echo "Serve both, with a page:  $(TFREPS) serve demo/exports/* --page --sentences demo/corpus/test.txt"
 	@echo "Curves of both runs:  $(BIN)/tensorboard --logdir demo   (then open the address)"
 
-# Two runs with processes of their own: TensorFlow does not return the memory of compiled graphs, and
-# a process is to stay below 2 GB (of the slow tests it takes more).
+# Two runs with separate processes: TensorFlow does not release the memory of compiled graphs, and a
+# process must stay below 2 GB (slow tests need more).
 SPREAD := -n auto --maxprocesses 4 --dist loadfile
 QUICK := $(BIN)/python -m pytest -q -m "not slow" $(SPREAD)
 SLOW := $(BIN)/python -m pytest -q -m slow

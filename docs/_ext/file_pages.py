@@ -18,6 +18,7 @@ def write_pages(app):
     folder.mkdir(parents=True, exist_ok=True)
     pages = {
         "results.md": without_links(read("training/RESULTS.md")),
+        "speed.md": without_links(read("benchmarks/RESULTS.md")),
         "changes.md": without_links(read("CHANGELOG.md")),
         "security.md": without_links(read("SECURITY.md")),
         "tree.md": tree(),
@@ -42,14 +43,14 @@ def without_links(text):
 
 
 def tree():
-    """The files of the checkout with the first line of each one's docstring."""
+    """Returns the page of the files of the checkout, with the first line of each docstring."""
     import sys
 
     sys.path.insert(0, str(CHECKOUT))
-    from tests import readme_tree
+    from tests.annotated_tree import lines, tracked_files
 
-    lines = "\n".join(readme_tree.lines(readme_tree.tracked_files()))
+    shown = "\n".join(lines(tracked_files()))
     return (
         "# Source tree\n\nEvery source file with the first line of its docstring.\n\n"
-        f"```text\n{lines}\n```\n"
+        f"```text\n{shown}\n```\n"
     )
