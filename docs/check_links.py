@@ -35,7 +35,7 @@ def read(path):
 
 
 def problem(root, page, link):
-    """What is wrong with a link of a page; None if nothing is, or if it leads elsewhere."""
+    """Returns what is wrong with a link of a page, or None for correct and external links."""
     url = urllib.parse.urlsplit(link)
     if url.scheme or url.netloc:
         return None

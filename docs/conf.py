@@ -49,7 +49,7 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 
-# The guides: each a file that runs as it stands, a page and a notebook.
+# Each guide is a file that runs unchanged, a page and a notebook.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 sphinx_gallery_conf = {
     "examples_dirs": "guides",

@@ -14,11 +14,10 @@ COMMENTS = {
     "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
-    "serving/page/": "The page of `tfreps serve --page`: what every model says of a sentence",
-    "docs/": "The documentation site: guides that run, explanations, and the reference",
-    "tests/": "A twin for every source file, and checks that walk over the whole tree",
+    "serving/page/": "The page of `tfreps serve --page`: the answers of every model",
+    "tests/": "A twin for every source file, and checks of the whole tree",
     "docs/": "The documentation site: guides that run, pages about other libraries, reference",
-    "benchmarks/": "Programs that measure: tokens per second, beside the speed of the machine",
+    "benchmarks/": "Programs that measure tokens per second and the speed of the machine",
 }
 LEFT_OUT = ("tests/", "docs/", "training/recipes/", ".")  # described as a whole, or not at all
 

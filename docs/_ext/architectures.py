@@ -58,7 +58,7 @@ class Canvas:
         self.arrow((x, lower[2]), (upper[0], upper[1]))
 
     def note(self, x, y, text, align="left", size=9.5):
-        """Text beside the boxes."""
+        """Text next to the boxes."""
         self.axes.text(x, y, text, ha=align, va="center", fontsize=size, color=LINE)
 
     def write(self, name):

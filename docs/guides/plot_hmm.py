@@ -44,7 +44,7 @@ path, score = hmm.decode(np.array([[1, 7, 3, 6, 2, 8]]))  # the big dog hears a 
 print([tags[tag] for tag in path.numpy()[0]], float(score[0]))
 
 # %%
-# An unknown word says nothing (``unknown="uniform"``), or counts like the words that were seen
+# An unknown word has no influence (``unknown="uniform"``), or counts like the words that were seen
 # once (``unknown="hapax"``). ``marginals`` and ``decode(k=...)`` work as in the CRF layer: both
 # use the same chain.
 

@@ -42,7 +42,7 @@ for _ in range(3):
 #    python -m benchmarks.lm_batches
 #    python -m benchmarks.serving
 #    python -m benchmarks.initial_state FIXTURE
-#    python -m benchmarks.bert_parity                                 # numbers, against transformers
+#    python -m benchmarks.bert_parity                                # numbers, against transformers
 #
 # Quality
 # -------

@@ -1,4 +1,4 @@
-"""What the tests of the site share: its files, and its extensions, which are no package."""
+"""Files and extensions of the site, for its tests."""
 
 import importlib.util
 import re
