@@ -59,6 +59,7 @@ def main(argv=None):
     if len(argv) != 1 or not pathlib.Path(argv[0], "index.html").is_file():
         print("usage: python docs/check_links.py FOLDER_OF_THE_BUILT_SITE", file=sys.stderr)
         return 2
+    read.cache_clear()
     root, inside, outside, broken = pathlib.Path(argv[0]), 0, 0, []
     for page in sorted(root.rglob("*.html")):
         for link in read(page.resolve()).links:

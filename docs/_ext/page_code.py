@@ -19,7 +19,9 @@ import shlex
 import shutil
 import tempfile
 
-BLOCK = re.compile(r"^```\{(run-python|run-program)\}\n((?::[\w-]+:.*\n)*)(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"^```\{(run-python|run-program)\}\n((?::[\w-]+:[^\n]*\n)*)(.*?)^```$", re.M | re.S
+)
 
 
 def blocks(text):

@@ -1,9 +1,7 @@
 """Writes the reference of programs: a page for each, from its parser."""
 
 import argparse
-import contextlib
 import inspect
-import io
 import re
 
 from tfreps.__main__ import PROGRAMS, import_program
@@ -31,45 +29,32 @@ def write_pages(app):
             path.unlink()
 
 
-def parser_of(program):
-    """The `argparse.ArgumentParser` of a program, caught when it reads the command line."""
-    caught = []
-
-    class Found(Exception):
-        pass
-
-    def catch(parser, *_, **__):
-        caught.append(parser)
-        raise Found
-
-    module, parse = import_program(PROGRAMS[program][0]), argparse.ArgumentParser.parse_known_args
-    argparse.ArgumentParser.parse_known_args = catch
-    try:
-        with contextlib.suppress(Found), contextlib.redirect_stdout(io.StringIO()):
-            module.main(["--help"])
-    finally:
-        argparse.ArgumentParser.parse_known_args = parse
-    return caught[0], inspect.getdoc(module)
+def parser_of(program, *kind):
+    """Returns the `argparse.ArgumentParser` of a program, and its docstring."""
+    module = import_program(PROGRAMS[program][0])
+    return module.make_parser(*kind), inspect.getdoc(module)
 
 
 def page(program):
-    """The page of a program: its docstring, and its options in groups."""
-    parser, doc = parser_of(program)
-    title = f"tfreps {program}"
-    lines = [title, "=" * len(title), "", *docstring(doc), ""]
-    for number, group in enumerate(parser._action_groups):
-        actions = [action for action in group._group_actions if action.help != argparse.SUPPRESS]
-        if not actions:
-            continue
-        name = {"options": "General options", "positional arguments": "Arguments"}.get(
-            group.title, (group.title or f"Group {number}").capitalize()
-        )
-        lines += [name, "-" * len(name), ""]
-        if group.description:
-            lines += [escaped(group.description), ""]
-        for action in actions:
-            lines += option(program, action)
-    return "\n".join([*lines, ""])
+    """Returns the page of a program: its docstring, and its options in groups."""
+    kinds = [("attention",), ("positions",), ("curves",)] if program == "plot" else [()]
+    title, lines = f"tfreps {program}", []
+    for kind in kinds:
+        parser, doc = parser_of(program, *kind)
+        for number, group in enumerate(parser._action_groups):
+            actions = [a for a in group._group_actions if a.help != argparse.SUPPRESS]
+            if not actions:
+                continue
+            name = {"options": "General options", "positional arguments": "Arguments"}.get(
+                group.title, (group.title or f"Group {number}").capitalize()
+            )
+            name = " ".join([*kind, name])
+            lines += [name, "-" * len(name), ""]
+            if group.description:
+                lines += [escaped(group.description), ""]
+            for action in actions:
+                lines += option(program, action)
+    return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
 
 def docstring(doc):

@@ -114,9 +114,9 @@ server = ModelServer(
     ServerOptions(rest_port=0, grpc_port=0),
 )
 server.start()
-client = RestClient(f"127.0.0.1:{server.rest_port}")
+client = RestClient(f"http://127.0.0.1:{server.rest_port}")
 reply = client.ask("code", ["Call os.getcwd first."])
-print({name: value for name, value in reply.items() if name in ("tags", "tokens")})
+print({name: reply[0][name] for name in ("tokens", "tags")})
 client.close()
 server.stop()
 

@@ -35,14 +35,14 @@ for _ in range(3):
 #
 #    python -m benchmarks.gemm
 #    python -m benchmarks.elmo --repeats 16
-#    python -m benchmarks.taggers --peer-python peers/bin/python      # alternating with pytorch-crf
+#    python -m benchmarks.taggers --peer-python peers/bin/python
 #    python -m benchmarks.bert --torch-python PEERS --keras-hub-python KERAS_HUB
 #    python -m benchmarks.slstm
 #    python -m benchmarks.hmm FILE
 #    python -m benchmarks.lm_batches
 #    python -m benchmarks.serving
 #    python -m benchmarks.initial_state FIXTURE
-#    python -m benchmarks.bert_parity                                # numbers, against transformers
+#    python -m benchmarks.bert_parity   # compares numbers with transformers
 #
 # Quality
 # -------
@@ -54,7 +54,7 @@ for _ in range(3):
 #
 #    python -m benchmarks.floors fdu_mtl --data DATA                  # and hotel_reviews
 #    python -m benchmarks.pretraining fdu_mtl --data DATA --runs RUNS
-#    python -m benchmarks.tables resume_ner --data DATA --runs RUNS   # prints each `tfreps` command
+#    python -m benchmarks.tables resume_ner --data DATA --runs RUNS
 #    python -m benchmarks.tables fdu_mtl --data DATA --runs RUNS --only ROW --seeds 1
 #    python -m benchmarks.slstm_study --data DATA --runs RUNS
 #    python -m benchmarks.wikitext2 PATH/TO/valid.txt

@@ -1,7 +1,6 @@
 """Tests `tfreps serve`: starts, queries, stops, kills and restarts a process."""
 
 import contextlib
-import logging
 import re
 import signal
 import subprocess
@@ -18,7 +17,6 @@ from tests.conftest import CHECKOUT
 from tests.server.rest.test_context_neighbours import save_models
 from tests.server.small_models import save, save_half, save_zoo, spec
 from tfreps.__main__ import main
-from tfreps.cli.server_log import server_log
 from tfreps.server.rest.rest_client import RestClient
 
 
@@ -147,23 +145,6 @@ def test_a_model_that_uses_files_is_rejected_once_and_the_flag_is_named(
 def writes(text):
     with tf.control_dependencies([tf.io.write_file("/tmp/never", text[0])]):
         return {"y": tf.identity(text)}
-
-
-def test_the_log_of_the_server_names_flags(capsys):
-    options = serve.make_parser().parse_args([])
-    log = logging.getLogger("tfreps.server")
-    with server_log(options) as handler:
-        log.info("half version 1: AVAILABLE")
-        log.error("a version 1 is not served: %s", ValueError("over `max_tokens`"))
-        log.error("b version 1 is not served: %s", ValueError("another `allowed_hosts`"))
-        assert capsys.readouterr().err == "half version 1: AVAILABLE\n"
-        handler.flush_errors(but="a: over `max_tokens`")
-        assert capsys.readouterr().err == "b version 1 is not served: another --allow-host\n"
-        log.error("c version 2 is not served: over `max_tokens` of `tfreps`")
-        assert capsys.readouterr().err == (
-            "c version 2 is not served: over --max-tokens of `tfreps`\n"
-        )
-    assert log.propagate and handler not in log.handlers
 
 
 def test_all_versions_and_labels(tmp_path):

@@ -1,0 +1,23 @@
+"""The log of the server names flags, and repeats no error that ends the program."""
+
+import logging
+
+from serving import serve
+from tfreps.cli.server_log import server_log
+
+
+def test_the_log_of_the_server_names_flags(capsys):
+    options = serve.make_parser().parse_args([])
+    log = logging.getLogger("tfreps.server")
+    with server_log(options) as handler:
+        log.info("half version 1: AVAILABLE")
+        log.error("a version 1 is not served: %s", ValueError("over `max_tokens`"))
+        log.error("b version 1 is not served: %s", ValueError("another `allowed_hosts`"))
+        assert capsys.readouterr().err == "half version 1: AVAILABLE\n"
+        handler.flush_errors(but="a: over `max_tokens`")
+        assert capsys.readouterr().err == "b version 1 is not served: another --allow-host\n"
+        log.error("c version 2 is not served: over `max_tokens` of `tfreps`")
+        assert capsys.readouterr().err == (
+            "c version 2 is not served: over --max-tokens of `tfreps`\n"
+        )
+    assert log.propagate and handler not in log.handlers
