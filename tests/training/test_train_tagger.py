@@ -241,7 +241,7 @@ def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
     assert (
         "Warning: --train has 1 transitions that are illegal in 'bio', in 1 of 2 sentences" in out
     )
-    assert f"from line 1 of {tmp_path / 'train'}" in out and "--constrain decode" in out
+    assert f"starts in line 1 of {tmp_path / 'train'}" in out and "--constrain decode" in out
 
 
 @pytest.mark.slow
