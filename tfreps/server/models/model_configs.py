@@ -78,7 +78,7 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
         if name in configs:
             raise ValueError(
                 f"Two models are called {name!r}: {configs[name].base_path} and {path}. "
-                f"Give one of them another name: other={path}"
+                f"Give one of them another name, such as `other={path}`."
             )
         configs[name] = ModelConfig(name, path)
     for text in labels:

@@ -207,7 +207,7 @@ def load(folder):
             importlib.import_module("tensorflow_text")  # registers its operations
         except ImportError as missing:
             raise ValueError(
-                f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text"
+                f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text."
             ) from error
     return tf.saved_model.load(folder, tags=[TAG])
 
@@ -232,7 +232,7 @@ def as_array(name, value):
 def read_model(folder):
     path = pathlib.Path(folder) / "saved_model.pb"
     if not path.is_file():
-        raise ValueError("it has no saved_model.pb")
+        raise ValueError("it has no saved_model.pb.")
     return saved_model_pb2.SavedModel.FromString(path.read_bytes())
 
 
@@ -241,7 +241,7 @@ def definitions(model):
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)
-    raise ValueError(f"it has no graph with the tag {TAG!r}")
+    raise ValueError(f"it has no graph with the tag {TAG!r}.")
 
 
 @contextlib.contextmanager

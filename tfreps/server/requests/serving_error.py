@@ -1,4 +1,7 @@
-"""ServingError: the reason why a request failed, with its gRPC and HTTP status codes."""
+"""ServingError: the reason why a request failed, with its gRPC and HTTP status codes.
+
+Errors that TensorFlow Serving reports as well have its wording.
+"""
 
 import os
 import re

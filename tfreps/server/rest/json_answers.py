@@ -1,4 +1,7 @@
-"""predict_json: writes arrays as a REST answer, in row or column format."""
+"""predict_json: writes arrays as a REST answer, in row or column format.
+
+Errors that TensorFlow Serving reports as well have its wording.
+"""
 
 import base64
 import json

@@ -65,9 +65,9 @@ def flatten(value, where):
         sizes = set(map(len, level)) if kinds == {list} else ()
         if len(sizes) != 1:
             what = "values next to lists" if kinds != {list} else f"lists of sizes {ordered(sizes)}"
-            raise invalid(f"{where} is not a dense tensor: it has {what} at level {len(shape)}")
+            raise invalid(f"{where} is not a dense tensor: it has {what} at level {len(shape)}.")
         if len(shape) == MOST_AXES:
-            raise invalid(f"{where} is nested more than {MOST_AXES} levels deep")
+            raise invalid(f"{where} is nested more than {MOST_AXES} levels deep.")
         shape.append(sizes.pop())
         level = list(itertools.chain.from_iterable(level))
 
@@ -102,7 +102,7 @@ def as_strings(leaves, kinds, where):
             leaf.encode() if type(leaf) is str else from_base64(leaf, where) for leaf in leaves
         ]
     except UnicodeEncodeError:
-        raise invalid(f"{where} has an unpaired surrogate, which is not a character") from None
+        raise invalid(f"{where} has an unpaired surrogate, which is not a character.") from None
     return array
 
 
