@@ -139,7 +139,7 @@ plt.figure(figsize=(6.5, 3.6))
 for name, (accuracy, seconds) in rows.items():
     plt.errorbar(seconds, accuracy, 0.017, marker="o", capsize=2)
     plt.annotate(name, (seconds, accuracy), fontsize=7, xytext=(4, 3), textcoords="offset points")
-plt.xlabel("seconds of an epoch")
+plt.xlabel("seconds per epoch")
 plt.ylabel("test accuracy")
 plt.xlim(right=68)
 plt.tight_layout()
