@@ -158,7 +158,7 @@ def test_ids_out_of_range(wrong):
         ({"filters": [[0, 3]]}, "pairs of positive numbers"),
         ({"filters": [[51, 3]]}, "none wider than `max_characters` \\(50\\)"),
         ({"activation": "swoosh"}, "swoosh"),
-        ({"projection_dim": 5}, "not above the number of filters, 4; got 5"),
+        ({"projection_dim": 5}, "at most the number of filters, 4; got 5"),
         ({"projection_dim": 0}, "must be positive"),
         ({"character_dim": 0}, "`character_dim` must be positive"),
         ({"num_highways": -1}, "`num_highways` not negative"),

@@ -256,5 +256,5 @@ def test_says_what_is_wrong_with_an_option(options, message):
 @pytest.mark.parametrize("option", ["input_term", "initial_state"])
 def test_says_that_embeddings_must_be_as_wide_as_states(option):
     layer = SLSTM(**DEFAULT, **{option: "embedding"})
-    with pytest.raises(ValueError, match="as wide as the states, 4; they are 3 wide"):
+    with pytest.raises(ValueError, match=r"as wide as the states \(4\); got inputs of width 3"):
         layer(tf.zeros([2, 5, 3]))

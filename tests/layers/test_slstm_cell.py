@@ -86,5 +86,5 @@ def test_l2_is_on_kernels_alone():
 
 
 def test_says_that_embeddings_must_be_as_wide_as_states():
-    with pytest.raises(ValueError, match="as wide as the states, 4; they are 3 wide"):
+    with pytest.raises(ValueError, match=r"as wide as the states \(4\); got inputs of width 3"):
         SLSTMCell(units=4, input_term="embedding").build([None, None, 3])

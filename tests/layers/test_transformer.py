@@ -174,7 +174,7 @@ def test_keras_adds_lora_and_quantises():
     "options, message",
     [
         ({"num_heads": 0}, "`num_heads` must be at least 1; got 0"),
-        ({"num_heads": 4}, "must divide the width of the inputs; got 4 heads for 6"),
+        ({"num_heads": 4}, "the width of the inputs; got 4 heads for inputs of width 6"),
         ({"intermediate_dim": 0}, "`intermediate_dim` must be at least 1; got 0"),
         ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),
         ({"activation": "swoosh"}, "swoosh"),

@@ -86,8 +86,8 @@ def test_no_vocabulary(corpus, tmp_path, capsys):
 
 
 OPTIONS = [
-    (["--projection-dim", "9", "--units", "8"], "--projection-dim may not be larger than --units"),
-    (["--projection-dim", "17"], "not above the number of filters, 16; got 17"),
+    (["--projection-dim", "9", "--units", "8"], "--projection-dim must not be larger than --units"),
+    (["--projection-dim", "17"], "at most the number of filters, 16; got 17"),
     (["--filters", "[[1,8"], "--filters must be a list of [width, count] pairs"),
     (["--filters", "[[1]]"], "--filters must be a list of"),
     (["--filters", '[["1",8]]'], "--filters must be a list of"),

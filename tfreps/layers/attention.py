@@ -26,7 +26,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
         dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults to 0.0.
         initializer_range: float. Standard deviation of the truncated normal distribution from
             which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
-            Glorot's uniform distribution. Defaults to `None`.
+            the Glorot uniform distribution. Defaults to `None`.
         seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
@@ -79,7 +79,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
         if dim % self.num_heads:
             raise ValueError(
                 f"`num_heads` must divide the width of the inputs; got {self.num_heads} heads "
-                f"for {dim}."
+                f"for inputs of width {dim}."
             )
         self.query_key_value = self._dense("query_key_value", dim, 3 * dim)
         self.combine = self._dense("combine", dim, dim)
@@ -101,7 +101,8 @@ class SelfAttention(Configurable, keras.layers.Layer):
             x: float32, shape `[B, T, D]`. Must be finite, including on padding.
             mask: bool, shape `[B, T]`, or `None`. True on real tokens.
             training: bool. Whether to apply dropout. Defaults to False.
-            return_attention: bool. Whether to return the probabilities. Defaults to False.
+            return_attention: bool. Whether to return the attention probabilities. Defaults to
+                False.
 
         Returns:
             A tuple `(y, a)`: the outputs, float32 `[B, T, D]`, undefined on padding, and the
@@ -149,7 +150,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
 
     def _forbidden(self, mask, length):
-        """Returns True where attention (from, to) is forbidden, broadcastable to `[B, H, T, T]`."""
+        """Returns a mask of forbidden pairs (from, to), broadcastable to `[B, H, T, T]`."""
         forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
         if self.causal:
             place = tf.range(length)
@@ -159,7 +160,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
 
 def kernel_initializer(initializer_range):
-    """Returns a truncated normal initializer, or Glorot's uniform one if the range is `None`."""
+    """Returns a truncated normal initializer, or the Glorot uniform one if the range is `None`."""
     if initializer_range is None:
         return keras.initializers.GlorotUniform()
     if not initializer_range > 0:

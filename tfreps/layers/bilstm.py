@@ -13,7 +13,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
         output[t] = [forward[t], backward[t]]
 
-    The cell is that of `projected_lstm` without clips and projection. It computes the same
+    The cell is that of `projected_lstm` without clipping or projection. It computes the same
     values as `keras.layers.LSTM` with a forget bias of 1. Its gradient is hand-written: a
     training step takes 0.7 times as long as with `keras.layers.Bidirectional` (32 sentences of
     30 tokens, 128 units). Unlike in Keras, padding may be at any position on any device.
@@ -25,8 +25,8 @@ class BiLSTM(Configurable, keras.layers.Layer):
         inputs: float, shape `[B, T, D]`.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             all tokens are real.
-        training: bool. Whether to store the gates of every step for the gradient. Without it a
-            gradient is still correct, but it runs the loop again. Defaults to False.
+        training: bool. Whether to store the gates of every step for the gradient. If False, the
+            gradient is the same, but computing it runs the loop again. Defaults to False.
 
     Returns:
         A tuple of two tensors: the outputs, float32 `[B, T, 2 * units]`, zero on padding; and the
@@ -71,7 +71,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
         inputs = tf.cast(inputs, "float32")
         mask = tf.ones(tf.shape(inputs)[:2], "bool") if mask is None else tf.cast(mask, "bool")
         steps = tf.shape(inputs)[1]
-        at_least_one = [[0, 0], [0, tf.cast(steps == 0, "int32")]]  # the loop needs a step
+        at_least_one = [[0, 0], [0, tf.cast(steps == 0, "int32")]]  # the loop needs one step
         x = tf.where(mask[..., None], inputs, 0.0)
         x = tf.transpose(tf.pad(x, [*at_least_one, [0, 0]]), [1, 0, 2])  # [T, B, D]
         real = tf.cast(tf.transpose(tf.pad(mask, at_least_one)), "float32")[..., None]  # [T, B, 1]
@@ -104,5 +104,5 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
 
 def _orthogonal(shape, dtype):
-    """Draws in float32, because TensorFlow cannot decompose 16-bit matrices."""
+    """Draws an orthogonal matrix in float32; TensorFlow cannot decompose 16-bit matrices."""
     return tf.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)

@@ -136,7 +136,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return (*input_shape[:-1], self.projection_dim)
 
     def _lengths(self, ids):
-        """Returns the number of characters up to the last that is not padding: `[U]`."""
+        """Returns the number of characters up to the last one that is not padding: `[U]`."""
         shown = tf.logical_and(ids != 0, ids != PADDING_CHARACTER)
         positions = tf.range(1, self.max_characters + 1)
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
@@ -159,9 +159,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.maximum(y, _window_maximum(tf.concat([late, none], 1)))
 
     def _packed(self):
-        """Returns the characters, all filters as one zero-padded matrix, and the bias."""
+        """Returns the character vectors, all filters as one zero-padded matrix, and the bias."""
         # The reshape makes the gradient dense. Characters repeat within a batch, and optimisers
-        # need each row of a sparse gradient only once.
+        # require that a sparse gradient contains each row only once.
         characters = tf.reshape(self.characters, [NUM_CHARACTER_IDS, self.character_dim])
         kernels = [
             tf.pad(kernel, [[0, self.widest - width], [0, 0], [0, 0]])
@@ -202,7 +202,7 @@ def _window_product(windows, kernel):
 
 
 def _fits(filters, first, starts):
-    """Returns True where a filter's window that starts at `first + i` ends within the token."""
+    """Returns True where a filter's window that starts at `first + i` fits into the row of ids."""
     widest = max(width for width, _ in filters)
     widths = [width for width, count in filters for _ in range(count)]
     room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]
@@ -229,7 +229,7 @@ def _check(layer):
         )
     if not 0 < layer.projection_dim <= layer.total_filters:
         raise ValueError(
-            "`projection_dim` must be positive and not above the number of filters, "
+            "`projection_dim` must be at least 1 and at most the number of filters, "
             f"{layer.total_filters}; got {layer.projection_dim}."
         )
     if layer.character_dim < 1 or layer.num_highways < 0:

@@ -15,18 +15,18 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
 
         token = [forward state after the last character, backward state after the first]
 
-    Each distinct token of a batch is encoded once, and the loop ends with the longest token.
+    Each distinct token of a batch is encoded once, and the loop stops after the longest token.
 
     Args:
-        units: int. Width of each direction. The token vector is twice as wide.
+        units: int. Width of the hidden state of each direction. The token vector is twice as wide.
         character_dim: int. Width of a character's vector. Defaults to 25.
         max_characters: int. Number of character ids per token. Defaults to 50.
 
     Call arguments:
         character_ids: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is
             in 0..261; all ids of a row are 0 where there is no token.
-        training: bool. Whether to store the gates of every step for the gradient. Without it a
-            gradient is still correct, but it runs the loop again. Defaults to False.
+        training: bool. Whether to store the gates of every step for the gradient. If False, the
+            gradient is the same, but computing it runs the loop again. Defaults to False.
 
     Returns:
         float32, shape `[..., 2 * units]`, zero where there is no token.

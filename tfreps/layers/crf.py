@@ -23,21 +23,21 @@ class CRF(Configurable, keras.layers.Layer):
     The sums run over the real tokens; `tfreps.layers.ops.chain` describes how masked positions
     are skipped.
 
-    With `allowed_transitions`, a forbidden step has the score `-inf`: `decode` never returns one
-    and `marginals` assigns it probability 0, whatever the emissions are. With `constrain="both"`,
-    `Z` in the loss excludes forbidden steps as well. A gold sequence then costs 10,000 nats for
-    each forbidden step that it contains: the loss stays finite, and the error is easy to notice.
-    `tfreps.text` can find such sequences. If a sentence has a length for which no legal sequence
-    exists, `decode` returns the score `-inf` and meaningless tags, and the loss has no gradient.
+    With `allowed_transitions`, a forbidden step has the score `-inf`: `decode` never returns a
+    sequence that contains one, and `marginals` gives such sequences probability 0, whatever the
+    emissions are. With `constrain="both"`, `Z` in the loss excludes forbidden steps as well. A
+    target sequence then costs 10,000 nats for each forbidden step that it contains: the loss stays
+    finite, and the error is easy to notice. `tfreps.text` can find such sequences. If a sentence
+    has a length for which no legal sequence exists, `decode` returns the score `-inf` and
+    meaningless tags, and the loss has no gradient.
 
     Args:
         num_tags: int. Number of tags `K`, at least 1.
         allowed_transitions: bool, array or nested lists of shape `[K + 2, K + 2]`, [from, to].
             Row and column `K` are the start of a sentence, `K + 1` its end. `tfreps.text` creates
             the table of a tag scheme. If `None`, all transitions are allowed. Defaults to `None`.
-        constrain: `"both"` to apply the constraints to the loss and to decoding, or `"decode"` to
-            apply them to decoding only. Has no effect without `allowed_transitions`. Defaults to
-            `"both"`.
+        constrain: str. `"both"` applies the constraints to the loss and to decoding, `"decode"` to
+            decoding only. Has no effect without `allowed_transitions`. Defaults to `"both"`.
         transition_learning_rate: float. Factor by which the start, end and transition scores
             learn faster, with any optimiser. The weights store the scores divided by it, and the
             gradient of the scores is passed to the weights unscaled. Values of 10 to 1000 help
@@ -53,8 +53,8 @@ class CRF(Configurable, keras.layers.Layer):
         use_xla: bool or `"auto"`. Whether to compile the computations of the layer with XLA.
             `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
-            plain operations. The results are the same. XLA takes about a second to compile each
-            new shape. Defaults to False.
+            plain operations. The results are equal up to rounding. XLA takes about a second to
+            compile each new shape. Defaults to False.
 
     Call arguments:
         emissions: float, shape `[B, T, K]`. The computation uses float32 or better.
@@ -125,8 +125,8 @@ class CRF(Configurable, keras.layers.Layer):
     def build(self, input_shape):
         if input_shape[-1] != self.num_tags:
             raise ValueError(
-                f"`emissions` must have one score per tag; the layer has {self.num_tags} tags, got "
-                f"shape {tuple(input_shape)}."
+                f"`emissions` must have one score for each of the {self.num_tags} tags; got shape "
+                f"{tuple(input_shape)}."
             )
         self.start_weights = self._add("start_weights", 1, self.start_initializer)
         self.transition_weights = self._add("transition_weights", 2, self.transition_initializer)
@@ -145,17 +145,17 @@ class CRF(Configurable, keras.layers.Layer):
 
     @property
     def start_scores(self):
-        """Returns the score of starting with each tag: float32 `[K]`."""
+        """Scores of each tag as the first tag: float32 `[K]`."""
         return _times(self.start_weights, self.transition_learning_rate)
 
     @property
     def transitions(self):
-        """Returns the learned scores, unconstrained: float32 `[K, K]`, [from, to]."""
+        """Learned transition scores without the constraints: float32 `[K, K]`, [from, to]."""
         return _times(self.transition_weights, self.transition_learning_rate)
 
     @property
     def end_scores(self):
-        """Returns the score of ending with each tag: float32 `[K]`."""
+        """Scores of each tag as the last tag: float32 `[K]`."""
         return _times(self.end_weights, self.transition_learning_rate)
 
     def set_scores(self, transitions=None, start_scores=None, end_scores=None):
@@ -185,9 +185,9 @@ class CRF(Configurable, keras.layers.Layer):
 
         Equal weights for all tokens of a sentence are equivalent to a weight for the sentence,
         because the factors multiply to `p(y)`. A token with weight 0 is not a target, but later
-        tags are still conditioned on its tag. Token weights are computed in log space, which is
-        several times slower, and always with `constrain="both"`. As in Keras losses, the result
-        is not divided by the sum of the weights.
+        tags are still conditioned on its tag. The loss with token weights is computed in log
+        space, which is several times slower. As in Keras losses, the result is not divided by the
+        sum of the weights.
 
         Args:
             emissions: float, shape `[B, T, K]`.
@@ -274,8 +274,8 @@ class CRF(Configurable, keras.layers.Layer):
         Args:
             emissions: float, shape `[B, T, K]`.
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
-            k: int. Number of sequences to return. If `None`, returns the best one without the
-                axis `k`. Defaults to `None`.
+            k: int. Number of sequences to return. If `None`, only the best sequence is returned,
+                without the axis `k`. Defaults to `None`.
             use_xla: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
                 layer is used. Defaults to `None`.
 
@@ -352,7 +352,7 @@ class CRF(Configurable, keras.layers.Layer):
         return constrained(scores, self.allowed_transitions, forbidden)
 
     def _loss_scores(self):
-        """Returns the scores for the gold path and the scores for all paths."""
+        """Returns the scores for the target path and the scores for all paths."""
         if self.constrain == "both":
             return self._scores(-crf_loss.ILLEGAL_COST), self._scores(float("-inf"))
         scores = self.transitions, self.start_scores, self.end_scores
@@ -371,7 +371,7 @@ class CRF(Configurable, keras.layers.Layer):
 class _ScorePenalty(keras.regularizers.Regularizer):
     """Regularizer that computes `l2 * sum(score ** 2)`.
 
-    It is a class because Keras 3.12 accepts no plain function as a regularizer.
+    It is a class because Keras 3.12 does not accept a plain function as a regularizer.
     """
 
     def __init__(self, l2, rate):

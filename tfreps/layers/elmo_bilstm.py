@@ -25,7 +25,7 @@ class LSTMState(NamedTuple):
 class ElmoLSTM(Configurable, keras.layers.Layer):
     """Unidirectional stack of LSTM layers with projections and clipped states.
 
-    Layer 0 reads the token vectors; layer `l > 0` reads the output of the layer below,
+    Layer 0 reads the token vectors; layer `l > 0` reads the output of the layer below:
 
         output_l = h_l + input_l        (with skip connections, from the second layer on)
 
@@ -35,8 +35,8 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
 
     Args:
         units: int. Width of the cell state.
-        projection_dim: int. Width of the token vectors and hidden states. It must not exceed
-            `units`. If it equals `units`, there is no projection.
+        projection_dim: int. Width of the token vectors and the hidden states. It must not
+            exceed `units`. If it equals `units`, there is no projection.
         num_layers: int. Number of LSTM layers, at least 1. Defaults to 2.
         cell_clip: float. Bound on the absolute value of the cell state. If `None`, the cell state
             is not clipped. Defaults to 3.0.
@@ -175,8 +175,8 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
 
     Args:
         units: int. Width of the cell states.
-        projection_dim: int. Width of the token vectors and hidden states. It must not exceed
-            `units`. If it equals `units`, there is no projection.
+        projection_dim: int. Width of the token vectors and the hidden states. It must not
+            exceed `units`. If it equals `units`, there is no projection.
         num_layers: int. Number of LSTM layers per direction, at least 1. Defaults to 2.
         cell_clip: float. Bound on the absolute value of the cell states. If `None`, they are not
             clipped. Defaults to 3.0.
@@ -195,8 +195,8 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        A tuple of the layer outputs, float32 `[B, L, T, 2P]`, or `[B, L, T, P]` for one
-        direction, zero on padding, and a tuple of the last `LSTMState` of each direction.
+        A tuple of the layer outputs, float32 `[B, L, T, 2P]` (`[B, L, T, P]` for one direction),
+        zero on padding, and a tuple of the last `LSTMState` of each direction.
 
     Raises:
         ValueError: if an option is out of range.
@@ -284,7 +284,7 @@ def reverse_tokens(x, mask):
 
 
 def flatten_states(states):
-    """Flattens a tuple of `LSTMState` to a list: the hidden and cell state of each direction."""
+    """Flattens a tuple of `LSTMState` to a list of the hidden and cell states by direction."""
     return [part for state in states for part in state]
 
 
@@ -312,7 +312,7 @@ def _check_sizes(units, projection_dim, num_layers, dropout):
         )
     if projection_dim > units:
         raise ValueError(
-            f"`projection_dim` may not be larger than `units`; got {projection_dim} and {units}."
+            f"`projection_dim` must not be larger than `units`; got {projection_dim} and {units}."
         )
     if not 0 <= dropout < 1:
         raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")

@@ -18,7 +18,7 @@ class Highway(Configurable, keras.layers.Layer):
     AllenNLP stores them negated and uses them to gate `x`.
 
     Args:
-        gate_bias: float. Initial value of `gate_bias`. The lower it is, the closer the untrained
+        gate_bias: float. Initial value of the gate bias. The lower it is, the closer the untrained
             layer is to the identity. Defaults to -2.0, as in bilm-tf.
 
     Call arguments:

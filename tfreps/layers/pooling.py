@@ -24,8 +24,8 @@ class Pooling(Configurable, keras.layers.Layer):
     Args:
         pooling: str. One of `"mean"`, `"max"`, `"mean_max"`, `"attention"` and `"first"`. Defaults
             to `"mean"`.
-        attention_units: int. Width of `e_t`. If `None`, the width of `h_t` is used. Applies only
-            to `"attention"`. Defaults to `None`.
+        attention_units: int. Width of `e_t`. If `None`, the width of `h_t` is used. Has an effect
+            only with `pooling="attention"`. Defaults to `None`.
 
     Call arguments:
         sequence: float, shape `[B, T, D]`.
@@ -110,7 +110,7 @@ def _mean(x, mask):
 
 
 def _max(x, mask):
-    """Computes the maximum per dimension, and 0 for a text without tokens or columns."""
+    """Computes the maximum per dimension, and 0 for a text without real tokens or with `T = 0`."""
     x = tf.where(mask[..., None], x, x.dtype.min)
     lowest = tf.fill([tf.shape(x)[0], 1, x.shape[-1]], x.dtype.min)
     y = tf.reduce_max(tf.concat([x, lowest], axis=1), axis=1)  # [B, D]

@@ -107,7 +107,10 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
                 f"`max_positions` allows texts of up to {self.max_positions} tokens; got "
                 f"{x.shape[1]} columns. Shorten the texts or increase `max_positions`."
             )
-        message = f"A text has more tokens than `max_positions` ({self.max_positions})."
+        message = (
+            f"A text has more tokens than `max_positions` ({self.max_positions}). Shorten the text "
+            "or increase `max_positions`."
+        )
         return x + rows_of_short_table(self.table, positions, message)
 
     def compute_output_shape(self, input_shape):

@@ -24,11 +24,11 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
 
     Args:
         vocabulary_size: int. Number of tokens in the vocabulary.
-        num_sampled: int. Number of negatives, smaller than the vocabulary. If `None`, the full
-            softmax is used in training as well. Defaults to `None`.
+        num_sampled: int. Number of negatives, smaller than `vocabulary_size`. If `None` or 0, the
+            full softmax is used in training as well. Defaults to `None`.
         seed: int. Random seed for the negatives. Defaults to 0.
-        tied: bool. If True, the kernel is a word embedding that is passed to each call, and not a
-            weight of this layer. Defaults to False.
+        tied: bool. If True, the kernel is a word embedding that is passed to each call, and this
+            layer has no kernel of its own. Defaults to False.
 
     Call arguments:
         features: float, shape `[G, N, D]`. `G` groups (directions) of `N` positions.
@@ -38,13 +38,12 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         training: bool. Whether to use the sampled softmax. Defaults to False.
 
     Returns:
-        float32, shape `[G, N]`, in nats.
+        float32, shape `[G, N]`. Negative log-likelihoods in nats.
 
     Masking: masks are not supported. The caller excludes masked positions from the sum.
 
     Raises:
-        ValueError: unless `num_sampled` is `None`, or positive and smaller than
-            `vocabulary_size`.
+        ValueError: if `num_sampled` is negative or not smaller than `vocabulary_size`.
 
     Reference: Jean et al., 2014, "On Using Very Large Target Vocabulary for Neural Machine
     Translation", section 3. The sampled loss agrees with `tf.nn.sampled_softmax_loss`.

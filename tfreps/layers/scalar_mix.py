@@ -26,11 +26,11 @@ class ScalarMix(Configurable, keras.layers.Layer):
             zero, which gives the average. With `trainable=False`, they stay constant; for
             example, `[-9e10, 1, -9e10]` selects the second layer. Defaults to `None`.
         layer_norm: bool. Whether to normalise each layer before mixing. Defaults to False.
-        layer_norm_epsilon: float. Added to the variance. bilm-tf and AllenNLP up to 0.9 use 1e-12;
-            AllenNLP 1.0 and later use 1e-13. Defaults to 1e-12.
+        layer_norm_epsilon: float. Value added to the variance. bilm-tf and AllenNLP up to 0.9 use
+            1e-12; AllenNLP 1.0 and later use 1e-13. Defaults to 1e-12.
         l2: float. Adds `l2 * sum(w ** 2)` to the losses; the penalty applies to `w`, not to `s`.
-            Large values (1) keep the mix close to the average; small values (0.001) barely
-            restrict it. Defaults to 0.0.
+            Large values (such as 1) keep the mix close to the average; small values (such as 0.001)
+            barely restrict it. Defaults to 0.0.
         top_only: bool. If True, only the last layer is used, multiplied by `gamma`. Defaults to
             False.
 
@@ -77,8 +77,8 @@ class ScalarMix(Configurable, keras.layers.Layer):
         initial = [0.0] * num_layers if self.initial_weights is None else self.initial_weights
         if len(initial) != num_layers:
             raise ValueError(
-                f"`initial_weights` needs one value per layer; the input has {num_layers} layers "
-                f"(shape {tuple(input_shape)}), but got {len(initial)} values."
+                f"`initial_weights` must have one value per layer; the input has {num_layers} "
+                f"layers (shape {tuple(input_shape)}), but got {len(initial)} values."
             )
         self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones", autocast=False)
         if not self.top_only:
@@ -103,7 +103,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         return tf.einsum("l,bltd->btd", weights, layer_outputs)  # [B, T, D]
 
     def shares(self):
-        """Returns the weights `s`: float32 `[L]`, with sum 1; `None` with `top_only`."""
+        """Returns the weights `s`: float32 `[L]`, with sum 1, or `None` with `top_only`."""
         return None if self.top_only else tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))
 
     def compute_output_shape(self, input_shape):

@@ -1,4 +1,4 @@
-"""SLSTM: words and sentence nodes that exchange their states in a few steps."""
+"""SLSTM: layer in which words and sentence nodes exchange their states in steps."""
 
 import keras
 import tensorflow as tf
@@ -38,17 +38,18 @@ class SLSTM(Configurable, keras.layers.Layer):
         sentence_term: str. State of the sentence node that words read: `"cell"` or `"hidden"`.
             Defaults to `"cell"`.
         initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
-            for all cell states, both zero before training. `"learned_apart"`: as `"learned"`, but
-            with separate vectors for the sentence nodes. `"zeros"`: zeros. `"embedding"`: the
-            inputs, which must have the width `H`, and their mean for the sentence nodes (released
-            code). Defaults to `"learned"`.
+            for all cell states, both zero before training. `"learned_apart"`: like `"learned"`,
+            but with separate vectors for the sentence nodes. `"zeros"`: all states are zero.
+            `"embedding"`: the inputs, which must have the width `H`, and their mean for the
+            sentence nodes, as in the released code. Defaults to `"learned"`.
         boundary: str. Nodes at both ends of a sentence. `"learned"`: `<s>` and `</s>`, words with
             learned inputs. `"fixed"`: nodes with learned states that no step changes. Both kinds
-            count in the means and in the gates of the sentence nodes. `"zeros"`: no nodes; zeros
-            are read beyond the ends (released code). Defaults to `"learned"`.
-        state_dropout: float in [0, 1). Dropout rate of the initial states, drawn separately for
-            hidden and cell states. Has an effect only with `initial_state="embedding"`. Defaults
-            to 0.0.
+            of nodes are included in the means and in the gates of the sentence nodes. `"zeros"`:
+            no nodes; zeros are read beyond the ends, as in the released code. Defaults to
+            `"learned"`.
+        state_dropout: float in [0, 1). Dropout rate of the initial states. Hidden and cell states
+            are dropped independently. Has an effect only with `initial_state="embedding"`.
+            Defaults to 0.0.
         l2: float. Adds `l2` times the sum of the squared kernels to the losses. Defaults to 0.0.
         seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
@@ -62,9 +63,9 @@ class SLSTM(Configurable, keras.layers.Layer):
         A tuple of the hidden states of the words, float32 `[B, T, H]`, zero where masked, and
         those of the sentence nodes, float32 `[B, S, H]`, zero for a sentence without tokens.
 
-    Masking: masked tokens are skipped. The words on both sides of a hole are neighbours, and
-    means are computed over the real tokens. A sentence gets the same states alone and in any
-    batch, up to rounding.
+    Masking: masked tokens are skipped. The words on both sides of a gap are neighbours, and means
+    are computed over the real tokens. The states of a sentence do not depend on the other
+    sentences of its batch, up to rounding.
 
     Raises:
         ValueError: if an option is out of range, or the inputs do not have the width `units` with
@@ -143,8 +144,8 @@ class SLSTM(Configurable, keras.layers.Layer):
         units = self.units
         if self.initial_state == "embedding" and dim != units:
             raise ValueError(
-                'With `initial_state="embedding"`, the inputs must be as wide as the states, '
-                f"{units}; they are {dim} wide. Add a Dense layer before this layer."
+                'With `initial_state="embedding"`, the inputs must be as wide as the states '
+                f"({units}); got inputs of width {dim}. Add a Dense layer before this layer."
             )
         self.cell.build(input_shape)
         if self.boundary == "learned":
@@ -178,7 +179,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         )
         if ends:
             hidden = hidden[:, 1:-1]  # [B, T, H]
-        if self.boundary != "zeros":  # `</s>` follows a short sentence
+        if self.boundary != "zeros":  # `</s>` of a shorter sentence is in this slice
             hidden *= words[:, 1:-1]
         if order is not None:
             hidden = _permute(hidden, *reversed(order))
@@ -189,7 +190,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         return (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
 
     def _with_boundaries(self, inputs, lengths):
-        """Returns the inputs, a mask of the words, and masks of the first and last node, if any."""
+        """Returns the inputs, a mask of the words, and a list of the masks of the end nodes."""
         has_ends = self.boundary != "zeros"
         if has_ends:
             inputs = tf.pad(inputs, [[0, 0], [1, 1], [0, 0]])  # [B, T+2, P]
@@ -263,7 +264,7 @@ class SLSTM(Configurable, keras.layers.Layer):
 
 
 def _joined(units, rows):
-    """Concatenates the rows, of which there may be none: float32 `[R, H]`."""
+    """Concatenates the lists of rows: float32 `[R, H]`, empty if there are none."""
     return tf.concat([tf.zeros([0, units]), *(tf.cast(row, "float32") for row in rows)], axis=0)
 
 

@@ -1,4 +1,4 @@
-"""SLSTMCell: one S-LSTM step between words, their neighbours and the sentence."""
+"""SLSTMCell: one S-LSTM step of all words and sentence nodes."""
 
 import keras
 import tensorflow as tf
@@ -25,17 +25,17 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         c_i = l * c_{i-1} + f * c_i + r * c_{i+1} + s * c_g + i * tanh(gate_u)
         h_i = sigmoid(gate_o) * tanh(c_i)
 
-    and the sentence node, where `mean` is the mean of the hidden states of the words,
+    and the sentence node computes, where `mean` is the mean of the hidden states of the words,
 
         f_g, o = sigmoid(W_g g + U_g mean + b_g), sigmoid(W_o g + U_o mean + b_o)
         f_i = sigmoid(W_f g + U_f h_i + b_f)
         c_g = f'_g * c_g + sum_i f'_i * c_i         with f' = softmax(f_1, ..., f_n, f_g)
         g = o * tanh(c_g)
 
-    This is the variant of the paper; the options select the other published ones. A softmax over
-    five sigmoids lies between 0.084 and 0.405, so that no word keeps more of its cell state than
-    that. If there are several sentence nodes, each has its own gate `s`, which does not depend on
-    the other nodes.
+    This is the variant of the paper; the options select the other published variants. Each weight
+    of a softmax over five sigmoids lies between 0.084 and 0.405, so no word keeps more than 0.405
+    of its cell state in a step. If there are several sentence nodes, each has its own gate `s`,
+    which does not depend on the other nodes.
 
     Args:
         units: int. Width `H` of all states.
@@ -43,17 +43,18 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         num_sentence_nodes: int. Number of sentence nodes `S`; 0 for none. Defaults to 1.
         neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
             and has its own gate. `"summed"`: the neighbours of a side are summed first and share
-            one gate (released code). `"nearest_cells"`: the hidden states are read as with
-            `"apart"`, but only the cell states of the nearest two neighbours are read and have
-            gates. Defaults to `"apart"`.
+            one gate, as in the authors' released code. `"nearest_cells"`: the hidden states are
+            read as with `"apart"`, but only the cell states of the nearest two neighbours are
+            read and have gates. Defaults to `"apart"`.
         input_term: str. Value multiplied by the gate `i`. `"gate"`: `tanh(gate_u)`. `"embedding"`:
-            the input itself, which must be as wide as the states; there is no gate `u` (released
-            code). Defaults to `"gate"`.
+            the input itself, which must be as wide as the states; there is no gate `u`, as in the
+            released code. Defaults to `"gate"`.
         gate_normalization: str. Normalisation of the gates of words and sentence nodes:
-            `"softmax_of_sigmoids"`, `"softmax"` of the gates without the sigmoid, or `"none"` for
-            sigmoids only. Defaults to `"softmax_of_sigmoids"`.
-        sentence_normalization: str. `"joint"`, or `"words"`, which excludes `f_g` from the
-            softmax and leaves it a sigmoid. Defaults to `"joint"`.
+            `"softmax_of_sigmoids"`, `"softmax"` (of the gates without the sigmoid) or `"none"`
+            (sigmoids only). Defaults to `"softmax_of_sigmoids"`.
+        sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: `f_g` and
+            the gates of the words. `"words"`: only the gates of the words; `f_g` remains a
+            sigmoid. Defaults to `"joint"`.
         sentence_term: str. Value multiplied by the gate `s`: `"cell"` for `c_g`, or `"hidden"` for
             `g`. Defaults to `"cell"`.
         l2: float. Adds `l2` times the sum of the squared kernels to the losses. Defaults to 0.0.
@@ -71,7 +72,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         The states of words are zero where masked.
 
     Masking: masked positions are not skipped. A masked position between two tokens is their
-    neighbour and has zero states; `SLSTM` closes these holes.
+    neighbour and has zero states; `SLSTM` removes such gaps.
 
     Raises:
         ValueError: if an option is out of range, or the inputs do not have the width `units` with
@@ -127,8 +128,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         nodes = self.num_sentence_nodes
         if self.input_term == "embedding" and dim != self.units:
             raise ValueError(
-                'With `input_term="embedding"`, the inputs must be as wide as the states, '
-                f"{self.units}; they are {dim} wide. Add a Dense layer before this layer."
+                'With `input_term="embedding"`, the inputs must be as wide as the states '
+                f"({self.units}); got inputs of width {dim}. Add a Dense layer before this layer."
             )
         units = self.units
         wide = form.num_gates * self.units
@@ -142,7 +143,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         self.mean_kernel = None
         self.sentence_bias = None
         if nodes:
-            from_node = wide + (4 - nodes) * units  # word gates with one `s`, and three own gates
+            from_node = wide + (4 - nodes) * units  # a word's gates with one `s`; 3 own gates
             self.word_kernel = self._add("word_kernel", [units, nodes * units])
             self.sentence_kernel = self._add("sentence_kernel", [nodes, units, from_node])
             self.mean_kernel = self._add("mean_kernel", [nodes, units, 2 * units])
@@ -161,16 +162,17 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
         Args:
             inputs: float, shape `[B, T, P]`.
-            states: tuple of the four states of a call, zero where there is no node.
+            states: tuple of the four states, in the order of the call arguments, zero where there
+                is no node.
             first: `slstm_steps.First` of these states.
-            masks: tuple of two float32 `[B, T, 1]`: 1 on the nodes that the steps change, and on
-                the nodes that the sentence nodes read.
+            masks: tuple of two float32 masks of shape `[B, T, 1]`. The first is 1 on the nodes
+                that the steps change; the second is 1 on the nodes that the sentence nodes read.
             num_steps: int. Number of steps, at least 1. Defaults to 1.
-            embedding: float32, shape `[B, T, H]`. Input term of `input_term="embedding"`. If
-                `None`, `inputs` are used. Defaults to `None`.
+            embedding: float32, shape `[B, T, H]`. Value multiplied by the input gate with
+                `input_term="embedding"`. If `None`, `inputs` is used. Defaults to `None`.
 
         Returns:
-            The four states after the last step.
+            A tuple of the four states after the last step, float32.
         """
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":

@@ -31,7 +31,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
     Args:
         num_heads: int. Number of attention heads, which must divide the width of the inputs.
         intermediate_dim: int. Width of the hidden layer of the feed-forward network. If `None`,
-            four times the width of the inputs. Defaults to `None`.
+            it is four times the width of the inputs. Defaults to `None`.
         normalization: str. `"post"` (the original paper and BERT) or `"pre"`, which trains without
             warm-up and requires a final layer normalisation after the last block. Defaults to
             `"post"`.
@@ -45,11 +45,11 @@ class TransformerBlock(Configurable, keras.layers.Layer):
             to their inputs. Defaults to 0.0.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults
             to 0.0.
-        layer_norm_epsilon: float. Added to the variance in the layer normalisations. Defaults to
-            1e-12.
+        layer_norm_epsilon: float. Value added to the variance in the layer normalisations.
+            Defaults to 1e-12.
         initializer_range: float. Standard deviation of the truncated normal distribution from
             which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
-            Glorot's uniform distribution. Defaults to `None`.
+            the Glorot uniform distribution. Defaults to `None`.
         seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
@@ -66,7 +66,8 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         dropout, with zeros in the rows and columns of padding.
 
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
-    Softmax, layer normalisation and activation use float32 under every dtype policy.
+    The softmax, the layer normalisations and the activation are computed in float32 under every
+    dtype policy.
 
     Raises:
         ValueError: if an option is out of range or `num_heads` does not divide the width of the
@@ -180,11 +181,11 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
         x: float32, shape `[B, T, D]`.
         mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
         training: bool. Whether to apply dropout. Defaults to False.
-        attention: list. The attention probabilities of each block, float32 `[B, H, T, T]`, are
-            appended to it. If `None`, they are not returned. Defaults to `None`.
+        attention: list. List to which the attention probabilities of each block are appended,
+            float32 `[B, H, T, T]`. If `None`, they are discarded. Defaults to `None`.
 
     Returns:
-        List of `L + 1` tensors, float32 `[B, T, D]`: `x` and the output of each block.
+        A list of `L + 1` tensors, float32 `[B, T, D]`: `x` and the output of each block.
 
     Example:
     >>> block = TransformerBlock(num_heads=2)

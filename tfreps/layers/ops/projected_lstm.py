@@ -28,8 +28,8 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
         projection: float, shape `[U, H]`. If `None`, there is no projection and `H = U`.
         options: dict with `cell_clip` and `projection_clip`, float or `None` for no clipping, and
             `compute_dtype`, the dtype of the products.
-        training: bool. Whether to store the gates of every step for the gradient. Without it a
-            gradient is still correct, but it runs the loop again. Defaults to False.
+        training: bool. Whether to store the gates of every step for the gradient. If False, the
+            gradient is the same, but computing it runs the loop again. Defaults to False.
 
     Returns:
         A tuple of the outputs, float32 `[T, B, H]`, the last hidden state, `[B, H]`, and the last
