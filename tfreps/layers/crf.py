@@ -206,7 +206,9 @@ class CRF(Configurable, keras.layers.Layer):
         weights = tf.ones([batch]) if sample_weight is None else sample_weight
         weights = tf.cast(weights, "float32") / tf.cast(tf.maximum(batch, 1), "float32")
         if weights.shape.rank not in (1, 2):
-            raise ValueError(f"`sample_weight` must be [B] or [B, T]; got shape {weights.shape}.")
+            raise ValueError(
+                f"`sample_weight` must have the shape [B] or [B, T]; got {weights.shape}."
+            )
         axes = "[B] or [B, T]"
         rank = weights.shape.rank
         check_shape("sample_weight", weights, emissions.shape[:rank], axes)

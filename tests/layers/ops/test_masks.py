@@ -84,7 +84,7 @@ def test_scores_of_a_chain(place, shape):
     scores = [X, None, np.zeros([8, 8]), np.zeros(8), np.zeros(8)]
     chain.viterbi(*scores)
     scores[place] = np.zeros(shape)
-    with pytest.raises(ValueError, match="` must be .K"):
+    with pytest.raises(ValueError, match="` must have the shape .K"):
         chain.viterbi(*scores)
 
 
@@ -94,5 +94,6 @@ def test_shapes_that_are_not_known():
 
     tf.function(run).get_concrete_function(tf.TensorSpec(None))
     tf.function(run).get_concrete_function(tf.TensorSpec([None, None]))
-    with pytest.raises(ValueError, match=r"`x` must be \[B, T\], here \(2, None\); got .* \(2,\)"):
+    message = r"`x` must have the shape \[B, T\], here \(2, None\); got .* \(2,\)"
+    with pytest.raises(ValueError, match=message):
         check_shape("x", tf.ones([2]), [2, None], "[B, T]")

@@ -39,7 +39,7 @@ def path_score(emissions, tags, mask, transitions, start, end):
             makes the score NaN.
 
     Returns:
-        float32, shape `[B]`. `-inf` for a path with a step of `-inf`. Differentiable.
+        float32, shape `[B]`. `-inf` for a path that contains a score of `-inf`. Differentiable.
 
     Example:
     >>> zeros, mask = tf.zeros([1, 3, 2]), tf.constant([[True, False, True]])
@@ -63,10 +63,10 @@ def path_score(emissions, tags, mask, transitions, start, end):
 def log_normalizer(emissions, mask, transitions, start, end):
     """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths.
 
-    The gradient is computed with forward-backward. With respect to emissions it is the marginals;
-    with respect to transitions, start and end it is the expected number of uses. Both are exact
-    for any range of scores. A sentence needs memory proportional to `T * K`. Computing a second
-    derivative raises a LookupError.
+    The gradient is computed with forward-backward. With respect to the emissions, it is the
+    marginals; with respect to the transition, start and end scores, it is the expected number of
+    uses. Both are exact for any range of scores. The memory for a sentence is proportional to
+    `T * K`. Computing a second derivative raises a LookupError.
 
     Returns:
         float32, shape `[B]`. `-inf`, with a gradient of 0, where no path is possible.
@@ -110,7 +110,7 @@ def token_log_probabilities(emissions, tags, mask, transitions, start, end):
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
 
     Returns:
-        float32, shape `[B, T]`, at most 0. 0 where masked. -1e30 at a token if its step is
+        float32, shape `[B, T]`, at most 0. 0 where masked. -1e30 at a token if the step to it is
         impossible, or if no path can be completed from the previous tag or from its own tag.
 
     Example:
@@ -224,7 +224,7 @@ def checked_tags(tags, emissions):
 
 
 def _to_decode(emissions, mask, *scores):
-    """Returns a mask of sentences without NaN or +inf, and chains that are 0 in the others."""
+    """Returns a mask of sentences without NaN or +inf, and chains with 0 emissions in the rest."""
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]
     return fine, Chain.of(emissions, mask, *scores, readable=mask & fine[:, None])

@@ -12,9 +12,10 @@ from tfreps.layers.ops.chain_recursion import (
     suffix_scores,
 )
 
-# Largest difference of the scores of one step in probability space: exp(-80) is a normal float32.
+# Largest difference between the scores of a step for which probability space is used: exp(-80) is
+# a normal float32.
 WIDEST_STEP = 80.0
-# Smallest sum in probability space: multiplied by exp(-160) it is still a normal float64.
+# Smallest sum in probability space: multiplied by exp(-160), it is still a normal float64.
 SMALLEST = 1e-200
 TINY = 1e-30
 
@@ -115,7 +116,7 @@ def expected_counts(chain, suffixes, scales, flow, injections=None):
         scales: float32, shape `[T, B, 1]`, from the same call.
         flow: float32, shape `[B, S]`. Flow that begins before the first position.
         injections: float32, shape `[T, B, S]`. Flow that begins at each position. If `None`,
-            there is none. Defaults to `None`.
+            no flow begins there. Defaults to `None`.
 
     Returns:
         A tuple of the flow into every tag, `[T, B, S]`, 0 where masked; the number of uses of
@@ -155,10 +156,11 @@ def _nothing(chain, value):
 def _forward_backward(chain):
     """Computes prefix and suffix sums in probability space, both directions in one loop.
 
-    Each sum is a vector with sum 1 times a scale; the highest score is factored out of every
-    step. The computation uses float64 and is exact if no path is lost to underflow. This holds if
-    the factors of every step are above exp(-2 * WIDEST_STEP) and every nonzero sum is above
-    SMALLEST: then each product is a normal number, and a sum of 0 means that no path is possible.
+    Each sum is stored as a vector that sums to 1, and a scale; the highest score is factored out
+    of every step. The computation uses float64 and is exact if no path is lost to underflow. This
+    holds if the factors of every step are above exp(-2 * WIDEST_STEP) and every nonzero sum is
+    above SMALLEST: then each product is a normal number, and a sum of 0 means that no path is
+    possible.
     """
     highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [T, B, 1]
     highest_step = tf.reduce_max(chain.steps)

@@ -37,7 +37,8 @@ class Chain(NamedTuple):
     def of(cls, emissions, mask, transitions, start, end, readable=None):
         """Creates chains of at least one block from the arguments of `chain`.
 
-        Emissions where `readable`, bool `[B, T]`, is False count as 0. It defaults to the mask.
+        Emissions where `readable`, bool `[B, T]`, is False count as 0. `readable` defaults to the
+        mask.
         """
         readable = mask if readable is None else readable
         emissions = tf.where(readable[..., None], emissions, 0.0)
@@ -156,7 +157,7 @@ def log_sum_exp(x, axis):
 
 
 def previous_values(values, mask, first):
-    """Returns the value at the last real token before each position, and at the last one of all.
+    """Returns the values at the last real token before each position and in the whole row.
 
     Args:
         values: tensor, shape `[B, T]`.
@@ -199,7 +200,7 @@ def _in_blocks(x):
 
 
 def best_path(chain):
-    """Finds the best path of every chain by following the best suffix scores from the front.
+    """Finds the best path of every chain by following the best suffix scores forward.
 
     Returns:
         A tuple of the tags, int32 `[T, B]`, undefined where masked, and the scores, float32
@@ -227,7 +228,7 @@ def k_best_paths(chain, k):
 
     Returns:
         A tuple of the tags, int32 `[T, B, k]`, undefined where masked, and the scores, float32
-        `[B, k]`, impossible if there are fewer paths.
+        `[B, k]`. The scores of missing paths are impossible, as defined by `is_possible`.
     """
     batch = tf.shape(chain.scores)[1]
     states = chain.num_states

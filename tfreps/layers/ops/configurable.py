@@ -8,9 +8,10 @@ import keras
 class Configurable:
     """Mixin that derives the config of a layer or model from its constructor arguments.
 
-    List it before `keras.layers.Layer` or `keras.Model` in the bases of a class. Every argument
-    of the constructor is an attribute of the same name and a key of the config. Plain values are
-    stored unchanged; models, layers, initializers and functions are serialised by Keras.
+    List it before `keras.layers.Layer` or `keras.Model` in the bases of a class. The constructor
+    must store each argument as an attribute of the same name; the config has a key of that name.
+    Plain values are stored unchanged; models, layers, initializers and functions are serialised
+    by Keras.
 
     Layers that the constructor or `build` creates have no config of their own. Changes to them
     by `quantize` and `trainable` are stored by path: the config contains `quantized`, which maps
@@ -98,8 +99,8 @@ class Configurable:
             if path not in layers:
                 raise ValueError(
                     f"The config of {type(self).__name__} {self.name!r} says that its layer "
-                    f"{path!r} is quantized or frozen, and it has no layer of that name. It has "
-                    f"{', '.join(layers)}."
+                    f"{path!r} is quantized or frozen, but it has no such layer. Its layers: "
+                    f"{', '.join(layers) or 'none'}."
                 )
         for path, mode in quantized.items():
             if layers[path].quantization_mode is None:
@@ -166,7 +167,7 @@ def inner_layers(layer, whole=()):
 
 
 def _children(layer):
-    """Yields the layers in attributes, or in lists or dicts of attributes; then all others."""
+    """Yields (path, layer) pairs: layers in attributes, lists and dicts, then all others."""
     for name, value in vars(layer).items():
         if name.startswith("_"):
             continue

@@ -20,7 +20,7 @@ def checked_transitions(allowed, num_tags):
         List of `K + 2` lists of bool.
 
     Raises:
-        ValueError: if the shape or dtype is different, or if no sequence of any length is legal.
+        ValueError: if the shape or dtype is wrong, or if no sequence of any length is legal.
 
     Example:
     >>> checked_transitions(np.ones([3, 3], bool), 1)[0]
@@ -30,9 +30,9 @@ def checked_transitions(allowed, num_tags):
     size = num_tags + 2
     if allowed.shape != (size, size) or allowed.dtype != bool:
         raise ValueError(
-            f"`allowed_transitions` must be booleans of shape [K + 2, K + 2] = [{size}, {size}], "
-            f"row and column {num_tags} for the start of a sentence and {num_tags + 1} for its "
-            f"end; got {allowed.dtype} of shape {list(allowed.shape)}."
+            "`allowed_transitions` must be a boolean table of shape [K + 2, K + 2] = "
+            f"[{size}, {size}], with row and column {num_tags} for the start of a sentence and "
+            f"{num_tags + 1} for its end; got {allowed.dtype} of shape {list(allowed.shape)}."
         )
     reached = allowed[num_tags, :num_tags]
     for _ in range(num_tags):
@@ -40,7 +40,8 @@ def checked_transitions(allowed, num_tags):
     if not (reached & allowed[:num_tags, num_tags + 1]).any():
         raise ValueError(
             "`allowed_transitions` permits no legal sequence: no path leads from the start (row "
-            f"{num_tags}) over tags to the end (column {num_tags + 1}). Is the table transposed?"
+            f"{num_tags}) through tags to the end (column {num_tags + 1}). Check that rows are the "
+            "tags before a step and columns the tags after it."
         )
     return allowed.tolist()
 
@@ -55,7 +56,7 @@ def constrained(scores, allowed, forbidden):
         forbidden: float. New score of forbidden steps.
 
     Returns:
-        Tuple of the transition, start and end scores.
+        A tuple of the transition, start and end scores.
 
     Example:
     >>> scores = tf.zeros([1, 1]), tf.zeros([1]), tf.zeros([1])
@@ -86,7 +87,7 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
         scores: tuple of the transition, start and end scores for `log Z`.
 
     Returns:
-        float32, shape `[B]`. If no path is possible, it is the score alone, without gradient.
+        float32, shape `[B]`. If no path is possible, it is the score alone, without a gradient.
     """
     score = chain.path_score(emissions, tags, mask, *gold_scores)
     total = chain.log_normalizer(emissions, mask, *scores)

@@ -7,7 +7,7 @@ DEVIATIONS = 8.0  # standard deviations of a block above the expected number of 
 
 
 class LogUniformSampler:
-    """Sampler of distinct ids in `[0, range_max)`, with small ids more often.
+    """Sampler of distinct ids in `[0, range_max)`, which draws small ids more often.
 
         p(i) = log((i + 2) / (i + 1)) / log(range_max + 1)
 
@@ -41,8 +41,8 @@ class LogUniformSampler:
         if not 0 < num_sampled < range_max:
             raise ValueError(
                 "`num_sampled` must be positive and smaller than the vocabulary; got "
-                f"{num_sampled} for a vocabulary of {range_max}. Choose another number, or use "
-                "the full softmax with `num_sampled=None`."
+                f"{num_sampled} for a vocabulary of {range_max} tokens. Choose a number in this "
+                "range, or use the full softmax with `num_sampled=None`."
             )
         self.num_sampled = num_sampled
         self.range_max = range_max

@@ -10,8 +10,8 @@ class OrthogonalRows(keras.initializers.Initializer):
 
         table = orthogonal(V, D),    row_i = table_i / |table_i|
 
-    The rows are orthogonal to each other if there are at most `D`. Otherwise the columns are, but
-    only before the division.
+    The rows are orthogonal to each other if there are at most `D` of them. Otherwise the columns
+    are, but only before the division.
 
     Args:
         seed: int. Random seed. If `None`, a random seed is used. Defaults to `None`.

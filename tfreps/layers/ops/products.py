@@ -4,7 +4,7 @@ import tensorflow as tf
 
 
 def product(x, kernel, compute_dtype, transpose_kernel=False):
-    """Multiplies in `compute_dtype` and returns float32.
+    """Multiplies a tensor by a kernel in `compute_dtype` and returns float32.
 
         y = x @ kernel        or        y = x @ kernel^T
 
@@ -14,7 +14,7 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
     Args:
         x: float, shape `[..., D]`.
         kernel: float, shape `[D, E]`, or `[E, D]` with `transpose_kernel`.
-        compute_dtype: str or dtype. For example, `"float32"` or `"bfloat16"`.
+        compute_dtype: str or dtype. Dtype of the product, such as `"float32"` or `"bfloat16"`.
         transpose_kernel: bool. Whether to multiply by the transpose of `kernel`. Defaults to False.
 
     Returns:

@@ -12,10 +12,10 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
         c_t = clip(sigmoid(f + 1) * c_{t-1} + sigmoid(i) * tanh(g), cell_clip)
         h_t = clip((sigmoid(o) * tanh(c_t)) @ projection, projection_clip)
 
-    The products with all inputs are computed at once before the loop, and those of the gradients
-    of the weights at once after it, so that the loop contains only the recurrence. The order of
-    the gates is i, f, g, o, as in Keras. As in TF 1, the forget bias of 1 is added at every step
-    and is not part of `bias`.
+    The products with the inputs of all steps are computed at once before the loop, and the
+    gradients of the weights at once after it, so that the loop contains only the recurrence. The
+    order of the gates is i, f, g, o, as in Keras. As in TF 1, the forget bias of 1 is added at
+    every step and is not part of `bias`.
 
     Args:
         inputs: float32, shape `[T, B, P]`.
@@ -176,7 +176,7 @@ def _gates(z, cell, cell_clip):
 
 
 def _where(mask, x, y):
-    """Selects rows of `x` where the mask is 1, else of `y`; much faster than broadcasting."""
+    """Selects rows of `x` where the mask is 1, else rows of `y`; faster than broadcasting."""
     return tf.raw_ops.Select(condition=tf.reshape(mask, [-1]) > 0, x=x, y=y)
 
 
@@ -185,5 +185,5 @@ def _clip(x, bound):
 
 
 def _inside(x, bound):
-    """Returns 1 where clipping passes the gradient on, which includes the bounds."""
+    """Returns 1 where clipping passes the gradient on, including at the bounds, else 0."""
     return 1.0 if bound is None else tf.cast(tf.abs(x) <= bound, "float32")

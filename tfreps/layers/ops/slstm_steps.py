@@ -24,8 +24,8 @@ class Weights(NamedTuple):
         word_kernel: `[H, S*H]`. Maps a word to the gates that the nodes have for it.
         sentence_kernel: `[S, H, (G-S+4)*H]`. Maps a node to the gates of the words, except those
             for other nodes, and to its own three gates.
-        mean_kernel: `[S, H, 2*H]`. Maps the mean of the words to two gates of a node, own cell
-            and output.
+        mean_kernel: `[S, H, 2*H]`. Maps the mean of the words to the own-cell gate and the output
+            gate of a node.
         sentence_bias: `[S, 3*H]`. Bias of the three gates of a node.
     """
 
@@ -58,28 +58,29 @@ class First(NamedTuple):
 
 
 def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, compute_dtype):
-    """Computes a number of S-LSTM steps; `SLSTMCell` has the equations.
+    """Computes `num_steps` S-LSTM steps; `SLSTMCell` has the equations.
 
     Each step computes all gates of all words with one product; the product with the inputs is
     computed once for all steps. The gradient is hand-written: it uses the stored gates, goes back
     through the steps, and then computes the gradients of the weights with one product each.
 
     Args:
-        form: `Form`.
+        form: `Form`. Variant of the S-LSTM.
         weights: `Weights`.
-        states: tuple of float32 states before the first step: hidden and cell states of the
-            words, `[B, T, H]`, and of the sentence nodes, `[S, B, H]`. They are zero where there
-            is no node.
-        first: `First`.
+        states: tuple of the float32 states before the first step: the hidden and cell states of the
+            words, `[B, T, H]`, and those of the sentence nodes, `[S, B, H]`. They are zero where
+            there is no node.
+        first: `First` of these states.
         inputs: float32, shape `[B, T, P]`.
-        embedding: float32, shape `[B, T, H]`, with `input_term="embedding"`, else `None`.
-        masks: tuple of two float32 `[B, T, 1]`: 1 on the nodes that the steps change, and on the
-            nodes that the sentence nodes read.
+        embedding: float32, shape `[B, T, H]`. Value multiplied by the input gate with
+            `input_term="embedding"`; otherwise `None`.
+        masks: tuple of two float32 masks of shape `[B, T, 1]`. The first is 1 on the nodes that
+            the steps change; the second is 1 on the nodes that the sentence nodes read.
         num_steps: int. Number of steps, at least 1.
         compute_dtype: str. Dtype of the products; everything else is float32.
 
     Returns:
-        Tuple of the four states after the last step, float32.
+        A tuple of the four states after the last step, float32.
     """
     everything = [*states, inputs, embedding, *first, *weights]
     there = [tensor is not None for tensor in everything]
@@ -177,7 +178,7 @@ class _Steps:
                 kernel = tf.transpose(self.first.recurrent_kernel)
                 d_source = self._source_gradient(pairs, kernel, self.first.word_kernel)
                 d_first = [d_source, *self._outer([pairs], self.first)]
-            d_hidden += tf.zeros_like(terms.hidden)  # broadcasts if only the mean read it
+            d_hidden += tf.zeros_like(terms.hidden)  # broadcasts a gradient of the mean only
             d_states = d_hidden, d.cell, d_node_hidden, d.node_cell
         d_inputs = tf.reshape(d_inputs, [-1, self.bias.shape[0]])
         low = tf.cast(d_inputs, self.dtype)
@@ -218,7 +219,7 @@ class _Steps:
         return d_source
 
     def _from_nodes(self, states):
-        """Returns the nodes' terms in their own gates and in the words' gates, and the mean."""
+        """Returns the terms of the nodes in their own gates and the words' gates, and the mean."""
         hidden, _, node_hidden, _ = states
         form = self.form
         units = self.form.units

@@ -10,7 +10,7 @@ class Form(NamedTuple):
 
     The order of the gates of a word is input, one per group of cells, one per sentence node,
     output, and candidate (only with `input_term="gate"`). The order of the gates of a sentence
-    node is own cell, output, words.
+    node is own cell, output and words.
 
     Args:
         units: int. Width `H` of all states.
@@ -19,10 +19,10 @@ class Form(NamedTuple):
         cell_groups: tuple of tuples of offsets. The cell states of each group are summed and
             weighted by a gate of the group.
         num_sentence_nodes: int. Number of sentence nodes `S`.
-        input_term: str. Option of `SLSTMCell`.
-        gate_normalization: str. Option of `SLSTMCell`.
-        sentence_normalization: str. Option of `SLSTMCell`.
-        sentence_term: str. Option of `SLSTMCell`.
+        input_term: str. See `SLSTMCell`.
+        gate_normalization: str. See `SLSTMCell`.
+        sentence_normalization: str. See `SLSTMCell`.
+        sentence_term: str. See `SLSTMCell`.
         has_fixed: bool. Whether there are nodes with states that no step changes. Defaults to
             False.
     """
@@ -39,12 +39,12 @@ class Form(NamedTuple):
 
     @property
     def num_weights(self):
-        """Returns the number of gates of a word that multiply a term of its cell state."""
+        """Number of gates of a word that multiply a term of its cell state."""
         return 1 + len(self.cell_groups) + self.num_sentence_nodes
 
     @property
     def num_gates(self):
-        """Returns the number of gates of a word, `G`."""
+        """Number of gates of a word, `G`."""
         return self.num_weights + 1 + (self.input_term == "gate")
 
 
@@ -57,8 +57,8 @@ class Terms(NamedTuple):
         products: `[G, B, T, H]`. Hidden states times their kernel.
         from_inputs: `[G, B, T, H]`. Inputs times their kernel, plus the bias.
         from_sentence: `[G, B, 1, H]`. Sentence states times their kernel.
-        forgets: `[B, T, S*H]`. Hidden states times the kernel of the gates that nodes have for
-            words.
+        forgets: `[B, T, S*H]`. Hidden states times the kernel of the gates that the nodes have for
+            the words.
         node_gates: `[S, B, 3*H]`. Sum of all other terms of the gates of the nodes.
         hidden: `[B, T, H]`. Hidden states of the words, zero where there is no node.
         cell: `[B, T, H]`. Cell states of the words, zero where there is no node.
@@ -97,21 +97,21 @@ class Gradients(NamedTuple):
 
 
 class WordGates(NamedTuple):
-    """Values of the words of a step that the gradient needs."""
+    """Values of one step for the words, stored for the gradient."""
 
-    parts: tf.Tensor  # [N, B, T, H]; times `scale`, the weights of `values`
+    parts: tf.Tensor  # [N, B, T, H]; multiplied by `scale`: the weights of `values`
     scale: tf.Tensor  # [B, T, H]; None if it is 1
     values: list  # of tensors [B, T, H] or [B, 1, H]
     sigmoids: tf.Tensor  # [N, B, T, H], before the softmax; None for a softmax of logits
     output: tf.Tensor  # [B, T, H]
     cell: tf.Tensor  # after the step
-    squashed: tf.Tensor  # its tanh
+    squashed: tf.Tensor  # tanh of `cell`
 
 
 class NodeGates(NamedTuple):
-    """Values of a sentence node of a step that the gradient needs."""
+    """Values of one step for a sentence node, stored for the gradient."""
 
-    parts: tf.Tensor  # [B, T, H]; divided by `total`, the weights of the words' cell states
+    parts: tf.Tensor  # [B, T, H]; divided by `total`: the weights of the words' cell states
     total: tf.Tensor  # [B, H]
     sigmoids: tf.Tensor  # [B, T, H], before the softmax; None for a softmax of logits
     own: tf.Tensor  # [B, H], weight of the node's own cell state
@@ -119,7 +119,7 @@ class NodeGates(NamedTuple):
     output: tf.Tensor
     from_words: tf.Tensor
     cell: tf.Tensor  # after the step
-    squashed: tf.Tensor  # its tanh
+    squashed: tf.Tensor  # tanh of `cell`
 
 
 def neighbours(x, groups):

@@ -7,8 +7,7 @@ import tensorflow as tf
 def table_rows(table, ids):
     """Looks up `ids`, with a sparse gradient of the table that contains each row once.
 
-    Optimisers square the rows of a sparse gradient, so that the rows of one id must be summed
-    first.
+    Optimisers square the rows of a sparse gradient, so the rows of one id must be summed first.
 
     Args:
         table: variable or tensor, float, shape `[V, D]`.
