@@ -207,7 +207,7 @@ def test_options_of_other_models(tmp_path):
         with pytest.raises(ValueError, match=f"`{name}` applies to .* holds a tagger. Omit it"):
             load(run.path, **{name: value})
     path, _ = make_run(tmp_path / "bilm")
-    with pytest.raises(ValueError, match="holds a biLM and its own vocabulary. Omit it"):
+    with pytest.raises(ValueError, match="holds a biLM with its own vocabulary. Omit it"):
         load(path, vocabulary=VOCABULARY)
 
 
