@@ -42,7 +42,7 @@ def learning_curves_figure(histories, names=None, over=None):
             drawn, except for those of the training process (such as `"training/learning_rate"`),
             which are only drawn if there are no others.
         over: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
-            each epoch, `"step"` also draws those that were measured in between. If `None`, it is
+            each epoch; `"step"` also draws those that were measured in between. If `None`, it is
             `"epoch"` if all runs have epochs, else `"step"`.
 
     Returns:
