@@ -29,7 +29,7 @@ def more(name, *shape):
         ),
         (
             lambda arrays: arrays.update({QUERY: np.ones([16, 16], "int64")}),
-            "query.weight should hold floats; got int64",
+            "query.weight must hold floats; got int64",
         ),
     ],
 )
@@ -74,7 +74,7 @@ def test_the_second_task_may_be_left_out(tmp_path):
     model = BertPretrainer.from_pretrained(tmp_path, next_sentence=False, num_layers=3)
     assert check(model, USUAL) == {"token_logits"}
     hugging_face(tmp_path, kind="BertForMaskedLM")
-    with pytest.raises(ValueError, match="has no head for next sentences. Continue without"):
+    with pytest.raises(ValueError, match="has no next-sentence head. Continue without"):
         BertPretrainer.from_pretrained(tmp_path, next_sentence=True)
 
 
@@ -94,9 +94,9 @@ def test_a_table_of_its_own_for_the_scores_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "model, kind, message",
     [
-        (BertPretrainer, "BertModel", "has no head for masked tokens. .* use BertPretrainer"),
-        (Classifier, "BertForMaskedLM", "has no head over labels. .* use Classifier\\(Bert"),
-        (Tagger, "BertModel", "has no head over labels. .* use Tagger\\(BertEnc"),
+        (BertPretrainer, "BertModel", "has no masked-LM head. .* use BertPretrainer"),
+        (Classifier, "BertForMaskedLM", "has no label or tag head. .* use Classifier\\(Bert"),
+        (Tagger, "BertModel", "has no label or tag head. .* use Tagger\\(BertEnc"),
         (Tagger, "BertForSequenceClassification", "the head of BertForSequenceClassification"),
         (Classifier, "BertForTokenClassification", "the head of BertForTokenClassification"),
     ],
@@ -108,7 +108,7 @@ def test_heads_that_are_not_there_or_mean_another_thing(tmp_path, model, kind, m
 
 def test_a_classifier_of_pairs_needs_the_second_task(tmp_path):
     hugging_face(tmp_path, kind="BertForMaskedLM")
-    with pytest.raises(ValueError, match="has no head for next sentences"):
+    with pytest.raises(ValueError, match="has no next-sentence head"):
         Classifier.from_pretrained(tmp_path, next_sentence=True)
     hugging_face(tmp_path)
     with pytest.raises(ValueError, match="`labels` must have 2 names, .*; got"):
@@ -130,7 +130,7 @@ def test_a_classifier_chooses_one_label(tmp_path):
     hugging_face(tmp_path / "pairs", kind="BertForPreTraining")
     with pytest.raises(ValueError, match="`pooler` must be True with `next_sentence`"):
         BertPretrainer.from_pretrained(tmp_path / "pairs", pooler=False)
-    with pytest.raises(ValueError, match="`id2label` should name .* 0 to 2, .* \\['0', '1'\\]"):
+    with pytest.raises(ValueError, match="`id2label` must name .* 0 to 2, .* \\['0', '1'\\]"):
         names = {"id2label": {"0": "a", "1": "b"}}
         hugging_face(tmp_path, kind="BertForSequenceClassification", config=names)
         Classifier.from_pretrained(tmp_path)

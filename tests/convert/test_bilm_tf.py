@@ -125,7 +125,7 @@ def test_token_embeddings_stand_for_the_character_network(tmp_path):
         ({"embedding": np.zeros([6], "float32")}, "expected \\(6, 4\\), got \\(6,\\)"),
         ({"embedding": np.float32(1.0)}, "embedding: expected \\(0, 4\\), got \\(\\)"),
         ({"embedding": np.full([6, 4], np.nan)}, "embedding holds 24 values that are not finite"),
-        ({"embedding": np.zeros([6, 4], int)}, "embedding should hold floats; got int64"),
+        ({"embedding": np.zeros([6, 4], int)}, "embedding must hold floats; got int64"),
     ],
 )
 def test_wrong_token_embeddings(tmp_path, content, message):
@@ -181,7 +181,7 @@ BROKEN = {
     "infinite": (with_value("char_embed", -np.inf), "char_embed holds 1 values .* among 783"),
     "integers": (
         replaced("CNN/b_cnn_1", lambda a: a.astype(int)),
-        "CNN/b_cnn_1 should hold floats",
+        "CNN/b_cnn_1 must hold floats",
     ),
     "strings": (
         replaced("CNN/b_cnn_0", lambda a: np.array([b"x"] * 3)),
@@ -244,7 +244,7 @@ def test_truncated_files(tmp_path, kept):
 def test_files_of_another_kind(tmp_path, content):
     _, _, paths = files(tmp_path)
     paths[1].write_bytes(content)
-    with pytest.raises(ValueError, match="weights.hdf5: expected an HDF5 file of weights"):
+    with pytest.raises(ValueError, match="weights.hdf5: expected an HDF5 file with weights"):
         BiLM.from_pretrained(*paths)
 
 

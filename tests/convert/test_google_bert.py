@@ -144,9 +144,9 @@ def test_arrays_that_do_not_fit(tmp_path, change, message):
     "config, message",
     [
         ({"directionality": "left"}, "`directionality` must be 'bidi' .*; got 'left'"),
-        ({"hidden_act": "tanh"}, "`hidden_act` should be one of .*; got 'tanh'"),
+        ({"hidden_act": "tanh"}, "`hidden_act` must be one of .*; got 'tanh'"),
         ({"use_one_hot_embeddings": True}, "the keys use_one_hot_embeddings are not supp"),
-        ({"vocab_size": 1 << 40}, "`vocab_size` should be a whole number from 1 to"),
+        ({"vocab_size": 1 << 40}, "`vocab_size` must be a whole number from 1 to"),
     ],
 )
 def test_configs_of_other_networks(tmp_path, config, message):

@@ -78,15 +78,15 @@ def test_activations(theirs, ours):
         ({"model_type": "roberta"}, "`model_type` must be 'bert' .*; got 'roberta'"),
         ({"pooler_type": "last"}, "`pooler_type` must .*; got 'last'"),
         ({"embedding_size": 4, "alibi": 1}, "the keys alibi, embedding_size are not supported"),
-        ({"hidden_act": "silu"}, "`hidden_act` should be one of \"gelu\".*got 'silu'"),
-        ({"hidden_act": ["gelu"]}, "`hidden_act` should be one of"),
-        ({"vocab_size": 10**13}, "`vocab_size` should be a whole number from 1 to 16777216"),
-        ({"hidden_size": "8"}, "`hidden_size` should be a whole number .*; got '8'"),
-        ({"num_hidden_layers": True}, "`num_hidden_layers` should be a whole number"),
+        ({"hidden_act": "silu"}, "`hidden_act` must be one of \"gelu\".*got 'silu'"),
+        ({"hidden_act": ["gelu"]}, "`hidden_act` must be one of"),
+        ({"vocab_size": 10**13}, "`vocab_size` must be a whole number from 1 to 16777216"),
+        ({"hidden_size": "8"}, "`hidden_size` must be a whole number .*; got '8'"),
+        ({"num_hidden_layers": True}, "`num_hidden_layers` must be a whole number"),
         ({"num_attention_heads": 3}, "must divide `hidden_size`; got 3 and 8"),
-        ({"layer_norm_eps": 0}, "`layer_norm_eps` should be a positive number; got 0"),
-        ({"hidden_dropout_prob": 1.0}, "`hidden_dropout_prob` should be a number in \\[0, 1\\)"),
-        ({"pad_token_id": -1}, "`pad_token_id` should be an id or null; got -1"),
+        ({"layer_norm_eps": 0}, "`layer_norm_eps` must be a positive number; got 0"),
+        ({"hidden_dropout_prob": 1.0}, "`hidden_dropout_prob` must be a number in \\[0, 1\\)"),
+        ({"pad_token_id": -1}, "`pad_token_id` must be an id or null; got -1"),
         ({"pad_token_id": 9}, "`pad_token_id` must be below `vocab_size`; got 9 and 9"),
     ],
 )
@@ -108,15 +108,15 @@ def test_labels_and_their_dropout():
     for config in known, {**known, "num_labels": 3}:  # names take precedence in transformers
         assert label_names(config, 2, "x") == ["a", "b"]
     for second in ("a", "a\nb", "a\tb", "", "a\u2028b"):
-        with pytest.raises(ValueError, match="x: `id2label` should give each label a unique"):
+        with pytest.raises(ValueError, match="x: `id2label` must give each label a unique"):
             label_names({"id2label": {"0": "a", "1": second}}, 2, "x")
     with pytest.raises(ValueError, match="x: `num_labels` must be 2, .*; got 3"):
         label_names({"num_labels": 3}, 2, "x")
     for names in {"0": "a"}, {"0": "a", "2": "b"}, ["a", "b"]:
-        with pytest.raises(ValueError, match="`id2label` should name the labels 0 to 1, .* 2; got"):
+        with pytest.raises(ValueError, match="`id2label` must name the labels 0 to 1, .* 2; got"):
             label_names({"id2label": names}, 2, "x")
     assert head_dropout({"classifier_dropout": None, "hidden_dropout_prob": 0.2}, "x") == 0.2
     assert head_dropout({"classifier_dropout": 0.3, "hidden_dropout_prob": 0.2}, "x") == 0.3
     assert head_dropout({}, "x") == 0.1
-    with pytest.raises(ValueError, match="`classifier_dropout` should be a number"):
+    with pytest.raises(ValueError, match="`classifier_dropout` must be a number"):
         head_dropout({"classifier_dropout": "much"}, "x")

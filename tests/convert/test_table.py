@@ -114,8 +114,8 @@ def test_a_weight_may_not_be_filled_twice():
         (np.array([1.0, np.nan]), "theirs/b holds 1 values that are not finite .* among 2"),
         (np.array([np.inf, -np.inf]), "theirs/b holds 2 values"),
         (np.array([1e300, 1.0]), "theirs/b holds 1 values"),  # overflows float32
-        (np.array([1, 2]), "theirs/b should hold floats; got int64"),
-        (np.array([b"x", b"y"]), "theirs/b should hold floats; got \\|S1"),
+        (np.array([1, 2]), "theirs/b must hold floats; got int64"),
+        (np.array([b"x", b"y"]), "theirs/b must hold floats; got \\|S1"),
     ],
 )
 def test_values_that_are_no_numbers(array, message):

@@ -90,7 +90,7 @@ def test_files_that_are_damaged(tmp_path):
     for text in np.bytes_(b"[1]"), json.dumps(OPTIONS):
         with h5py.File(file.path, "a") as changed:
             changed.attrs["tfreps_options"] = text
-        with pytest.raises(ValueError, match="v.hdf5 exists and was not written by `tfreps"):
+        with pytest.raises(ValueError, match="v.hdf5 exists but was not written by `tfreps"):
             read_options(file.path)
 
 

@@ -107,7 +107,7 @@ def test_a_published_bilm(tmp_path):
     expected = bilm.with_initial_state("warm")(tfreps.text.batch_to_ids([["the"]]))
     moved = (tmp_path / "elmo" / "weights.hdf5").rename(tmp_path / "moved.hdf5")
     options = tmp_path / "elmo" / "options.json"
-    with pytest.raises(ValueError, match="Pass any other path as `weights_file`"):
+    with pytest.raises(ValueError, match="For any other path, pass `weights_file`"):
         load(options)
     elsewhere = load(options, initial_state="warm", weights_file=moved)
     moved.rename(tmp_path / "elmo" / "weights.hdf5")
@@ -207,7 +207,7 @@ def test_options_of_other_models(tmp_path):
         with pytest.raises(ValueError, match=f"`{name}` applies to .* holds a tagger. Omit it"):
             load(run.path, **{name: value})
     path, _ = make_run(tmp_path / "bilm")
-    with pytest.raises(ValueError, match="holds a biLM and its own vocabulary. Omit it"):
+    with pytest.raises(ValueError, match="holds a biLM with its own vocabulary. Omit it"):
         load(path, vocabulary=VOCABULARY)
 
 

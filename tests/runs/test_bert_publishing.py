@@ -231,7 +231,7 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     assert "is a classifier, which has no tag scheme" in refused(capsys, *scheme)
     headless = tiny_bert.write_checkpoint(tmp_path / "plain", tokenizer())[0]
     line = refused(capsys, "convert", headless, "--to-run", tmp_path / "no")
-    assert "has no head over labels" in line and not (tmp_path / "no").exists()
+    assert "has no label or tag head" in line and not (tmp_path / "no").exists()
     assert not has_head(headless) and has_head(classifier[1])
     (tagger[1] / "vocab.txt").unlink()
     line = refused(capsys, "convert", tagger[1], "--to-run", tmp_path / "no")

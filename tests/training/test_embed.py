@@ -216,7 +216,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (
             b"a b\n",
             ["--vocabulary", "v.txt"],
-            "--vocabulary applies to a biLM of bilm-tf or AllenNLP, but",
+            "--vocabulary applies to a biLM from bilm-tf or AllenNLP, but",
         ),
     ],
 )

@@ -8,7 +8,7 @@ from tfreps.convert.bert_table import POSITIONS, WORDS, block_rows
 from tfreps.convert.hugging_face import names_in
 from tfreps.convert.safetensors_files import open_files
 
-# Options that aespresso's code sets and its files do not state.
+# Options that aespresso's code sets but its files do not state.
 DEFAULTS = {
     "num_heads": 12,
     "normalization": "post",
@@ -29,14 +29,15 @@ UNTOLD = ("num_heads", "normalize_positions")
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     """Opens a state dict of aespresso's code (`bert.model.epoch.N`) as safetensors.
 
-    The sizes follow from the arrays. The labels of the second task are reversed: label 1 is the
-    next sentence.
+    The sizes follow from the arrays. The labels of the next-sentence head are reversed: label 1
+    means that the second sentence follows the first.
 
     Args:
         path: str or path-like. A safetensors file. The original is a pickle, which is not read.
 
     Raises:
-        ValueError: If the file is damaged, not a safetensors file, or holds other arrays.
+        ValueError: If the file is damaged, is not a safetensors file, or does not hold an aespresso
+            model.
 
     Reference: aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
     """

@@ -1,4 +1,4 @@
-"""Builds models from an open BERT checkpoint of any supported format."""
+"""Builds models from an open BERT checkpoint in any supported format."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -48,7 +48,8 @@ class Checkpoint(NamedTuple):
         arrays: `Arrays`. Shapes of the arrays, and a function that reads one of them.
         untold: sequence of str. Options that the files do not state; callers may change them.
             Defaults to `()`.
-        next_label: int. Label of the next sentence in the second task. Defaults to 0.
+        next_label: int. Label of the next-sentence head that means that the second sentence
+            follows the first. Defaults to 0.
     """
 
     source: str
@@ -76,14 +77,14 @@ def read_pretrainer(
     )
     if not has(heads, shapes):
         raise ValueError(
-            f"{checkpoint.source} has no head for masked tokens. To start with a new one, use "
+            f"{checkpoint.source} has no masked-LM head. To start with a new one, use "
             "BertPretrainer(BertEncoder.from_pretrained(...))."
         )
     _check_tied(checkpoint)
     next_sentence = has(second, shapes) if next_sentence is None else next_sentence
     if next_sentence and not has(second, shapes):
         raise ValueError(
-            f"{checkpoint.source} has no head for next sentences. Continue without them "
+            f"{checkpoint.source} has no next-sentence head. Continue without it "
             "(`next_sentence=False`)."
         )
     if next_sentence and not overrides.get("pooler", True):
@@ -106,7 +107,7 @@ def read_classifier(
     next_sentence: bool = False,
     **options,
 ) -> Classifier:
-    """Reads the encoder and the head over labels; see `Classifier.from_pretrained`."""
+    """Reads the encoder and the label head; see `Classifier.from_pretrained`."""
     if next_sentence:
         found, rows = _second_task(checkpoint)
     else:
@@ -115,7 +116,7 @@ def read_classifier(
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
             f"{checkpoint.source} does not choose one of several labels (`problem_type` "
-            f"{problem!r}, {len(found)} labels), which is all that Classifier supports."
+            f"{problem!r}, number of labels: {len(found)}). Classifier supports no other task."
         )
     for name, only in ("pooling", "pooled"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:
@@ -139,7 +140,7 @@ def read_classifier(
 def read_tagger(
     checkpoint: Checkpoint, tags: Sequence[str] | None, encoder_options: Mapping, **options
 ) -> Tagger:
-    """Reads the encoder and the head over tags; see `Tagger.from_pretrained`."""
+    """Reads the encoder and the tag head; see `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "BertForSequenceClassification")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
@@ -192,7 +193,7 @@ def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Ca
 
 
 def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
-    """Returns the options of the encoder: those of the checkpoint, updated with `overrides`."""
+    """Returns the options of the encoder: the checkpoint's options, updated with `overrides`."""
     theirs = checkpoint.options
     source = checkpoint.source
     for name in FIXED:
@@ -230,7 +231,7 @@ def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
 
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
-    """Returns the labels and rows of a checkpoint's head; rejects heads of another task."""
+    """Returns the labels and rows of a checkpoint's head; rejects heads for other tasks."""
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     source = checkpoint.source
@@ -238,7 +239,7 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
     made_for = checkpoint.config
     if not has(rows, shapes):
         raise ValueError(
-            f"{source} has no head over labels. To start with a new one, use "
+            f"{source} has no label or tag head. To start with a new one, use "
             f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
     if {other, "BertForMultipleChoice"} & set(made_for.get("architectures") or ()):
@@ -254,10 +255,10 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
 
 
 def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
-    """Returns the labels of the next-sentence head, in its order, and its rows."""
+    """Returns the labels of the next-sentence head in the order of their ids, and its rows."""
     rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
     if not has(rows, checkpoint.arrays.shapes):
-        raise ValueError(f"{checkpoint.source} has no head for next sentences.")
+        raise ValueError(f"{checkpoint.source} has no next-sentence head.")
     labels = ["next", "other"]
     return labels[::-1] if checkpoint.next_label else labels, rows
 
@@ -272,7 +273,7 @@ def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> li
 
 
 def _check_tied(checkpoint: Checkpoint) -> None:
-    """Raises a ValueError if the masked language model has an untied table or a second bias."""
+    """Raises a ValueError if the masked-LM head has its own token table or a second bias."""
     names = checkpoint.names
     arrays = checkpoint.arrays
     source = checkpoint.source

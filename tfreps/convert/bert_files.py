@@ -21,14 +21,14 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
 
     Args:
         path: str or path-like. A folder, a `.safetensors` file, or a TF 1 checkpoint without its
-            file endings.
+            file extensions.
 
     Returns:
         `Checkpoint`. Its arrays are not read yet.
 
     Raises:
-        ValueError: If the path is no such checkpoint, if the checkpoint is incomplete or damaged,
-            or if its `vocab.txt` has more tokens than its table has rows.
+        ValueError: If the path is not such a checkpoint, if the checkpoint is incomplete or
+            damaged, or if its `vocab.txt` has more tokens than its table has rows.
     """
     path = Path(path)
     if path.name == SINGLE and (path.parent / "config.json").is_file():

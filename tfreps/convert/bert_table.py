@@ -1,4 +1,4 @@
-"""Tables that map BERT arrays of Google, Hugging Face and aespresso to our weights."""
+"""Tables that map BERT arrays from Google, Hugging Face and aespresso to our weights."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ NEXT_SENTENCE = "cls.seq_relationship"
 
 
 def encoder_rows(names: Names, options: Mapping, max_positions: int | None = None) -> list[Row]:
-    """Returns the rows for a `BertEncoder`, from its embeddings to its last block and pooler.
+    """Returns the rows for a `BertEncoder`, from its embeddings to its last block and its pooler.
 
     Args:
         names: `HuggingFaceNames` or `GoogleNames`. Naming scheme of the arrays.
@@ -75,12 +75,12 @@ def next_sentence_rows(
 
 
 def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:
-    """Returns the rows for a head over labels of texts or tags of tokens."""
+    """Returns the rows for a label or tag head."""
     return names.output(LABELS, options["hidden_dim"], num_labels, "head")
 
 
 def weights_of(encoder: BertEncoder) -> dict[str, object]:
-    """Returns the weights of an encoder by path, without the states of random generators."""
+    """Returns the weights of an encoder by path, without the states of random number generators."""
     found = {}
     for layer in encoder.layers:
         for weight in layer.weights:
@@ -90,5 +90,5 @@ def weights_of(encoder: BertEncoder) -> dict[str, object]:
 
 
 def has(rows: Sequence[Row], shapes: Mapping) -> bool:
-    """Returns True if any array of these rows is present; in that case all must be."""
+    """Returns True if any array of these rows is present; then all of them must be."""
     return any(row.foreign in shapes for row in rows)

@@ -47,7 +47,7 @@ def find_files(
 
     Raises:
         ValueError: If the source does not exist, if there are no weights next to it, or if a
-            folder holds no pair or several.
+            folder holds no such pair or more than one.
 
     Example:
     >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
@@ -68,14 +68,14 @@ def find_files(
     found = _beside(source)
     if found is None or not found.exists():
         raise ValueError(
-            f"{source}: its weights are not next to it. Expected {WEIGHTS} next to {OPTIONS}, or "
-            f"X_{WEIGHTS} next to X_{OPTIONS}. Pass any other path as `weights_file`."
+            f"{source}: there are no weights next to it. Expected {WEIGHTS} next to {OPTIONS}, or "
+            f"X_{WEIGHTS} next to X_{OPTIONS}. For any other path, pass `weights_file`."
         )
     return source, found
 
 
 def _beside(options_file):
-    """Returns the path of the weights of an options file, or `None` if it has another name."""
+    """Returns the path of an options file's weights, or `None` if it has a different name."""
     if not options_file.name.endswith(OPTIONS):
         return None
     return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
@@ -88,9 +88,10 @@ def _only_options(folder, needs_weights):
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
         wanted = f"{OPTIONS} with {WEIGHTS}" if needs_weights else OPTIONS
+        advice = "Pass the path of the options.json that you want." if found else "Check the path."
         raise ValueError(
             f"{folder}: expected one {wanted}, or one X_{OPTIONS} with its X_{WEIGHTS}; found "
-            f"{names}. Pass the path of the options.json that you want."
+            f"{names}. {advice}"
         )
     return found[0]
 

@@ -1,4 +1,4 @@
-"""Reads and writes the ELMo weights of bilm-tf and AllenNLP (options.json and HDF5)."""
+"""Reads and writes ELMo weights for bilm-tf and AllenNLP (options.json and HDF5)."""
 
 import json
 import math
@@ -99,7 +99,7 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
     """Writes `options.json` and an HDF5 file for bilm-tf and AllenNLP, each atomically.
 
     The arrays are float32 and have the canonical names. (For models with one layer or one
-    direction, bilm-tf's own dump omits parts of the names and then cannot read the file.)
+    direction, bilm-tf's own dump omits parts of the names, so that bilm-tf cannot read the file.)
 
     Warns:
         UserWarning: If only bilm-tf can load the files; see `bilm_tf_options.unlike_allennlp`.
@@ -189,7 +189,7 @@ def _swap(array):
 
 
 def _open(path):
-    return open_hdf5(path, "an HDF5 file of weights")
+    return open_hdf5(path, "an HDF5 file with weights")
 
 
 def _vocabulary_size(file) -> int:

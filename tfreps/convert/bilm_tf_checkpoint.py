@@ -113,8 +113,8 @@ def check_size(reader, prefix: str | os.PathLike) -> None:
 
     Args:
         reader: Checkpoint reader from `tf.train.load_checkpoint`.
-        prefix: str or path-like. Path of the checkpoint without its file endings. Checkpoints of
-            a single file are not checked.
+        prefix: str or path-like. Path of the checkpoint without its file extensions. Checkpoints
+            in a single file are not checked.
 
     Raises:
         ValueError: If the data files are too short.
@@ -132,7 +132,7 @@ def check_size(reader, prefix: str | os.PathLike) -> None:
 
 
 class _Array:
-    """Placeholder for a weight that collects the value assigned to it."""
+    """Stand-in for a weight that stores the value assigned to it."""
 
     def __init__(self, weight):
         self.shape = weight.shape
@@ -143,7 +143,7 @@ class _Array:
 
 
 def _training_name(row: Row, model_options: dict) -> str:
-    """Returns the training graph's name of `RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/W_0`."""
+    """Returns the name of a row's array in bilm-tf's training graph."""
     if not row.foreign.startswith("RNN_"):
         return f"lm/{row.foreign}"
     direction, _, _, cell, _, name = row.foreign.split("/")
@@ -173,7 +173,7 @@ def _newest(folder: Path) -> str:
     for path in (named, folder / named.name):
         if any(Path(f"{path}{ending}").is_file() for ending in ("", ".index")):
             return str(path)
-    found = f"no {named.name}" if state else "none"
+    found = f"no {named.name}" if state else "no valid `checkpoint`"
     raise ValueError(
         f"{folder}: expected a bilm-tf training folder with the file `checkpoint` and the files "
         f"that it names; there is {found}."

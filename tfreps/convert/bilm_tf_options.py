@@ -14,7 +14,7 @@ def read(path: str | os.PathLike) -> dict:
     """Reads `options.json` and returns keyword arguments of `BiLM`.
 
     Training options and unknown keys are ignored, as in bilm-tf and AllenNLP.
-    `n_characters` may be 261 (in training) or 262; both mean the same.
+    `n_characters` may be 261 (in training) or 262; both have the same meaning.
 
     Raises:
         ValueError: If a key is missing or has an invalid value.
@@ -86,8 +86,8 @@ def as_json(model_options: dict) -> dict:
     """Returns bilm-tf options for a `BiLM`, with every key that bilm-tf or AllenNLP needs.
 
     Raises:
-        ValueError: If the model has one direction only, or an activation that bilm-tf and
-            AllenNLP do not have.
+        ValueError: If the model has only one direction, or an activation that bilm-tf and
+            AllenNLP do not support.
     """
     o = model_options
     if not o["bidirectional"]:
@@ -144,10 +144,10 @@ def unlike_allennlp(model_options: dict) -> list[str]:
     reasons = {
         "token ids as input": o["vocabulary_size"] is not None,
         "no skip connections (`use_skip_connections=False`)": not o["use_skip_connections"],
-        "LSTMs without projection (`projection_dim` equal to `units`)": (
+        "LSTMs without a projection (`projection_dim` equal to `units`)": (
             o["projection_dim"] == o["units"]
         ),
-        "a token encoder without projection (filters that add up to `projection_dim`)": (
+        "a token encoder without a projection (filters that add up to `projection_dim`)": (
             o["vocabulary_size"] is None and o["projection_dim"] == total
         ),
     }
@@ -186,7 +186,7 @@ class _Section:
         expected, good = check(value)
         if not good:
             raise ValueError(
-                f"{self.source}: `{self.name}.{key}` should be {expected}; got {value!r}."
+                f"{self.source}: `{self.name}.{key}` must be {expected}; got {value!r}."
             )
         return value
 

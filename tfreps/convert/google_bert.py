@@ -19,14 +19,14 @@ USUAL = "bert_model.ckpt"
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a checkpoint of Google's code; checks the sizes but reads no array yet.
+    """Opens a checkpoint from Google's code; checks the sizes but reads no array yet.
 
     `gelu` in a Google config is the tanh approximation. For arrays that were trained with the
     exact GELU, as in some conversions, pass `activation="gelu"` when reading the model.
 
     Args:
         path: str or path-like. Folder with `bert_config.json` and one checkpoint, or the
-            checkpoint without its file endings, such as `folder/bert_model.ckpt`.
+            checkpoint without its file extensions, such as `folder/bert_model.ckpt`.
 
     Raises:
         ValueError: If a file is missing or damaged, or if the files do not belong together.
@@ -70,11 +70,12 @@ def _arrays(prefix: Path) -> Arrays:
 
 
 def _prefix(path: Path) -> Path:
-    """Returns the path of the checkpoint without its file endings."""
+    """Returns the path of the checkpoint without its file extensions."""
     if not path.is_dir():
         return path.with_suffix("") if path.suffix == ".index" else path
     found = sorted(file.with_suffix("") for file in path.glob("*.index"))
     if len(found) == 1 or path / USUAL in found:
         return path / USUAL if path / USUAL in found else found[0]
     names = ", ".join(file.name for file in found) or "none"
-    raise ValueError(f"{path}: expected one checkpoint (*.index); found {names}. Pass one of them.")
+    advice = "Pass the path of one of them." if found else "Check the path."
+    raise ValueError(f"{path}: expected one checkpoint (*.index); found {names}. {advice}")

@@ -33,7 +33,7 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
 
     Raises:
         ValueError: If a file is missing, damaged or not a safetensors file, or if the config
-            describes another network.
+            describes an unsupported network.
 
     Reference: transformers, "models/bert/modeling_bert.py".
     """
@@ -45,7 +45,7 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
 
 
 def names_in(shapes: Mapping) -> HuggingFaceNames:
-    """Detects the naming scheme of a file: with or without prefix, early or late version."""
+    """Detects the naming scheme of a file: the prefix, the layer norms and the output bias."""
     prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
     norm = ("gamma", "beta") if early else ("weight", "bias")
@@ -88,7 +88,7 @@ def write_classifier(model: Classifier, folder: str | os.PathLike) -> None:
 
 
 def write_tagger(model: Tagger, folder: str | os.PathLike) -> None:
-    """Writes a tagger without CRF as `BertForTokenClassification`.
+    """Writes a tagger without a CRF as `BertForTokenClassification`.
 
     Raises:
         ValueError: If that class cannot represent the tagger.

@@ -88,7 +88,7 @@ OF_HEADS = {
     "tie_word_embeddings",
 }
 # Keys that do not affect an encoder's outputs: names, precision of the file, text generation,
-# the outputs that transformers returns, and sizes of a pooler that Google's code never had.
+# the outputs that transformers returns, and sizes of a pooler that Google's code does not have.
 WITHOUT_EFFECT = {
     "_name_or_path",
     "name",
@@ -172,7 +172,8 @@ def encoder_options(config: Mapping, source: str) -> dict:
         source: str. Name of the file in error messages.
 
     Raises:
-        ValueError: If a key is missing, unknown, has an invalid value or selects another network.
+        ValueError: If a key is missing or unknown, has an invalid value, or selects another
+            network.
     """
     for key, accepted in OTHER_NETWORKS.items():
         if key in config and config[key] not in accepted:
@@ -184,8 +185,8 @@ def encoder_options(config: Mapping, source: str) -> dict:
     unknown = sorted(set(config) - known)
     if unknown:
         raise ValueError(
-            f"{source}: the keys {', '.join(unknown)} are not supported. Remove those that do not "
-            "change the network from the file."
+            f"{source}: the keys {', '.join(unknown)} are not supported. Remove them from the "
+            "file if they do not change the network."
         )
     options = {key.ours: _value(config, key, source) for key in KEYS}
     options["activation"] = ACTIVATIONS[options["activation"]]
@@ -207,12 +208,12 @@ def encoder_options(config: Mapping, source: str) -> dict:
 def label_names(config: Mapping, count: int, source: str) -> list[str]:
     """Returns the names of `count` labels in the order of their ids.
 
-    Without `id2label` the names are LABEL_0, LABEL_1 and so on.
+    Without `id2label`, the names are LABEL_0, LABEL_1 and so on.
 
     Raises:
-        ValueError: If `id2label` does not name exactly 0 to `count` - 1, or has a name that is not
-            unique or does not fit on one line; if there is no `id2label` and `num_labels` differs
-            from `count`.
+        ValueError: If `id2label` does not name exactly the labels 0 to `count` - 1, if a name is
+            not unique, is empty, or contains a line break or a tab, or if there is no `id2label`
+            and `num_labels` differs from `count`.
     """
     names = config.get("id2label")
     if names is None:
@@ -226,20 +227,20 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
     if not isinstance(names, dict) or set(names) != expected:
         got = sorted(names) if isinstance(names, dict) else names
         raise ValueError(
-            f"{source}: `id2label` should name the labels 0 to {count - 1}, since the head has "
+            f"{source}: `id2label` must name the labels 0 to {count - 1}, since the head has "
             f"{count}; got {got}."
         )
     found = [str(names[str(number)]) for number in range(count)]
     if len(set(found)) < count or any(n.splitlines() != [n] or "\t" in n for n in found):
         raise ValueError(
-            f"{source}: `id2label` should give each label a unique name of one line without tabs; "
+            f"{source}: `id2label` must give each label a unique name of one line without tabs; "
             f"got {found}."
         )
     return found
 
 
 def head_dropout(config: Mapping, source: str) -> float:
-    """Returns the dropout before a label head; it falls back to the encoder's dropout."""
+    """Returns the dropout before a label head, which defaults to the encoder's dropout."""
     own = Key("classifier_dropout", "dropout", _share, None)
     if config.get(own.theirs) is None:
         own = own._replace(theirs="hidden_dropout_prob", default=0.1)
@@ -256,15 +257,15 @@ def as_json(options: Mapping) -> dict:
     """
     if options["normalization"] != "post":
         raise ValueError(
-            '`normalization` must be "post" for Hugging Face\'s BERT; this encoder was made with '
-            f"normalization={options['normalization']!r}. Use `model.save` instead."
+            '`normalization` must be "post" for Hugging Face\'s BERT; this encoder was created '
+            f"with normalization={options['normalization']!r}. Use `model.save` instead."
         )
     theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
     activation = options["activation"]
     if not isinstance(activation, str) or activation not in theirs:
         raise ValueError(
             f"`activation` must be one of {', '.join(theirs)} for Hugging Face's BERT; this "
-            f"encoder was made with {activation!r}. Use `model.save` instead."
+            f"encoder was created with {activation!r}. Use `model.save` instead."
         )
     config = {key.theirs: options[key.ours] for key in KEYS}
     config["hidden_act"] = theirs[activation]
@@ -280,7 +281,7 @@ def _value(config: Mapping, key: Key, source: str):
         raise ValueError(f"{source}: `{key.theirs}` is missing.")
     expected, good = key.check(value)
     if not good:
-        raise ValueError(f"{source}: `{key.theirs}` should be {expected}; got {value!r}.")
+        raise ValueError(f"{source}: `{key.theirs}` must be {expected}; got {value!r}.")
     return value
 
 

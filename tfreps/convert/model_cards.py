@@ -27,17 +27,20 @@ def write_model_card(
     name: str | None = None,
     known: Mapping | None = None,
 ) -> bool:
-    """Writes the model card of published weights, unless the folder has another README.md.
+    """Writes the model card of published weights to README.md.
+
+    A README.md that tfreps did not write is left unchanged.
 
     Args:
-        model: the model whose weights are in the folder.
+        model: The model whose weights are in the folder.
         folder: str or path-like. The folder, which must exist.
-        name: str. Name of the model. If `None`, the name of the folder.
-        known: dict. More arguments of `tfreps.files.model_card.ModelCard`, such as the result of
-            `tfreps.runs.run_card.run_card`.
+        name: str. Name of the model. If `None`, the name of the folder is used. Defaults to
+            `None`.
+        known: dict. Further arguments of `tfreps.files.model_card.ModelCard`, such as the result
+            of `tfreps.runs.run_card.run_card`. Defaults to `None`.
 
     Returns:
-        bool. False if there is a README.md that tfreps did not write; it stays as it is.
+        bool. Whether the model card was written.
 
     Raises:
         OSError: If the file cannot be written.
@@ -53,8 +56,8 @@ def write_model_card(
 
 def _bilm_card(bilm: BiLM, name: str) -> dict:
     return {
-        "description": "A bidirectional language model (ELMo) that gives each token of a sentence "
-        "vectors that depend on its context. The files are in the format of bilm-tf and AllenNLP.",
+        "description": "A bidirectional language model (ELMo) that computes vectors for each token "
+        "of a sentence in its context. The files are in the format of bilm-tf and AllenNLP.",
         "load": f'import tfreps\n\nvectors = tfreps.load("{name}")("A sentence .").vectors\n'
         f'# In AllenNLP: Elmo("{name}/options.json", "{name}/weights.hdf5", 1)',
         "sizes": _sizes(bilm, bilm),
@@ -71,7 +74,7 @@ def _bert_card(model, name: str) -> dict:
         "description": f"{description} The files are in the format of Hugging Face's transformers "
         f"(`{kind}`).",
         "load": f'import transformers\n\nmodel = transformers.{kind}.from_pretrained("{name}")\n'
-        f'# In tfreps: tfreps.load("{name}"), which answers raw texts',
+        f'# With tfreps, for raw text: model = tfreps.load("{name}")',
         "sizes": {
             **_sizes(model, encoder),
             **({"Classes": ", ".join(map(str, classes))} if classes else {}),
@@ -83,14 +86,14 @@ def _bert_card(model, name: str) -> dict:
 
 
 def _kind(model) -> tuple[str, str, str]:
-    """Returns the class of transformers, the task of the hub and a description."""
+    """Returns the class in transformers, the task on the Hugging Face Hub and a description."""
     if isinstance(model, Tagger):
         return "BertForTokenClassification", "token-classification", "A BERT that tags tokens."
     if isinstance(model, Classifier):
         return "BertForSequenceClassification", "text-classification", "A BERT that labels texts."
     if isinstance(model, BertPretrainer):
         kind = "BertForPreTraining" if model.next_sentence else "BertForMaskedLM"
-        return kind, "fill-mask", "A BERT with the head that it was pre-trained with."
+        return kind, "fill-mask", "A BERT with its masked-LM head."
     return "BertModel", "feature-extraction", "A BERT encoder."
 
 

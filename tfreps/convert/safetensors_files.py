@@ -19,7 +19,7 @@ INDEX = "model.safetensors.index.json"
 
 
 class Arrays(NamedTuple):
-    """Arrays of a source: the shapes by name, and a function that reads one array by name."""
+    """Arrays of a source: their shapes by name, and a function that reads one array by name."""
 
     shapes: Mapping[str, tuple[int, ...]]
     array: Callable[[str], np.ndarray]
@@ -118,11 +118,11 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
 
 
 def conversion(pickles: list[Path], target: str | os.PathLike) -> str:
-    """Returns the error for PyTorch pickles, with a command that converts them to safetensors."""
+    """Returns the error message for PyTorch pickles, with a command that converts them."""
     sources = ", ".join(f"'{path}'" for path in pickles)
     return (
-        f"{pickles[0]} is a pickle, which tfreps never reads because it could run code. Where "
-        "PyTorch and safetensors are installed, this command converts it:\n"
+        f"{pickles[0]} is a pickle, which tfreps never reads because it could run code. On a "
+        "machine with PyTorch and safetensors, this command converts it:\n"
         '  python -c "import torch; from safetensors.torch import save_file; '
         f"load = lambda path: torch.load(path, map_location='cpu', weights_only=True); "
         f"save_file({{name: array.clone().contiguous() for path in [{sources}] for found in "

@@ -20,8 +20,8 @@ class Row(NamedTuple):
         ours: str. Path of our weight.
         read: function. Converts the foreign array to our value. Defaults to the identity.
         write: function. Converts our value to the foreign array. Defaults to the identity.
-        part: pair of int. Number of this part and count of parts of our weight: several arrays of
-            equal width may be concatenated along its last axis. Defaults to `(0, 1)`.
+        part: pair of int. Index of this array among the arrays of our weight, and their number. The
+            arrays have equal widths and are concatenated along the last axis. Defaults to `(0, 1)`.
     """
 
     foreign: str
@@ -60,7 +60,7 @@ def check_names(
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
     if len(wanted) != len(rows):
-        raise AssertionError("A table must name each foreign array once.")
+        raise AssertionError("A table must name each foreign array exactly once.")
     missing = sorted(set(wanted) - set(shapes))
     extra = sorted(set(shapes) - set(wanted) - {item.foreign for item in ignored})
     if missing or extra:
@@ -76,7 +76,7 @@ def check_names(
     ]
     if wrong:
         raise ValueError(
-            f"{source} holds arrays of other shapes than its options require "
+            f"{source} holds arrays whose shapes differ from those that its options require "
             f"(transposed arrays, or the options of another model):\n  " + "\n  ".join(wrong)
         )
 
@@ -148,7 +148,7 @@ def written_rows(
 def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
     """Returns the array in float32; raises a ValueError unless all values are finite floats."""
     if not np.issubdtype(array.dtype, np.floating):
-        raise ValueError(f"{source}: array {name} should hold floats; got {array.dtype}.")
+        raise ValueError(f"{source}: array {name} must hold floats; got {array.dtype}.")
     with np.errstate(over="ignore"):  # an overflow becomes infinite and is counted below
         array = array.astype(np.float32, copy=False)
     bad = array.size - np.count_nonzero(np.isfinite(array))

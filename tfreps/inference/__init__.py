@@ -1,4 +1,4 @@
-"""Trained models that answer raw text, as returned by `tfreps.load`."""
+"""Trained models for raw text, as returned by `tfreps.load`."""
 
 import importlib
 

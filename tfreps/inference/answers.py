@@ -1,4 +1,4 @@
-"""Answers of trained models: tags, spans, labels, vectors and attention."""
+"""Outputs of trained models: tags, spans, labels, vectors and attention."""
 
 import dataclasses
 import functools
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tfreps.text.tags import spans
 
-DIGITS = 4  # digits of the probabilities in `repr`
+DIGITS = 4  # decimal places of the probabilities in `repr`
 
 
 class TextSpan(NamedTuple):
@@ -16,8 +16,9 @@ class TextSpan(NamedTuple):
     Attributes:
         type: str. Type of the span, such as `"PER"`.
         start: int. Index of its first token.
-        end: int. Index after its last token.
-        text: str. The part of the raw text from its first to its last token.
+        end: int. Index of its last token plus 1.
+        text: str. The part of the raw text from its first to its last token, or its tokens joined
+            by spaces if they do not occur in a raw text.
         confidence: float. The lowest confidence of its tokens.
     """
 
@@ -36,15 +37,15 @@ class TextSpan(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class TaggedText:
-    """The answer of a tagger to one text.
+    """The output of a tagger for one text.
 
     Attributes:
         tokens: list of str. The tagged tokens.
         tags: list of str. The tag of each token.
         confidences: list of float. The probability of each tag in `tags`.
-        scheme: str or None. Tag scheme of the spans, see `tfreps.text.tags`. Defaults to `None`.
-        text: str or None. The raw text, or `None` if tokens were given. Defaults to `None`.
-        spans: list of `TextSpan`, from left to right; empty without a scheme.
+        scheme: str or None. Tag scheme of the spans; see `tfreps.text.tags`. Defaults to `None`.
+        text: str or None. The raw text, or `None` if the input was tokens. Defaults to `None`.
+        spans: list of `TextSpan`, from left to right. It is empty without a scheme.
 
     Example:
     >>> TaggedText(["Ada", "lived"], ["B-PER", "O"], [0.98765, 0.5], "bio").spans
@@ -59,7 +60,7 @@ class TaggedText:
 
     @functools.cached_property
     def spans(self) -> list[TextSpan]:
-        """Returns the spans of the tags; they are computed at the first access."""
+        """The spans of the tags, computed on first access."""
         if self.scheme is None:
             return []
         places = None if self.text is None else token_places(self.text, self.tokens)
@@ -80,7 +81,7 @@ class TaggedText:
 
 
 class ClassifiedText(NamedTuple):
-    """The answer of a classifier to one text.
+    """The output of a classifier for one text.
 
     Attributes:
         label: str. The most probable label.
@@ -99,7 +100,7 @@ class ClassifiedText(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Returns the probability of `label`."""
+        """The probability of `label`."""
         return self.probabilities[self.label]
 
     def __repr__(self):
@@ -112,10 +113,11 @@ class TextVectors(NamedTuple):
 
     Attributes:
         tokens: list of str. The tokens that the model read.
-        vectors: float32 array. For a biLM, all layers, shape `[L + 1, T, D]`, the token vectors
-            first; for a BERT, shape `[T, D]`.
-        pooled: float32 array of shape `[D]`, one vector for the text, from a BERT with a pooler;
-            `None` for other models. Defaults to `None`.
+        vectors: float32 array. For a biLM, the vectors of all layers, of shape `[L + 1, T, D]`,
+            with the token vectors first. For a BERT, the outputs of the last block, of shape
+            `[T, D]`.
+        pooled: float32 array of shape `[D]`. The pooled output of a BERT with a pooler, which is
+            one vector for the whole text. It is `None` for other models. Defaults to `None`.
     """
 
     tokens: list[str]
@@ -142,10 +144,10 @@ class TextAttention(NamedTuple):
 
 
 def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Returns the start and the (exclusive) end of each token in its text.
+    """Returns the start and the exclusive end of each token in its text.
 
     Returns:
-        list of pairs of int; `None` if the tokens do not occur in the text in this order.
+        list of pairs of int, or `None` if the tokens do not occur in the text in this order.
 
     Example:
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])

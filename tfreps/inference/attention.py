@@ -7,7 +7,7 @@ from tfreps.layers.position_embedding import sinusoids
 from tfreps.models import BertEncoder, TransformerEncoder
 from tfreps.runs.bert_loading import max_length
 
-POSITIONS = 100  # default number of sinusoidal positions, which are unlimited
+POSITIONS = 100  # default number of sinusoidal positions, which have no upper limit
 
 
 def piece_attention(encoder, tokenizer, text, second=None) -> TextAttention:
@@ -38,11 +38,11 @@ def piece_attention(encoder, tokenizer, text, second=None) -> TextAttention:
 
 
 def transformer_of(model, source="The model"):
-    """Returns the Transformer inside a tagger, classifier or pretrainer.
+    """Returns the Transformer encoder inside a model.
 
     Args:
         model: Any model of tfreps.
-        source: str or path-like. Name of the model in the error. Defaults to `"The model"`.
+        source: str or path-like. Name of the model in the error message. Defaults to `"The model"`.
 
     Raises:
         ValueError: If the model has no Transformer.
@@ -69,7 +69,7 @@ def position_table(encoder, length: int | None = None):
         float32 array of shape `[length, hidden_dim]`.
 
     Raises:
-        ValueError: If the encoder has no positions, or fewer than `length`.
+        ValueError: If the encoder has no position vectors, or fewer than `length`.
 
     Example:
     >>> from tfreps.models import BertEncoder
@@ -78,7 +78,10 @@ def position_table(encoder, length: int | None = None):
     (24, 8)
     """
     if encoder.positions is None:
-        raise ValueError("`positions` of the model is None, so it has no position vectors.")
+        raise ValueError(
+            "The model has no position vectors, since it was created with `positions=None`. Choose "
+            "a model with learned or sinusoidal positions."
+        )
     if encoder.positions != "learned":
         kind, normalize = encoder.positions, encoder.normalize_positions
         return sinusoids(length or POSITIONS, encoder.hidden_dim, kind, normalize).numpy()

@@ -21,16 +21,16 @@ SENTENCE_INDEX = "sentence_to_index"
 class EmbeddingsFile:
     """HDF5 file of sentence vectors in the layout of bilm-tf and AllenNLP.
 
-        "0", "1", ...       vectors of a sentence, by its number; any shape
-        sentence_to_index   str, shape (1,): a JSON object, sentence -> its number as a string
+        "0", "1", ...       vectors of the sentence with this number; any shape
+        sentence_to_index   str, shape (1,): JSON object from sentences to their numbers as strings
 
-    The file appears when it is complete. Until then, windows of sentences are collected in the
-    folder `PATH.part`, each written atomically, so that an interrupted run loses at most its last
-    window. While the windows are merged, windows and file need twice the size of the file.
+    The file is created only when it is complete. Until then, windows of sentences are collected in
+    the folder `PATH.part`. Each window is written atomically, so an interrupted run loses at most
+    its last window. Merging the windows temporarily takes twice the size of the file on the disk.
 
     Args:
         path: str or path-like. Path of the file.
-        options: dict of JSON types. All options that the vectors depend on. They are stored in
+        options: dict of JSON values. All options that the vectors depend on. They are stored in
             the file as the attribute `tfreps_options`.
         resume: bool. Whether to continue an earlier run with the same options. Defaults to
             `False`.
@@ -38,7 +38,7 @@ class EmbeddingsFile:
             replaced when the new one is complete. Defaults to `False`.
 
     Attributes:
-        complete: bool. True if the file is complete.
+        complete: bool. Whether the file is complete.
         windows: int. Number of windows written so far.
 
     Raises:
@@ -92,7 +92,7 @@ class EmbeddingsFile:
 
     @contextlib.contextmanager
     def window(self) -> Iterator:
-        """Opens the next window as a context manager; yields a function `put(number, vectors)`."""
+        """Returns a context manager for the next window, which yields `put(number, vectors)`."""
         target = self._window(self.windows)
         with naming(self.path, self.part), replacing(target, durable=True) as temporary:
             with h5py.File(temporary, "w") as file:
@@ -105,11 +105,11 @@ class EmbeddingsFile:
         self.windows += 1
 
     def finish(self, sentence_to_index: dict[str, str] | None) -> None:
-        """Merges the windows into the file.
+        """Merges the windows into the complete file and removes their folder.
 
         Args:
-            sentence_to_index: dict. Number of each sentence, as a string. If `None`, the file has
-                no `sentence_to_index`.
+            sentence_to_index: dict from each sentence to its number as a string. If `None`, the
+                array `sentence_to_index` is not written.
         """
         text = "" if sentence_to_index is None else json.dumps(sentence_to_index)
         size = sum(window.stat().st_size for window in self._windows()) + len(text)
@@ -130,7 +130,7 @@ class EmbeddingsFile:
         self.complete = True
 
     def _begin(self) -> None:
-        """Makes the folder and its marker atomically, so that it never exists without marker."""
+        """Creates the folder atomically, so that it never exists without the marker."""
         with naming(self.path, self.part), replacing(self.part, parents=True) as temporary:
             temporary.mkdir()
             (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
@@ -146,24 +146,24 @@ def read_options(path: str | os.PathLike) -> dict:
     """Reads the options that a complete file was written with.
 
     Raises:
-        ValueError: If the path is not an HDF5 file that tfreps has written.
+        ValueError: If the path is not an HDF5 file that was written by tfreps.
     """
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
             if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of a known size
-                raise ValueError("It must hold bytes.")
+                raise ValueError("it must hold bytes")
             found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
         if not isinstance(found, dict):
             raise ValueError(f"{path}: {OPTIONS_ATTRIBUTE} must be a JSON object; got {found!r}.")
     except ValueError as error:
         raise ValueError(
-            f"{path} exists and was not written by `tfreps embed`. Choose another path."
+            f"{path} exists but was not written by `tfreps embed`. Choose another path."
         ) from error
     return found
 
 
 def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
-    """Reads the vectors of a sentence, given exactly as in the encoded text.
+    """Reads the vectors of a sentence, which must be spelled exactly as in the encoded text.
 
     Raises:
         ValueError: If the file has no such sentence or no index of sentences, or is damaged.
@@ -175,7 +175,9 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
         with naming_damage(path, SENTENCE_INDEX):
             index = dict(json.loads(text[0]))
         if not isinstance(index.get(sentence), str):
-            raise ValueError(f"{path} holds no sentence {sentence!r}.")
+            raise ValueError(
+                f"{path} holds no sentence {sentence!r}. Pass it exactly as in the encoded text."
+            )
         return read_array(file, index[sentence])
 
 

@@ -1,4 +1,4 @@
-"""load: opens a trained or published model that answers raw texts."""
+"""load: opens a trained or published model for use on raw text."""
 
 import os
 import pathlib
@@ -57,34 +57,34 @@ def load(
     scheme: str | None = None,
     num_layers: int | None = None,
 ) -> LoadedModel:
-    """Opens a trained model and returns an object that answers raw texts.
+    """Opens a trained model and returns an object that applies it to raw texts.
 
     - A run folder of `train-tagger` or `train-hmm`: `TextTagger`, which returns tags and spans.
     - A run folder of `train-classifier`: `TextClassifier`, which returns labels.
-    - A run folder of a biLM (`pretrain-elmo`, `convert`), an `options.json` of bilm-tf or AllenNLP,
-      or a folder with both `options.json` and HDF5 weights: `TextBiLM`, which returns the vectors
-      of all layers.
+    - A run folder of a biLM (`pretrain-elmo`, `convert`), an `options.json` from bilm-tf or
+      AllenNLP, or a folder with both `options.json` and HDF5 weights: `TextBiLM`, which returns
+      the vectors of all layers.
     - A bilm-tf training folder (TensorFlow 1): `TextBiLM`; its model includes the softmax.
     - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
-    - A published BERT of Google or Hugging Face, as a folder or a checkpoint: `TextBert`, or with
-      a tag or label head `TextTagger` or `TextClassifier`.
+    - A published BERT from Google or Hugging Face, as a folder or a checkpoint: `TextBert`, or,
+      with a tag or label head, `TextTagger` or `TextClassifier`.
 
-    These classes are in `tfreps.inference`. Each has the attributes `model`, the Keras model, and
-    `source`, the path.
+    These classes are in `tfreps.inference`. Each has the attributes `model` (the Keras model) and
+    `source` (the path).
 
     Args:
         path: str or path-like. Path of the model.
-        weights_file: str or path-like. HDF5 weights of an `options.json`. If `None`, they are
-            expected next to it. Defaults to `None`.
-        vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Needed for a bilm-tf
+        weights_file: str or path-like. HDF5 file with the weights for an `options.json`. If
+            `None`, the weights are expected next to the `options.json`. Defaults to `None`.
+        vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
             training folder and for published weights of a biLM that reads token ids. If `None`, a
             `vocabulary.txt` in a published folder of such a biLM is used. Defaults to `None`.
         initial_state: str. LSTM state of a biLM at the start of each text: `"zero"`, `"warm"` or
             `"carry"`. If `None`, `"zero"` is used. Defaults to `None`.
-        scheme: str. Tag scheme of a published tagger, see `tfreps.text.tags`; `"none"` for tags
-            without spans, which also marks a model as a tagger if its files do not. Defaults to
-            `None`.
-        num_layers: int. Number of blocks to load of a BERT without a label head. If `None`, all
+        scheme: str. Tag scheme of a published tagger; see `tfreps.text.tags`. `"none"` is for tags
+            without spans. A model whose files do not name its task is loaded as a tagger if a
+            scheme is given. Defaults to `None`.
+        num_layers: int. Number of blocks to load from a BERT without a label head. If `None`, all
             blocks are loaded. Defaults to `None`.
 
     Returns:
@@ -126,7 +126,7 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
         **options: Options of `load`.
 
     Raises:
-        ValueError: If the model is of another class, or if `load` raises an error.
+        ValueError: If the model has a different class, or if `load` raises a ValueError.
     """
     found = load(path, **options)
     if not isinstance(found, kind):
@@ -135,7 +135,7 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
     return found
 
 
-# Tests of the kinds of paths.
+# Functions that test whether a path is of a certain kind.
 
 
 def _is_run(path):
@@ -192,7 +192,7 @@ def _open_published_bilm(path, given):
     vocabulary = given.get("vocabulary")
     beside = path / "vocabulary.txt"
     if vocabulary is None and beside.is_file() and "char_cnn" not in read_json(options_file):
-        vocabulary = beside  # a folder with a biLM of token ids
+        vocabulary = beside  # a folder with a biLM that reads token ids
     vocabulary = None if vocabulary is None else _vocabulary(vocabulary)
     state = given.get("initial_state", "zero")
     bilm = load_published_bilm(options_file, weights_file, vocabulary, state)
@@ -229,7 +229,7 @@ def _classifier_of(run, model, given):
 
 
 def _bilm_of(run, model, given):
-    _check_options(run.path, "a biLM and its own vocabulary", given, "initial_state")
+    _check_options(run.path, "a biLM with its own vocabulary", given, "initial_state")
     vocabulary = run.vocabulary() if run.vocabulary_path.exists() else None
     check_vocabulary(model, vocabulary, run.path)
     return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), run.path)
@@ -243,7 +243,7 @@ def _bert_of(run, model, given):
 
 
 def _reading(run, model, words):
-    """Returns how a tagger or classifier reads text: indexer, `tokens`, `max_length`, run path."""
+    """Returns the `indexer`, `tokens`, `max_length` and `source` of a tagger or classifier."""
     tokens = run.options.get("tokens", "spaces")
     longest = run.options.get("max_length")
     if run.tokenizer_path.exists():
@@ -275,8 +275,8 @@ def _check_options(path, what, given, *known):
 
 
 ABOUT = {
-    "weights_file": "an options.json of bilm-tf or AllenNLP",
-    "vocabulary": "a biLM of bilm-tf or AllenNLP",
+    "weights_file": "an options.json from bilm-tf or AllenNLP",
+    "vocabulary": "a biLM from bilm-tf or AllenNLP",
     "initial_state": "a biLM",
     "scheme": "a published BERT with a tag head",
     "num_layers": "a BERT without a label head",

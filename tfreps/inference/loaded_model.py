@@ -8,12 +8,12 @@ class LoadedModel:
 
     Args:
         model: `keras.Model`. The trained model.
-        source: str or path-like. Where the model was loaded from. If `None`, the model was not
+        source: str or path-like. Path that the model was loaded from. If `None`, the model was not
             loaded from a file. Defaults to `None`.
 
     Attributes:
-        run: `tfreps.runs.run_folder.RunFolder`. The run that trained the model, if it was loaded
-            from a run folder. Otherwise `None`.
+        run: `tfreps.runs.run_folder.RunFolder`. The run that trained the model, or `None` if the
+            model was not loaded from a run folder.
         transformer: `BertEncoder` or `TransformerEncoder`. The Transformer inside the model.
             Raises a ValueError if there is none.
     """
@@ -27,11 +27,11 @@ class LoadedModel:
 
     @property
     def transformer(self):
-        """Returns the Transformer inside the model; raises a ValueError if there is none."""
+        """The Transformer inside the model. Raises a ValueError if there is none."""
         return transformer_of(self.model, self.source or "The model")
 
     def attention(self, text, second=None):
-        """Raises a ValueError; classes with a Transformer override it to return `TextAttention`."""
+        """Raises a ValueError. Subclasses with attention override it and return `TextAttention`."""
         raise ValueError(f"{self.source} holds {self.kind}, which has no attention.")
 
     def __repr__(self):

@@ -18,12 +18,12 @@ class SentenceEncoder:
     tokens, including padding and sentence boundaries. A sentence longer than the budget is read
     in segments; the LSTM states are passed from segment to segment in both directions, so that
     memory depends only on the budget and on the requested vectors. Token vectors are computed once
-    per distinct token of a batch, and only once for the tokens given to `keep`. The results differ
-    from those of the `BiLM` only by rounding.
+    per distinct token of a batch, and only once in total for the tokens given to `keep`. The
+    results differ from those of the `BiLM` only by rounding.
 
     Args:
         bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
-        vocabulary: `tfreps.text.Vocabulary`. Needed if the biLM reads token ids. Defaults to
+        vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids. Defaults to
             `None`.
         batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
         layers: str or list of float. `"all"` layers, only the `"top"` layer, the `"average"` of
@@ -78,10 +78,10 @@ class SentenceEncoder:
         """Computes the vectors of frequent tokens now and stores them for later calls.
 
         Args:
-            tokens: list of str. Distinct tokens, usually the most frequent ones. Each takes
-                `4 * P` bytes of memory.
-            progress: function. Called with the number of tokens done so far. If `None`, progress
-                is not reported. Defaults to `None`.
+            tokens: list of str. Distinct tokens, usually the most frequent ones. The vector of
+                each token takes `4 * P` bytes of memory.
+            progress: function. Called with the number of tokens processed so far. If `None`,
+                progress is not reported. Defaults to `None`.
         """
         ends = [SENTENCE_START, SENTENCE_END]
         tokens = [*ends, *(token for token in tokens if token not in ends)]
@@ -124,7 +124,7 @@ class SentenceEncoder:
         return tf.cast(layers, self.dtype)
 
     def _number(self, sentences):
-        """Returns the rows of stored and new vectors, int32 `[B, T+2]`, and the new tokens."""
+        """Returns the row of each token's vector, int32 `[B, T+2]`, and the new tokens."""
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
         new = {}
@@ -159,7 +159,7 @@ class SentenceEncoder:
         return self.bilm.encode_tokens(ids)
 
     def _gather(self, rows, kept, new):
-        """Looks up rows `[B, T]` in the stored table followed by the new one: `[B, T, P]`."""
+        """Returns rows `[B, T]` of the stored table followed by the new one, `[B, T, P]`."""
         count = tf.shape(kept)[0]
         new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
         own = tf.gather(new, tf.maximum(rows - count, 0))
@@ -176,7 +176,7 @@ class SentenceEncoder:
         return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
 
     def _run_long(self, rows, new):
-        """Does the same for one long sentence, segment by segment."""
+        """Computes the result of `_run_batch` for one long sentence, segment by segment."""
         tokens = self._gather(rows, self._kept, new)  # [1, T+2, P]
         outputs = []
         for number, (piece, state) in enumerate(
@@ -215,7 +215,7 @@ def batches_by_length(lengths, budget):
     Args:
         lengths: int array of shape `[N]`. Tokens per sentence.
         budget: int. Maximum number of rows times columns of a group, including padding and two
-            boundaries per sentence. A longer sentence forms a group of its own.
+            boundaries per sentence. A longer sentence forms its own group.
 
     Yields:
         list of int. Indices into `lengths`.

@@ -1,4 +1,4 @@
-"""TextBert: a BERT that computes vectors and attention of raw texts."""
+"""TextBert: a BERT that computes vectors and attention for raw texts."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,9 @@ class TextBert(LoadedModel):
 
     Args:
         model: `BertEncoder`, or `BertPretrainer`, which has the pre-training heads.
-        tokenizer: Tokenizer of `tfreps.text.bert`. If `None`, the model cannot read texts.
+        tokenizer: Tokenizer of `tfreps.text.bert`. If `None`, the model cannot read text.
             Defaults to `None`.
-        source: str or path-like. Where the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
         encoder: `BertEncoder`. The encoder inside the model.
@@ -101,7 +101,7 @@ class TextBert(LoadedModel):
         """Raises a ValueError if there is no tokenizer."""
         if self.tokenizer is None:
             raise ValueError(
-                f"{self.source or 'The model'} holds no vocabulary (vocab.txt, tokenizer.json), "
+                f"{self.source or 'The model'} holds no vocabulary (vocab.txt or tokenizer.json), "
                 "which is needed to read text. Add the vocabulary that the checkpoint was trained "
                 "with."
             )

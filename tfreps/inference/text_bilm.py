@@ -20,7 +20,7 @@ class TextBiLM(LoadedModel):
             used. Defaults to `None`.
         initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or `"carry"`.
             If `None`, the model's own option is used. Defaults to `None`.
-        source: str or path-like. Where the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
         bilm: `BiLM`. The biLM inside the model, with the given initial state.

@@ -1,4 +1,4 @@
-"""TextClassifier: a trained classifier that answers raw texts."""
+"""TextClassifier: a trained classifier for raw texts."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,13 @@ class TextClassifier(TextModel):
 
     Args:
         model: `Classifier`.
-        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a BERT, as in training.
-        tokens: str. How raw text is tokenized, see `tfreps.text.tokenize`. Defaults to
+        indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
+            BERT.
+        tokens: str. How raw text is tokenized; see `tfreps.text.tokenize`. Defaults to
             `"spaces"`.
-        max_length: int. Texts are truncated to this number of tokens (for a BERT: pieces,
+        max_length: int. Texts are truncated to this number of tokens (for a BERT, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
-        source: str or path-like. Where the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
         names: list of str. The labels in the order of their ids.
@@ -75,9 +76,10 @@ class TextClassifier(TextModel):
         return answers
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        """Tokenizes raw texts as in training; for a BERT into pieces with `[CLS]` and `[SEP]`.
+        """Tokenizes raw texts as in training.
 
-        Texts that are too long for a BERT are truncated and counted in `num_cut`.
+        For a BERT, the tokens are pieces, including `[CLS]` and `[SEP]`. Texts that are too long
+        for a BERT are truncated and counted in `num_cut`.
         """
         if self.tokenizer is None:
             return super().tokenize(texts)
@@ -102,8 +104,9 @@ class TextClassifier(TextModel):
             head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If the model has no attention, a text has no tokens or more tokens than
-                the model has positions, or a second text is given to a model without segments.
+            ValueError: If the model has no attention, if a text has no tokens or more tokens
+                than the model has positions, or if a second text is given to a model without
+                segments.
         """
         if self.tokenizer is None:
             return super().attention(text, second)

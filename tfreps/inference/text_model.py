@@ -14,16 +14,17 @@ BATCH_TOKENS = 4096
 
 
 class TextModel(LoadedModel):
-    """Trained tagger or classifier that answers raw texts.
+    """Trained tagger or classifier for raw texts.
 
     Args:
         model: `Tagger`, `HMMTagger` or `Classifier`.
-        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a BERT, as in training.
-        tokens: str. How raw text is tokenized, see `tfreps.text.tokenize`; `"bert"` uses the word
+        indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
+            BERT.
+        tokens: str. How raw text is tokenized; see `tfreps.text.tokenize`. `"bert"` uses the word
             boundaries of the BERT tokenizer. Defaults to `"spaces"`.
-        max_length: int. A classifier truncates texts to this number of tokens (for a BERT: pieces,
+        max_length: int. A classifier truncates texts to this number of tokens (for a BERT, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
-        source: str or path-like. Where the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
         tokenizer: Tokenizer of a BERT, or `None` for other models.
@@ -46,7 +47,7 @@ class TextModel(LoadedModel):
         return tokenize_texts(texts, self.tokens)
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
-        """Returns the batches in which sentences or texts are read, shortest first."""
+        """Returns batches of sentences or texts, shortest first."""
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
@@ -63,8 +64,9 @@ class TextModel(LoadedModel):
             head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If the model has no attention, the text has no tokens or more tokens than
-                the model has positions, or a second text is given to a model without segments.
+            ValueError: If the model has no attention, if the text has no tokens or more tokens
+                than the model has positions, or if a second text is given to a model without
+                segments.
         """
         encoder = self.transformer
         if second is not None:

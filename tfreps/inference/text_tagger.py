@@ -1,4 +1,4 @@
-"""TextTagger: a trained tagger that answers raw texts."""
+"""TextTagger: a trained tagger for raw texts."""
 
 from collections.abc import Sequence
 
@@ -20,16 +20,17 @@ class TextTagger(TextModel):
 
     Args:
         model: `Tagger` or `HMMTagger`.
-        indexer: `tfreps.text.TokenIndexer`, or `PieceIndexer` of words for a BERT, as in training.
-        tokens: str. How raw text is tokenized, see `tfreps.text.tokenize`; `"bert"` uses the word
+        indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or for a BERT a
+            `PieceIndexer` with `words=True`.
+        tokens: str. How raw text is tokenized; see `tfreps.text.tokenize`. `"bert"` uses the word
             boundaries of the BERT tokenizer. Defaults to `"spaces"`.
         max_length: int. Maximum number of pieces of a sentence for a BERT. If `None`, the length
             is not limited. Defaults to `None`.
-        source: str or path-like. Where the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
         names: list of str. The tags in the order of their ids.
-        scheme: str or None. Tag scheme of the spans, see `tfreps.text.tags`.
+        scheme: str or None. Tag scheme of the spans; see `tfreps.text.tags`.
 
     Raises:
         ValueError: If the model is not a tagger.
@@ -99,12 +100,12 @@ class TextTagger(TextModel):
             second: str. Must be `None`: a tagger reads one text. Defaults to `None`.
 
         Returns:
-            `TextAttention` with T tokens (for a BERT: the pieces of the words) and float32
+            `TextAttention` with T tokens (for a BERT, the pieces of the words) and float32
             probabilities of shape `[L, H, T, T]` (layer, head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If the model has no attention, the text has no tokens or is too long for
-                the model, or a second text is given.
+            ValueError: If the model has no attention, if the text has no tokens or is too long
+                for the model, or if a second text is given.
         """
         if self.tokenizer is None or second is not None:
             return super().attention(text, second)

@@ -19,8 +19,8 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If there is no such layer or head, the arrays have other shapes, or matplotlib
-            is not installed.
+        ValueError: If there is no such layer or head, if an argument has the wrong shape, or if
+            matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "attention_visualization.py".
 
@@ -38,7 +38,7 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
         )
     num_layers = len(probabilities)
     num_heads = len(probabilities[0])
-    texts = {"x": "token that is read", "y": "token that reads"}
+    texts = {"x": "attended token", "y": "attending token"}
     texts["title"] = f"attention: {_said(layer, head, num_layers, num_heads)}"
     limits = (0.0, max(float(values.max()), 1e-6))
     return matrix_figure(values, tokens, tokens, **texts, limits=limits, fonts=fonts)
@@ -58,7 +58,7 @@ def chosen_attention(probabilities, layer=None, head=None):
         A float64 array of shape `[T, T]`.
 
     Raises:
-        ValueError: If there is no such layer or head, or the array has another shape.
+        ValueError: If there is no such layer or head, or if the array has a different shape.
 
     Example:
     >>> import numpy as np

@@ -9,7 +9,7 @@ from tfreps.files.atomic_files import replacing
 
 
 def new_figure(width, height):
-    """Creates an empty figure, without the windows and the global state of pyplot.
+    """Creates an empty figure without using the windows or the global state of pyplot.
 
     Args:
         width: float. The width in inches.

@@ -10,7 +10,7 @@ PLACES = ("epoch", "step")
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
 PANELS = 4  # per row
-LOGARITHMIC = 20  # a perplexity that falls by this factor has a logarithmic axis
+LOGARITHMIC = 20  # a perplexity that varies by more than this factor has a logarithmic axis
 
 
 def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> pathlib.Path:
@@ -25,7 +25,8 @@ def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> path
         `path` as a `pathlib.Path`.
 
     Raises:
-        ValueError: If matplotlib is not installed, the file is not a history, or it has no metrics.
+        ValueError: If matplotlib is not installed, or if the file is not a history or has no
+            metrics.
     """
     return save_figure(learning_curves_figure({"": history}), path)
 
@@ -41,15 +42,15 @@ def learning_curves_figure(histories, names=None, over=None):
             drawn, except for those of the training process (such as `"training/learning_rate"`),
             which are only drawn if there are no others.
         over: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
-            each epoch, `"step"` also those that were measured in between. If `None`, it is
+            each epoch; `"step"` also draws those that were measured in between. If `None`, it is
             `"epoch"` if all runs have epochs, else `"step"`.
 
     Returns:
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If matplotlib is not installed, a file is not a history, a metric of `names`
-            does not exist, or there are no metrics.
+        ValueError: If matplotlib is not installed, if a file is not a history, if a metric of
+            `names` does not exist, or if there are no metrics.
 
     Example:
     >>> import pathlib, tempfile
@@ -80,10 +81,10 @@ def learning_curves_figure(histories, names=None, over=None):
 
 
 def read_history(path: str | os.PathLike) -> list[dict]:
-    """Reads a `history.jsonl` as a list of dicts, without a last line that is incomplete.
+    """Reads a `history.jsonl` as a list of dicts, skipping an incomplete last line.
 
     Raises:
-        ValueError: If another line is not a JSON object with `step` and `run`. The message names
+        ValueError: If any other line is not a JSON object with `step` and `run`. The message names
             the file and the line.
     """
     lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
@@ -111,7 +112,7 @@ def _names(runs, wanted, paths):
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
     if not names:
-        raise ValueError(f"{', '.join(map(str, paths))} has no metrics to draw.")
+        raise ValueError(f"There are no metrics to draw in {', '.join(map(str, paths))}.")
     for name in wanted or ():
         if name not in names:
             raise ValueError(f"There is no metric {name!r}; the metrics are {', '.join(names)}.")
@@ -119,7 +120,7 @@ def _names(runs, wanted, paths):
 
 
 def _draw(axes, runs, place, name):
-    """Draws one panel, and returns a dict from the labels of the legend to lines."""
+    """Draws one panel and returns a dict from legend labels to lines."""
     lines = {}
     drawn = []
     for number, (label, history) in enumerate(runs.items()):

@@ -48,7 +48,7 @@ class Fonts(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """A message that says how to add the missing characters, empty if there are none."""
+        """A message that says how to add the missing characters; it is empty if there are none."""
         if not self.missing:
             return ""
         some = " ".join(self.missing[:SHOWN]) + (" ..." if len(self.missing) > SHOWN else "")
@@ -61,12 +61,12 @@ class Fonts(NamedTuple):
         )
 
     def drawn(self, text: str) -> str:
-        """Returns a text in which missing characters are code points, such as `U+9152`."""
+        """Returns a text with its missing characters replaced by code points, such as `U+9152`."""
         return "".join(f"U+{ord(c):04X}" if c in self.missing else c for c in text)
 
 
 def fonts_for(texts: Iterable[str], font: str | os.PathLike | None = None) -> Fonts:
-    """Finds fonts that have all characters of some texts.
+    """Finds fonts that together have all characters of the given texts.
 
     Fonts in matplotlib's font list are tried first, then fonts that were installed later.
 
@@ -79,7 +79,7 @@ def fonts_for(texts: Iterable[str], font: str | os.PathLike | None = None) -> Fo
         A `Fonts`.
 
     Raises:
-        ValueError: If `font` is not a font file, or matplotlib is not installed.
+        ValueError: If `font` is not a font file, or if matplotlib is not installed.
 
     Example:
     >>> fonts_for(["all", "work"])
@@ -121,7 +121,7 @@ def _characters(font_manager, path):
 
 
 def _candidates(font_manager):
-    """Yields `(family, file)` of all fonts of the machine, in order of preference."""
+    """Yields `(family, file)` for all fonts on the machine, in order of preference."""
     known = font_manager.fontManager.ttflist
     yield from sorted({(f.name, f.fname) for f in known if _has_letters(f)}, key=_place)
     files = {os.path.realpath(f.fname) for f in known}
@@ -145,7 +145,7 @@ def _place(candidate):
 
 
 def _added(font_manager, path):
-    """Adds a font file to matplotlib's font list, and returns its family."""
+    """Adds a font file to matplotlib's font list and returns its family."""
     manager = font_manager.fontManager
     entries = [f for f in manager.ttflist if f.fname == os.fspath(path)]
     if not entries:

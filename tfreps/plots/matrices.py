@@ -7,18 +7,18 @@ import warnings
 from tfreps.plots.canvas import new_figure, save_figure
 from tfreps.plots.fonts import fonts_for
 
-MOST_NAMES = 100  # per axis; an axis with more names has numbers
+MOST_NAMES = 100  # per axis; an axis with more names shows numbers instead
 ROOM = 0.22  # inches per name
-WITHOUT_NAMES = 8.0  # inches of a matrix without names
-LIGHT = 0.65  # share of the colour range from which text is black
+WITHOUT_NAMES = 8.0  # inches per side of a matrix without names
+LIGHT = 0.65  # share of the colour range above which the text in a cell is black
 UPRIGHT = 2  # column names of at most this many characters are not rotated
 
 
 def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=None) -> pathlib.Path:
     """Draws how often each true name (row) was predicted as each name (column).
 
-    Colours show shares of the row, since names differ in frequency. With at most 12 names, the
-    cells contain the counts.
+    Colours show each count as a share of its row, since names differ in frequency. With at most 12
+    names, the cells contain the counts.
 
     Args:
         counts: Integer array of shape `[K, K]`, as returned by
@@ -41,7 +41,7 @@ def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=No
     counts = np.asarray(counts)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     cells = counts if len(names) <= 12 else None
-    texts = {"x": "answered", "y": "gold", "title": "share of each gold row"}
+    texts = {"x": "predicted", "y": "true", "title": "share of each true row"}
     return matrix(shares, names, names, path, cells=cells, limits=(0, 1), fonts=fonts, **texts)
 
 

@@ -1,9 +1,9 @@
-"""Draws position vectors as a heat map, as curves, and the surface of their products."""
+"""Draws position vectors as a heat map, as curves or as a surface of their products."""
 
 from tfreps.plots.canvas import new_figure
 
 VIEWS = ("map", "curves", "surface")
-MOST_LINES = 200  # per direction of a surface; with more positions, some are left out
+MOST_LINES = 200  # per direction of a surface; if there are more positions, some are left out
 
 
 def position_map(table, title=""):
@@ -18,7 +18,8 @@ def position_map(table, title=""):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If the table is empty or has another shape, or matplotlib is not installed.
+        ValueError: If the table is empty or has a different shape, or if matplotlib is not
+            installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
@@ -39,7 +40,7 @@ def position_map(table, title=""):
 
 
 def position_curves(table, dimensions=(1, 2, 3), title=""):
-    """Draws some dimensions of position vectors over the positions.
+    """Draws selected dimensions of position vectors as curves over the positions.
 
     Args:
         table: Float array of shape `[P, D]`.
@@ -50,8 +51,8 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If a dimension does not exist, `dimensions` is empty, the table is empty or has
-            another shape, or matplotlib is not installed.
+        ValueError: If a dimension does not exist, if `dimensions` is empty, if the table is empty
+            or has a different shape, or if matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
@@ -63,7 +64,10 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
     table = _checked(table)
     wrong = [d for d in dimensions if not 0 <= d < table.shape[1]]
     if wrong or not len(dimensions):
-        raise ValueError(f"dimensions must be in [0, {table.shape[1] - 1}]; got {wrong or 'none'}.")
+        raise ValueError(
+            f"`dimensions` must be one or more numbers in [0, {table.shape[1] - 1}]; got "
+            f"{wrong or 'none'}."
+        )
     figure = new_figure(7, 4)
     axes = figure.subplots()
     marker = "." if len(table) <= 100 else ""
@@ -82,15 +86,15 @@ def position_surface(table, title="", first=0):
     Args:
         table: Float array of shape `[P, D]`.
         title: str. The title of the figure.
-        first: int. The first position to draw. Use 1 to leave out the zero vector at position 0 of
-            the reference implementation. Defaults to 0.
+        first: int. The first position to draw. Use 1 to leave out position 0, which is a zero
+            vector in the reference implementation. Defaults to 0.
 
     Returns:
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If there are fewer than two positions from `first` on, the table has another
-            shape, or matplotlib is not installed.
+        ValueError: If there are fewer than two positions from `first` on, if the table has a
+            different shape, or if matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_2_tutorial.ipynb".
 
@@ -103,7 +107,9 @@ def position_surface(table, title="", first=0):
 
     table = _checked(table)[first:]
     if len(table) < 2:
-        raise ValueError(f"A surface needs at least two positions; got {len(table)}.")
+        raise ValueError(
+            f"`table` must have at least two positions from `first` = {first} on; got {len(table)}."
+        )
     products = table @ table.T  # [P, P]
     places = np.arange(first, first + len(table))
     columns, rows = np.meshgrid(places, places)

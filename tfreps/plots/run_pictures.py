@@ -7,12 +7,11 @@ from tfreps.plots.matrices import confusion_matrix, matrix, mix_weights
 
 
 def draw_run(run, model, confusion=None) -> list[str]:
-    """Draws the pictures of a run in its folder and in TensorBoard.
+    """Writes the pictures of a run to its folder and to TensorBoard.
 
-    These are `learning_curves.png`, unless training ended before the first line of the history;
-    `confusion.png`, if there are counts; `transitions.png` for a CRF, with forbidden transitions in
-    white; and `elmo_mix.png` and `vector_mix.png` for learned mixes of layers. Without matplotlib,
-    no pictures are drawn.
+    These are `learning_curves.png` if there is a history, `confusion.png` if `confusion` is given,
+    `transitions.png` for a CRF (with forbidden transitions in white), and `elmo_mix.png` and
+    `vector_mix.png` for learned mixes of layers. Without matplotlib, no pictures are drawn.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
