@@ -4,7 +4,7 @@ Every DIR is the base path of a model: it holds numbered versions that `tfreps e
 wrote, or other SavedModels. The newest version is served. A newer version that appears is loaded,
 warmed up and served in its place; if it cannot be loaded, the error is reported and the previous
 version is still served. --page adds a web page that shows the outputs of all models for a text. For
-exports that were made with --explain, these include the best paths, attention and surprise. Serve
+exports that were made with --explain, these include the best paths, attention or surprise. Serve
 only exports that you trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the
 server answers all accepted requests and then stops. To query it, run for example
 
