@@ -3,7 +3,7 @@
 The export becomes the next version in the folder: exports/elmo/1, exports/elmo/2 and so on. It
 includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api is
 installed). A README.md describes all inputs and outputs. The signatures of a biLM are `default`
-(sentences), `tokens`, `character_ids`, and for a run folder `score`, the language model (see
+(sentences), `tokens`, `character_ids` and, for a run folder, `score`, the language model (see
 `tfreps.export.bilm_signatures`). Published weights that read token ids need --vocabulary FILE. The
 signatures of BERTs, taggers and classifiers are `default` (raw text) and `tokens` (see
 `tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`
@@ -60,7 +60,7 @@ def say(options, written, changes):
     if changes:
         print(changes)
     if written.num_warm_up is None:
-        print("There are no warm-up requests; they need `pip install 'tfreps[serving]'`.")
+        print("The export has no warm-up requests. Install tfreps[serving] to write them.")
     if "default" in written.functions:
         print(f"Its inputs and outputs are described in {options.to}/README.md.")
         print(f'Next: tfreps predict {options.to} "The dog sat on the mat ."')
@@ -75,10 +75,10 @@ def make_parser():
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     group = parser.add_argument_group("model", "Published model, instead of a run folder.")
     add_bilm_flags(group)
-    about = "Tag scheme of a published tagger. Defaults to none, for tags without spans."
+    about = "Tag scheme of a published tagger. Defaults to none, which exports tags without spans."
     group.add_argument("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
     add = parser.add_argument_group("export", "Folder and contents of the export.").add_argument
-    about = "Folder of the model. The export becomes its next version: DIR/1, DIR/2 ..."
+    about = "Folder of the model. The export becomes its next version: DIR/1, DIR/2 and so on"
     add("--to", metavar="DIR", required=True, help=f"{about}.")
     about = (
         "Replace a README.md, models.config or batching.config in DIR that tfreps did not write."
@@ -92,13 +92,13 @@ def make_parser():
     )
     add("--wordpiece", action="store_true", help=about)
     about = (
-        "Data type of the stored weights: smaller types make smaller files and slower calls. The "
+        "Data type of the stored weights. Smaller types give smaller files but slower calls. The "
         "program prints how much the outputs change."
     )
     add("--weights-as", choices=KINDS, default="float32", help=about)
     add = parser.add_argument_group("check", "Test of the export.").add_argument
-    about = "Run the export without tfreps in three ways and compare its outputs with the model."
+    about = "Run the export without tfreps in three ways and compare its outputs with the model's."
     add("--check", action="store_true", help=about)
-    about = "Python interpreter of --check. Defaults to the one that runs this program."
+    about = "Python interpreter for --check. Defaults to the one that runs this program."
     add("--check-python", metavar="FILE", help=about)
     return parser

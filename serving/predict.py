@@ -1,12 +1,14 @@
 """Runs an exported SavedModel on raw sentences; imports TensorFlow but not tfreps.
 
-A folder with versions stands for the newest version; exports/elmo/1 names one version.
+EXPORT_FOLDER is a version, such as exports/elmo/1, or a folder of versions, such as exports/elmo,
+of which the newest is used.
 
-The program prints one JSON object per sentence. For an ELMo or BERT, it holds the number of tokens,
-the shapes of all outputs and the first numbers of `default`, or with --full all numbers; for a
-tagger, the tokens, tags and spans; for a classifier, the label. Sentences are read from the command
-line, from --file, or from standard input, one per line (UTF-8 without a byte order mark). The file
-also runs without tfreps: python serving/predict.py exports/elmo/1 "A sentence ."
+The program prints one JSON object per sentence. For an ELMo or BERT, the object contains the number
+of tokens, the shapes of all outputs and the first numbers of `default` (with --full, all numbers of
+all outputs). For a tagger, it contains the tokens, tags, confidences and spans. For a classifier,
+it contains the label and its probability. Sentences are read from the command line, from --file, or
+from standard input, one per line (UTF-8 without a byte order mark). This file also runs without
+tfreps: python serving/predict.py exports/elmo/1 "A sentence ."
 
 Load only exports that you trust: a SavedModel is a program, and this program does not check it (see
 SECURITY.md).
@@ -99,17 +101,17 @@ def lines(file, name):
             if number == 1 and line.startswith(codecs.BOM_UTF8):
                 raise ValueError(
                     f"{name}, line 1: starts with a byte order mark, which would become part of "
-                    "the first token. Save the text as UTF-8 without it."
+                    "the first token. Save the file as UTF-8 without it."
                 )
             if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 raise ValueError(
-                    f"{name}, line 1: expected UTF-8 text, and this looks like UTF-16. Convert it "
-                    "first: iconv -f UTF-16 -t UTF-8."
+                    f"{name}, line 1: expected UTF-8 text, but the file looks like UTF-16. "
+                    "Convert it first: iconv -f UTF-16 -t UTF-8."
                 )
             if b"\0" in line:
                 raise ValueError(
-                    f"{name}, line {number}: expected UTF-8 text, found a NUL byte, so that the "
-                    "file looks binary."
+                    f"{name}, line {number}: expected UTF-8 text, found a NUL byte. The file "
+                    "looks binary."
                 )
             try:
                 yield line.decode("utf-8").strip()
@@ -133,19 +135,19 @@ def load_signature(folder, name):
         raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
     if name not in signatures:
         known = ", ".join(signatures)
-        raise ValueError(f"{folder} has no signature {name!r}; it has {known or 'none at all'}.")
+        raise ValueError(f"{folder} has no signature {name!r}; it has {known or 'none'}.")
     signature = signatures[name]
     takes = set(signature.structured_input_signature[1])
     if takes not in ({"text"}, {"tokens", "sequence_len"}):
         raise ValueError(
-            f"--signature must take sentences; {name!r} takes {', '.join(sorted(takes))}. Use "
-            "default or tokens."
+            f"--signature must name a signature that takes sentences; {name!r} takes "
+            f"{', '.join(sorted(takes))}. Use default or tokens."
         )
     names = set(signature.structured_outputs)
     if "sequence_len" not in names or not names & set(DESCRIBED_BY):
         raise ValueError(
-            f"{folder} is not an export of tfreps: it needs the output sequence_len and one of "
-            "default, tags and label."
+            f"{folder} is not an export of tfreps: it must have the output sequence_len and one of "
+            "the outputs default, tags and label."
         )
     return signature
 
@@ -161,7 +163,8 @@ def load(tf, folder):
             importlib.import_module("tensorflow_text")  # registers them
         except ImportError as missing:
             raise ValueError(
-                f"it needs operations of TensorFlow Text ({missing}): pip install tensorflow-text"
+                f"it needs operations of TensorFlow Text ({missing}). Run pip install "
+                "tensorflow-text."
             ) from error
     return tf.saved_model.load(folder)
 
@@ -217,7 +220,7 @@ def answers(signature, sentences, full):
 
 
 def of_vectors(own, length, full):
-    """Returns the number of tokens, the shapes and numbers of an ELMo or BERT."""
+    """Returns the number of tokens of a sentence, and the shapes and numbers of its vectors."""
     answer = {"tokens": length}
     if "tokens" in own:  # a BERT splits words into pieces
         answer["pieces"] = [piece.decode() for piece in own.pop("tokens")[:length]]
@@ -229,7 +232,7 @@ def of_vectors(own, length, full):
 
 
 def of_tags(own, length, full):
-    """Returns the tokens, the tags and, with a tag scheme, the spans of a tagger."""
+    """Returns the tokens, tags and confidences of a tagger and, with a tag scheme, its spans."""
     answer = {name: [text.decode() for text in own[name][:length]] for name in ("tokens", "tags")}
     answer["confidences"] = [round(float(share), 4) for share in own["confidences"][:length]]
     if "num_spans" in own:

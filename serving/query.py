@@ -2,8 +2,8 @@
 
 The server is tfreps serve or TensorFlow Serving. Sentences are read from the command line, from
 --file, or from standard input, one per line (UTF-8). The program prints tags, spans, labels and
-their probabilities as text; with --json, all outputs of the model as one JSON object per sentence.
-REST does not need TensorFlow on the client.
+their probabilities as text. With --json, it prints all outputs of the model as one JSON object per
+sentence. REST does not need TensorFlow on the client.
 """
 
 import itertools
@@ -64,7 +64,7 @@ def make_parser():
     which = parser.add_argument_group("version", "Version and signature of the model.")
     add_flags(which, WHICH)
     add = which.add_argument
-    about = "Signature to call, whose only input is text. Defaults to serving_default."
+    about = "Signature to call; its only input must be text. Defaults to serving_default."
     add("--signature", default="", help=about)
     add("--label", help="Label of the version to query, such as stable.")
     where = parser.add_argument_group("server", "Address and protocol of the server.")
@@ -77,7 +77,7 @@ def make_parser():
 
 
 def connect(options):
-    """Returns a client for the protocol of the options."""
+    """Returns a client for the protocol that the options select."""
     host = f"[{options.host}]" if ":" in options.host else options.host
     try:
         if options.grpc:
@@ -95,7 +95,7 @@ def connect(options):
 
 
 def batches(options):
-    """Yields lists of sentences of the command line, the file or standard input."""
+    """Yields lists of sentences from the command line, the file or standard input."""
     if options.sentences:
         sentences = iter(options.sentences)
         while batch := list(itertools.islice(sentences, BATCH)):

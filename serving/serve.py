@@ -3,10 +3,10 @@
 Every DIR is the base path of a model: it holds numbered versions that `tfreps export --to DIR`
 wrote, or other SavedModels. The newest version is served. A newer version that appears is loaded,
 warmed up and served in its place; if it cannot be loaded, the error is reported and the previous
-version is still served. --page adds a page in the browser for exports that were made with
---explain: tags and paths, labels, attention, surprise, and neighbours of words. Serve only exports
-that you trust: a SavedModel is a program (see SECURITY.md). The server stops on Ctrl-C or SIGTERM
-after all accepted requests are answered. Ask it, for example, with
+version is still served. --page adds a web page that shows the outputs of all models for a text. For
+exports that were made with --explain, these include the best paths, attention or surprise. Serve
+only exports that you trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the
+server answers all accepted requests and then stops. To query it, run for example
 
     curl -d '{"instances": ["Ada lived in London ."]}' localhost:8501/v1/models/ner:predict
 """
@@ -33,7 +33,7 @@ MODELS = {
     "poll_seconds": Option(
         float,
         1.0,
-        "Seconds between searches for new versions; 0 turns them off.",
+        "Seconds between searches for new versions; 0 disables the searches.",
         at_least=0,
         at_most=1e6,
     ),
@@ -44,7 +44,7 @@ PORTS = {
 }
 WORK = {
     "max_batch_size": Option(
-        int, 64, "Maximum number of sentences in a batch; 1 turns batching off.", at_least=1
+        int, 64, "Maximum number of sentences in a batch; 1 disables batching.", at_least=1
     ),
     "batch_timeout_ms": Option(
         float, 0.0, "Milliseconds that a batch waits for more sentences.", at_least=0, at_most=1e6
@@ -53,33 +53,40 @@ WORK = {
         int, 1, "Number of batches that run concurrently.", at_least=1, at_most=1000
     ),
     "max_queue": Option(
-        int, 256, "Maximum number of accepted requests. Further requests get 503.", at_least=1
+        int, 256, "Maximum number of requests in progress. Further requests are rejected with HTTP "
+        "status 503.",
+        at_least=1,
     ),
     "timeout_seconds": Option(
-        float, 60.0, "Maximum seconds for a request. Slower requests get 504.", above=0,
-        at_most=1e6,
+        float, 60.0, "Time limit of a request in seconds. Slower requests fail with HTTP status "
+        "504.",
+        above=0, at_most=1e6,
     ),
     "max_message_mb": Option(
-        int, 2_047, "Maximum size of a gRPC request in MB.", at_least=1, at_most=2_047
+        int, 2_047, "Maximum size of a gRPC request in MiB.", at_least=1, at_most=2_047
     ),
     "max_body_mb": Option(
-        int, 128, "Maximum size of a REST request in MB. Larger requests get 413.", at_least=1
+        int, 128, "Maximum size of a REST request in MiB. Larger requests are rejected with HTTP "
+        "status 413.",
+        at_least=1,
     ),
     "max_text_mb": Option(
-        int, 16, "Maximum size of the texts of a request in MB, each padded to the longest.",
+        int, 16, "Maximum size of the texts of a request in MiB, after all are padded to the "
+        "longest.",
         at_least=1,
     ),
     "max_tokens": Option(
-        int, 2**14, "Maximum number of texts of a request times the tokens of the longest.",
+        int, 2**14, "Maximum number of tokens in a request, after all texts are padded to the "
+        "longest.",
         at_least=1,
     ),
-    "max_text_tokens": Option(int, 2**12, "Maximum number of tokens of one text.", at_least=1),
+    "max_text_tokens": Option(int, 2**12, "Maximum number of tokens in a text.", at_least=1),
     "max_answer_mb": Option(
-        int, 128, "Maximum size of an answer in MB, also as JSON.", at_least=1
+        int, 128, "Maximum size of an answer in MiB, as arrays and as JSON.", at_least=1
     ),
     "grace_seconds": Option(
-        float, 30.0, "Seconds that a stopping server waits for accepted requests.", at_least=0,
-        at_most=1e6,
+        float, 30.0, "Seconds that the server waits for accepted requests when it stops.",
+        at_least=0, at_most=1e6,
     ),
 }  # fmt: skip
 EXAMPLES = (
@@ -87,20 +94,20 @@ EXAMPLES = (
     "tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0 --page",
     'tfreps serve exports/ner --try "Ada lived in London ."',
 )
-# Options of the library whose flag has another name.
 NOTE = (
-    "For development, tests and small installations: it is one Python process. Its clients also "
-    "work with the container tensorflow/serving, which is recommended for production."
+    "This server is for development, tests and small installations: it is a single Python process. "
+    "Its clients also work with the container tensorflow/serving, which is recommended for "
+    "production."
 )
 
 LIMITS = (
-    "Requests over a limit are rejected before the model runs, answers over --max-answer-mb after "
-    "they are computed. The memory that a model uses while it runs is not limited. For models of "
-    "tfreps export it grows with the number of tokens; for other models, only the number of texts "
-    "is limited, not that of tokens. A call that takes longer than --timeout-seconds is stopped "
-    "unless it is part of a batch. Answers to clients name options as the library does: "
-    "`max_tokens` is --max-tokens, `allowed_hosts` is --allow-host, and `allowed_origins` is "
-    "--allow-origin."
+    "Requests over a limit are rejected before the model runs. Answers over --max-answer-mb are "
+    "rejected after they are computed. The memory that a model uses while it runs is not limited. "
+    "For models that tfreps export wrote, it grows with the number of tokens. For other models, "
+    "the limit on tokens applies to the number of texts instead. A call that takes longer than "
+    "--timeout-seconds is stopped unless it is part of a batch. Error messages to clients use the "
+    "option names of the library: `max_tokens` is --max-tokens, `allowed_hosts` is --allow-host, "
+    "and `allowed_origins` is --allow-origin."
 )
 
 
@@ -128,7 +135,7 @@ def run(options, stopped, log):
         try_out(server, options)
     else:
         stopped.wait()
-    print("Stopping after accepted requests are answered.", flush=True)
+    print("Stopping once all accepted requests are answered.", flush=True)
     begin = time.monotonic()
     if not server.stop(options.grace_seconds):
         print(unfinished(server, time.monotonic() - begin), flush=True)
@@ -156,15 +163,18 @@ def stop_on_signals(stopped):
 
 def make_parser():
     parser = program_parser("tfreps serve", f"Serves SavedModels. {TRUST} {NOTE}", EXAMPLES)
-    parser.add_argument("folders", metavar="[NAME=]DIR", nargs="*", help="Base path of a model.")
+    parser.add_argument(
+        "folders", metavar="[NAME=]DIR", nargs="*",
+        help="Base path of a model, with numbered versions. NAME defaults to the folder's name.",
+    )  # fmt: skip
     models = parser.add_argument_group("models", "Models and versions to serve.")
     add = models.add_argument
-    about = "File models.config of TensorFlow Serving, instead of base paths."
+    about = "Model config file of TensorFlow Serving (models.config), instead of base paths."
     add("--model-config", metavar="FILE", help=about)
     add(
         "--label", metavar="NAME:LABEL=VERSION", action="append", default=[],
-        help="Label of a version, which is served too, at /v1/models/NAME/labels/LABEL. May be "
-        "repeated.",
+        help="Label of a version. The version is served too, at /v1/models/NAME/labels/LABEL. May "
+        "be repeated.",
     )  # fmt: skip
     add(
         "--versions", metavar="NAME:POLICY", action="append", default=[],
@@ -172,7 +182,7 @@ def make_parser():
         "Defaults to latest. May be repeated.",
     )  # fmt: skip
     add_flags(models, MODELS)
-    about = "Load models that use files, the network or Python. Without it, they are rejected."
+    about = "Load models that use files, the network or Python. By default, they are rejected."
     add("--allow-file-ops", action="store_true", help=about)
     about = "Send this sentence to the first model over REST and gRPC, print the answers, and exit."
     add("--try", metavar="SENTENCE", dest="sentence", help=about)
@@ -181,23 +191,23 @@ def make_parser():
     add = addresses.add_argument
     about = "Address to listen on; 0.0.0.0 accepts connections from other machines."
     add("--host", default="127.0.0.1", help=about)
-    about = "Certificate (PEM). With --tls-key, both ports use TLS."
+    about = "TLS certificate (PEM) for both ports. Requires --tls-key."
     add("--tls-cert", metavar="FILE", help=about)
-    add("--tls-key", metavar="FILE", help="Private key of --tls-cert (PEM).")
+    add("--tls-key", metavar="FILE", help="Private key (PEM) of the TLS certificate.")
     add(
         "--allow-host", metavar="NAME", action="append", default=[],
         help="Host name of this server, in addition to localhost and IP addresses. Requests to "
-        "other names get 403. May be repeated.",
+        "other names are rejected with HTTP status 403. May be repeated.",
     )  # fmt: skip
     add(
         "--allow-origin", metavar="ORIGIN", action="append", default=[],
         help="Web site whose pages may send requests, such as https://example.org; * allows all. "
-        "Defaults to none. May be repeated.",
+        "By default, none may. May be repeated.",
     )  # fmt: skip
-    add = parser.add_argument_group("page", "Page in the browser, on the REST port.").add_argument
-    about = "Serve a page that shows the outputs of all models for a sentence."
+    add = parser.add_argument_group("page", "Web page on the REST port.").add_argument
+    about = "Serve a web page that shows the outputs of all models for a text."
     add("--page", action="store_true", help=about)
-    about = f"File in whose first {MOST_SENTENCES:,} lines the page searches neighbours of words."
+    about = f"Text file in whose first {MOST_SENTENCES:,} lines the page searches for neighbours."
     add("--sentences", metavar="FILE", help=about)
     add_flags(parser.add_argument_group("batches and limits", LIMITS), WORK)
     return parser
@@ -261,7 +271,7 @@ def spread_operations():
 
 
 def make_routes(options):
-    """Returns a function that makes the routes of the page; None without --page."""
+    """Returns a function that creates the routes of the page, or None without --page."""
     if not options.page:
         return None
     from tfreps.server.rest.page_routes import page_routes
@@ -279,7 +289,7 @@ def check(options):
     if options.sentences and not options.page:
         raise ValueError("--sentences needs --page too.")
     if bool(options.tls_cert) != bool(options.tls_key):
-        raise ValueError("--tls-cert and --tls-key need each other: give both or neither.")
+        raise ValueError("--tls-cert and --tls-key must be given together.")
 
 
 def report(server, options):

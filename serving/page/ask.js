@@ -9,7 +9,7 @@ async function fetchJson(path, body) {
   try {
     content = JSON.parse(text);
   } catch {
-    throw new Error(`${answer.status}: the answer is not JSON`);
+    throw new Error(`The server returned status ${answer.status} without valid JSON.`);
   }
   if (!answer.ok) throw new Error(content.error ?? `status ${answer.status}`);
   return content;

@@ -18,7 +18,7 @@ export function attentionMap({ attention, attention_tokens: names }) {
     const map = mapOf(attention[chosen.layer], chosen.head);
     draw(canvas, map, tokens, chosen.token);
     const place = `layer ${chosen.layer + 1}, ${chosen.head ? `head ${chosen.head}` : "all heads"}`;
-    canvas.setAttribute("aria-label", `Attention map, ${place}: rows read columns.`);
+    canvas.setAttribute("aria-label", `Attention map, ${place}: rows attend to columns.`);
     words.textContent = strongest(map[chosen.token], tokens, tokens[chosen.token]);
   };
   const choose = (name) => (place) => { chosen[name] = place; redraw(); };
@@ -40,7 +40,7 @@ function mapOf(layer, head) {
 function strongest(row, tokens, name) {
   const order = tokens.map((_, place) => place).sort((a, b) => row[b] - row[a]);
   const read = order.slice(0, STRONGEST).map((to) => `${tokens[to]} ${percent(row[to])}`);
-  return `${name} reads ${read.join(", ")}.`;
+  return `${name} attends to ${read.join(", ")}.`;
 }
 
 function draw(canvas, map, tokens, marked) {

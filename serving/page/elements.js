@@ -1,6 +1,6 @@
 // Elements of the page. Text is always set as text, never as HTML.
 
-/** Creates a DOM element with properties and children, without null children. */
+/** Creates a DOM element with properties and children. Null children are skipped. */
 export function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {

@@ -42,9 +42,9 @@ async function ask(event) {
   if (typed.length > MOST_TEXTS) typed.shift();
   status.textContent = chosen.length ? "Asking ..." : "Select a model.";
   const cards = await Promise.all(chosen.map((model) => card(model, sentence)));
-  if (number !== asked) return; // a later text has been sent meanwhile
+  if (number !== asked) return; // a later text has been sent in the meantime
   answers.replaceChildren(...cards);
-  if (chosen.length) status.textContent = `${cards.length} answered.`;
+  if (chosen.length) status.textContent = `Answers: ${cards.length}.`;
 }
 
 async function card(model, sentence) {

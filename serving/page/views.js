@@ -1,4 +1,4 @@
-// Views of the outputs of a model. A view is shown if the model has its outputs.
+// Views of the outputs of a model. A view is shown if the model has the outputs for it.
 
 import { attentionMap } from "./attention.js";
 import { neighbours } from "./ask.js";
@@ -97,7 +97,7 @@ function wordsNearby(model, text, { tokens, sequence_len: length }, typed) {
       try {
         const near = await neighbours(model, typed, typed.indexOf(text), place);
         found.replaceChildren(near.length ? nearTable(near)
-          : element("p", { className: "faint" }, "There are no other words yet. Ask about more texts."));
+          : element("p", { className: "faint" }, "There are no other words yet. Send more texts."));
       } catch (error) {
         found.replaceChildren(element("p", { className: "wrong" }, error.message));
       }

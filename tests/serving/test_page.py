@@ -167,7 +167,7 @@ def test_attention_by_layer_head_and_token(server, open_page):
     row = expected["attention"][0, 1, -1]
     best = names[int(row.argmax())]
     text = part.get_by_role("status").inner_text()
-    assert text.startswith(f"{names[-1]} reads {best} {100 * row.max():.1f} %")
+    assert text.startswith(f"{names[-1]} attends to {best} {100 * row.max():.1f} %")
     size = part.get_by_role("img").evaluate("canvas => [canvas.width, canvas.height]")
     assert size == [110 + 22 * len(names)] * 2
     screenshot(page, "attention")
@@ -206,7 +206,7 @@ def test_the_keyboard_alone(server, open_page):
     page.keyboard.press("Space")  # deselects the tagger
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    api.expect(page.locator("#status")).to_have_text("3 answered.", timeout=60_000)
+    api.expect(page.locator("#status")).to_have_text("Answers: 3.", timeout=60_000)
     assert card(page, "tagger").count() == 0 and card(page, "elmo").count() == 1
 
 

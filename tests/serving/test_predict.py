@@ -96,7 +96,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
         ([folder, "a", "--signature", "scores"], "has no signature 'scores'; it has default"),
         (
             [folder, "a", "--signature", "character_ids"],
-            "--signature must take sentences; 'character_ids' takes",
+            "must name a signature that takes sentences; 'character_ids' takes",
         ),
         ([folder, "a", "--file", "b"], "--file cannot be combined with sentences"),
         ([folder, "--file", str(tmp_path / "none")], "No such file"),

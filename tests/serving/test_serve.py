@@ -90,7 +90,7 @@ def test_killed_and_started_again_at_once(zoo):
         ([], "Give the base paths of models"),
         (["nowhere"], "nowhere is not a folder"),
         (["."], "holds no version of a model to serve: expected folders"),
-        ([".", "--tls-cert", "x"], "need each other"),
+        ([".", "--tls-cert", "x"], "must be given together"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
         ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
         (

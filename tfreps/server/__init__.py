@@ -1,28 +1,28 @@
-"""A server of SavedModels that speaks TensorFlow Serving's protocols, for development and tests.
+"""Serves SavedModels with TensorFlow Serving's protocols, for development and tests.
 
 gRPC: Predict, GetModelMetadata, GetModelStatus and the standard health service. REST: status,
-`/metadata`, `:predict` and Prometheus metrics. It differs from `tensorflow_model_server`:
+`/metadata`, `:predict` and Prometheus metrics. Differences from `tensorflow_model_server`:
 
-- Classify, Regress, MultiInference, SessionRun and HandleReloadConfigRequest are UNIMPLEMENTED.
+- Classify, Regress, MultiInference, SessionRun and HandleReloadConfigRequest return UNIMPLEMENTED.
 - The health service reports NOT_SERVING while requests that exceeded their time limit occupy all
   workers of a model.
 - If a version cannot be loaded, the next best one is served, also at startup.
-- Every version that is loaded leaves an idle thread of TensorFlow's batch operation.
+- Each version that was loaded leaves behind an idle thread of TensorFlow's batch operation.
 
 It is deliberately stricter in these respects:
 
 - It listens on the loopback interface by default and only answers requests for known hosts and
   from known web sites (`RequestGuard`). CORS headers are sent to these sites, not to all sites.
-- A request with both `Content-Length` and `Transfer-Encoding` gets 400.
-- Requests with too many tokens, or with texts, bodies (also compressed ones) or arrays that are
-  too large, are rejected before memory is allocated; answers that are too large are rejected once
-  they are computed (`ServerOptions`). Tokens are counted by the rule that the export states. In
-  models that `tfreps export` did not write, each text counts as one token.
-- Long requests wait in a separate queue, and work for a client that has disconnected or whose
-  time is up is stopped.
+- A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400.
+- Requests with too many tokens, or with texts, arrays or bodies (compressed or not) that are too
+  large, are rejected before memory is allocated. Answers that are too large are rejected once they
+  are computed (`ServerOptions`). Tokens are counted by the rule that the export states. For models
+  that `tfreps export` did not write, each text counts as one token.
+- Long requests wait in a separate queue. A request is stopped when its client disconnects or its
+  time is up.
 - An input must have the shape of its signature; TensorFlow Serving leaves this check to the graph.
-- JSON must be UTF-8, and an integer must be in the range of its type: 300 for an int8 gets 400,
-  whereas TensorFlow Serving uses its lowest 8 bits.
+- JSON must be UTF-8, and an integer must be in the range of its type: 300 for an int8 is
+  rejected, whereas TensorFlow Serving uses its lowest 8 bits.
 - Error messages to clients contain no absolute paths; the log does.
 """
 

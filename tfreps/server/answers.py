@@ -89,7 +89,7 @@ def one(value):
 
 
 def width(text):
-    """Returns the columns of a text in a terminal: 2 per Chinese character, 0 per accent."""
+    """Returns the width of a text in terminal columns: 2 per Chinese character, 0 per accent."""
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

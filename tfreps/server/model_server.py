@@ -33,26 +33,26 @@ class ServerOptions:
             no gRPC interface. Defaults to 8500.
         poll_seconds: float. Seconds between searches for new versions. If 0, versions are only
             searched for at startup. Defaults to 1.0.
-        batching: `BatchOptions`, which control how requests are merged.
-        max_queue: int. Maximum number of requests in progress. Further requests get UNAVAILABLE
-            (503). Defaults to 256.
-        timeout_seconds: float. Time limit of a request, after which it gets DEADLINE_EXCEEDED
-            (504). Defaults to 60.0.
+        batching: `BatchOptions` for merging requests. Defaults to `BatchOptions()`.
+        max_queue: int. Maximum number of requests in progress. Further requests are rejected with
+            UNAVAILABLE (503). Defaults to 256.
+        timeout_seconds: float. Time limit of a request, after which it fails with
+            DEADLINE_EXCEEDED (504). Defaults to 60.0.
         header_seconds: float. Time limit for the headers of an HTTP request to arrive. Defaults to
             10.0.
         max_message_mb: int. Maximum size of a gRPC request in MiB. Defaults to 2,047, as in
             TensorFlow Serving; larger values have no effect.
-        max_body_mb: int. Maximum size of a REST request in MiB. Larger ones get 413. Defaults to
-            128.
+        max_body_mb: int. Maximum size of a REST request in MiB. Larger ones are rejected with HTTP
+            status 413. Defaults to 128.
         max_elements: int. Maximum number of elements of an input array. Defaults to 2**24.
-        max_text_mb: int. Maximum size of the texts of a request in MiB, where every text counts as
-            long as the longest. Defaults to 16.
-        max_tokens: int. Maximum number of tokens of a request, where every text counts as long as
-            the longest. Defaults to 2**14.
-        max_text_tokens: int. Maximum number of tokens of a single text. Defaults to 2**12.
+        max_text_mb: int. Maximum size of the texts of a request in MiB, after all are padded to the
+            longest. Defaults to 16.
+        max_tokens: int. Maximum number of tokens in a request, after all texts are padded to the
+            longest. Defaults to 2**14.
+        max_text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
         max_answer_mb: int. Maximum size of an answer in MiB. Defaults to 128.
-        tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If `None`
-            and `tls_key` is `None` too, TLS is not used.
+        tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If
+            `tls_cert` and `tls_key` are both `None`, TLS is not used.
         tls_key: str. Path of a PEM file with the private key of the certificate.
         allowed_hosts: Tuple of str. Additional names that the `Host` header may contain (`names`
             of `RequestGuard`).

@@ -59,7 +59,7 @@ def test_only_some_wait():
         assert entered.wait(20)
         while len(lane._waiting) < 1:
             time.sleep(0.001)
-        with pytest.raises(ServingError, match="1 long requests are waiting already") as caught:
+        with pytest.raises(ServingError, match="1 long requests are already waiting") as caught:
             with lane.turn(Ticket(20)):
                 pass
         assert caught.value.code == "UNAVAILABLE"

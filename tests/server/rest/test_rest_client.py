@@ -29,7 +29,7 @@ def test_status(client):
 @pytest.mark.parametrize(
     "which, words",
     [
-        (("none",), "The server returned 404: Servable not found"),
+        (("none",), "The server returned status 404: Servable not found"),
         (("zoo", "no"), '400: Serving signature name: "no"'),
         (("half_plus_two",), "400: .*String is not of expected type: float32"),
     ],

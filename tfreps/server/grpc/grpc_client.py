@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 
 class GrpcClient:
-    """Client for the gRPC interface of a server, which uses the official stubs.
+    """Client for the gRPC interface of a server, based on TensorFlow Serving's stubs.
 
     Args:
         address: str. Host and port of the server, such as `"127.0.0.1:8500"`.
@@ -47,8 +47,8 @@ class GrpcClient:
 
         Args:
             model: str. The name of the model.
-            texts: List of str.
-            signature: str. The name of a signature whose only input is texts. If empty, the default
+            texts: List of str. The texts to send.
+            signature: str. The name of a signature whose only input is text. If empty, the default
                 signature is used.
             version: int. The version of the model. If `None`, it is selected by `label`.
             label: str. The label of a version. If `version` and `label` are `None`, the newest
@@ -84,7 +84,7 @@ class GrpcClient:
             label: str. The label of a version, which the server may ignore. Defaults to `None`.
 
         Returns:
-            A list of `(version, state, error message)`, with an int and two str.
+            A list of tuples `(version, state, error message)`, each with an int and two str.
 
         Raises:
             ValueError: If the server does not answer or returns an error.

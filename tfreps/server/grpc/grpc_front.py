@@ -13,7 +13,7 @@ from tfreps.server.grpc.grpc_services import ModelService, PredictionService
 
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
-LAST_CALL = 0.2  # seconds during shutdown in which calls get UNAVAILABLE instead of CANCELLED
+LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE, not CANCELLED
 HEALTH_SECONDS = 1.0  # between checks for stuck models
 SPARE = 16  # additional threads that reject requests and report the health
 
@@ -25,8 +25,8 @@ class GrpcFront:
         core: `ServingCore`.
         host: str. The address to listen on.
         port: int. The port to listen on. 0 selects a free port.
-        max_message_bytes: int. Maximum size of a request. Larger ones get RESOURCE_EXHAUSTED.
-            Defaults to 2**31 - 1.
+        max_message_bytes: int. Maximum size of a request. Larger ones are rejected with
+            RESOURCE_EXHAUSTED. Defaults to 2**31 - 1.
         credentials: `grpc.ServerCredentials`. If `None`, TLS is not used.
 
     Attributes:
@@ -47,7 +47,7 @@ class GrpcFront:
             options=[
                 ("grpc.max_receive_message_length", max_message_bytes),
                 ("grpc.max_send_message_length", -1),
-                ("grpc.so_reuseport", 0),  # a port in use is an error, not shared
+                ("grpc.so_reuseport", 0),  # a port in use raises an error
             ],
         )
         self._prediction = PredictionService(core)
@@ -98,7 +98,7 @@ class GrpcFront:
 
 
 def is_wanted(record):
-    """Returns False for grpcio's traceback of a malformed message; its sender gets an error."""
+    """Returns False for grpcio's traceback of a malformed message, whose sender gets an error."""
     return record.getMessage() != "Exception deserializing message!"
 
 

@@ -20,7 +20,7 @@ CODES = {code.name: code for code in grpc.StatusCode}
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
     """TensorFlow Serving's PredictionService, with the methods Predict and GetModelMetadata.
 
-    The other methods are UNIMPLEMENTED.
+    The other methods return UNIMPLEMENTED.
 
     Args:
         core: `ServingCore`.
@@ -77,7 +77,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 class ModelService(model_service_pb2_grpc.ModelServiceServicer):
     """TensorFlow Serving's ModelService, with the method GetModelStatus.
 
-    HandleReloadConfigRequest is UNIMPLEMENTED, since no request may change the served models.
+    HandleReloadConfigRequest returns UNIMPLEMENTED, since no request may change the served models.
 
     Args:
         core: `ServingCore`.
@@ -115,7 +115,7 @@ def response_of(spec, version, outputs):
 
 
 def asked_for(request):
-    """Returns the name, version and label of a request's model; one or both are None."""
+    """Returns the name, version and label of a request's model. Version, label or both are None."""
     if not request.HasField("model_spec"):
         raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
     spec = request.model_spec

@@ -11,14 +11,14 @@ class BatchOptions:
     """Options for merging requests into batches.
 
     Args:
-        max_rows: int. Maximum number of rows (sentences) of a batch. If 0 or 1, requests are not
+        max_rows: int. Maximum number of rows (sentences) in a batch. If 0 or 1, requests are not
             merged. Defaults to 64.
         timeout_ms: float. Milliseconds that a batch waits for more requests when a thread is free
             to run it. At 0, only requests that wait for a thread are merged, so that a single
             request is not delayed. Defaults to 0.0.
         threads: int. Number of batches that run concurrently. Defaults to 1.
-        max_queued: int. Maximum number of waiting batches. Further requests get UNAVAILABLE.
-            Defaults to 1,000.
+        max_queued: int. Maximum number of waiting batches. Further requests are rejected with
+            UNAVAILABLE. Defaults to 1,000.
 
     Example:
     >>> BatchOptions(max_rows=16).timeout_ms
@@ -43,12 +43,12 @@ def batched(call, signature, options: BatchOptions):
     Args:
         call: Signature of a loaded SavedModel: a function that takes keyword arguments and returns
             a dict of tensors.
-        signature: The `Signature` of `call`, whose `batches` must be true.
+        signature: The `Signature` of `call`, whose `batches` must be `True`.
         options: `BatchOptions`.
 
     Returns:
         A function with the arguments and results of `call`, for at most `options.max_rows` rows
-        per call. It raises the error of any of the merged requests.
+        per call. If a batch fails, the calls of all its requests raise the error.
     """
     takes = list(signature.inputs)
     gives = list(signature.outputs)

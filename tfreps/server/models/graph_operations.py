@@ -28,7 +28,8 @@ DatasetFromGraph DeserializeIterator MlirPassthroughOp XlaCustomCall XlaCallModu
 NAMES = {*FILES.split(), *NETWORK.split(), *PYTHON.split(), *OPAQUE.split()}
 PLAIN = {"DebugNumericSummaryV2"}  # writes nothing, unlike the operation that it replaced
 
-# Operations that use a file if an attribute requests it: the attribute, and its harmless values.
+# Operations that use a file if an attribute requests it: the attribute, and a pattern that its
+# harmless values match.
 WITH_FILES = {
     "PrintV2": ("output_stream", rb"(?!file:).*"),
     "EncodeProto": ("descriptor_source", rb"|local://|bytes://.*"),
@@ -53,8 +54,8 @@ def check_operations(model, folder) -> None:
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has other operations that use files, the network or Python, which
-            the message names, or an asset outside of its folder.
+        ValueError: If the model has an asset outside of its folder, or other operations that use
+            files, the network or Python. The message names these operations.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
@@ -83,7 +84,7 @@ def check_asset(name, folder):
     assets = pathlib.Path(folder).absolute() / "assets"
     parts = pathlib.PurePath(name).parts
     if ".." in parts or not (assets / name).is_relative_to(assets):
-        raise ValueError(f"its asset {name!r} is outside of its folder")
+        raise ValueError(f"its asset {name!r} is outside of its folder.")
 
 
 def suspicious(graph):

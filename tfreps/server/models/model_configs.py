@@ -19,7 +19,7 @@ class ModelConfig:
     Args:
         name: str. The name of the model in requests.
         base_path: str. The folder that contains the numbered versions.
-        policy: `VersionPolicy`, which selects the versions to serve. Defaults to the newest one.
+        policy: `VersionPolicy` that selects the versions to serve, by default the newest one.
         labels: dict from labels to version numbers. These versions are served as well.
 
     Raises:
@@ -99,7 +99,9 @@ def known(text, configs, form):
     if not colon:
         raise ValueError(f"Expected {form}; got {text!r}.")
     if name not in configs:
-        raise ValueError(f"{text!r}: no model is called {name!r}; known: {', '.join(configs)}.")
+        raise ValueError(
+            f"{text!r}: no model is called {name!r}; known models: {', '.join(configs) or 'none'}."
+        )
     return name, rest
 
 
@@ -138,7 +140,7 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
     if len(text) > LARGEST:
         raise ValueError(f"{path} is larger than {LARGEST} bytes, the maximum for a model config.")
     try:
-        with warnings.catch_warnings():  # Python warns of invalid escapes in strings
+        with warnings.catch_warnings():  # Python warns about invalid escapes in strings
             warnings.simplefilter("ignore")
             parsed = text_format.Parse(text.decode(), model_server_config_pb2.ModelServerConfig())
     except (UnicodeDecodeError, text_format.ParseError, RecursionError) as error:
@@ -152,7 +154,7 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
         latest = 0 if choice == "all" else policy.latest.num_versions or 1
         specific = tuple(policy.specific.versions)
         if min([0, *specific, *model.version_labels.values()]) < 0:
-            raise ValueError(f"{path}: version numbers must not be negative, also those of labels.")
+            raise ValueError(f"{path}: version numbers of models and labels must not be negative.")
         configs.append(
             ModelConfig(
                 model.name,

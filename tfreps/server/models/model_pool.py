@@ -80,8 +80,8 @@ class ModelPool:
 
         Args:
             name: str. The name of the model.
-            asked: str. Error message for an unknown name. If `None`, the message names the newest
-                version of the model.
+            asked: str. Error message for an unknown name. If `None`, the message is the one for a
+                request to the newest version.
 
         Raises:
             ServingError: NOT_FOUND if there is no such model; INVALID_ARGUMENT if `name` is empty.

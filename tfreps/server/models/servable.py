@@ -1,4 +1,4 @@
-"""Servable: a loaded version of a model that answers requests of many threads."""
+"""Servable: a loaded version of a model that answers requests from many threads."""
 
 import contextlib
 import importlib
@@ -24,7 +24,7 @@ from tfreps.server.requests.ticket import Ticket
 
 DEFAULT = "serving_default"
 TAG = "serve"
-LONG_WAITING = 64  # long requests that may wait; the other places are for small requests
+LONG_WAITING = 64  # maximum number of waiting long requests; other places are for small ones
 
 
 class Servable:
@@ -38,8 +38,8 @@ class Servable:
     Args:
         folder: str or path. The folder of a SavedModel.
         batching: `BatchOptions`. If `None`, the default options are used.
-        direct_runs: int. Number of requests outside of batches that run concurrently. If `None`, it
-            is the number of CPUs, but at least 2.
+        direct_runs: int. Maximum number of requests outside of batches that run concurrently. If
+            `None`, it is the number of CPUs, but at least 2.
         most_elements: int. Maximum number of elements of an input in a warm-up request. Defaults to
             2**24.
         limits: `RequestLimits`. If `None`, the default limits are used.
@@ -138,8 +138,8 @@ class Servable:
             arrays of objects.
 
         Raises:
-            ServingError: If the request does not fit the signature or the limits, no place or time
-                is left, or the client has disconnected.
+            ServingError: If the request does not match the signature or exceeds a limit, too many
+                requests are waiting, the time is up, or the client has disconnected.
             tf.errors.OpError: If the model fails.
         """
         signature = self.signature(name)
@@ -207,13 +207,14 @@ def load(folder):
             importlib.import_module("tensorflow_text")  # registers its operations
         except ImportError as missing:
             raise ValueError(
-                f"it has operations that TensorFlow lacks ({missing}): pip install tensorflow-text."
+                f"it has operations that TensorFlow lacks ({missing}). Run pip install "
+                "tensorflow-text."
             ) from error
     return tf.saved_model.load(folder, tags=[TAG])
 
 
 def bytes_of(value):
-    """Returns the bytes of an output before its conversion, or 0 if it cannot be converted."""
+    """Returns the size in bytes of an output before its conversion, or 0 if it is not a tensor."""
     if not isinstance(value, tf.Tensor):
         return 0
     if value.dtype == tf.string:

@@ -29,7 +29,7 @@ class Version:
 class ServedModel:
     """Model with its loaded versions, which its policy selects.
 
-    A new version is loaded and warmed up before it gets requests. The old version is unloaded when
+    A new version is loaded and warmed up before it gets requests. The old version is unloaded once
     it has answered the requests that it accepted. A version that cannot be loaded is reported in
     the status and loaded again once its files have changed. Until then, the next best version is
     served.
@@ -69,7 +69,7 @@ class ServedModel:
         """Returns `(number, state, error or None)` for all known versions, the newest first.
 
         Args:
-            number: int. If not `None`, only this version is returned.
+            number: int. The version to return. If `None`, all versions are returned.
 
         Raises:
             ServingError: NOT_FOUND if there is no such version.

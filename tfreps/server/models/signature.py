@@ -42,7 +42,7 @@ class Signature:
 
     @property
     def batches(self):
-        """`True` if requests can be merged: inputs of rank 1, outputs with a row per input row."""
+        """`True` if requests can be merged: inputs have rank 1, and outputs a row per input row."""
         takes = list(self.inputs.values())
         gives = list(self.outputs.values())
         return (
@@ -53,7 +53,7 @@ class Signature:
         )
 
     def check_names(self, given):
-        """Checks that all required inputs are given, and no unknown ones.
+        """Checks that all required inputs and no unknown inputs are given.
 
         Args:
             given: Names of the inputs of a request.

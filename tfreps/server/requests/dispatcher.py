@@ -16,8 +16,8 @@ class Dispatcher:
     cancelled. It counts as in progress until it has ended, so that the machine is not overloaded.
 
     Args:
-        max_queue: int. Maximum number of requests in progress. Further requests get UNAVAILABLE.
-            Defaults to 256.
+        max_queue: int. Maximum number of requests in progress. Further requests are rejected with
+            UNAVAILABLE. Defaults to 256.
         seconds: float. Time limit of a request. Defaults to 60.0.
 
     Example:
@@ -41,7 +41,7 @@ class Dispatcher:
         return getattr(self._local, "ticket", None) or self.new_ticket()
 
     def new_ticket(self, seconds=None):
-        """Returns a `Ticket` for a client that waits `seconds`, or without limit if `None`."""
+        """Returns a `Ticket` for a client that waits `seconds`, by default the server's limit."""
         limit = self.seconds if seconds is None else min(seconds, self.seconds)
         return Ticket(limit, self.seconds)
 
@@ -71,7 +71,7 @@ class Dispatcher:
             if self._accepted >= self.max_queue:
                 raise ServingError(
                     "UNAVAILABLE",
-                    f"{self._accepted} requests are in progress already. Try again.",
+                    f"{self._accepted} requests are already in progress. Try again.",
                 )
             self._accepted += 1
         try:

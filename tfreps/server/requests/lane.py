@@ -18,9 +18,9 @@ class Lane:
     Args:
         name: str. The name of this kind of requests in error messages, such as `"long"`.
         slots: int. Number of requests, or of their rows, that may run concurrently.
-        most_waiting: int. Maximum number of waiting requests. Further requests get UNAVAILABLE.
-            Defaults to 1,000.
-        workers: int. Number of slots that actually run concurrently. If `None`, it is `slots`.
+        most_waiting: int. Maximum number of waiting requests. Further requests are rejected with
+            UNAVAILABLE. Defaults to 1,000.
+        workers: int. Number of slots that actually run concurrently. Defaults to `slots`.
 
     Example:
     >>> from tfreps.server.requests.ticket import Ticket
@@ -37,7 +37,7 @@ class Lane:
         self._workers = workers or slots
         self._changed = threading.Condition()
         self._waiting = collections.deque()
-        self._running = {}  # ticket -> time after which it counts as stuck, slots
+        self._running = {}  # ticket -> (time after which it counts as stuck, slots)
 
     @property
     def is_stuck(self):
@@ -72,7 +72,7 @@ class Lane:
             if len(self._waiting) >= self._most_waiting:
                 raise ServingError(
                     "UNAVAILABLE",
-                    f"{len(self._waiting)} {self._name} requests are waiting already. Try again.",
+                    f"{len(self._waiting)} {self._name} requests are already waiting. Try again.",
                 )
             self._waiting.append(ticket)
             try:

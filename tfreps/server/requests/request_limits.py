@@ -12,14 +12,14 @@ LONG_SHARE = 8  # a request with more than 1/8 of the allowed tokens is a long o
 
 @dataclasses.dataclass(frozen=True)
 class RequestLimits:
-    """Limits of the sizes of requests and answers.
+    """Limits on the sizes of requests and answers.
 
     Args:
-        tokens: int. Maximum number of tokens of a request. Every text (or row) counts as long as
-            the longest, to which models pad it, and as at least one token. Defaults to 2**14.
-        text_tokens: int. Maximum number of tokens of a single text. Defaults to 2**12.
-        text_bytes: int. Maximum number of bytes of the texts of an input. Every text counts as long
-            as the longest, and as at least 64 bytes. Defaults to 2**24.
+        tokens: int. Maximum number of tokens in a request, after all texts (or rows) are padded to
+            the longest and to at least one token. Defaults to 2**14.
+        text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
+        text_bytes: int. Maximum number of bytes in the texts of an input, after all are padded to
+            the longest and to at least 64 bytes. Defaults to 2**24.
         answer_bytes: int. Maximum number of bytes of an answer, both as arrays and as JSON.
             Defaults to 2**27.
     """
@@ -47,8 +47,8 @@ class RequestLimits:
                 longest = max(longest, *map(len, value.flat), 0)
                 if max(longest, LEAST) * value.size > self.text_bytes:
                     raise too_large(
-                        f"Input '{name}' has {value.size} texts of up to {longest} bytes, together "
-                        f"more than the {self.text_bytes} bytes that are allowed",
+                        f"Input '{name}' has {value.size} texts of up to {longest} bytes. Padded, "
+                        f"these have more than the {self.text_bytes} bytes that are allowed",
                         "max_text_mb",
                     )
         return longest
@@ -94,17 +94,17 @@ class RequestLimits:
             )
 
     def merges(self, size: RequestSize, longest_bytes, most_rows):
-        """Returns True if a request can be merged without exceeding the tokens of a request."""
+        """Returns True if a request can be merged without exceeding the limit on tokens."""
         fits = size.longest * most_rows <= self.tokens and size.rows <= most_rows
         return fits and not self.is_long(size, longest_bytes)
 
     def is_long(self, size: RequestSize, longest_bytes):
-        """Returns True if a request is a long one, which runs in the queue of long requests."""
+        """Returns True if a request is a long one, which waits in the queue of long requests."""
         return size.padded > self.tokens // LONG_SHARE or longest_bytes > LONG_BYTES
 
 
 def too_large(message, option):
-    """Returns the error for exceeding a limit, which is 413 over HTTP.
+    """Returns the error for exceeding a limit, which has the HTTP status 413.
 
     Args:
         message: str. The error message, without a period.

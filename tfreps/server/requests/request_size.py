@@ -21,7 +21,7 @@ def marks():
 
 # Characters that BERT treats as separate words: the underscore and CJK characters.
 _ALONE = "_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
-ATTENDED = 1024  # tokens of a row up to which attention costs less than the other layers, roughly
+ATTENDED = 1024  # approximate row length up to which attention costs less than the other layers
 # Every token matches its pattern at least once, so the count is exact or slightly too high.
 PATTERNS = {
     "spaces": r"\S+",
@@ -34,7 +34,7 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 
 @functools.cache
 def pattern(tokens):
-    """Returns the compiled pattern of a tokenization, compiled when a model needs it."""
+    """Returns the pattern of a tokenization, compiled when a model first needs it."""
     text = PATTERNS[tokens]
     if "{marks}" in text:
         text = text.replace("{marks}", marks())
@@ -56,7 +56,7 @@ class RequestSize(NamedTuple):
 
     @property
     def padded(self):
-        """The number of tokens of all rows, each as long as the longest.
+        """The number of tokens after all rows are padded to the longest.
 
         With attention, a row of t > 1,024 tokens counts as t * t / 1,024.
         """
@@ -70,9 +70,8 @@ class RequestCounter:
     """Counter of the tokens of requests to a model, by the rules that its export states.
 
     Args:
-        tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, it is unknown,
-            which is the case for models that `tfreps export` did not write, and every text counts
-            as one token.
+        tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, as for
+            models that `tfreps export` did not write, every text counts as one token.
         most_per_text: int. Number of tokens to which the model truncates texts. If `None`, it does
             not truncate them.
         attends: bool. Whether every token of a text attends to all others. Defaults to `False`.
@@ -98,13 +97,13 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """Returns the counter of an export, or the default one if the folder has no such file.
+        """Returns the counter for an export, or the default one if it has no `tfreps_counts.json`.
 
         Args:
             folder: str or path. The folder of one version of a model.
 
         Raises:
-            ValueError: If the file is corrupt.
+            ValueError: If `tfreps_counts.json` is corrupt.
         """
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
@@ -120,8 +119,8 @@ class RequestCounter:
         Args:
             inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
             most: int. Counting stops when a text has more tokens than this.
-            most_padded: int. Counting stops when all texts, each as long as the longest, have more
-                tokens than this.
+            most_padded: int. Counting stops when the texts, after all are padded to the longest,
+                have more tokens than this.
         """
         found = [self._of_array(value, most, most_padded) for value in inputs.values()]
         return RequestSize(
@@ -142,7 +141,7 @@ class RequestCounter:
         return RequestSize(array.size, 1)
 
     def _longest(self, texts, most):
-        """Returns the tokens of the longest text, at least 1, since empty rows are padded too."""
+        """Returns the number of tokens of the longest text, at least 1 since rows are padded."""
         longest = self._cut(1)
         for text in sorted(texts, key=len, reverse=True):
             if len(text) + self.added_per_text <= longest:

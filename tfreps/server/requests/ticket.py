@@ -56,7 +56,7 @@ class Ticket:
             callback()
 
     def check(self):
-        """Checks that the client still waits for the answer.
+        """Checks that the client is still waiting for the answer.
 
         Raises:
             ServingError: DEADLINE_EXCEEDED if the time is up; CANCELLED if the request was

@@ -17,7 +17,7 @@ class ContextNeighbours:
 
         similarity = x . y / (|x| |y|)        x, y: the output `elmo` for the two words
 
-    The vectors of `sentences` are computed with the first request, and again when there is a new
+    The vectors of `sentences` are computed on the first request, and again when there is a new
     version of the model. The vectors of the texts of a request are not stored.
 
     Args:
@@ -52,8 +52,8 @@ class ContextNeighbours:
         """
         if not 0 <= text < len(texts) <= MOST_TEXTS:
             message = (
-                f"`text` must be the index of one of at most {MOST_TEXTS} texts; got {text} of "
-                f"{len(texts)}."
+                f"`text` must be the index of one of at most {MOST_TEXTS} texts; got {text} for "
+                f"{len(texts)} texts."
             )
             raise ServingError("INVALID_ARGUMENT", message)
         with self._core.pool.lease(model) as (_, servable):
@@ -111,7 +111,7 @@ class ContextNeighbours:
 
 
 def text_signature(servable):
-    """Returns the signature that explains raw text, or else one that takes it, or None."""
+    """Returns the signature `explain` of a model, another one that takes raw text, or None."""
     for name in ("explain", "default", "serving_default"):
         signature = servable.signatures.get(name)
         if signature is not None and set(signature.inputs) == {"text"}:

@@ -1,6 +1,6 @@
 """predict_json: writes arrays as a REST answer, in row or column format.
 
-Errors that TensorFlow Serving reports as well have its wording.
+Errors that TensorFlow Serving also reports use its wording.
 """
 
 import base64
@@ -33,9 +33,9 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
         bytes. JSON in UTF-8.
 
     Raises:
-        ServingError: INVALID_ARGUMENT if there are no outputs, a string is not valid UTF-8, or with
-            `rows` the outputs have no rows or different numbers of rows; UNIMPLEMENTED for a dtype
-            without a JSON form.
+        ServingError: INVALID_ARGUMENT if there are no outputs, a string is not valid UTF-8, or
+            `rows` is `True` and the outputs have no rows or different numbers of rows;
+            UNIMPLEMENTED for a dtype without a JSON form.
 
     Example:
     >>> predict_json({"y": np.array([2.5, np.nan], "float32")}, rows=True)
@@ -147,7 +147,8 @@ def leaves(name, array):
     if kind == "O":
         return [as_text(name, value) for value in flat.tolist()]
     raise ServingError(
-        "UNIMPLEMENTED", f"Output '{name}' has the dtype {array.dtype}, which has no JSON form."
+        "UNIMPLEMENTED",
+        f"Output '{name}' has the dtype {array.dtype}, which has no JSON form. Use gRPC instead.",
     )
 
 

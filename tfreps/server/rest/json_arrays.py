@@ -1,6 +1,6 @@
-"""json_array: converts a number, string or nested list of JSON to an array.
+"""json_array: converts a JSON number, string or nested list to an array.
 
-Errors that TensorFlow Serving reports as well have its wording.
+Errors that TensorFlow Serving also reports use its wording.
 """
 
 import base64
@@ -18,10 +18,10 @@ FLOATS = {"float32", "float64"}
 
 
 def json_array(value, dtype: str, where: str) -> np.ndarray:
-    """Converts a number, string or nested list of JSON to an array.
+    """Converts a JSON number, string or nested list to an array.
 
     Args:
-        value: A number, string, bool or nested list, in which all lists of a level have the same
+        value: A number, string, bool or nested list, in which all lists at a level have the same
             length. Integers for a float dtype are rounded to the nearest float.
         dtype: str. The name of a TensorFlow dtype. Strings become `bytes` in an array of objects.
         where: str. The name of the value in error messages.

@@ -1,6 +1,6 @@
 """read_inputs: converts the JSON body of a REST request to the arrays of a signature.
 
-Errors that TensorFlow Serving reports as well have its wording.
+Errors that TensorFlow Serving also reports use its wording.
 """
 
 import json
@@ -11,7 +11,7 @@ from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.rest.json_arrays import invalid, is_base64, json_array, kind_of
 
 SPACE = " \t\n\r"
-# Every number that is too large for a double has such an exponent, or this many digits.
+# Matches every number that is too large for a double, and some that are not.
 PERHAPS_TOO_LARGE = re.compile(rb"[eE]\+?[0-9][0-9]|[0-9]{290}")
 
 

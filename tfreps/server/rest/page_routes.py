@@ -1,4 +1,4 @@
-"""page_routes: routes of the web page, from which users query the models."""
+"""page_routes: routes of the web page on which users query the models."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from tfreps.server.requests.ticket import too_late
 from tfreps.server.rest.context_neighbours import ContextNeighbours, text_signature
 
 LARGEST_BODY = 2**20
-# The page may only load files of this server.
+# The page may only load files from this server.
 HEADERS = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -23,7 +23,7 @@ HEADERS = {
 def page_routes(core, folder, sentences=()):
     """Returns the routes of the web page at `/page/`, to which `/` redirects.
 
-    Besides the files in `folder`, these are:
+    In addition to the files in `folder`, the routes are:
 
         GET  /page/models       [{name, version, signature, outputs}], the models that take text
         POST /page/neighbours   {model, texts, text, token} -> [{token, left, right, from,
@@ -108,7 +108,7 @@ def check(asked):
     """Checks a request and returns its model, texts, text and token.
 
     Raises:
-        ServingError: INVALID_ARGUMENT if a key is missing or has a value of another type.
+        ServingError: INVALID_ARGUMENT if a key is missing or its value has the wrong type.
     """
     kinds = {"model": str, "texts": list, "text": int, "token": int}
     for name, kind in kinds.items():
@@ -123,7 +123,7 @@ def check(asked):
 
 
 def with_headers(app):
-    """Wraps an ASGI application so that its answers have the headers above."""
+    """Wraps an ASGI application so that its answers include `HEADERS`."""
     extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
     async def wrapped(scope, receive, send):

@@ -1,4 +1,4 @@
-"""RequestGuard: rejects ambiguous requests and those that other web sites cause."""
+"""RequestGuard: rejects ambiguous requests and requests from other web sites."""
 
 import ipaddress
 import re
@@ -19,19 +19,22 @@ class RequestGuard:
     """ASGI middleware that rejects requests from foreign hosts and web sites.
 
     A browser sends requests to this machine on behalf of any page that it shows. Three rules
-    prevent that, and do not affect programs other than browsers:
+    prevent this. Only the first one also affects programs other than browsers:
 
     - If the server listens on a loopback address, or if `names` are given, the `Host` header must
       be an IP address, `localhost`, the address of the server, or one of `names`. Otherwise, the
-      request gets 403, for example from a site whose name resolves to this machine (DNS rebinding).
+      request is rejected with HTTP status 403. An example is a request for a site whose name
+      resolves to this machine (DNS rebinding).
     - A request with an `Origin` header must come from a page of this server or of one of
-      `origins`. Otherwise, it gets 403. Answers to pages of `origins` have CORS headers, and their
-      OPTIONS requests are answered.
+      `origins`. Otherwise, it is rejected with HTTP status 403. Answers to pages of `origins` have
+      CORS headers, and their OPTIONS requests are answered.
     - The body of a request from a browser must have the type `application/json` or no type.
-      Otherwise, the request gets 415, since browsers send other types without a preflight request.
+      Otherwise, it is rejected with HTTP status 415, since browsers send other types without a
+      preflight request.
 
-    A request with both `Content-Length` and `Transfer-Encoding` gets 400 and its connection is
-    closed, since a proxy could use the other length (request smuggling).
+    A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP
+    status 400 and its connection is closed, since a proxy could use the other length (request
+    smuggling).
 
     Args:
         app: The ASGI application that gets the accepted requests.
@@ -96,7 +99,8 @@ class RequestGuard:
         """
         if "content-length" in headers and "transfer-encoding" in headers:
             raise ServingError(
-                "INVALID_ARGUMENT", "The request has both Content-Length and Transfer-Encoding."
+                "INVALID_ARGUMENT",
+                "The request has both Content-Length and Transfer-Encoding. Send only one of them.",
             )
         self._check_host(headers.get("host", ""))
         self._check_site(method, headers)
@@ -172,7 +176,7 @@ def is_browser(headers):
 
 
 def is_own(origin, host):
-    """Returns True if a page came from the host that gets the request."""
+    """Returns True if a page comes from the host that gets the request."""
     try:
         page = urlsplit(origin.lower())
         asked = urlsplit(f"//{host.lower()}")

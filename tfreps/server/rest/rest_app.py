@@ -28,7 +28,7 @@ WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
 LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
 LARGEST = 2**63 - 1
-AT_ONCE = 4  # number of bodies of the maximum size that may be in progress
+AT_ONCE = 4  # number of bodies of the maximum size that may be in memory together
 PART = 2**20  # bytes to decompress between two checks of the size
 
 
@@ -42,7 +42,7 @@ class RestApp:
     Args:
         core: `ServingCore`.
         max_body_bytes: int. Maximum size of a request body, also after decompression. Larger ones
-            get 413. Defaults to 2**27.
+            are rejected with HTTP status 413. Defaults to 2**27.
         routes: List of additional Starlette routes, such as those of a web page, which take
             precedence.
 
@@ -53,7 +53,7 @@ class RestApp:
     def __init__(self, core, max_body_bytes=2**27, routes=()):
         self._core = core
         self._most = max_body_bytes
-        self._held = 0  # bytes of all bodies in progress, compressed and decompressed
+        self._held = 0  # bytes of all request bodies in memory, compressed and decompressed
         self._counting = threading.Lock()
         self.asgi = Starlette(
             routes=[
@@ -133,7 +133,7 @@ class RestApp:
 
     @contextlib.contextmanager
     def _place(self):
-        """Yields a list with the number of bytes of a body, which count while the block runs."""
+        """Yields a list for the number of bytes of a body, which are released after the block."""
         place = [0]
         try:
             yield place
@@ -181,11 +181,11 @@ class RestApp:
             message = "The body is truncated gzip data."
             raise ServingError("INVALID_ARGUMENT", message) from None
         except (gzip.BadGzipFile, zlib.error):
-            raise ServingError("INVALID_ARGUMENT", "The body is not gzip data.") from None
+            raise ServingError("INVALID_ARGUMENT", "The body is not valid gzip data.") from None
         return b"".join(parts)
 
     def _count(self, size, place):
-        """Counts the bytes of a body in progress, and rejects it if there are too many in total."""
+        """Adds to the bytes of all bodies in memory, and rejects a body if the sum is too large."""
         with self._counting:
             if self._held + size > AT_ONCE * self._most:
                 raise ServingError(
@@ -248,7 +248,7 @@ def raw_path(request):
 
 
 def asked_for(match):
-    """Returns the name, version and label of a model in a path; one or both are None."""
+    """Returns the name, version and label of a model in a path. Those not in the path are None."""
     name = match["name"]
     label = match["label"]
     version = match["version"]

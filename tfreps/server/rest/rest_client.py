@@ -9,13 +9,13 @@ SECONDS = 60.0
 
 
 class RestClient:
-    """Client for the REST interface of a server, which does not need TensorFlow.
+    """Client for the REST interface of a server. The client does not need TensorFlow.
 
     Args:
         address: str. The address of the server, such as `"http://127.0.0.1:8501"`.
         seconds: float. Seconds to wait for an answer. Defaults to 60.0.
         ca: str or path. PEM file with the certificate to trust for `https`. If `None`, the
-            certificates of the system are trusted.
+            certificate authorities that `requests` trusts by default are trusted.
 
     Example:
     >>> RestClient("http://127.0.0.1:8501").url("ner", label="stable")
@@ -42,8 +42,8 @@ class RestClient:
 
         Args:
             model: str. The name of the model.
-            texts: List of str.
-            signature: str. The name of a signature whose only input is texts. If empty, the default
+            texts: List of str. The texts to send.
+            signature: str. The name of a signature whose only input is text. If empty, the default
                 signature is used.
             version: int. The version of the model. If `None`, it is selected by `label`.
             label: str. The label of a version. If `version` and `label` are `None`, the newest
@@ -72,7 +72,7 @@ class RestClient:
             label: str. The label of a version, which the server may ignore. Defaults to `None`.
 
         Returns:
-            A list of `(version, state, error message)`, with an int and two str.
+            A list of tuples `(version, state, error message)`, each with an int and two str.
 
         Raises:
             ValueError: If the server does not answer or returns an error.
@@ -122,5 +122,5 @@ class RestClient:
             ) from None
         if answer.status_code != 200:
             message = found.get("error", found) if isinstance(found, dict) else found
-            raise ValueError(f"The server returned {answer.status_code}: {message}")
+            raise ValueError(f"The server returned status {answer.status_code}: {message}")
         return found

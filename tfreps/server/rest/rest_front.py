@@ -10,7 +10,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 START_SECONDS = 30
-GOODBYE = 0.2  # seconds between checks whether a connection can be closed
+GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
 CLOSE = (b"connection", b"close")
 
@@ -18,7 +18,8 @@ CLOSE = (b"connection", b"close")
 class RestFront:
     """HTTP port with an ASGI application, based on uvicorn.
 
-    It does not change the signal handlers and the logging of the process.
+    It does not change the signal handlers or the logging of the process, except that uvicorn only
+    logs errors.
 
     Args:
         app: The ASGI application.
@@ -196,7 +197,7 @@ class PatientProtocol(H11Protocol):
 def listening(host, port):
     """Opens a listening socket, also on a port that a server has just closed.
 
-    Its protocol is TCP explicitly. Otherwise, asyncio delays small answers by 40 ms.
+    Its protocol is set to TCP explicitly, since asyncio otherwise delays small answers by 40 ms.
     """
     family, kind, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
