@@ -218,7 +218,7 @@ def test_inputs_out_of_range():
     with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than `max_positions`"):
         encoder(np.full([1, 7], 5))
     for theirs, ours in FOREIGN.items():
-        with pytest.raises(ValueError, match=f"`{theirs}` is not read; pass it as `{ours}`"):
+        with pytest.raises(ValueError, match=f"must not have `{theirs}`; pass it as `{ours}`"):
             encoder({"token_ids": IDS, theirs: IDS})
     with pytest.raises(ValueError, match="must have `token_ids`; got \\['ids'\\]"):
         encoder({"ids": IDS})

@@ -113,8 +113,8 @@ def test_label_ids_out_of_range():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"labels": ["a", "a"]}, "must be distinct"),
-        ({"labels": [0, 1]}, "non-empty names"),
+        ({"labels": ["a", "a"]}, "list of distinct"),
+        ({"labels": [0, 1]}, "non-empty strings"),
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
         ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),

@@ -266,7 +266,7 @@ def test_one_tag():
 
 
 def test_a_tag_without_tokens():
-    with pytest.raises(ValueError, match="No token of the training text has the tag I. Remove"):
+    with pytest.raises(ValueError, match="must occur in the training text; missing: I. Remove"):
         HMMTagger(4, TAGS).fit_counts([[1, 2]], [[0, 1]])
 
 

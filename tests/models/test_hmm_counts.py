@@ -136,9 +136,9 @@ def test_bad_sentences(tokens, tags, message):
     "kwargs, message",
     [
         ({"smoothing": 1, "floor": 1e-8}, "cannot be combined with `floor`"),
-        ({"smoothing": -1}, "must not be negative; got -1 for initial"),
-        ({"smoothing": float("nan")}, "must not be negative"),
-        ({"smoothing": {"initial": 1}}, "one for each of initial, transition, emission, end"),
+        ({"smoothing": -1}, "must be finite and not negative; got -1 for initial"),
+        ({"smoothing": float("nan")}, "must be finite and not negative"),
+        ({"smoothing": {"initial": 1}}, "a number for each of initial, transition, emission, end"),
         ({"floor": 0}, "positive and finite"),
     ],
 )

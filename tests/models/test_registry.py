@@ -17,8 +17,10 @@ def test_derived_classes_have_the_converters_of_their_parents():
 
 def test_what_has_no_converter():
     with pytest.raises(
-        ValueError, match="Elmo has no format 'pretrained'; models that have it: BertEncoder, "
+        ValueError, match="Elmo has no 'pretrained' converter; models with one: BertEncoder, "
     ):
         converter(Elmo, "pretrained")
-    with pytest.raises(ValueError, match="BertEncoder has no format 'onnx'.* have it: none"):
+    with pytest.raises(
+        ValueError, match="BertEncoder has no 'onnx' converter; models with one: none"
+    ):
         converter(BertEncoder, "onnx")

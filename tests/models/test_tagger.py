@@ -223,9 +223,9 @@ def test_tag_ids_out_of_range(use_crf):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"tags": ["O", "O"]}, "must be distinct"),
-        ({"tags": ["O", ""]}, "non-empty names"),
-        ({"tags": []}, "at least one"),
+        ({"tags": ["O", "O"]}, "list of distinct"),
+        ({"tags": ["O", ""]}, "non-empty strings"),
+        ({"tags": []}, "must be a non-empty list"),
         ({"tags": ["O", "PER"]}, "'PER'"),
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),
         ({"dropout": -0.1}, "below 1; got -0.1"),
@@ -245,7 +245,7 @@ def test_an_encoder_without_a_width():
 
 
 def test_an_empty_data_set():
-    with pytest.raises(ValueError, match="is an empty data set"):
+    with pytest.raises(ValueError, match="got an empty data set"):
         make().predict(tagged(8).take(0))
 
 

@@ -187,7 +187,7 @@ def test_carried_states_are_not_exported(tmp_path):
 
 
 def test_options_of_other_formats():
-    with pytest.raises(ValueError, match="no options .'opset_version'.; omit them"):
+    with pytest.raises(ValueError, match="the options .'opset_version'.; omit them"):
         words().export("nowhere", opset_version=18)
 
 

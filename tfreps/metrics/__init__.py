@@ -1,4 +1,4 @@
-"""Metrics that Keras does not have: perplexity, span F1, masked tags, AUC and loss."""
+"""Metrics: perplexity, span F1, token scores, AUC and the mean loss of sentences."""
 
 from tfreps.metrics.area_under_curve import AreaUnderCurve
 from tfreps.metrics.perplexity import Perplexity

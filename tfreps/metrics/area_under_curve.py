@@ -22,7 +22,7 @@ class AreaUnderCurve(keras.metrics.Metric):
 
     Args:
         name: str. Name of the metric. Defaults to `"auc"`.
-        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
+        dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Reference: Hanley and McNeil, 1982, "The meaning and use of the area under a receiver operating
     characteristic (ROC) curve".
@@ -30,7 +30,7 @@ class AreaUnderCurve(keras.metrics.Metric):
     Example:
     >>> metric = AreaUnderCurve()
     >>> metric.update_state([1, 0, 1, 0], [2.0, 1.0, 0.5, -3.0])
-    >>> float(metric.result())        # 3 of 4 pairs
+    >>> float(metric.result())        # 3 of the 4 pairs are ranked correctly
     0.75
     """
 
@@ -44,7 +44,7 @@ class AreaUnderCurve(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B]`. Labels, 0 or 1.
             y_pred: float, shape `[B]`. Unbounded scores, such as the difference of two logits. NaN
-                is ignored.
+                scores are ignored.
             sample_weight: float, shape `[B]`. Texts of weight 0 are ignored, and all others count
                 equally. If `None` (the default), all texts count.
         """

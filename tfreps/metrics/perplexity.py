@@ -1,4 +1,4 @@
-"""Perplexity over tokens, independent of how they were batched."""
+"""Perplexity: exponential of the mean loss per token, over all batches."""
 
 import keras
 import tensorflow as tf
@@ -14,7 +14,7 @@ class Perplexity(keras.metrics.Metric):
 
     Args:
         name: str. Name of the metric. Defaults to `"perplexity"`.
-        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
+        dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Example:
     >>> metric = Perplexity()

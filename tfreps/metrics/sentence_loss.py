@@ -12,8 +12,8 @@ class SentenceLoss(keras.metrics.Mean):
 
     `B_b` is the number of sentences of a batch and `w_b` their mean weight. Training uses weights
     that give every sentence the same influence (see `tfreps.data.SequenceBatches`). Keras's own
-    `loss` applies these weights and then weights batches by their size too, so it is too high for
-    batches of different sizes. The result is a float32 scalar, 0 before the first batch.
+    `loss` applies these weights and also weights the batches by their size, so it is too high if
+    the sizes differ. The result is a float32 scalar, 0 before the first batch.
 
     Args:
         name: str. Name of the metric. Defaults to `"sentence_loss"`.
@@ -21,8 +21,8 @@ class SentenceLoss(keras.metrics.Mean):
 
     Example:
     >>> metric = SentenceLoss()
-    >>> metric.update_state(6.0, 3, sample_weight=[1.5, 1.5, 1.5])  # 3 sentences with the loss 4
-    >>> metric.update_state(0.5, 1, sample_weight=[0.5])            # and one with the loss 1
+    >>> metric.update_state(6.0, 3, sample_weight=[1.5, 1.5, 1.5])  # 3 sentences with a loss of 4
+    >>> metric.update_state(0.5, 1, sample_weight=[0.5])            # 1 sentence with a loss of 1
     >>> float(metric.result())
     3.25
     """
@@ -35,10 +35,10 @@ class SentenceLoss(keras.metrics.Mean):
 
         Args:
             loss: float scalar. Weighted loss of the batch.
-            rows: int scalar. Number of sentences.
-            sample_weight: float, shape `[B]`. Weights of the sentences, by whose mean the loss is
-                divided. Weights of shape `[B, T]` are ignored. If `None` (the default), the weights
-                are 1.
+            rows: int scalar. Number of sentences in the batch.
+            sample_weight: float, shape `[B]`. Weights of the sentences. The loss is divided by
+                their mean. Weights of shape `[B, T]` are ignored. If `None` (the default), the
+                weights are 1.
             penalty: float scalar. Regularization term, added to the loss. Defaults to 0.0.
         """
         weights = tf.ones([1]) if sample_weight is None else tf.cast(sample_weight, "float32")

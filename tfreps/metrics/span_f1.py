@@ -16,19 +16,19 @@ class SpanF1(keras.metrics.Metric):
 
         F1 = 2 * spans in both / (spans of the model + spans of the data)
 
-    A span is in both if type, start and end are equal. `tfreps.text.tags.spans` defines the spans
-    of a tag sequence. With `mode="strict"`, the result is that of seqeval with `mode="strict"` and
-    the class of the scheme; with `mode="conlleval"`, that of seqeval's default mode and of
-    conlleval.pl.
+    Two spans are the same if they have the same type, start and end. `tfreps.text.tags.spans`
+    defines the spans of a tag sequence. With `mode="strict"`, the result equals that of seqeval
+    with `mode="strict"` and the class of the scheme; with `mode="conlleval"`, it equals that of
+    seqeval's default mode and of conlleval.pl.
 
     Args:
         tags: list of str. The K tags in the order of their ids.
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme.
         mode: `"strict"` or `"conlleval"`. Defaults to `"strict"`.
-        average: `"micro"` for F1 over all spans, `"macro"` for the mean over the types that occur
-            in the data or in predictions. Defaults to `"micro"`.
+        average: `"micro"` for the F1 over all spans, or `"macro"` for the mean F1 of the types that
+            occur in the data or in the predictions. Defaults to `"micro"`.
         name: str. Name of the metric. Defaults to `"span_f1"`.
-        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
+        dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Raises:
         ValueError: If an option is invalid, a tag does not belong to the scheme, or the tags do not
@@ -67,9 +67,9 @@ class SpanF1(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
             y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool, shape `[B, T]`, True on real tokens. Of other types, values above 0
-                count as True. If `None` (the default), all tokens are real. Masked tokens are
-                removed wherever they are, and the tokens around them become neighbours.
+            sample_weight: bool, shape `[B, T]`, True on real tokens. If it is not boolean, values
+                above 0 count as True. If `None` (the default), all tokens are real. Masked tokens
+                are removed wherever they are, and the tokens around them become neighbours.
 
         Raises:
             ValueError: If scores are passed instead of ids.
@@ -86,7 +86,7 @@ class SpanF1(keras.metrics.Metric):
         self.true.assign_add(self._count(true_type))
 
     def _count(self, types):
-        """Counts how often each type occurs, int64 `[types]`; -1 is dropped."""
+        """Returns the number of spans of each type, int64 `[types]`; -1 is ignored."""
         ones = tf.ones_like(types, dtype="int64")
         return tf.math.unsorted_segment_sum(ones, types, self.true.shape[0])
 
@@ -100,7 +100,7 @@ class SpanF1(keras.metrics.Metric):
         }
 
     def scores(self):
-        """Returns a dict of floats: `precision`, `recall` and `f1` under `average`."""
+        """Returns a dict of `precision`, `recall` and `f1`, floats averaged as in `average`."""
         return dict(zip(("precision", "recall", "f1"), map(float, self._scores()), strict=True))
 
     def result(self):
@@ -128,10 +128,10 @@ class SpanF1(keras.metrics.Metric):
 
 
 def _real_tokens_first(mask):
-    """Returns the order that moves masked positions to the end and a mask of real ones.
+    """Returns the order that moves masked positions to the end, and the mask in that order.
 
     Both have shape `[B * (T + 1)]`: each sentence is followed by one more position, which `_take`
-    fills with the boundary.
+    fills with the boundary id.
     """
     kept = tf.reshape(tf.pad(mask, [[0, 0], [0, 1]], constant_values=True), [-1])
     places = tf.range(tf.size(kept))
@@ -140,6 +140,6 @@ def _real_tokens_first(mask):
 
 
 def _take(ids, order, kept, boundary):
-    """Returns the tags of all sentences in one row, a boundary after each sentence, `[N]`."""
+    """Returns the tag ids of all sentences in one row `[N]`, with the boundary id after each."""
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)

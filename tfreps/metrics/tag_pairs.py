@@ -14,7 +14,7 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
             count.
 
     Returns:
-        Tuple of `y_true` int32 `[B, T]`, `y_pred` int32 `[B, T]` and mask bool `[B, T]`.
+        Tuple of `y_true` int32 `[B, T]`, `y_pred` int32 `[B, T]` and the mask bool `[B, T]`.
 
     Raises:
         ValueError: If scores are passed instead of ids.

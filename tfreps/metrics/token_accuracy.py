@@ -1,4 +1,4 @@
-"""TokenAccuracy: the share of real tokens whose tag is correct."""
+"""TokenAccuracy: share of real tokens whose tag is correct."""
 
 import keras
 import tensorflow as tf
@@ -12,7 +12,7 @@ class TokenAccuracy(keras.metrics.Metric):
 
     Args:
         name: str. Name of the metric. Defaults to `"token_accuracy"`.
-        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
+        dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Example:
     >>> metric = TokenAccuracy()
@@ -33,8 +33,8 @@ class TokenAccuracy(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
             y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool, shape `[B, T]`, True on real tokens. Of other types, values above 0
-                count as True. If `None` (the default), all tokens are real.
+            sample_weight: bool, shape `[B, T]`, True on real tokens. If it is not boolean, values
+                above 0 count as True. If `None` (the default), all tokens are real.
 
         Raises:
             ValueError: If scores are passed instead of ids.

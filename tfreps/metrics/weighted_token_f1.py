@@ -1,4 +1,4 @@
-"""WeightedTokenF1: scores of single tags, weighted by how often each tag occurs."""
+"""WeightedTokenF1: average score of the tags, weighted by how often each tag occurs."""
 
 import keras
 import tensorflow as tf
@@ -10,7 +10,7 @@ STATISTICS = ("precision", "recall", "f1")
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class WeightedTokenF1(keras.metrics.Metric):
-    """Precision, recall or F1 of each tag, averaged with the counts of the tags as weights.
+    """Mean precision, recall or F1 of the tags, weighted by their frequency in the data.
 
         precision[k] = correct[k] / predicted[k];  recall[k] = correct[k] / true[k]
         f1[k] = 2 precision[k] recall[k] / (precision[k] + recall[k] + 1e-10)
@@ -23,10 +23,10 @@ class WeightedTokenF1(keras.metrics.Metric):
     Args:
         num_tags: int. Number of tags, `K`.
         outside_id: int. Id of the tag `O`; tokens that have it in the data are ignored. If `None`
-            (the default), all tokens count, as in the published results.
+            (the default), all tokens count, as in the reference's published results.
         statistic: `"precision"`, `"recall"` or `"f1"`. Defaults to `"f1"`.
         name: str. Name of the metric. Defaults to `"weighted_token_f1"`.
-        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
+        dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Raises:
         ValueError: If an option is out of range.
@@ -74,8 +74,8 @@ class WeightedTokenF1(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
             y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool, shape `[B, T]`, True on real tokens. Of other types, values above 0
-                count as True. If `None` (the default), all tokens are real.
+            sample_weight: bool, shape `[B, T]`, True on real tokens. If it is not boolean, values
+                above 0 count as True. If `None` (the default), all tokens are real.
 
         Raises:
             ValueError: If scores are passed instead of ids.
@@ -88,13 +88,13 @@ class WeightedTokenF1(keras.metrics.Metric):
         self.true.assign_add(self._count(y_true, mask))
 
     def _count(self, ids, chosen):
-        """Counts how often each tag occurs among the chosen tokens, int64 `[K]`."""
+        """Returns the number of chosen tokens with each tag, int64 `[K]`."""
         ids = tf.reshape(tf.where(chosen, ids, -1), [-1])
         chosen = tf.reshape(tf.cast(chosen, "int64"), [-1])
         return tf.math.unsorted_segment_sum(chosen, ids, self.num_tags)  # [K], without -1
 
     def scores(self):
-        """Returns a dict of floats: `precision`, `recall` and `f1`, whatever `statistic` is."""
+        """Returns a dict of floats: `precision`, `recall` and `f1`, regardless of `statistic`."""
         return {name: float(self._average(name)) for name in STATISTICS}
 
     def result(self):

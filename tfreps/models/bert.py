@@ -39,9 +39,9 @@ class BertEncoder(WholeModel, keras.Model):
         num_layers: int. Number of Transformer blocks. Defaults to 12.
         num_heads: int. Number of attention heads per block. Defaults to 12.
         intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
-            default), `4 * hidden_dim`.
+            default), it is `4 * hidden_dim`.
         normalization: `"post"` or `"pre"`. Whether the layer norms follow each part of a block or
-            precede it. With `"pre"`, another layer norm follows the last block.
+            precede it. With `"pre"`, an additional layer norm follows the last block.
             Defaults to `"post"`.
         activation: str or function. Activation of the feed-forward network: `"gelu"`,
             `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
@@ -53,17 +53,17 @@ class BertEncoder(WholeModel, keras.Model):
             Defaults to 1e-12.
         positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_full_index"`. Kind of position
             vectors; see `PositionEmbedding`. Defaults to `"learned"`.
-        max_positions: int. Maximum length of a text in tokens. Used only by `"learned"`.
-            Defaults to 512.
+        max_positions: int. Maximum length of a text in tokens. Used only with
+            `positions="learned"`. Defaults to 512.
         normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
             Defaults to `False`.
         num_segments: int. Number of segment ids: 2 in BERT, 256 in aespresso's models.
             Defaults to 2.
         padding_id: int. Token id of padding, used if no mask is given. Defaults to 0.
-        initializer: Initializer of the three tables: `"truncated_normal"`, `"orthogonal_rows"`, or
-            any other that Keras accepts. Defaults to `"truncated_normal"`.
-        initializer_range: float. Standard deviation of the truncated normal distribution of kernels
-            and tables. Defaults to 0.02.
+        initializer: Initializer of the token, position and segment tables: `"truncated_normal"`,
+            `"orthogonal_rows"`, or any other that Keras accepts. Defaults to `"truncated_normal"`.
+        initializer_range: float. Standard deviation of the truncated normal distribution from
+            which kernels and tables are drawn. Defaults to 0.02.
         pooler: bool. Whether to compute `pooled_output`. Defaults to `True`.
 
     Call arguments:
@@ -79,7 +79,8 @@ class BertEncoder(WholeModel, keras.Model):
 
     Masking: masked tokens have no influence on other tokens, and positions count real tokens only.
     The original implementations count columns, which is the same if the padding comes last. For a
-    row of padding only, the sequence output is zero and the pooled output is tanh(pooler_bias).
+    row that contains only padding, the sequence output is zero and the pooled output is
+    tanh(pooler_bias).
 
     Raises:
         ValueError: If an option is out of range, `features` has no `token_ids`, or the shapes do
@@ -213,7 +214,7 @@ class BertEncoder(WholeModel, keras.Model):
 
     @classmethod
     def from_pretrained(cls, path, **overrides):
-        """Loads a published checkpoint of Google, Hugging Face or aespresso.
+        """Loads a published checkpoint from Google, Hugging Face or aespresso.
 
         Unsupported options in the checkpoint's configuration raise an error that names them. Heads
         are not loaded.
@@ -226,14 +227,14 @@ class BertEncoder(WholeModel, keras.Model):
                 `num_layers` (loads only the first blocks), `max_positions` (loads only the first
                 positions), `pooler=False`, `dropout`, `activation` or `dtype`. The sizes of the
                 checkpoint's arrays cannot be changed. aespresso's files do not store `num_heads`
-                and `normalize_positions`, which default to 12 and `True` here.
+                or `normalize_positions`, which default to 12 and `True` here.
 
         Returns:
             `BertEncoder`.
 
         Raises:
             ValueError: If a file is missing, incomplete or damaged, if the files do not match each
-                other, or if they belong to another network.
+                other, or if they belong to a different network.
 
         Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
 
@@ -254,13 +255,13 @@ class BertEncoder(WholeModel, keras.Model):
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If transformers' BERT does not support the model (`normalization="pre"`,
-                quantized weights).
+            ValueError: If transformers' BERT does not support the model, for example because of
+                `normalization="pre"` or quantized weights.
         """
         converter(type(self), "pretrained").write(self, path)
 
     def _read(self, features, training, kept=None):
-        """Returns `x_0`, the block outputs and the mask; appends attention to `kept`."""
+        """Returns `x_0`, the block outputs and the mask; appends the attention to `kept`."""
         ids, segment_ids, mask = self._inputs(features)
         x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, D]
         x = self.add_positions(tf.cast(x, "float32"), mask=mask)
@@ -275,7 +276,7 @@ class BertEncoder(WholeModel, keras.Model):
         features = features if isinstance(features, dict) else {"token_ids": features}
         for theirs, ours in FOREIGN.items():
             if theirs in features:
-                raise ValueError(f"`{theirs}` is not read; pass it as `{ours}`.")
+                raise ValueError(f"`features` must not have `{theirs}`; pass it as `{ours}`.")
         if "token_ids" not in features:
             raise ValueError(f"`features` must have `token_ids`; got {sorted(features)}.")
         ids = tf.convert_to_tensor(features["token_ids"])

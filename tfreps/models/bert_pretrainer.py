@@ -71,7 +71,7 @@ class BertPretrainer(WholeModel, keras.Model):
         super().__init__(autocast=False, **kwargs)
         if next_sentence and encoder.pooler_dense is None:
             raise ValueError(
-                "`next_sentence=True` needs the pooled output, and the encoder has none. Create "
+                "`next_sentence=True` needs the pooled output, but the encoder has none. Create "
                 "the encoder with `pooler=True`, or pass `next_sentence=False`."
             )
         # Options.
@@ -133,11 +133,11 @@ class BertPretrainer(WholeModel, keras.Model):
         """Loads the encoder and the heads of a published checkpoint.
 
         It accepts the same checkpoints as `BertEncoder.from_pretrained`. Google and Hugging
-        Face use label 0 for the next sentence, aespresso uses label 1.
+        Face use label 0 for the next sentence; aespresso uses label 1.
 
         Args:
             path: str. Checkpoint with a masked-token head; see `BertEncoder.from_pretrained`.
-            next_sentence: bool. Whether to load the next-sentence task. If `None` (the default), it
+            next_sentence: bool. Whether to load the next-sentence head. If `None` (the default), it
                 is loaded if the checkpoint contains it.
             **overrides: Options of the encoder that replace those of the checkpoint.
 
@@ -146,14 +146,14 @@ class BertPretrainer(WholeModel, keras.Model):
 
         Raises:
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if it has no heads,
-                or if its head does not share the token table of the encoder.
+                or if its masked-token head does not share the token table of the encoder.
         """
         return converter(cls, "pretrained").read(path, next_sentence, **overrides)
 
     def save_pretrained(self, path, next_label=0):
         """Writes a folder that transformers' `BertForPreTraining` loads.
 
-        Without the next-sentence task, it is a folder for `BertForMaskedLM`.
+        Without the next-sentence task, the folder is for `BertForMaskedLM`.
 
         Args:
             path: str. Folder to write to; created if it does not exist.
@@ -218,7 +218,7 @@ def _at(x, positions):
 
 
 def _score(logits, targets):
-    """Returns the NLL of each target, and 1.0 where it has the highest logit, else 0.0."""
+    """Returns the NLL of each target, and 1.0 if the target has the highest logit, else 0.0."""
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     best = tf.argmax(logits, axis=-1, output_type="int32")
     return nll, tf.cast(best == targets, "float32")

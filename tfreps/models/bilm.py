@@ -56,8 +56,8 @@ class BiLM(WholeModel, keras.Model):
         initial_state: `"zero"`, `"warm"` or `"carry"`. The state that each batch starts from.
             `"zero"`: zeros, as in the first call of the original implementations. `"warm"`: the
             state after one fixed sentence (see `warm_up`), stored with the weights; the results are
-            deterministic and close to those of later calls of the originals. `"carry"`: row i
-            continues from the final state of row i of the previous batch until `reset_states` is
+            deterministic and close to those of later calls of these implementations. `"carry"`: row
+            i continues from the final state of row i of the previous batch until `reset_states` is
             called, as in bilm-tf and AllenNLP. Defaults to `"zero"`.
         max_batch_size: int. Number of rows for which `"carry"` stores states. Defaults to 128.
 
@@ -66,8 +66,8 @@ class BiLM(WholeModel, keras.Model):
             `[B, T]`; a string tensor of tokens `[B, T]` with `""` for padding, or of sentences
             `[B]`, which are split at white space; or a dict with `character_ids` (for a token
             model, `token_ids`) and, optionally, `mask` bool `[B, T]`, True on real tokens. Padding
-            comes last. `T` may be 0.
-        initial_state: dict with the four states listed below. Overrides the constructor's
+            must come last. `T` may be 0.
+        initial_state: dict with the final states listed below. Overrides the constructor's
             `initial_state`. Defaults to `None`.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
@@ -267,8 +267,8 @@ class BiLM(WholeModel, keras.Model):
 
         Args:
             ids: int, shape `[1, T, C]` (for a token model, `[1, T]`), or another input of a call.
-                If `None` (the default), an English sentence of ordinary length; for a token model,
-                a sentence without tokens, which has only its boundaries.
+                If `None` (the default), an English sentence of ordinary length is used, or, for a
+                token model, an empty sentence, which consists of its boundaries.
 
         Raises:
             ValueError: If `initial_state` is not `"warm"`.
@@ -287,7 +287,7 @@ class BiLM(WholeModel, keras.Model):
             state.assign(output[name])
 
     def with_initial_state(self, initial_state):
-        """Returns a copy of this model with another `initial_state`.
+        """Returns a copy of this model with a different `initial_state`.
 
         Args:
             initial_state: `"zero"`, `"warm"` or `"carry"`, as described in the class. With
@@ -304,7 +304,7 @@ class BiLM(WholeModel, keras.Model):
 
     @classmethod
     def from_pretrained(cls, source, weights_file=None, initial_state="zero", **kwargs):
-        """Loads the biLM of published ELMo weights or of a training folder of bilm-tf.
+        """Loads a biLM from published ELMo weights or from a training folder of bilm-tf.
 
         Args:
             source: str. Path of an `options.json` of bilm-tf or AllenNLP; a folder with one such
@@ -322,8 +322,8 @@ class BiLM(WholeModel, keras.Model):
             `BiLM`.
 
         Raises:
-            ValueError: If files are missing or damaged, or do not match each other. The message
-                names the array.
+            ValueError: If files are missing or damaged, or do not match each other. The error
+                message names the file or the array.
 
         Example:
         >>> small = BiLM(filters=[[1, 8]], units=8, projection_dim=4)

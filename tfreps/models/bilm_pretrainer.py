@@ -11,7 +11,7 @@ from tfreps.models.whole_model import WholeModel, feature
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class BiLMPretrainer(WholeModel, keras.Model):
-    """A forward and a backward language model over one token encoder and one softmax.
+    """Forward and backward language models that share a token encoder and a softmax.
 
         objective = 1/2 * sum over directions of (sum of NLL / batch size)
 
@@ -23,15 +23,16 @@ class BiLMPretrainer(WholeModel, keras.Model):
 
     Args:
         bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
-        vocabulary_size: int. Number of tokens that can be predicted, in decreasing order of
-            frequency.
+        vocabulary_size: int. Number of tokens that can be predicted. The vocabulary must be in
+            decreasing order of frequency.
         num_sampled: int. Number of negatives of the sampled softmax. If `None` (the default),
             training uses the full softmax.
-        batch_size: int. Rows of the training batches, whose states are carried. Defaults to 128.
+        batch_size: int. Number of rows of the training batches, whose states are carried.
+            Defaults to 128.
         clip_norm: float. Bound on the global norm of the gradient. If `None`, gradients are not
             clipped. Defaults to 10.0.
-        tied: bool. Whether the softmax kernel is the word embedding; only for a biLM that reads
-            token ids. Defaults to `False`.
+        tied: bool. Whether the word embedding also serves as the softmax kernel. Requires a biLM
+            that reads token ids. Defaults to `False`.
         seed: int. Random seed for negatives, dropout and resets. Defaults to 0.
         reset_probability: float in [0, 1]. Probability that one row in one direction starts a
             training batch from the fixed state instead of its carried state. 0 corresponds to
@@ -39,12 +40,12 @@ class BiLMPretrainer(WholeModel, keras.Model):
 
     Call arguments:
         batch: dict, such as the output of `tfreps.data.lm.lm_batches`, with `token_ids`,
-            `next_token_id` and `mask` `[B, T]`. For a biLM that reads characters, also
+            `next_token_id` and `mask` `[B, T]`. A biLM that reads characters also needs
             `tokens_characters`, or `character_rows` and `unknown_characters`
-            (`characters="table"`). For the backward direction, the same features with the suffix
-            `_reverse`.
+            (`characters="table"`). For the backward direction, all of these except
+            `unknown_characters` are also needed with the suffix `_reverse`.
         initial_state: tuple of one `LSTMState` per direction. If `None` (the default), the biLM's
-            fixed state.
+            fixed state is used.
         training: bool. Whether to use the sampled softmax and dropout. Defaults to `False`.
 
     Returns:
@@ -55,8 +56,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
         ValueError: If `reset_probability` is outside [0, 1], `tied` is `True` for a biLM that reads
             characters, or the biLM carries its own states.
 
-    Reference: Peters et al., 2018; bilm-tf, `training.py`; resets: Melis et al., 2017, "On the
-    State of the Art of Evaluation in Neural Language Models" (0.01 there).
+    Reference: Peters et al., 2018; bilm-tf, `training.py`. Melis et al., 2017, "On the
+    State of the Art of Evaluation in Neural Language Models", use a `reset_probability` of 0.01.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -146,7 +147,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.reshape(nll, shape[:3]), tuple(states)
 
     def input_signatures(self):
-        """Returns the input specs: token ids or, in two forms, characters; and next tokens."""
+        """Returns the input specs: token ids or characters (in two forms), and the next tokens."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         if self.bilm.vocabulary_size is not None:

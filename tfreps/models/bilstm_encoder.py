@@ -18,8 +18,8 @@ class BiLSTMEncoder(WholeModel, keras.Model):
         embedder: `TokenEmbedder` or any other encoder.
         units: int. Width of each direction; the output is twice as wide. Defaults to 128.
         num_layers: int. Number of LSTM layers, at least 1. Defaults to 1.
-        dropout: float in [0, 1). Dropout rate of the input of each LSTM after the first; the
-            embedder has its own for the first. Defaults to 0.0.
+        dropout: float in [0, 1). Dropout rate of the input of each LSTM after the first; for
+            the first, the embedder has its own dropout. Defaults to 0.0.
 
     Call arguments:
         features: dict. The features of the embedder.

@@ -36,10 +36,11 @@ class Classifier(WholeModel, keras.Model):
         hidden_units: int. Width of a hidden layer. If `None` (the default), there is no hidden
             layer.
         dropout: float in [0, 1). Dropout rate of the input of each dense layer. Defaults to 0.5.
-        class_weights: list of float, one per label. Factors of the loss. If `None` (the default),
-            all labels have the factor 1.
+        class_weights: list of float, one per label. Factors by which the loss of each label is
+            multiplied. If `None` (the default), all factors are 1.
         attention_units: int. Width of the attention of `pooling="attention"`. If `None` (the
-            default), the width of the encoder's output. Has no effect with other poolings.
+            default), it is the width of the encoder's output. Has no effect with other values of
+            `pooling`.
         linear: `LinearEncoder` with one unit per label: a linear model of the tokens and token
             pairs, trained together with the encoder. Its scores are added to the logits. If
             `None` (the default), there is no linear model.
@@ -62,7 +63,8 @@ class Classifier(WholeModel, keras.Model):
         ValueError: If labels are repeated, or an option is invalid.
         tf.errors.InvalidArgumentError: In training, if a label id is outside `0..N-1`.
 
-    Reference: a linear model next to a deep one: Cheng et al., 2016, "Wide & Deep Learning".
+    Reference: Cheng et al., 2016, "Wide & Deep Learning", which also trains a linear model together
+    with a deep one, as `linear` does.
 
     Example:
     >>> from tfreps.models import TextCNN, TokenEmbedder
@@ -136,7 +138,7 @@ class Classifier(WholeModel, keras.Model):
         return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
 
     def transition_scores(self):
-        """Returns None, because a classifier has no CRF; see `Tagger.transition_scores`."""
+        """Returns `None`, because a classifier has no CRF; see `Tagger.transition_scores`."""
         return None
 
     def token_weights(self, features):
@@ -193,20 +195,22 @@ class Classifier(WholeModel, keras.Model):
             path: str. Checkpoint with a classification head, as written by transformers'
                 `BertForSequenceClassification` or Google's `run_classifier.py`; see
                 `BertEncoder.from_pretrained`.
-            labels: list of str. Label names. If `None` (the default), those of the checkpoint.
+            labels: list of str. Label names. If `None` (the default), the checkpoint's names are
+                used.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.
                 Defaults to `None`.
             next_sentence: bool. Whether to load the next-sentence head of pre-training, as in
                 `BertForNextSentencePrediction`, instead of a classification head. Its labels are
                 `"next"` and `"other"`. Defaults to `False`.
-            **options: Options of `Classifier`. The head reads the pooled output.
+            **options: Options of `Classifier`, except `pooling`, `hidden_units` and `linear`: the
+                head is a single dense layer over the pooled output.
 
         Returns:
             `Classifier`.
 
         Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or it has no such
-                head.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or the checkpoint
+                has no such head.
         """
         return converter(cls, "pretrained").read(
             path, labels, encoder_options or {}, next_sentence, **options
@@ -220,7 +224,7 @@ class Classifier(WholeModel, keras.Model):
 
         Raises:
             ValueError: If the encoder is not a `BertEncoder`, the pooling is not `"pooled"`, or the
-                model has a hidden layer or a `linear`.
+                model has a hidden layer or a linear model.
         """
         converter(type(self), "pretrained").write(self, path)
 
@@ -252,7 +256,9 @@ def _check(model):
     width = "output_dim"
     are_names = all(isinstance(label, str) and label for label in labels)
     if not labels or not are_names or len(set(labels)) < len(labels):
-        raise ValueError(f"`labels` must be distinct, non-empty names, at least one; got {labels}.")
+        raise ValueError(
+            f"`labels` must be a non-empty list of distinct, non-empty strings; got {labels}."
+        )
     if model.pooling not in POOLINGS:
         raise ValueError(f"`pooling` must be one of {POOLINGS}; got {model.pooling!r}.")
     if not 0 <= model.dropout < 1:

@@ -4,7 +4,7 @@ from tfreps.layers.ops.configurable import inner_layers
 
 
 def copy_weights(target, source, parts=None) -> None:
-    """Copies all weights, or those of some parts, by name.
+    """Copies all weights, or those of some parts, from `source` to `target` by name.
 
     Args:
         target: `keras.layers.Layer` or model, built. Weights of the same name must have the same
@@ -16,7 +16,7 @@ def copy_weights(target, source, parts=None) -> None:
 
     Raises:
         ValueError: If a part is missing, only one of the models has a weight, or two weights have
-            different shapes. In this case no weight is copied.
+            different shapes. In these cases, no weight is copied.
 
     Example:
     >>> from tfreps.models import BertEncoder

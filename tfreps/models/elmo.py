@@ -31,8 +31,8 @@ class Elmo(WholeModel, keras.Model):
             Defaults to `False`.
         fine_tune: bool. Whether to train the biLM. The mixes are trained in either case, unless
             `mix_weights` is given. Defaults to `False`.
-        layer_norm: `"bilm_tf"` (normalizes over the tokens of the batch) or `"allennlp"` (includes
-            the sentence boundaries); see `ScalarMix`. If `None` (the default), layers are not
+        layer_norm: `"bilm_tf"` (normalizes over the tokens of the batch) or `"allennlp"` (also
+            over the sentence boundaries); see `ScalarMix`. If `None` (the default), layers are not
             normalized. As in bilm-tf, `"bilm_tf"` has no effect with `top_only`.
         l2: float. L2 regularization of the mix weights. Defaults to 0.0.
         top_only: bool. Whether to use only the last layer. Defaults to `False`.
@@ -155,7 +155,7 @@ class Elmo(WholeModel, keras.Model):
         return self.bilm.input_signatures()
 
     def _frozen_by_options(self):
-        """Returns a fixed mix and a biLM that is not fine-tuned; see `WholeModel`."""
+        """Returns the mixes if they are fixed, and the biLM if it is not fine-tuned."""
         fixed = [] if self.mix_weights is None else [*self.mixes]
         return fixed if self.fine_tune else [self.bilm, *fixed]
 

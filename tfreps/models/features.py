@@ -1,26 +1,26 @@
-"""Features: checks the dict that an encoder reads and computes its token mask."""
+"""Checks the features that an encoder reads and computes its token mask."""
 
 import tensorflow as tf
 
 
 def check_features(features, needed, reader):
-    """Raises a ValueError that names the first feature that `reader` needs and did not get."""
+    """Raises a ValueError if `features` is not a dict or lacks one of the `needed` features."""
     if not isinstance(features, dict):
         raise ValueError(
-            f"`{reader}` reads a dict with {', '.join(needed)}, such as the output "
+            f"`{reader}` needs a dict with {', '.join(needed)}, such as the output "
             f"of tfreps.text.TokenIndexer; got {type(features).__name__}."
         )
     missing = [name for name in dict.fromkeys(needed) if name not in features]
     if missing:
         raise ValueError(
-            f"`{reader}` reads the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
-            f"missing from {sorted(features)}. Create them with tfreps.text.TokenIndexer "
-            "(`character_ids` with its `max_characters`), and `vectors` with `tfreps embed`."
+            f"`{reader}` needs the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
+            f"missing from {sorted(features)}. Create `vectors` with `tfreps embed`, and all other "
+            "features with tfreps.text.TokenIndexer (`character_ids` need its `max_characters`)."
         )
 
 
 def token_mask(features):
-    """Returns the given mask, bool `[B, T]`, or else True on tokens with a nonzero id."""
+    """Returns the mask of the features, bool `[B, T]`; without one, True on nonzero ids."""
     if "mask" in features:
         return tf.cast(features["mask"], "bool")
     if "token_ids" in features:

@@ -27,12 +27,12 @@ class HMMTagger(WholeModel, keras.Model):
         vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is
             padding.
         tags: list of str. Tag names in the order of their ids.
-        scheme: str. Tag scheme, stored for the programs that read the tags. `None` if
-            there is none.
-        unknown_id: int. Token id of tokens outside the vocabulary, that of `<UNK>`. Defaults to 3.
+        scheme: str. Tag scheme, stored for programs that read the tags as spans. If `None` (the
+            default), the tags do not form spans.
+        unknown_id: int. Token id of tokens outside the vocabulary (`<UNK>`). Defaults to 3.
         unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
-            1/K under every tag. With `"hapax"`, it has the counts of all tokens that occur once.
-            Defaults to `"uniform"`.
+            1/K under every tag. With `"hapax"`, its counts are the sum of the counts of all
+            tokens that occur once. Defaults to `"uniform"`.
         use_end: bool. Whether to model the probability that a sentence ends after a tag.
             Defaults to `False`.
 
@@ -129,7 +129,8 @@ class HMMTagger(WholeModel, keras.Model):
 
         Args:
             features: The inputs of a call, or the dict that a call returned.
-            k: int. Number of sequences. If `None` (the default), only the best one.
+            k: int. Number of sequences. If `None` (the default), only the best sequence is
+                returned.
 
         Returns:
             Tuple of tags int32 `[B, T]`, 0 where masked, and log p(tokens, tags) float32 `[B]`.
@@ -169,14 +170,14 @@ class HMMTagger(WholeModel, keras.Model):
 
         Args:
             token_ids: list of lists of int, without padding.
-            use_xla: bool. Whether to compile with XLA. The first call then takes some seconds
+            use_xla: bool. Whether to compile with XLA. The first call then takes a few seconds
                 longer, and later calls are several times faster. Defaults to `False`.
 
         Returns:
             list of int32 NumPy arrays, each as long as its sentence.
 
         Raises:
-            ValueError: If an id is out of range; the message names the sentence.
+            ValueError: If an id is out of range; the error message names the sentence.
         """
         return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), use_xla)
 
@@ -188,21 +189,21 @@ class HMMTagger(WholeModel, keras.Model):
                 ignored.
             tag_ids: list of lists of int from 0 to K - 1, of the same lengths.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and `end`. The value that is added to every count. If `None` (the default), 0.1, or
-                0 with `floor`.
+                and `end`. The value that is added to every count. If `None` (the default), it is
+                0.1, or 0 with `floor`.
             floor: float. The value that replaces counts of 0, instead of smoothing: 1e-10 in
-                luopeixiang's program, 1e-8 in the article's. If `None` (the default), smoothing is
+                luopeixiang's program, 1e-8 in aespresso's. If `None` (the default), smoothing is
                 used.
             skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
-                counts, as the article's program does. Defaults to `False`.
+                counts, as aespresso's program does. Defaults to `False`.
 
         Returns:
-            `HMMCounts`, which can be passed to `set_counts` with other smoothing, and to
+            `HMMCounts`, which can be passed to `set_counts`, with different smoothing, and to
             `baum_welch`.
 
         Raises:
-            ValueError: If lengths differ or ids are out of range (the message names the sentence),
-                there are no tokens, or a tag does not occur.
+            ValueError: If lengths differ or ids are out of range (the error message names the
+                sentence), there are no tokens, or a tag does not occur.
         """
         counts = HMMCounts.from_sentences(
             token_ids, tag_ids, self.vocabulary_size, len(self.tags), skip_single_tokens
@@ -216,14 +217,15 @@ class HMMTagger(WholeModel, keras.Model):
         Args:
             counts: `HMMCounts`.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and `end`. The value that is added to every count. If `None` (the default), 0.1, or
-                0 with `floor`.
+                and `end`. The value that is added to every count. If `None` (the default), it is
+                0.1, or 0 with `floor`.
             floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
                 (the default), smoothing is used.
             check: bool. Whether to require that each tag occurs. Defaults to `True`.
 
         Raises:
-            ValueError: If the counts have other numbers of tokens or tags, or a tag does not occur.
+            ValueError: If the counts have a different number of tokens or tags than the model, or
+                a tag does not occur.
         """
         if len(counts.emissions) != self.vocabulary_size + 1 or len(counts.end) != len(self.tags):
             raise ValueError(
@@ -236,7 +238,7 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_tables(counts, smoothing, floor)
 
     def set_tables(self, counts, smoothing, floor=None):
-        """Sets the probabilities from counts that include those of unknown tokens if needed."""
+        """Sets the probabilities from counts, which include unknown tokens with `"hapax"`."""
         uniform = self.unknown == "uniform"
         left_out = [self.unknown_id] if uniform else []
         tables = counts.log_tables(smoothing, floor, self.use_end, left_out)
@@ -257,7 +259,7 @@ class HMMTagger(WholeModel, keras.Model):
         all sentences (the gradients of their log likelihood) and sets the probabilities to the
         relative frequencies. Without `counts` and `smoothing`, no step decreases the likelihood.
         With them, this holds for the likelihood plus `counts_weight * log p(tagged text)` plus the
-        term of the smoothing.
+        smoothing term.
 
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`.
@@ -297,12 +299,12 @@ class HMMTagger(WholeModel, keras.Model):
         return likelihoods
 
     def scores(self):
-        """Returns log transitions `[K, K]`, initial `[K]` and end `[K]` for `chain`."""
+        """Returns the log transitions `[K, K]`, initial `[K]` and end `[K]` scores for `chain`."""
         end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
 
     def _emissions(self, given):
-        """Returns emissions and mask for token ids or for the output of a call."""
+        """Returns the emissions and the mask for token ids or for the output of a call."""
         given = given if isinstance(given, dict) else {"token_ids": given}
         if "emissions" in given:
             return given["emissions"], given["mask"]
@@ -322,7 +324,7 @@ def check_options(vocabulary_size, tags, unknown_id, unknown):
     if vocabulary_size < 1:
         raise ValueError(f"`vocabulary_size` must be at least 1; got {vocabulary_size}.")
     if not tags or len(set(tags)) < len(tags) or not all(isinstance(t, str) for t in tags):
-        raise ValueError(f"`tags` must be distinct strings, at least one; got {tags!r}.")
+        raise ValueError(f"`tags` must be a non-empty list of distinct strings; got {tags!r}.")
     if not 1 <= unknown_id <= vocabulary_size:
         raise ValueError(
             f"`unknown_id` must be from 1 to `vocabulary_size` ({vocabulary_size}); "
@@ -337,6 +339,6 @@ def check_tags_occur(counts, tags):
     if not seen.all():
         missing = [tag for tag, there in zip(tags, seen, strict=True) if not there]
         raise ValueError(
-            f"No token of the training text has the tag {', '.join(missing)}. Remove it from "
-            "`tags`, or add sentences that have it."
+            f"Every tag in `tags` must occur in the training text; missing: {', '.join(missing)}. "
+            "Remove these tags, or add sentences that contain them."
         )

@@ -15,6 +15,8 @@ class HMMCounts:
 
         p(x) = (count(x) + k) / sum over y (count(y) + k)
 
+    `k` is the smoothing; see `log_tables`.
+
     Args:
         initial: float, shape `[K]`. Number of sentences that begin with each tag.
         transitions: float, shape `[K, K]` (from, to). Number of transitions between tags.
@@ -41,10 +43,11 @@ class HMMCounts:
         for name, array, shape in zip(TABLES, arrays, wanted, strict=True):
             if array.shape != shape or num_tags == 0:
                 raise ValueError(
-                    f"{name} counts must have shape {shape} for {num_tags} tags; got {array.shape}."
+                    f"The {name} counts must have shape {shape} for {num_tags} tags; "
+                    f"got {array.shape}."
                 )
             if not (np.isfinite(array).all() and (array >= 0).all()):
-                raise ValueError(f"{name} counts must be finite and not negative.")
+                raise ValueError(f"The {name} counts must be finite and not negative.")
 
     @classmethod
     def from_sentences(
@@ -59,14 +62,14 @@ class HMMCounts:
             vocabulary_size: int. Number of tokens, `V`.
             num_tags: int. Number of tags, `K`.
             skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
-                counts, as the article's program does. Defaults to `False`.
+                counts, as aespresso's program does. Defaults to `False`.
 
         Returns:
             `HMMCounts`.
 
         Raises:
-            ValueError: If lengths differ or ids are out of range (the message names the sentence),
-                or there are no tokens.
+            ValueError: If lengths differ or ids are out of range (the error message names the
+                sentence), or there are no tokens.
         """
         tokens, lengths = flat(token_ids)
         tags, tag_lengths = flat(tag_ids)
@@ -108,13 +111,13 @@ class HMMCounts:
 
         Args:
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and `end`. The value that is added to every count. If `None` (the default), 0.1, or
-                0 with `floor`.
+                and `end`. The value that is added to every count. If `None` (the default), it is
+                0.1, or 0 with `floor`.
             floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
                 (the default), smoothing is used.
             use_end: bool. Whether a tag may be followed by the end of the sentence. Transitions and
                 end are then normalized together. Defaults to `False`.
-            left_out: Ids of tokens that get no probability. Defaults to `()`.
+            left_out: list of int. Ids of tokens that get no probability. Defaults to `()`.
 
         Returns:
             dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]`, `emissions`
@@ -143,7 +146,7 @@ class HMMCounts:
 
 
 def smoothing_of(smoothing, floor):
-    """Returns a dict with one checked smoothing value for each table."""
+    """Checks the smoothing and returns a dict with its value for each table."""
     if floor is not None:
         if smoothing is not None:
             raise ValueError("`smoothing` cannot be combined with `floor`; pass only one of them.")
@@ -156,12 +159,14 @@ def smoothing_of(smoothing, floor):
         smoothing = dict.fromkeys(TABLES, smoothing)
     if set(smoothing) - {"end"} != set(TABLES) - {"end"}:
         raise ValueError(
-            f"`smoothing` must be a number or a dict with one for each of {', '.join(TABLES)}; "
-            f"got {smoothing!r}."
+            "`smoothing` must be a number or a dict with a number for each of "
+            f"{', '.join(TABLES)}; got {smoothing!r}."
         )
     for name, value in smoothing.items():
         if not 0 <= value < math.inf:
-            raise ValueError(f"`smoothing` must not be negative; got {value} for {name}.")
+            raise ValueError(
+                f"`smoothing` must be finite and not negative; got {value} for {name}."
+            )
     return {"end": 0.0, **smoothing}
 
 
@@ -170,7 +175,7 @@ def smoothed(counts, added, floor):
 
 
 def log_ratio(part, whole):
-    """Computes log(part / whole) as float32, with LOG_ZERO for log 0 and for empty wholes."""
+    """Computes log(part / whole) as float32, with LOG_ZERO for log 0 and where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log(part) - np.log(whole)
     return np.where(part > 0, np.maximum(log, LOG_ZERO), LOG_ZERO).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Decoding and expected counts of many sentences under an HMM, batched by length."""
+"""Decodes many sentences with an HMM and computes expected counts, in batches."""
 
 import collections
 import functools
@@ -43,7 +43,7 @@ def best_tags(token_ids, log_emissions, transitions, start, end):
 
 
 def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
-    """Computes `best_tags` for padding at the right only, in a layout for XLA.
+    """Computes the same tags as `best_tags` in a layout for XLA; padding must come last.
 
     The values of one tag are contiguous for all sentences, which is three times as fast with 28
     tags.
@@ -56,7 +56,7 @@ def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
 
 @tf.function(jit_compile=True, autograph=False)
 def best_path(mask, emissions, transitions, start, end):
-    """Computes tags `[T, B]` for a mask `[T, B]` and emissions `[T, K, B]`."""
+    """Computes the best tags `[T, B]` for a mask `[T, B]` and emissions `[T, K, B]`."""
     length, batch = tf.unstack(tf.shape(mask))
     into = tf.transpose(transitions)[:, :, None]  # [to, from, 1]
 
@@ -100,7 +100,8 @@ def expected_counts(batches, log_emissions, scores, has_end):
     Args:
         batches: list of int32 `[B, T]` token ids, padded with 0.
         log_emissions: float32, shape `[V + 1, K]`.
-        scores: Tuple of log transitions, initial and end: float32 `[K, K]`, `[K]`, `[K]`.
+        scores: Tuple of the log transition, initial and end probabilities: float32 `[K, K]`, `[K]`
+            and `[K]`.
         has_end: bool. Whether to count the ends of sentences.
 
     Returns:
@@ -133,7 +134,7 @@ def likelihood_and_gradients(token_ids, *tables):
 
 @functools.cache
 def in_a_graph(function, num_tags):
-    """Returns `function` of token ids, emissions, transitions, initial and end, traced once."""
+    """Returns `function`, which takes token ids and four tables, as a graph traced once."""
     shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
     tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
     signature = [tf.TensorSpec([None, None], "int32"), *tables]
@@ -147,7 +148,7 @@ def batches(flat_ids, lengths, even=False):
         flat_ids: int `[N]`. The ids of all sentences.
         lengths: int `[S]`. The lengths of the sentences.
         even: bool. Whether to use few shapes, at the cost of more padding: only the lengths of
-            `even_lengths`, each with one number of rows. Defaults to `False`.
+            `even_lengths`, each with a fixed number of rows. Defaults to `False`.
 
     Yields:
         Tuple of int `[B]`, the numbers of the sentences, and int32 ids `[B, T]`, padded with 0.

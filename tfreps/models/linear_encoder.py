@@ -19,9 +19,9 @@ class LinearEncoder(WholeModel, keras.Model):
     linear CRF of CRFsuite; its usual features w, w-1, w+1, w-1:w, w:w+1 correspond to
     `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)`. Positions beyond the start and the
     end of a text have two ids of their own, like CRFsuite's `<start>` and `<end>`. Pairs are hashed
-    into `num_buckets` rows for each offset, so two pairs may share a row: 1 in 6 of 50,000 pairs
-    with the default of 2 ** 18. A text has three times as many distinct triples as pairs, so
-    triples have four times as many rows.
+    into `num_buckets` rows for each offset, so two pairs may share a row: with the default of
+    2 ** 18 rows, this affects 1 in 6 of 50,000 pairs. A text has three times as many distinct
+    triples as pairs, so triples have four times as many rows.
 
     Args:
         vocabulary_size: int. Vocabulary size.
@@ -38,7 +38,8 @@ class LinearEncoder(WholeModel, keras.Model):
     Call arguments:
         features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and,
             optionally, `mask` bool `[B, T]` (`token_ids != 0` if absent). Neighbours are taken by
-            position; a masked neighbour counts as the end of the text.
+            position; a masked neighbour on the left counts as the start of the text, and one on the
+            right as its end.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -144,7 +145,7 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Returns the rows of the `length` tokens at each offset, each int32 `[B, T]`."""
+        """Returns the table row of the `length` tokens at each offset, each int32 `[B, T]`."""
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)
             for number, offset in enumerate(offsets)

@@ -1,4 +1,4 @@
-"""PieceEncoder: word vectors of a BERT, each taken from the first piece of the word."""
+"""PieceEncoder: word vectors of BERT, each taken from the first piece of the word."""
 
 import keras
 import tensorflow as tf
@@ -13,7 +13,7 @@ class PieceEncoder(WholeModel, keras.Model):
         pieces = [start, pieces of word 1, pieces of word 2, ..., separator]
         sequence_output_t = encoder(pieces)[position of the first piece of word t]
 
-    A tagger on this encoder therefore has one tag per word.
+    A tagger on this encoder therefore predicts one tag per word.
 
     Args:
         encoder: `BertEncoder`.
@@ -77,14 +77,15 @@ class PieceEncoder(WholeModel, keras.Model):
             features: dict. The features of a call.
 
         Returns:
-            Tuple of int32 `[B, P]`, the ids of the pieces with start and separator, followed by the
-            padding id; and float32 `[B, num_layers, num_heads, P, P]`, see `BertEncoder.attention`.
+            Tuple of int32 `[B, P]`, the ids of the pieces, enclosed in the start and separator ids
+            and followed by the padding id; and float32 `[B, num_layers, num_heads, P, P]`, see
+            `BertEncoder.attention`.
         """
         pieces, _, _ = self._pieces(features)
         return pieces["token_ids"], self.encoder.attention(pieces)
 
     def _pieces(self, features):
-        """Returns the encoder's features, the positions of first pieces and the word mask."""
+        """Returns the encoder's features, the positions of the first pieces and the word mask."""
         if "piece_ids" not in features:
             raise ValueError(f"`features` must have `piece_ids`; got {sorted(features)}.")
         pieces = tf.cast(features["piece_ids"], "int32")  # [B, T, W]
@@ -95,7 +96,7 @@ class PieceEncoder(WholeModel, keras.Model):
         return *self._joined(pieces, real), mask
 
     def _joined(self, pieces, real):
-        """Returns the encoder's features and the positions of first pieces, int32 `[B, T]`."""
+        """Returns the encoder's features and the positions of the first pieces, int32 `[B, T]`."""
         rows, words, width = tf.unstack(tf.shape(pieces))
         flat = [rows, words * width]
         inner = tf.ragged.boolean_mask(tf.reshape(pieces, flat), tf.reshape(real, flat))

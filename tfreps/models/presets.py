@@ -47,8 +47,9 @@ SLSTM = {
     },
 }
 
-# Training options of each: Adam, whose learning rate is multiplied by `learning_rate_decay` after
-# every epoch. `dropout` applies to the embedder and to the classifier or tagger.
+# Options for training each S-LSTM preset with Adam, whose learning rate is multiplied by
+# `learning_rate_decay` after every epoch. `dropout` applies to the embedder and to the classifier
+# or tagger.
 SLSTM_TRAINING = {
     "slstm_paper": {
         "dropout": 0.5,

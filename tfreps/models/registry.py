@@ -1,4 +1,4 @@
-"""Registry of the converters that read and write other formats of the models."""
+"""Registry of the converters that read and write models in other formats."""
 
 import importlib
 from typing import Any, NamedTuple
@@ -46,4 +46,4 @@ def converter(model: type, format: str) -> Converter:
         if (kind.__name__, format) in _CONVERTERS:
             return _CONVERTERS[kind.__name__, format]
     known = ", ".join(sorted(name for name, own in _CONVERTERS if own == format)) or "none"
-    raise ValueError(f"{model.__name__} has no format {format!r}; models that have it: {known}.")
+    raise ValueError(f"{model.__name__} has no {format!r} converter; models with one: {known}.")

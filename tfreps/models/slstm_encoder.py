@@ -17,8 +17,8 @@ class SLSTMEncoder(WholeModel, keras.Model):
     Args:
         embedder: `TokenEmbedder` or any other encoder. Its own dropout applies to the inputs.
         units: int. Width of the states and of the output. Defaults to 300.
-        num_steps: int. Number of steps, at least 1. The paper's best result with window 1 has 9
-            steps. Defaults to 9.
+        num_steps: int. Number of steps, at least 1. The paper's best result with window 1 uses
+            9 steps. Defaults to 9.
         window: int. Number of neighbours that a word reads on each side in a step, at least 1.
             Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes. The first is the pooled output; with 0,

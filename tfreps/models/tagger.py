@@ -23,8 +23,8 @@ class Tagger(WholeModel, keras.Model):
 
     The NLL is that of the CRF or, with `use_crf=False`, the sum of the cross-entropies of the
     tokens. The model computes the loss itself, so training needs only `model.compile(optimizer)`
-    and `model.fit(dataset)`. Both heads find the best sequence by Viterbi decoding; with a
-    `scheme`, it is a legal sequence, unless `constrain` is `"none"`.
+    and `model.fit(dataset)`. Both heads find the best sequence by Viterbi decoding. With a
+    `scheme`, this sequence is legal, unless `constrain` is `"none"`.
 
     Args:
         encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
@@ -34,16 +34,16 @@ class Tagger(WholeModel, keras.Model):
             default), the tags do not form spans.
         use_crf: bool. Whether to use a CRF, which scores pairs of neighbouring tags. If `False`,
             each token has a softmax of its own. Defaults to `True`.
-        constrain: `"both"`, `"decode"` or `"none"`. Whether only the transitions of the scheme are
-            allowed in the CRF's loss and in decoding, in decoding only, or not at all.
+        constrain: `"both"`, `"decode"` or `"none"`. Whether transitions that the scheme does not
+            allow are forbidden in the CRF's loss and in decoding, in decoding only, or not at all.
             Defaults to `"both"`.
         dropout: float in [0, 1). Dropout rate of the encoder's output. Defaults to 0.5.
-        transition_learning_rate: float. Factor of the learning rate for the CRF's scores.
-            Defaults to 1.0.
+        transition_learning_rate: float. Factor by which the learning rate of the CRF's scores is
+            multiplied. Defaults to 1.0.
         use_projection: bool. Whether to apply a dense layer. Pass `False` if the encoder's output
             already has one score per tag. Defaults to `True`.
-        use_xla: bool. Whether to compile the CRF's loss with XLA. A training step then takes some 5
-            ms less, but each new batch shape takes seconds to compile, so this pays off in long
+        use_xla: bool. Whether to compile the CRF's loss with XLA. A training step then takes about
+            5 ms less, but each new batch shape takes seconds to compile, so this pays off in long
             runs with few shapes. Defaults to `False`.
         linear: `LinearEncoder` with one unit per tag: a linear model of the tokens and token pairs
             around each token. Its scores are added to the emissions. It helps on small data sets,
@@ -165,7 +165,8 @@ class Tagger(WholeModel, keras.Model):
 
         Args:
             features: The features of a call, or the dict that a call returned.
-            k: int. Number of sequences. If `None` (the default), only the best one.
+            k: int. Number of sequences. If `None` (the default), only the best sequence is
+                returned.
 
         Returns:
             Tuple of `tags` int32 `[B, T]` and `score` float32 `[B]`. With `k`, their shapes are
@@ -185,7 +186,7 @@ class Tagger(WholeModel, keras.Model):
         return self.crf.marginals(*self._scores(features), use_xla=False)
 
     def transition_scores(self):
-        """Returns the CRF's score of each transition.
+        """Returns the score of each transition in the CRF.
 
         Returns:
             float32, shape `[K, K]` (from, to), NaN for forbidden transitions; `None` without a CRF.
@@ -242,7 +243,7 @@ class Tagger(WholeModel, keras.Model):
     def predict(self, x, *args, **kwargs):
         """Returns the output of `tag` for all batches as NumPy arrays, like `keras.Model.predict`.
 
-        Batches of a `tf.data.Dataset` may have different lengths. They are padded to the longest.
+        Batches of a `tf.data.Dataset` may have different lengths; all are padded to the longest.
 
         Args:
             x: `tf.data.Dataset`, or another input of `keras.Model.predict`.
@@ -253,14 +254,14 @@ class Tagger(WholeModel, keras.Model):
             dict with `tags`, `confidences` and `mask`; see `tag`.
 
         Raises:
-            ValueError: If a data set has no batch.
+            ValueError: If a `tf.data.Dataset` has no batches.
         """
         if not isinstance(x, tf.data.Dataset):
             return super().predict(x, *args, **kwargs)
         elements = (keras.utils.unpack_x_y_sample_weight(element)[0] for element in x)
         batches = [self.predict_on_batch(features) for features in elements]
         if not batches:
-            raise ValueError("`x` is an empty data set; expected at least one batch.")
+            raise ValueError("`x` must contain at least one batch; got an empty data set.")
         longest = max(batch["mask"].shape[1] for batch in batches)
         return {name: np.concatenate([_pad(b[name], longest) for b in batches]) for name in OUTPUTS}
 
@@ -278,18 +279,18 @@ class Tagger(WholeModel, keras.Model):
         Args:
             path: str. Checkpoint with a token-classification head, as written by transformers'
                 `BertForTokenClassification`; see `BertEncoder.from_pretrained`.
-            tags: list of str. Tag names. If `None` (the default), those of the checkpoint.
+            tags: list of str. Tag names. If `None` (the default), the checkpoint's names are used.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.
                 Defaults to `None`.
             **options: Options of `Tagger`. By default the tagger has a softmax, like the
-                checkpoint. With `use_crf=True`, the scores of the CRF are newly initialized.
+                checkpoint. With `use_crf=True`, the CRF's scores are newly initialized.
 
         Returns:
             `Tagger`.
 
         Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or it has no such
-                head.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or the checkpoint
+                has no such head.
         """
         return converter(cls, "pretrained").read(path, tags, encoder_options or {}, **options)
 
@@ -301,7 +302,7 @@ class Tagger(WholeModel, keras.Model):
 
         Raises:
             ValueError: If the encoder is not a `BertEncoder`, or the model has a CRF, no projection
-                or a `linear`.
+                or a linear model.
         """
         converter(type(self), "pretrained").write(self, path)
 
@@ -311,7 +312,7 @@ class Tagger(WholeModel, keras.Model):
         return self.tags
 
     def _scores(self, given):
-        """Returns emissions and mask for features or for the output of a call."""
+        """Returns the emissions and the mask for features or for the output of a call."""
         is_output = isinstance(given, dict) and "emissions" in given
         outputs = given if is_output else self(given)
         emissions = outputs["emissions"]
@@ -352,7 +353,9 @@ def _check(model):
     tags = model.tags
     are_names = all(isinstance(tag, str) and tag for tag in model.tags)
     if not tags or not are_names or len(set(tags)) < len(tags):
-        raise ValueError(f"`tags` must be distinct, non-empty names, at least one; got {tags}.")
+        raise ValueError(
+            f"`tags` must be a non-empty list of distinct, non-empty strings; got {tags}."
+        )
     if model.constrain not in CONSTRAIN:
         raise ValueError(f"`constrain` must be one of {CONSTRAIN}; got {model.constrain!r}.")
     if not 0 <= model.dropout < 1:
@@ -365,7 +368,7 @@ def _check(model):
     if not model.use_projection and model.encoder.output_dim != len(model.tags):
         raise ValueError(
             "`use_projection=False` needs an encoder with one score per tag "
-            f"({len(model.tags)}); the width of its output is {model.encoder.output_dim}."
+            f"({len(model.tags)}); the width of the encoder's output is {model.encoder.output_dim}."
         )
     if model.linear is not None and model.linear.output_dim != len(model.tags):
         raise ValueError(

@@ -180,8 +180,8 @@ class TokenEmbedder(WholeModel, keras.Model):
         """Sets the word vectors, one row per token in the order of the vocabulary.
 
         Args:
-            matrix: float, shape `[vocabulary_size, embedding_dim]`, such as from
-                `tfreps.text.WordVectors`. The zero row of padding is added by this method.
+            matrix: float, shape `[vocabulary_size, embedding_dim]`, for example from
+                `tfreps.text.WordVectors`. This method adds the zero row of padding.
 
         Raises:
             ValueError: If the embedder has no word vectors, the shape is wrong, or a vector is not

@@ -26,15 +26,15 @@ class TransformerEncoder(WholeModel, keras.Model):
         num_layers: int. Number of Transformer blocks, at least 1. Defaults to 2.
         num_heads: int. Number of attention heads per block. Defaults to 4.
         intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
-            default), `4 * hidden_dim`.
+            default), it is `4 * hidden_dim`.
         normalization: `"post"` or `"pre"`. Whether the layer norms follow each part of a block or
-            precede it. `"pre"` trains without warm-up. Defaults to `"pre"`.
+            precede it. With `"pre"`, training needs no warm-up. Defaults to `"pre"`.
         activation: str or function. Activation of the feed-forward network: `"gelu"`,
             `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
         positions: `"sinusoidal"`, `"sinusoidal_full_index"` or `"learned"`. Kind of position
             vectors; see `PositionEmbedding`. If `None`, there are none. Defaults to `"sinusoidal"`.
-        max_positions: int. Maximum length of a text in tokens. Used only by `"learned"`.
-            Defaults to 512.
+        max_positions: int. Maximum length of a text in tokens. Used only with
+            `positions="learned"`. Defaults to 512.
         normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
             Defaults to `False`.
         causal: bool. Whether a token attends only to itself and to earlier tokens.
@@ -45,8 +45,9 @@ class TransformerEncoder(WholeModel, keras.Model):
             Defaults to 0.1.
         layer_norm_epsilon: float. Constant added to the variance in the layer norms.
             Defaults to 1e-5.
-        initializer_range: float. Standard deviation of the truncated normal distribution of
-            kernels. If `None` (the default), kernels have Glorot's uniform distribution.
+        initializer_range: float. Standard deviation of the truncated normal distribution from
+            which kernels are drawn. If `None` (the default), they are drawn from Glorot's uniform
+            distribution.
 
     Call arguments:
         features: dict. The features of the embedder.
@@ -168,7 +169,7 @@ class TransformerEncoder(WholeModel, keras.Model):
         return tf.stack(kept, axis=1)
 
     def _read(self, features, training, kept=None):
-        """Returns `x_0`, the block outputs and the mask; appends attention to `kept`."""
+        """Returns `x_0`, the block outputs and the mask; appends the attention to `kept`."""
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]
         mask = embedded["mask"]

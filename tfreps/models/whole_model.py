@@ -9,7 +9,7 @@ from tfreps.layers.ops.configurable import Configurable, argument_names
 
 
 class WholeModel(Configurable):
-    """Mixin of all models, used with `keras.Model`: parts, input specs, export, quantization.
+    """Mixin of all models, used with `keras.Model`: parts, input specs, export and quantization.
 
     `keras.Model.export` infers the inputs of a subclassed model from its first call, and only if
     they are floats. Here, every model lists the inputs it accepts, so `model.export(folder)` also
@@ -30,8 +30,8 @@ class WholeModel(Configurable):
     def trainable(self):
         """Boolean, whether the model is trained.
 
-        Setting it applies to all layers, except that parts that are frozen by the options of the
-        model stay frozen.
+        Setting it applies to all layers, but parts that an option of the model freezes stay
+        frozen.
         """
         return super().trainable
 
@@ -65,7 +65,7 @@ class WholeModel(Configurable):
                 yield from part.all_parts()
 
     def find(self, *classes):
-        """Returns the first part that is an instance of one of some classes, at any depth.
+        """Returns the first part, at any depth, that is an instance of one of the given classes.
 
         Args:
             *classes: Model classes of tfreps.
@@ -83,7 +83,7 @@ class WholeModel(Configurable):
 
     @property
     def num_tokens(self):
-        """Number of tokens or pieces of the first embedding table; `None` without a table."""
+        """Number of tokens or pieces in the first embedding table; `None` without a table."""
         sizes = [vars(part).get("vocabulary_size") for part in self.all_parts()]
         return next((size for size in sizes if size is not None), None)
 
@@ -95,7 +95,7 @@ class WholeModel(Configurable):
 
     @property
     def reads_vectors(self):
-        """True if the model reads `vectors`, which were computed before (`tfreps embed`)."""
+        """True if the model reads `vectors`, which `tfreps embed` computes in advance."""
         return self._required("vectors") is not None
 
     @property
@@ -146,8 +146,8 @@ class WholeModel(Configurable):
         The SavedModel has one function, `serve`, which returns the outputs of the model with
         `training=False`. Loaded with `tf.saved_model.load` or `keras.layers.TFSMLayer`, it accepts
         each of the `input_signatures()`. For servers, the signatures `serve` and `serving_default`
-        accept the first of them. There, an output that is a list or tuple becomes one output per
-        item, `name_0`, `name_1` and so on.
+        accept the first of them. In these signatures, an output that is a list or tuple becomes
+        one output per item, `name_0`, `name_1` and so on.
 
         Args:
             filepath: str. Folder of the SavedModel. An existing SavedModel is replaced.
@@ -156,7 +156,7 @@ class WholeModel(Configurable):
             verbose: bool. Whether to print the path and the inputs. If `None` (the default), they
                 are printed.
             input_signature: list with a structure of `tf.TensorSpec` or `keras.InputSpec` for each
-                argument of a call. If `None` (the default), `input_signatures()`.
+                argument of a call. If `None` (the default), `input_signatures()` is used.
             **kwargs: Options of the other formats.
 
         Raises:
@@ -172,14 +172,16 @@ class WholeModel(Configurable):
             kwargs["input_signature"] = signatures[0]
             return super().export(filepath, format=format, verbose=verbose, **kwargs)
         if kwargs:
-            raise ValueError(f"A SavedModel has no options {sorted(kwargs)}; omit them.")
+            raise ValueError(
+                f"A SavedModel does not support the options {sorted(kwargs)}; omit them."
+            )
         _write(self, str(filepath), signatures)
         if verbose is not False:
             inputs = " or ".join(f"({_written(specs)})" for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def evaluate(self, *args, **kwargs):
-        """Evaluates like `keras.Model.evaluate`; returns floats where Keras 3.12 has tensors."""
+        """Evaluates like `keras.Model.evaluate`, but returns floats; Keras 3.12 returns tensors."""
         return tf.nest.map_structure(_as_float, super().evaluate(*args, **kwargs))
 
     def quantize(self, *args, **kwargs):
@@ -203,13 +205,13 @@ class WholeModel(Configurable):
         return {}
 
     def _required(self, name):
-        """Returns the spec of a feature that every dict input must have, else None."""
+        """Returns the spec of a feature if every dict input must have it, else None."""
         dicts = [specs for specs in self.input_signatures() if isinstance(specs, dict)]
         return dicts[0].get(name) if dicts else None
 
 
 def feature(name, *sizes, dtype="int32"):
-    """Returns the spec of a feature of tokens, `[B, T, *sizes]`."""
+    """Returns the spec of a feature with one entry per token, `[B, T, *sizes]`."""
     return tf.TensorSpec([None, None, *sizes], dtype, name)
 
 
@@ -267,7 +269,7 @@ def _flat(outputs):
 
 
 def _tensor_spec(given):
-    """Converts a spec or tensor of Keras or TensorFlow; a tensor gets any batch size."""
+    """Returns the `tf.TensorSpec` of a spec or of a tensor, the latter for any batch size."""
     if isinstance(given, tf.TensorSpec):
         return given
     if isinstance(given, keras.InputSpec):
