@@ -257,7 +257,7 @@ def test_resuming_on_moved_and_on_other_text(short, corpus, tmp_path, capsys):
     line[line.index("14")] = "16"
     assert main(line) == 2
     err = capsys.readouterr().err
-    assert "error: The saved position belongs to other data" in err and err.count("\n") == 1
+    assert "error: The saved position belongs to different data" in err and err.count("\n") == 1
 
 
 def test_resuming_where_nothing_is_begins(corpus, tmp_path):
