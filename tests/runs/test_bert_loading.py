@@ -76,7 +76,7 @@ def test_next_sentences_can_be_left_but_not_begun(tmp_path):
     )
     source = write_run(tmp_path / "without", make(next_sentence=False))
     assert not load_pretrainer(source).model.next_sentence
-    with pytest.raises(ValueError, match="trained without next sentences"):
+    with pytest.raises(ValueError, match="trained without next-sentence"):
         load_pretrainer(source, next_sentence=True)
 
 

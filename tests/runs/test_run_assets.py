@@ -76,8 +76,8 @@ def test_a_damaged_record(tmp_path, bad):
     [
         ("tagger", "vocabulary.txt", "holds .* tokens, but the model's table"),
         ("classifier", "vocabulary.txt", "holds .* tokens, but the model's table"),
-        ("tagger", "tags.txt", "tags and the model has 3, and they differ from line"),
-        ("classifier", "labels.txt", "labels and the model has 2, and they differ from line"),
+        ("tagger", "tags.txt", "tags, the model has 3, and they differ from line"),
+        ("classifier", "labels.txt", "labels, the model has 2, and they differ from line"),
         ("elmo", "vocabulary.txt", "that is another model's vocabulary"),
     ],
 )

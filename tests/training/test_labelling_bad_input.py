@@ -348,7 +348,7 @@ def test_resuming_on_changed_data(files, tmp_path, capsys):
     assert "vocabulary.txt would change: the training data have changed" in err
     assert (tmp_path / "run" / "vocabulary.txt").read_text() == words
     files("a", GOOD + "\n" + GOOD)
-    assert "was started with other data" in refused(capsys, *line, "--resume")
+    assert "was started with different data" in refused(capsys, *line, "--resume")
     assert json.loads((tmp_path / "run" / "results.json").read_text())["training"]["tokens"] == 3
 
 
