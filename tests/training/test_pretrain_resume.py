@@ -236,7 +236,7 @@ def test_resuming_with_other_options(short, corpus, tmp_path, capsys):
     arguments, options, _ = short
     before = (arguments[1] / "options.json").read_text()
     err = refused(capsys, *arguments, "--resume", "--seed", "3", "--units", "9", **options)
-    assert "begun with other options: seed, units." in err
+    assert "started with different options: seed, units." in err
     assert (arguments[1] / "options.json").read_text() == before
     more = ["--schedule", "cosine", "--resume"]
     assert "schedule, steps" in refused(capsys, *arguments, *more, **{**options, "steps": 9})
