@@ -39,7 +39,8 @@ def continue_pretraining(
         `restore_accumulators`.
 
     Raises:
-        ValueError: If the source does not exist, cannot be read or has a different vocabulary.
+        ValueError: If the source does not exist or cannot be read, or if `vocabulary` differs from
+            the source's vocabulary where that is not allowed.
     """
     source = Path(source)
     changes = dict(bilm_options or {})
