@@ -40,14 +40,14 @@ def test_a_run_and_its_resumption(tmp_path):
     assert stop_signals._state.way_on.endswith(f"train-tagger --run {tmp_path / 'run'} --resume")
     options, is_earlier = run(tmp_path / "run", "--resume", "--epochs", "4", "--minutes", "1")
     assert is_earlier and options["epochs"] == 4  # the rate is constant
-    with pytest.raises(ValueError, match="begun with other options: test"):
+    with pytest.raises(ValueError, match="started with different options: test"):
         run(tmp_path / "run", "--resume", "--test", "b.txt")
     run(tmp_path / "run", "--resume", "--test", "b.txt", free=["test"])
 
 
 def test_the_length_of_a_run_whose_rate_depends_on_it(tmp_path):
     run(tmp_path / "run", "--schedule", "linear")
-    with pytest.raises(ValueError, match="begun with other options: epochs"):
+    with pytest.raises(ValueError, match="started with different options: epochs"):
         run(tmp_path / "run", "--resume", "--epochs", "4")
 
 

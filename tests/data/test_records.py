@@ -20,7 +20,7 @@ def test_records(line):
     if '"' in line:
         assert parse_record(line, "") == wanted
     else:
-        with pytest.raises(ValueError, match="expected one JSON .* Python: use format py"):
+        with pytest.raises(ValueError, match="expected one JSON .* Python dict: use format py"):
             parse_record(line, "")
 
 

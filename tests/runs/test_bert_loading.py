@@ -76,7 +76,7 @@ def test_next_sentences_can_be_left_but_not_begun(tmp_path):
     )
     source = write_run(tmp_path / "without", make(next_sentence=False))
     assert not load_pretrainer(source).model.next_sentence
-    with pytest.raises(ValueError, match="trained without next sentences"):
+    with pytest.raises(ValueError, match="trained without next-sentence"):
         load_pretrainer(source, next_sentence=True)
 
 
@@ -175,7 +175,7 @@ def test_what_cannot_be_loaded(tmp_path):
     with pytest.raises(ValueError, match="has 8 tokens and padding id 0, .* has 10 tokens and"):
         load_encoder(path)
     RunFolder.create(tmp_path / "other", "train-tagger", {})
-    with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected one of"):
+    with pytest.raises(ValueError, match="is a run of `tfreps train-tagger`; expected a run of"):
         load_encoder(tmp_path / "other")
 
 

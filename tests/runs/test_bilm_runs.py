@@ -62,10 +62,10 @@ RENAMED = Vocabulary([*VOCABULARY.tokens[:-1], "inn"], source="other.txt")
     "options, vocabulary, message",
     [
         ({}, SHORTER, f"m has {len(VOCABULARY)} tokens, but other.txt has {len(SHORTER)}"),
-        ({}, SWAPPED, "m has another token on line 1 .* other.txt, which has '</S>' there"),
-        ({}, RENAMED, f"m has another token on line {len(RENAMED)} .* 'inn' there"),
+        ({}, SWAPPED, "m and other.txt have different tokens on line 1, where .* has '</S>'"),
+        ({}, RENAMED, f"m and other.txt .* on line {len(RENAMED)}, .* has 'inn'"),
         (WORDS, SHORTER, f"m has {len(VOCABULARY)} tokens"),
-        (WORDS, SWAPPED, "m has <S> and </S> on lines 1 and 2 .* other.txt on lines 2 and 1"),
+        (WORDS, SWAPPED, "m has <S> and </S> on lines 1 and 2 .* has them on lines 2 and 1"),
     ],
 )
 def test_the_vocabulary_of_another_model(options, vocabulary, message):

@@ -12,9 +12,9 @@ def test_names(tmp_path):
     check_names(path, ["O", "B-X"], "tag")  # the file does not exist
     path.write_text("O\nB-X\n")
     check_names(path, ["O", "B-X"], "tag")
-    with pytest.raises(ValueError, match="holds 2 tags and the model has 2, .* from line 2"):
+    with pytest.raises(ValueError, match="it has 2 tags, the model has 2, .* from line 2"):
         check_names(path, ["O", "B-Y"], "tag")
-    with pytest.raises(ValueError, match="holds 2 labels and the model has 3, and they differ"):
+    with pytest.raises(ValueError, match="it has 2 labels, the model has 3, and they differ"):
         check_names(path, ["O", "B-X", "I-X"], "label")
 
 

@@ -43,7 +43,7 @@ def test_a_changed_file_is_named_with_its_hash(tmp_path, name):
         path.write_bytes(DAMAGE[name](before))
         with pytest.raises(ValueError) as caught:
             RunFolder.open(run.path)
-        assert f"{path} is not the file that the run was made with: expected" in str(caught.value)
+        assert f"{path} is not the file that the run was created with: exp" in str(caught.value)
         sizes = len(before), len(DAMAGE[name](before))
         assert f"expected {sizes[0]} bytes with SHA-256" in str(caught.value)
         assert f"found {sizes[1]} bytes with SHA-256" in str(caught.value)
@@ -76,8 +76,8 @@ def test_a_damaged_record(tmp_path, bad):
     [
         ("tagger", "vocabulary.txt", "holds .* tokens, but the model's table"),
         ("classifier", "vocabulary.txt", "holds .* tokens, but the model's table"),
-        ("tagger", "tags.txt", "tags and the model has 3, and they differ from line"),
-        ("classifier", "labels.txt", "labels and the model has 2, and they differ from line"),
+        ("tagger", "tags.txt", "tags, the model has 3, and they differ from line"),
+        ("classifier", "labels.txt", "labels, the model has 2, and they differ from line"),
         ("elmo", "vocabulary.txt", "that is another model's vocabulary"),
     ],
 )

@@ -34,8 +34,8 @@ def test_a_killed_process_leaves_no_lock_behind(tmp_path):
         with pytest.raises(RunInUse) as raised, locked(tmp_path, "pretrain-elmo"):
             pass
         assert str(raised.value) == (
-            f"{tmp_path} is in use: process {process.pid}, `tfreps train-tagger`, writes there. "
-            "Wait until it ends, or choose another folder."
+            f"{tmp_path} is in use: process {process.pid} (`tfreps train-tagger`) is writing to "
+            "it. Wait until it ends, or choose another folder."
         )
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=60)
@@ -49,11 +49,11 @@ def test_another_host_is_named_and_a_holder_that_has_not_said_who_it_is(tmp_path
     with locked(tmp_path, "train-tagger"):
         said = json.loads((tmp_path / LOCK).read_text())
         (tmp_path / LOCK).write_text(json.dumps({**said, "host": "node7", "pid": 12}))
-        with pytest.raises(RunInUse, match="process 12 on node7, `tfreps train-tagger`, writes"):
+        with pytest.raises(RunInUse, match="process 12 on node7 .`tfreps train-tagger`. is"):
             with locked(tmp_path, "train-tagger"):
                 pass
         (tmp_path / LOCK).write_text("")
-        with pytest.raises(RunInUse, match="is in use: another process writes there"):
+        with pytest.raises(RunInUse, match="is in use: another process is writing"):
             with locked(tmp_path, "train-tagger"):
                 pass
 

@@ -35,7 +35,7 @@ def refuse(capsys, tmp_path, program, *flags):
 TAGGED = {
     "outside the scheme": ("Ada B-PER\nslept X\n", "line 1, token 2: "),
     "BIOES in BIO": ("Ada S-PER\n", "line 1, token 1: "),
-    "one column": ("Ada\nslept\n", "line 1: expected a token in column 0 and a tag in another"),
+    "one column": ("Ada\nslept\n", "line 1: expected a token in column 0 and a tag in a different"),
     "one column in a line": ("Ada B-PER\n\nslept\n", "line 3: expected 2 columns as in line 1"),
     "tabs and blanks in a token": ("Ada L\tB-PER\nslept\tO\n", "line 2: expected 3 columns"),
     "empty": ("", "is empty"),
@@ -93,7 +93,7 @@ def test_what_looks_odd_and_is_not(files, tmp_path, text):
 
 LABELLED = {
     "no tab": ("good fine\n", "bad.tsv, line 1: expected label<TAB>text; got no tab"),
-    "blank label": ("good\tx\n\tfine\n", "bad.tsv, line 2: a label must be text"),
+    "blank label": ("good\tx\n\tfine\n", "bad.tsv, line 2: a label must be a non-empty string"),
     "empty": ("", "bad.tsv is empty"),
     "blank": ("\n\n", "bad.tsv contains no text"),
     "Latin-1": ("good\tna\xefve\n".encode("latin-1"), "bad.tsv, line 1"),
@@ -188,7 +188,7 @@ BOTH = [
 ]
 TAGGERS = [
     ("--token-column 5", "line 1: expected a token in column 5"),
-    ("--token-column 1", "line 1: expected a token in column 1 and a tag in another"),
+    ("--token-column 1", "line 1: expected a token in column 1 and a tag in a different one"),
     ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),
     (
         "--transition-learning-rate 5 --no-use-crf",
@@ -348,7 +348,7 @@ def test_resuming_on_changed_data(files, tmp_path, capsys):
     assert "vocabulary.txt would change: the training data have changed" in err
     assert (tmp_path / "run" / "vocabulary.txt").read_text() == words
     files("a", GOOD + "\n" + GOOD)
-    assert "was started with other data" in refused(capsys, *line, "--resume")
+    assert "was started with different data" in refused(capsys, *line, "--resume")
     assert json.loads((tmp_path / "run" / "results.json").read_text())["training"]["tokens"] == 3
 
 

@@ -187,7 +187,7 @@ def test_bad_init(finished, folder, tmp_path, capsys):
 def test_resuming_with_other_options(finished, folder, capsys):
     line = ["pretrain-bert", *files(folder), *SIZES, *EPOCHS, "--run", str(finished), "--resume"]
     assert main([*line, "--mask-rate", "0.2"]) == 2
-    assert "begun with other options: mask_rate" in capsys.readouterr().err
+    assert "started with different options: mask_rate" in capsys.readouterr().err
 
 
 def test_the_optimizer():

@@ -236,7 +236,7 @@ def test_resuming_with_other_options(short, corpus, tmp_path, capsys):
     arguments, options, _ = short
     before = (arguments[1] / "options.json").read_text()
     err = refused(capsys, *arguments, "--resume", "--seed", "3", "--units", "9", **options)
-    assert "begun with other options: seed, units." in err
+    assert "started with different options: seed, units." in err
     assert (arguments[1] / "options.json").read_text() == before
     more = ["--schedule", "cosine", "--resume"]
     assert "schedule, steps" in refused(capsys, *arguments, *more, **{**options, "steps": 9})
@@ -257,7 +257,7 @@ def test_resuming_on_moved_and_on_other_text(short, corpus, tmp_path, capsys):
     line[line.index("14")] = "16"
     assert main(line) == 2
     err = capsys.readouterr().err
-    assert "error: The saved position belongs to other data" in err and err.count("\n") == 1
+    assert "error: The saved position belongs to different data" in err and err.count("\n") == 1
 
 
 def test_resuming_where_nothing_is_begins(corpus, tmp_path):

@@ -184,5 +184,5 @@ def test_a_run_with_another_vocabulary_is_neither_asked_nor_exported(
     capsys.readouterr()
     for line in (["tag", str(run)], ["export", str(run), "--to", str(tmp_path / "export")]):
         assert main(line) == 2
-        assert f"{path} is not the file that the run was made with" in capsys.readouterr().err
+        assert f"{path} is not the file that the run was created with" in capsys.readouterr().err
     assert not (tmp_path / "export").exists()

@@ -295,4 +295,4 @@ def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     assert results(tagger) == before  # nor with other options
     line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labelling.FAST]
     assert main([*line, *labelling.TAGGER, "--resume", "--units", "13", "--run", str(tagger)]) == 2
-    assert "begun with other options: units." in capsys.readouterr().err
+    assert "started with different options: units." in capsys.readouterr().err

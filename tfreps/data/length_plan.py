@@ -1,4 +1,4 @@
-"""LengthPlan: divides sentences into batches of similar length."""
+"""LengthPlan: groups sentences of similar length into batches."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class PlannedBatch(NamedTuple):
 
 
 class LengthPlan:
-    """Divides sentences of known lengths into batches of at most `batch_tokens` padded tokens.
+    """Plan that divides sentences into batches of at most `batch_tokens` padded tokens.
 
     Sentences are sorted by length. Starting with the shortest, sentences are added to a batch
     while rows x longest length is at most `batch_tokens`; a sentence longer than that forms a
@@ -32,7 +32,7 @@ class LengthPlan:
             only a few shapes occur, the same ones in every epoch.
         shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long, and
             sentences of equal length keep their original order.
-        seed: int, non-negative. The order depends only on the seed and the epoch.
+        seed: int, non-negative. Random seed. The order depends only on it and on the epoch.
 
     Attributes:
         num_batches: int. Number of batches in each epoch.

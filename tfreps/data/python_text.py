@@ -65,7 +65,7 @@ def docstrings_of_file(path: str) -> list[str]:
 
 
 def documented(tree: ast.Module) -> list[ast.AST]:
-    """Returns the nodes of a module, its classes and their functions, not of nested functions."""
+    """Returns the nodes of a module, its classes, functions and methods; skips nested functions."""
     found = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):

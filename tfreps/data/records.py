@@ -15,7 +15,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
 
     Args:
         line: str. The line to parse.
-        place: str. File and line number with which error messages start.
+        place: str. File and line number, which error messages begin with.
         format: str. `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code)
             or `"either"`. Defaults to `"json"`.
 
@@ -41,7 +41,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
             if number < len(tried):
                 continue
             wanted = " or ".join(_WANTED[kind] for kind in tried)
-            hint = " It looks like Python: use format python." if _is_python(line) else ""
+            hint = " It looks like a Python dict: use format python." if _is_python(line) else ""
             raise ValueError(
                 f"{place}: expected one {wanted} per line; got {line[:60]!r} ({error})."
                 f"{hint if tried == ('json',) else ''}"
@@ -58,11 +58,11 @@ def get_field(record: dict, name: str, place: str):
     """Returns the value of a field of a record.
 
     Raises:
-        ValueError: If the record has no such field. The message lists the existing fields.
+        ValueError: If the record has no such field. The message lists its fields.
     """
     if name not in record:
         raise ValueError(
-            f"{place}: no field {name!r}; the fields are {', '.join(map(repr, record))}."
+            f"{place}: no field {name!r}; the fields are {', '.join(map(repr, record)) or 'none'}."
         )
     return record[name]
 

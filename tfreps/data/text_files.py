@@ -15,8 +15,8 @@ Files = str | os.PathLike | Iterable[str | os.PathLike]
 class TextBlock(NamedTuple):
     """Consecutive lines of one file.
 
-    `text` ends with a line feed. `offset` is its first byte in the (decompressed) file, and
-    `line` is the number of its first line, counted from 1.
+    `text` ends with a line feed. `offset` is the position of its first byte in the (decompressed)
+    file, and `line` is the number of its first line, counted from 1.
     """
 
     text: str
@@ -72,14 +72,14 @@ def read_blocks(
     Args:
         path: str. Path of the file.
         block_bytes: int. Bytes of text per block. Defaults to 1 MiB.
-        offset: int. Byte at which to start: 0 or the `offset` of an earlier block. Plain files
-            are positioned by seeking; compressed files are decompressed up to it. Defaults to 0.
-        line: int. Number of the line that starts there, the `line` of the same block. Defaults
-            to 1.
+        offset: int. Byte at which to start: 0 or the `offset` of an earlier block. A compressed
+            file is decompressed up to that byte. Defaults to 0.
+        line: int. Line at which to start: 1 or the `line` of the same block. Defaults to 1.
 
     Yields:
-        `TextBlock(text, offset, line)`, a named tuple of str, int and int: the text, its first
-        byte in the (decompressed) file and the number of its first line, counted from 1.
+        `TextBlock(text, offset, line)`, a named tuple of str, int and int: the text, the position
+        of its first byte in the (decompressed) file and the number of its first line, counted
+        from 1.
 
     Raises:
         ValueError: If the file cannot be read, is not UTF-8, or starts with a byte order mark.
@@ -115,7 +115,7 @@ def read_blocks(
 def count_tokens(
     files: Files, refused: Iterable[str] = (), progress: Callable[[int, int], None] | None = None
 ) -> Counter[str]:
-    """Counts the tokens of text files, which are split at white space.
+    """Counts the tokens in text files, where white space separates tokens.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files;
@@ -160,8 +160,8 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
     lines = enumerate(block.text.split("\n"), block.line)
     line = next(number for number, text in lines if token in text.split())
     return (
-        f"{path}, line {line}: the token {token!r} marks the boundary of a sentence, which tfreps "
-        "adds itself. Remove it from the text."
+        f"{path}, line {line}: the token {token!r} marks the boundary of a sentence. tfreps adds "
+        "this token itself; remove it from the text."
     )
 
 
@@ -179,7 +179,7 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
         str. The text.
 
     Raises:
-        ValueError: If the file cannot be read, is empty, is binary or has another encoding.
+        ValueError: If the file cannot be read, is empty, is binary or has a different encoding.
 
     Example:
         >>> import pathlib, tempfile

@@ -1,3 +1,3 @@
-"""Training across epochs: the loop, and the data that a resumed run must share."""
+"""Trains over epochs and checks that a resumed run has the same data."""
 
 __all__: list[str] = []  # internal: not part of the public API

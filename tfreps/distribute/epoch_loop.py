@@ -38,17 +38,17 @@ def fit_epochs(
 
     With `resume`, a run that was interrupted at any point continues from its last checkpoint and
     ends as if it had not been interrupted: weights, optimizer, dropout seeds, running metrics, the
-    position in the data and the epochs without improvement are restored. A signal that asks the
-    program to stop (`tfreps.callbacks.stop_signals`) ends it after the next step, with a
+    position in the data and the number of epochs without improvement are restored. A signal that
+    asks the program to stop (`tfreps.callbacks.stop_signals`) ends it after the next step, with a
     checkpoint.
 
     Args:
         model: `keras.Model`, compiled.
-        batches: `tfreps.data.SequenceBatches` of training data, or another object with its
+        batches: `tfreps.data.SequenceBatches` of training data, or another object that has
             `dataset(epoch, first_batch)` and `num_batches(epoch)`, and `num_tokens` unless `log` is
             given. If epoch and batch do not determine the position in the data,
-            `state(epoch, batch)` must return a position of JSON types, and `restore(state)` must go
-            to it.
+            `state(epoch, batch)` must return the position as JSON types, and `restore(state)` must
+            restore it.
         validation: Validation data of the same kind. If `None`, no epoch is evaluated and the
             newest model is kept.
         run: `tfreps.runs.run_folder.RunFolder`.
@@ -67,7 +67,7 @@ def fit_epochs(
         resume: bool. Whether to continue from the newest checkpoint in the folder.
             Defaults to `False`.
         log: Callback that writes the metrics and has `step` and a state, such as `TrainingLog`. If
-            `None` (the default), an `EpochLog`.
+            `None` (the default), an `EpochLog` is used.
         log_every: int. Number of steps between points of the `EpochLog` within an epoch. If `None`
             (the default), there are no such points.
         rate_factor: `tf.Variable`, the factor of a `tfreps.optimizers.CutRate`. If `None` (the
@@ -83,12 +83,12 @@ def fit_epochs(
 
     Returns:
         dict with the best value under the name of the metric without `val_`, its `step`, and
-        `steps`, the total number of updates; also `waited`, the epochs without improvement, and
-        `cuts`, the reductions of the learning rate, if there are any.
+        `steps`, the total number of updates; also, if they are not 0, `waited`, the number of
+        epochs without improvement, and `cuts`, the number of reductions of the learning rate.
 
     Raises:
         Stopped: If a signal was received.
-        ValueError: If training diverges, or the checkpoint belongs to another model.
+        ValueError: If training diverges, or the checkpoint belongs to a different model.
     """
     if log is None:
         every = {"minutes": minutes, "every": log_every}
@@ -153,7 +153,7 @@ class Place:
         return found
 
     def restore(self, position, is_unmeasured):
-        """Goes to a position; a finished epoch counts as over unless it must be evaluated."""
+        """Restores a position; moves on from a finished epoch unless it must be evaluated."""
         if position is None:
             return
         self.epoch, self.batch = position["epoch"], position["batch"]
@@ -169,7 +169,7 @@ class Place:
 
 
 def make_metric_variables(model, batches):
-    """Creates the variables of compiled metrics, as Keras does only at the first batch."""
+    """Creates the variables of compiled metrics, which Keras creates only at the first batch."""
     if not all(getattr(metric, "built", True) for metric in model.metrics):
         model.evaluate(batches.dataset(0).take(1), verbose=0)
 
@@ -193,7 +193,7 @@ def measure_epoch(model, validation, callbacks, epoch, metrics):
 
     Args:
         model: `keras.Model`, compiled.
-        validation: `tf.data.Dataset` to evaluate on; `None` to evaluate nothing.
+        validation: `tf.data.Dataset` to evaluate on. If `None`, nothing is evaluated.
         callbacks: list of Keras callbacks.
         epoch: int. Number of the epoch.
         metrics: dict of str to float. Training metrics of the epoch, as in
@@ -215,15 +215,15 @@ def keep_counts(run, counts):
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
-        counts: dict from the name of a count to an int.
+        counts: dict. Maps the name of each count to an int.
 
     Raises:
-        ValueError: If the data or the model differ from those of the earlier run.
+        ValueError: If the counts differ from those of the earlier run.
     """
     before = run.results().get("training", counts)
     if before != counts:
         raise ValueError(
-            f"{run.path} was started with other data: it had {_counts(before)}, and now there "
+            f"{run.path} was started with different data: it had {_counts(before)}, and now there "
             f"are {_counts(counts)}. Resume with the original data, or start a new run."
         )
     run.write_results({**run.results(), "training": counts})

@@ -1,4 +1,4 @@
-"""Run folders of training programs: creating, opening, continuing and publishing them."""
+"""Creates, opens, continues and publishes the run folders of training programs."""
 
 import importlib
 

@@ -10,7 +10,7 @@ from tfreps.runs.run_folder import OPTIONS, RunFolder
 from tfreps.text.bert import checkpoint_tokenizer, read_tokenizer
 from tfreps.text.bert.tokenizer_files import SOURCES
 
-MOST_SPARE = 1024  # rows of the token table that may have no token
+MOST_SPARE = 1024  # maximum number of rows of the token table without a token
 
 
 class PretrainedBert(NamedTuple):
@@ -31,8 +31,8 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
     """Loads the encoder of a pre-trained BERT without its heads; all weights are trainable.
 
     Args:
-        source: str or path-like. Run folder of `tfreps pretrain-bert`, or Google or Hugging Face
-            folder with its vocabulary.
+        source: str or path-like. Run folder of `tfreps pretrain-bert`, or folder of a Google or
+            Hugging Face checkpoint with its vocabulary.
         **changes: Options of `BertEncoder` that replace those of the source: `num_layers` to load
             only the first blocks, `pooler=False`, `dropout`, `attention_dropout` or `dtype`.
 
@@ -40,7 +40,7 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
         `EncoderAndTokenizer`.
 
     Raises:
-        ValueError: If the source does not exist, is a run of another program or without a model,
+        ValueError: If the source does not exist, is a run of another program, contains no model,
             has fewer blocks than requested or no pooler, or has another model's vocabulary; also
             if `BertEncoder.from_pretrained` raises an error.
     """
@@ -61,9 +61,9 @@ def load_pretrainer(
     """Loads a pre-trained BERT with its heads to continue pre-training.
 
     Args:
-        source: str or path-like. Run folder of `tfreps pretrain-bert`, or Google or Hugging Face
-            folder with its vocabulary.
-        next_sentence: bool. Whether the model has the second task, next sentence prediction. If
+        source: str or path-like. Run folder of `tfreps pretrain-bert`, or folder of a Google or
+            Hugging Face checkpoint with its vocabulary.
+        next_sentence: bool. Whether the model has the second task, next-sentence prediction. If
             `None`, it has this task if the source does. Defaults to `None`.
         **changes: Options of `BertEncoder` that replace those of the source and do not change any
             weight, such as `dropout`; for a checkpoint, also those that
@@ -73,9 +73,9 @@ def load_pretrainer(
         `PretrainedBert`.
 
     Raises:
-        ValueError: If the source does not exist, is a run of another program or without a model,
-            has no head for next sentences although `next_sentence` is `True`, or has another
-            model's vocabulary; also if `BertPretrainer.from_pretrained` raises an error.
+        ValueError: If the source does not exist, is a run of another program, contains no model,
+            has no head for next-sentence prediction although `next_sentence` is `True`, or has
+            another model's vocabulary; also if `BertPretrainer.from_pretrained` raises an error.
     """
     run = bert_run(source)
     path = pathlib.Path(source)
@@ -91,7 +91,7 @@ def load_pretrainer(
 
 
 def bert_run(source: str | os.PathLike):
-    """Opens a source that is a run folder of `tfreps pretrain-bert`.
+    """Opens a source if it is a run folder of `tfreps pretrain-bert`.
 
     Returns:
         `RunFolder`, or `None` for a published checkpoint.
@@ -128,14 +128,14 @@ def published_tokenizer(path: pathlib.Path, encoder):
 
 
 def check_size(encoder, tokenizer, source):
-    """Checks that a tokenizer's vocabulary belongs to an encoder's token table.
+    """Checks that a tokenizer's vocabulary matches an encoder's token table.
 
-    Some tables were rounded up, so a vocabulary may have up to `MOST_SPARE` tokens fewer.
+    Some table sizes were rounded up, so a vocabulary may have up to `MOST_SPARE` fewer tokens.
 
     Args:
         encoder: `BertEncoder`.
         tokenizer: Tokenizer of `tfreps.text.bert`.
-        source: str or path-like. Name of the encoder in the error.
+        source: str or path-like. Name of the encoder in the error message.
 
     Raises:
         ValueError: If a token has no row, too many rows have no token, or the padding ids differ.
@@ -171,7 +171,7 @@ def freeze_blocks(encoder, number: int) -> None:
 
 
 def max_length(encoder, tokenizer) -> int | None:
-    """Returns the maximum length that a BERT and its tokenizer allow, `None` if unlimited."""
+    """Returns the maximum length that a BERT and its tokenizer allow, or `None` if unlimited."""
     positions = encoder.max_positions if encoder.positions == "learned" else None
     return least(positions, tokenizer.max_length)
 
@@ -182,7 +182,7 @@ def least(*lengths: int | None) -> int | None:
 
 
 def changed_encoder(old, path, changes):
-    """Builds a new, trainable encoder with other options and copies the weights of an old one.
+    """Builds a new, trainable encoder with changed options and the weights of an old one.
 
     Args:
         old: `BertEncoder`.
@@ -199,7 +199,8 @@ def changed_encoder(old, path, changes):
         )
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
-            f"{path} was trained without next sentences and has no pooler. Choose another pooling."
+            f"{path} was trained without next-sentence prediction and has no pooler. "
+            "Choose another pooling."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = (
@@ -220,8 +221,8 @@ def _continued(old, path, next_sentence, changes):
     old = _pretrainer(old, path)
     if next_sentence and not old.next_sentence:
         raise ValueError(
-            f"{path} was trained without next sentences and has no head for them. Continue without "
-            "them or start a new run."
+            f"{path} was trained without next-sentence prediction and has no head for it. Continue "
+            "without it or start a new run."
         )
     config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)

@@ -26,14 +26,15 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
     """Loads a published tagger or classifier with the tokenizer that it was trained with.
 
     Args:
-        source: str or path-like. Google or Hugging Face folder with its vocabulary and a tag or
-            label head. The model is a tagger if its `architectures` include
+        source: str or path-like. Folder of a Google or Hugging Face checkpoint with its vocabulary
+            and a tag or label head. The model is a tagger if its `architectures` include
             `BertForTokenClassification`, or if it has no `architectures` and `scheme` is given.
         scheme: str. Tag scheme of a tagger, see `tfreps.text.tags`; `"none"` for tags without
             spans. If `None`, the tags of a tagger have no spans. Defaults to `None`.
 
     Returns:
-        A `Classifier`, or a `Tagger` that reads the pieces of words, and the tokenizer.
+        tuple of the model (a `Classifier`, or a `Tagger` that reads the pieces of words) and the
+        tokenizer.
 
     Raises:
         ValueError: If a scheme is given for a classifier, or if `Classifier.from_pretrained`,
@@ -80,7 +81,8 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
         model: `Classifier` or `Tagger`, as returned by `load_with_head`.
         tokenizer: Tokenizer returned by `load_with_head`.
         folder: str or path-like. A folder that does not exist yet, or an empty one.
-        options: dict. Options for its options.json, in addition to `encoder` and `tokens`.
+        options: dict. Options that are written to options.json in addition to `encoder` and
+            `tokens`.
     """
     is_tagger = isinstance(model, Tagger)
     program = "train-tagger" if is_tagger else "train-classifier"
@@ -97,24 +99,24 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
 
     Args:
         run: `RunFolder` of `tfreps pretrain-bert`, `train-classifier` or `train-tagger` whose
-            model has a BERT.
+            model has a BERT encoder.
         folder: str or path-like. It is created if it does not exist.
-        name: str. Name of the model in its model card. If `None`, the name of the folder.
+        name: str. Name of the model in its model card. If `None`, the name of the folder is used.
 
     Returns:
         str. Name of the transformers class that loads the model.
 
     Raises:
-        ValueError: If the model has no BERT, or if transformers cannot represent it.
+        ValueError: If the model has no BERT encoder, or if transformers cannot represent it.
     """
     model = run.load_model()
     if isinstance(model, Tagger) and isinstance(model.encoder, PieceEncoder):
         model = _tagger_of_pieces(model)
     is_known = isinstance(model, Classifier | Tagger | BertPretrainer)
     if not is_known or not isinstance(model.encoder, BertEncoder):
-        parts = f"{type(model).__name__} on a {type(model.encoder).__name__}" if is_known else ""
+        parts = f"{type(model).__name__} with a {type(model.encoder).__name__}" if is_known else ""
         found = parts or type(model).__name__
-        raise ValueError(f"{run.path} holds a {found}; expected a model on a BERT.")
+        raise ValueError(f"{run.path} holds a {found}; expected a model with a BERT encoder.")
     encoder = model.encoder
     if isinstance(model, BertPretrainer):
         model.save_pretrained(folder, next_label=run.options.get("next_label", 0))
@@ -129,7 +131,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
 
 
 def _tagger_of_pieces(tagger):
-    """Returns the tagger as one that reads pieces instead of words, like published taggers."""
+    """Returns a copy of the tagger that reads pieces instead of words, like published taggers."""
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)

@@ -19,7 +19,7 @@ def continue_pretraining(
     bilm_options: dict | None = None,
     **pretrainer_options,
 ) -> Restored:
-    """Builds a pretrainer with earlier weights for the tokens of `vocabulary`.
+    """Builds a pretrainer for the tokens of `vocabulary` with the weights of an earlier model.
 
     Args:
         source: str or path-like. HDF5 weights of bilm-tf or AllenNLP (the softmax is new), a
@@ -39,7 +39,8 @@ def continue_pretraining(
         `restore_accumulators`.
 
     Raises:
-        ValueError: If the source does not exist, cannot be read or belongs to another vocabulary.
+        ValueError: If the source does not exist or cannot be read, or if `vocabulary` differs from
+            the source's vocabulary where that is not allowed.
     """
     source = Path(source)
     changes = dict(bilm_options or {})
@@ -84,12 +85,12 @@ def set_vocabulary(model: BiLMPretrainer, vocabulary: Vocabulary) -> None:
 
 
 def word_options(vocabulary: Vocabulary) -> dict:
-    """Returns the options of a `BiLM` that reads token ids of this vocabulary."""
+    """Returns the options of a `BiLM` that reads the token ids of `vocabulary`."""
     return {"vocabulary_size": len(vocabulary), **boundary_options(vocabulary)}
 
 
 def boundary_options(vocabulary: Vocabulary) -> dict:
-    """Returns the sentence boundary ids of such a `BiLM`, in which id 0 is padding."""
+    """Returns the sentence boundary ids of a `BiLM` that reads token ids, where id 0 is padding."""
     return {
         "sentence_start_id": vocabulary.start_id + 1,
         "sentence_end_id": vocabulary.end_id + 1,
@@ -108,8 +109,8 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
         _check_size(source, found.bilm.vocabulary_size, vocabulary)
         if found.vocabulary is not None and not is_same:
             raise ValueError(
-                f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is "
-                "another one. Omit the vocabulary or start a new run."
+                f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is a "
+                "different vocabulary. Omit the vocabulary or start a new run."
             )
         changes = {**changes, **boundary_options(vocabulary)}
     bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})
@@ -128,5 +129,5 @@ def _check_size(source, size: int, vocabulary: Vocabulary) -> None:
     if size != len(vocabulary):
         raise ValueError(
             f"{source} was trained with {size} tokens, but the vocabulary {vocabulary.source} has "
-            f"{len(vocabulary)}. Use the vocabulary of that run."
+            f"{len(vocabulary)}. Use the vocabulary that it was trained with."
         )

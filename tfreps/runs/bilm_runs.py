@@ -15,7 +15,7 @@ class PretrainedBiLM(NamedTuple):
     Attributes:
         bilm: `BiLM`. The biLM inside `model`, with the given initial state.
         model: `BiLMPretrainer`, `Elmo` or `BiLM`. The model in the run folder.
-        vocabulary: `tfreps.text.Vocabulary` of the run, or `None`.
+        vocabulary: `tfreps.text.Vocabulary` of the run, or `None` if it has none.
     """
 
     bilm: Any
@@ -27,7 +27,7 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
     """Loads a trained biLM and its vocabulary from a run folder.
 
     Args:
-        run: str or path-like. Run folder of tfreps.
+        run: str or path-like. Run folder of a tfreps program.
         initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
             `"carry"`. Defaults to `"zero"`.
 
@@ -51,13 +51,13 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
 
 
 def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
-    """Checks that a vocabulary matches a model, as far as the model stores it.
+    """Checks that a vocabulary matches what a model stores of its own vocabulary.
 
     Args:
         model: `BiLM`, `BiLMPretrainer` or `Elmo`.
         vocabulary: `tfreps.text.Vocabulary`. If `None`, nothing is checked.
-        source: str or path-like. Name of the model in errors: its file or folder. Defaults to
-            `"The model"`.
+        source: str or path-like. Name of the model in error messages: its file or folder. Defaults
+            to `"The model"`.
 
     Raises:
         ValueError: If the size, the lines of `<S>` and `</S>`, or the spelling of a token (in the
@@ -88,8 +88,8 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
         if places != expected:
             raise ValueError(
                 f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
-                f"vocabulary, but {theirs} on lines {places[0]} and {places[1]}: that is another "
-                "model's vocabulary. Use the one that the model was trained with."
+                f"vocabulary, but {theirs} has them on lines {places[0]} and {places[1]}: that is "
+                "another model's vocabulary. Use the one that the model was trained with."
             )
     table = None if pretrainer is None else pretrainer.character_table
     if table is None or not np.any(table := table.numpy()):  # none, or not set yet
@@ -98,9 +98,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     if other.any():
         line = int(other.argmax()) + 1
         raise ValueError(
-            f"{source} has another token on line {line} of its vocabulary than {theirs}, which has "
-            f"{vocabulary.tokens[line - 1]!r} there: that is another model's vocabulary. Use the "
-            "one that the model was trained with."
+            f"{source} and {theirs} have different tokens on line {line}, where {theirs} has "
+            f"{vocabulary.tokens[line - 1]!r}: that is another model's vocabulary. Use the one "
+            "that the model was trained with."
         )
 
 
@@ -122,8 +122,8 @@ def load_published_bilm(
             `"carry"`. Defaults to `"zero"`.
 
     Raises:
-        ValueError: If a file is damaged or foreign, or if the vocabulary is another model's or the
-            biLM reads characters and does not use one.
+        ValueError: If a file is damaged or not from bilm-tf or AllenNLP, the vocabulary is another
+            model's, or a vocabulary is given for a biLM that reads characters.
     """
 
     ends = {}

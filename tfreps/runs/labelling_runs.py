@@ -14,7 +14,7 @@ def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
         word: str. Word for a name in error messages: `"tag"` or `"label"`.
 
     Raises:
-        ValueError: If the file lists other names.
+        ValueError: If the file lists different names.
     """
     from tfreps.text import TagSet
 
@@ -23,8 +23,8 @@ def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
     if found != own:
         line = next(i for i, pair in enumerate(zip_longest(found, own), 1) if pair[0] != pair[1])
         raise ValueError(
-            f"{path} holds {len(found)} {word}s and the model has {len(own)}, and they differ from "
-            f"line {line} on: that is another model's list. Put the original file back."
+            f"{path} does not list the model's {word}s: it has {len(found)} {word}s, the model has "
+            f"{len(own)}, and they differ from line {line} on. Put the original file back."
         )
 
 

@@ -37,7 +37,7 @@ def check_archive(path: str | os.PathLike) -> None:
                 raise ValueError(_damaged(path, f"it holds no {', '.join(sorted(missing))}"))
             claimed = sum(part.file_size for part in archive.infolist())
             if claimed > LARGEST_RATIO * size:
-                raise ValueError(_damaged(path, f"its {size:,} bytes claim to hold {claimed:,}"))
+                raise ValueError(_damaged(path, f"its {size:,} bytes would unpack to {claimed:,}"))
             if (bad := archive.testzip()) is not None:
                 raise ValueError(_damaged(path, f"the checksum of its {bad} is wrong"))
     except BROKEN as error:
@@ -45,7 +45,7 @@ def check_archive(path: str | os.PathLike) -> None:
 
 
 def refusal(path: str | os.PathLike, error: Exception) -> str:
-    """Returns the message for an archive that Keras cannot load.
+    """Returns the error message for an archive that Keras cannot load.
 
     It omits Keras's advice to turn safe mode off.
 
@@ -62,12 +62,12 @@ def refusal(path: str | os.PathLike, error: Exception) -> str:
         )
     return (
         f"{path} cannot be loaded ({type(error).__name__}: {message[:500]}). The file is damaged "
-        "or was written by another version. Train or convert the model again."
+        "or was written by another version of Keras or tfreps. Train or convert the model again."
     )
 
 
 def _damaged(path: str | os.PathLike, reason: str) -> str:
     return (
         f"{path} is damaged: {reason}. It may be incomplete: compare its size with the original, "
-        "and copy it again or train again."
+        "and copy it again or train the model again."
     )

@@ -1,4 +1,4 @@
-"""Records and checks sizes and hashes of a run's vocabulary, tag and label files."""
+"""Records and checks the sizes and hashes of a run's vocabulary, tag and label files."""
 
 import hashlib
 import os
@@ -38,18 +38,21 @@ def check_assets(folder: str | os.PathLike) -> None:
     >>> _ = path.write_text("B-X")
     >>> check_assets(path.parent)
     Traceback (most recent call last):
-    ValueError: ...tags.txt is not the file that the run was made with: ...
+    ValueError: ...tags.txt is not the file that the run was created with: ...
     """
     record = pathlib.Path(folder, ASSETS)
     for name, expected in (read_json(record) if record.exists() else {}).items():
         path = pathlib.Path(folder, name)
         if name != path.name or not isinstance(expected, dict) or set(expected) != _KEYS:
-            raise ValueError(f"{record} was not written by a tfreps program: {name!r}.")
+            raise ValueError(
+                f"{record} was not written by a tfreps program: its entry {name!r} is not valid. "
+                "Put the original file back."
+            )
         if not path.is_file():
-            raise ValueError(f"{path} is missing. Put back the file that the run was made with.")
+            raise ValueError(f"{path} is missing. Put back the file that the run was created with.")
         if (found := _fingerprint(path)) != expected:
             raise ValueError(
-                f"{path} is not the file that the run was made with: expected "
+                f"{path} is not the file that the run was created with: expected "
                 f"{_text(expected)}; found {_text(found)}. Put the original file back."
             )
 

@@ -1,18 +1,18 @@
-"""run_card: the parts of a model card that a run folder knows: training options, data, metrics."""
+"""run_card: the training options, data and metrics of a run for its model card."""
 
 from tfreps.files.model_card import measured
 from tfreps.runs.run_folder import RunFolder
 
-DATA = ("train", "dev", "validation", "test")  # options that name files of data
-# Options that say where files are or how the process ran, and nothing about the model.
+DATA = ("train", "dev", "validation", "test")  # options that name data files
+# Options that say where files are or how the process ran, but nothing about the model.
 NOT_SHOWN = {*DATA, "run", "config", "resume", "overwrite", "minutes", "checkpoint_every"}
 
 
 def run_card(run: RunFolder) -> dict:
-    """Returns the arguments of a `tfreps.files.model_card.ModelCard` that a run folder knows.
+    """Returns the arguments of `tfreps.files.model_card.ModelCard` that a run folder provides.
 
     Args:
-        run: folder of a run that saved a model.
+        run: `RunFolder` of a run that saved a model.
 
     Returns:
         dict with `training` (the program and the options that have a value), `data` (the names of

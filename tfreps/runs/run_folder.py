@@ -83,12 +83,12 @@ class RunFolder:
     def create(
         cls, path: str | os.PathLike, program: str, options: dict, overwrite: bool = False
     ) -> "RunFolder":
-        """Makes the folder and writes options.json.
+        """Creates the folder and writes options.json.
 
         Args:
             path: str or path-like. A folder that does not exist yet, or an empty one.
             program: str. Name of the program, as in `tfreps <program>`.
-            options: dict. Options of the run, including defaults; JSON types and paths. All
+            options: dict. Options of the run, including defaults, of JSON types or paths. All
                 options except `resume` and `overwrite` are stored.
             overwrite: bool. Whether an earlier run in the folder may be removed. A folder that
                 holds anything other than a run is never changed. Defaults to `False`.
@@ -133,11 +133,11 @@ class RunFolder:
 
         Returns:
             Context manager that yields the run to resume, or `None` if there is none and the
-            caller must use `create`.
+            caller must call `create`.
 
         Raises:
-            ValueError: If the folder is not free, an option differs from the resumed run, another
-                process writes into the folder, or `open` raises an error.
+            ValueError: If the folder is not free, an option differs from that of the resumed run,
+                another process writes into the folder, or `open` raises an error.
         """
         earlier = path, program, options, free, defaults
         cls._earlier(*earlier)  # raises before anything is written
@@ -161,14 +161,15 @@ class RunFolder:
         changed = [name for name in fixed if before.get(name) != now[name]]
         if changed:
             raise ValueError(
-                f"{path} was begun with other options: {', '.join(changed)}. Omit them, since a "
-                "resumed run uses the original options, or start a new run in another folder."
+                f"{path} was started with different options: {', '.join(changed)}. Omit them, "
+                "since a resumed run uses the original options, or start a new run in another "
+                "folder."
             )
         return run
 
     @staticmethod
     def check_free(path: str | os.PathLike, overwrite: bool = False) -> None:
-        """Checks that `create` can use a folder; changes nothing.
+        """Checks that `create` can use a folder, without changing it.
 
         Args:
             path: str or path-like. Path of the folder.
@@ -224,7 +225,7 @@ class RunFolder:
         wanted = (program,) if isinstance(program, str) else tuple(program or ())
         if wanted and head["program"] not in wanted:
             raise ValueError(
-                f"{path} is a run of `tfreps {head['program']}`; expected one of "
+                f"{path} is a run of `tfreps {head['program']}`; expected a run of "
                 + " or ".join(f"`tfreps {name}`" for name in wanted)
                 + "."
             )
@@ -297,8 +298,8 @@ class RunFolder:
             `keras.Model`. The saved model.
 
         Raises:
-            ValueError: If no model was saved yet, or the file is damaged, not from tfreps or holds
-                code.
+            ValueError: If no model was saved yet, or the file is damaged, was not written by
+                tfreps or contains code.
         """
         if not self.model_path.is_file():
             raise ValueError(f"{self.path} holds no {MODEL}: its run has not saved a model yet.")
@@ -322,13 +323,13 @@ def read_head(path: pathlib.Path) -> dict:
     if not path.is_file():
         raise ValueError(
             f"{path.parent} is not a run folder: it holds no {OPTIONS}. "
-            "Expected the folder of a run of a tfreps program."
+            "Expected the run folder of a tfreps program."
         )
     head = read_json(path)
     if set(head) != {"program", "format_version", "options"} or type(head["options"]) is not dict:
         raise ValueError(
             f"{path} was not written by a tfreps program: its keys are {sorted(head)}. Expected "
-            "the folder of a run."
+            "the run folder of a tfreps program."
         )
     return head
 
@@ -339,8 +340,8 @@ def check_version(path: pathlib.Path, version) -> None:
         is_older = type(version) is int and version < FORMAT_VERSION
         raise ValueError(
             f"{path} was written by {'an earlier' if is_older else 'another'} version of tfreps "
-            f"(format {version!r}; this one reads {FORMAT_VERSION}). Train it again, or use the "
-            "version that wrote it."
+            f"(format {version!r}; this version reads {FORMAT_VERSION}). Train the model again, or "
+            "use the version that wrote the run."
         )
 
 

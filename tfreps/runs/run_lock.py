@@ -23,7 +23,7 @@ class RunInUse(ValueError):
 
 @contextlib.contextmanager
 def locked(folder: str | os.PathLike, program: str):
-    """Context manager that prevents other processes from writing into a run folder.
+    """Prevents other processes from writing into a run folder, as a context manager.
 
     It holds a kernel lock (`flock`) on the file `run.lock` in the folder. The lock ends with its
     process, even if the process is killed, so a leftover file does not lock the folder. On file
@@ -32,10 +32,10 @@ def locked(folder: str | os.PathLike, program: str):
     Args:
         folder: str or path-like. The run folder. It is created if it does not exist, and removed
             at the end if it is still empty.
-        program: str. Name of the program, which appears in the error of the other process.
+        program: str. Name of the program, which appears in the error message of the other process.
 
     Raises:
-        RunInUse: If another process has the lock.
+        RunInUse: If another process holds the lock.
 
     Example:
     >>> import tempfile
@@ -79,8 +79,8 @@ def _take(path, program):
             return file
         file.close()  # the process that held the lock has just removed the file
     logging.getLogger(__name__).warning(
-        "%s cannot be locked (on this file system, or on Windows). Make sure that no other process "
-        "writes there.",
+        "%s cannot be locked: locks are not available on Windows and on some file systems. Make "
+        "sure that no other process writes into this folder.",
         path.parent,
     )
     return None
@@ -100,7 +100,7 @@ def _who(file, folder):
     try:
         holder = json.loads(file.read())
         on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
-        who = f"process {holder['pid']}{on}, `tfreps {holder['program']}`, writes there"
+        who = f"process {holder['pid']}{on} (`tfreps {holder['program']}`) is writing to it"
     except (ValueError, KeyError, TypeError):  # the file is being written right now
-        who = "another process writes there"
+        who = "another process is writing to it"
     return f"{folder} is in use: {who}. Wait until it ends, or choose another folder."

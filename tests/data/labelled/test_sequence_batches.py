@@ -132,7 +132,7 @@ def test_in_order():
     lengths = np.concatenate([f["mask"].sum(1) for f, _, _ in arrays(batches.dataset())])
     assert lengths.tolist() == sorted(map(len, SENTENCES))
     assert batches.in_order(lengths) == [len(sentence) for sentence in SENTENCES]
-    with pytest.raises(ValueError, match="one item for each of 40 sentences; got 2"):
+    with pytest.raises(ValueError, match="one item for each of the 40 sentences; got 2"):
         batches.in_order([1, 2])
 
 

@@ -94,6 +94,6 @@ def test_description():
         "Warning: the classes are imbalanced; evaluate with F1 instead of accuracy.",
     ]
     many = describe_classes([str(n) for n in range(30)] * 2, longest=3)
-    assert "  and 54 examples of another 27 classes" in many and "Warning" not in many
+    assert "  and 54 examples of the other 27 classes" in many and "Warning" not in many
     with pytest.raises(ValueError, match="at least one example"):
         describe_classes([])

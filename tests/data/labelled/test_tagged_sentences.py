@@ -95,7 +95,7 @@ def test_where(tmp_path):
         ("\na\n", {}, "line 2: expected a token in column 0 and a tag .* got 1 column: 'a'"),
         ("a O\n", {"tag_column": 2}, "line 1: .* column 2, counted from 0; got 2 columns"),
         ("a O\n", {"token_column": -3}, "line 1: expected a token in column -3"),
-        ("a O\n", {"token_column": 1}, "line 1: expected a token in column 1 and a tag in another"),
+        ("a O\n", {"token_column": 1}, "expected a token in column 1 and a tag in a different one"),
         ("a\u3000O\n", {}, "line 1: .* got 1 column"),
         (b"a O\n\xff O\n", {}, "line 2: expected UTF-8"),
         ("a O\n", {"format": "xml"}, "`format` must be .* got 'xml'"),

@@ -53,10 +53,11 @@ def read_labelled(
         files: str, path-like object, or list of them. Paths or glob patterns, read in order of
             name; `*.gz` files are decompressed. With format "folders", one or more folders.
         format: str. One of the formats above. Defaults to `"tab"`.
-        text_field: str. Column or field of the text. Defaults to `"text"`.
-        label_field: str. Column or field of the label. Defaults to `"label"`.
-        empty_texts: str. Treatment of texts that are empty or only white space: `"error"` raises
-            an error, `"skip"` removes them, and `"keep"` returns them. Defaults to `"error"`.
+        text_field: str. Name of the column or field that holds the text. Defaults to `"text"`.
+        label_field: str. Name of the column or field that holds the label. Defaults to `"label"`.
+        empty_texts: str. Treatment of texts that are empty or contain only white space: `"error"`
+            raises an error, `"skip"` removes them, and `"keep"` returns them. Defaults to
+            `"error"`.
         encoding: str. Encoding of the files. Defaults to `"utf-8"`.
 
     Returns:
@@ -66,7 +67,7 @@ def read_labelled(
         ValueError: If a line has no tab; a column or field is missing; a row does not match the
             header; a label is blank, is surrounded by white space, or is neither a string nor an
             integer; a text is empty (with `empty_texts="error"`); a file contains no text or
-            has another encoding; or a class folder contains no files. The message names the
+            has a different encoding; or a class folder contains no files. The message names the
             file and the line. Also if `format` or `empty_texts` is not one of the values above.
 
     Example:
@@ -215,8 +216,8 @@ def _label(value, place) -> str:
         return str(value)
     if not isinstance(value, str) or value != value.strip() or not value:
         raise ValueError(
-            f"{place}: a label must be text without surrounding white space, or an integer; got "
-            f"{str(value)[:40]!r} of type {type(value).__name__}."
+            f"{place}: a label must be a non-empty string without surrounding white space, or an "
+            f"integer; got {str(value)[:40]!r} of type {type(value).__name__}."
         )
     return check_unicode(value, place)
 

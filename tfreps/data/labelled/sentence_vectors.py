@@ -10,7 +10,7 @@ from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5
 
 
 class SentenceVectors:
-    """Reads contextual vectors of numbered sentences from an HDF5 file.
+    """Reader of the contextual vectors of numbered sentences in an HDF5 file.
 
     The file has one data set of shape `[L, T, D]` or `[T, D]` per sentence, named after the
     sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format.
@@ -42,7 +42,7 @@ class SentenceVectors:
         self.numbers = [str(number) for number in numbers]
         if len(self.numbers) != len(lengths):
             raise ValueError(
-                f"Expected the number of each sentence in {self.path}; got {len(lengths)} "
+                f"Expected one number per sentence for {self.path}; got {len(lengths)} "
                 f"sentences and {len(self.numbers)} numbers."
             )
         self.cut_lengths = cut_lengths
@@ -59,7 +59,7 @@ class SentenceVectors:
         Args:
             file: h5py.File. The return value of `open`.
             sentences: int array, shape `[B]`. Positions of the sentences in `numbers`.
-            shape: tuple of int. B and T. Truncated sentences are padded with zeros to length T.
+            shape: tuple of int. B and T. Vectors of shorter sentences are padded with zeros to T.
 
         Returns:
             float32 `[B, L, T, D]`.
@@ -82,7 +82,7 @@ class SentenceVectors:
                 raise ValueError(
                     f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
                     f"data, counted from 0; there are {len(lengths)}). The file was computed from "
-                    "another text."
+                    "a different text. Write it again with `tfreps embed`."
                 )
             shape = find_array(file, number).shape
             if len(shape) not in (2, 3):
@@ -94,7 +94,7 @@ class SentenceVectors:
                 raise ValueError(
                     f"{self.path}, sentence {number}: the file has vectors of {shape[-2]} tokens, "
                     f"but sentence {place} of the data (counted from 0) has {lengths[place]}. The "
-                    "file was computed from another text."
+                    "file was computed from a different text. Write it again with `tfreps embed`."
                 )
             found = (1 if len(shape) == 2 else shape[0], shape[-1])
             if expected is None:
@@ -102,7 +102,7 @@ class SentenceVectors:
             elif found != expected:
                 raise ValueError(
                     f"{self.path}, sentence {number}: expected {expected[0]} layers of "
-                    f"{expected[1]} features, as in the first sentence; got {found[0]} of "
+                    f"{expected[1]} features, as in the first sentence; got {found[0]} layers of "
                     f"{found[1]}."
                 )
         return expected

@@ -19,8 +19,8 @@ class SequenceBatches:
     """Batches of tokenized sentences with tags or labels, limited by their padded tokens.
 
     Every sentence occurs once per epoch, in a batch with sentences of similar length. The
-    batches depend only on the seed and the epoch number, so two numbers are a position to resume
-    from: `dataset(epoch, first_batch)`. All epochs have the same number of batches.
+    batches depend only on the seed and the epoch number, so `dataset(epoch, first_batch)` can
+    resume from any position. All epochs have the same number of batches.
 
     Elements: `(features, y, sample_weight)`, or only `features` if there are no targets.
 
@@ -28,14 +28,15 @@ class SequenceBatches:
       `token_ids` int32 `[B, T]`, `character_ids` int32 `[B, T, C]` and `mask` bool `[B, T]`;
       with `vectors`, also `vectors` float32 `[B, L, T, D]`; and the arrays of `extra`.
     - `y`: int32 `[B, T]` of tag ids, 0 on padding, or int32 `[B]` of label ids.
-    - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its rows, so a sentence
-      counts more in a small batch. In shuffled batches, which are meant for training, the weight
-      compensates for this: it is the batch's rows / the mean rows per batch. With M batches of
-      B_b rows and N sentences, the mean of the batch losses is then the mean over sentences:
-      `1/M sum_b 1/B_b sum_i (B_b M/N) loss_i = 1/N sum_i loss_i`. In unshuffled batches, which
-      are meant for evaluation, the weight is 1, because Keras itself weights batches by their
-      rows there. (It also does so in training and therefore reports too high a `loss`;
-      `SentenceLoss` does not.) `sample_weight` is multiplied by `sentence_weights`.
+    - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its number of rows, so a
+      sentence counts more in a small batch. In shuffled batches, which are meant for training, the
+      weight compensates for this: it is the number of rows of the batch divided by the mean number
+      of rows per batch. With M batches of B_b rows and N sentences, the mean of the batch losses is
+      then the mean over sentences: `1/M sum_b 1/B_b sum_i (B_b M/N) loss_i = 1/N sum_i loss_i`. In
+      unshuffled batches, which are meant for evaluation, the weight is 1, because Keras itself
+      weights batches by their number of rows in evaluation. (It also does so in training and
+      therefore reports too high a `loss`; `SentenceLoss` does not.) `sample_weight` is multiplied
+      by `sentence_weights`.
 
     Args:
         tokens: sequence of lists of str. The tokens of each sentence. A list may be empty.
@@ -67,15 +68,16 @@ class SequenceBatches:
             sentence, an array with one value or row per token. The feature is an int32, float32
             or bool tensor `[B, T, ...]`, 0 on padding. Defaults to `None`.
         cuts: `TextCuts` or None. Selects the tokens to remove from each sentence in each epoch. It
-            must have been created from the same sentences and with the same `max_length`. Batches
-            and `num_tokens` are those of the full sentences. If `None`, no tokens are removed.
-            Defaults to `None`.
+            must have been created from the same sentences and with the same `max_length`. The
+            grouping into batches and `num_tokens` are based on the full sentences. If `None`, no
+            tokens are removed. Defaults to `None`.
 
     Attributes:
         num_sentences: int. Number of sentences.
         num_tokens: int. Number of tokens per epoch, padding excluded.
         num_cut: int. Number of sentences that are truncated to `max_length`.
-        vector_shape: tuple of int. Layers and width of the `vectors`, or `(0, 0)` without them.
+        vector_shape: tuple of int. Number of layers and width of the `vectors`, or `(0, 0)` without
+            them.
 
     Masking: `mask` is True on real tokens.
 
@@ -138,7 +140,7 @@ class SequenceBatches:
         if cuts is not None and vectors is not None:
             raise ValueError(
                 "`cuts` and `vectors` must not both be given: `cuts` removes tokens, but "
-                "`vectors` belong to whole sentences. Give only one of them."
+                "`vectors` belong to whole sentences. Pass only one of them."
             )
         if vectors is not None:
             numbers = range(len(tokens)) if vector_numbers is None else vector_numbers
@@ -157,9 +159,9 @@ class SequenceBatches:
 
         Args:
             epoch: int, non-negative. The first epoch. Defaults to 0.
-            first_batch: int. Number of batches of that epoch to skip, which are those before the
-                position to resume from. Skipping takes no time. Defaults to 0.
-            epochs: int or None. Number of consecutive epochs. If `None`, the epochs never end.
+            first_batch: int. Number of batches to skip at the start of that epoch, for example to
+                resume training. Skipping takes no time. Defaults to 0.
+            epochs: int or None. Number of consecutive epochs. If `None`, the data set is endless.
                 Defaults to 1.
 
         Returns:
@@ -205,7 +207,7 @@ class SequenceBatches:
         """
         if len(rows) != self.num_sentences:
             raise ValueError(
-                f"`rows` must have one item for each of {self.num_sentences} sentences; got "
+                f"`rows` must have one item for each of the {self.num_sentences} sentences; got "
                 f"{len(rows)}."
             )
         return [rows[place] for place in np.argsort(self.order(epoch)).tolist()]
@@ -270,7 +272,7 @@ def _weights(given: Sequence[float] | None, size: int) -> np.ndarray:
     if weights.shape != (size,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(
             f"`sentence_weights` must be {size} finite non-negative numbers, one per sentence; "
-            f"got shape {list(weights.shape)}."
+            f"got shape {list(weights.shape)}. Check the number of weights and their values."
         )
     return weights
 

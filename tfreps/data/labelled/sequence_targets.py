@@ -1,4 +1,4 @@
-"""Targets of sentences in batches: one value per token or one per sentence."""
+"""Stores the targets of batches of sentences: one value per token or one per sentence."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ import tensorflow as tf
 
 
 class TokenValues:
-    """Stores one value, or row of values, for every token of every sentence.
+    """One value, or one row of values, for every token of every sentence.
 
     Args:
         values: sequence. For each sentence, an array or list `[n, ...]`.
         lengths: int array, shape `[N]`. Number of tokens n of each sentence.
-        cut_lengths: int array, shape `[N]`. Number of tokens that are used.
+        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that are used.
         name: str. Name of the values in error messages.
 
     Numbers are stored as int32 or float32.
@@ -61,7 +61,7 @@ class TokenValues:
 
 
 class SentenceValues:
-    """Stores one integer per sentence."""
+    """One integer per sentence."""
 
     def __init__(self, values: np.ndarray):
         self.values = values.astype(np.int32)
@@ -80,7 +80,7 @@ def make_targets(
     Args:
         targets: sequence. For each sentence, a list of integers or one integer.
         lengths: int array, shape `[N]`. Number of tokens of each sentence.
-        cut_lengths: int array, shape `[N]`. Number of tokens that are used.
+        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that are used.
 
     Raises:
         ValueError: If a target is negative or not an integer, or a sentence has different

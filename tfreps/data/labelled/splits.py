@@ -117,7 +117,7 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
         lines.append(f"  {label!s:{width}}  {count:{digits},}  {share}")
     if len(counts) > longest:
         others = total - sum(count for _, count in listed)
-        lines.append(f"  and {others:,} examples of another {_classes(len(counts) - longest)}")
+        lines.append(f"  and {others:,} examples of the other {_classes(len(counts) - longest)}")
     lines.append(
         f"Always predicting {largest!r} would be right for {100 * most / total:.1f} %; the largest "
         f"class has {most / fewest:.1f} times as\nmany examples as the smallest."

@@ -40,7 +40,8 @@ def read_tagged(
     Supported formats:
 
     - "conll": one token per line with its tag in another column, and blank lines between
-      sentences. Consecutive blank lines count as one; the last one in a file is optional.
+      sentences. Consecutive blank lines count as one; a blank line at the end of a file is
+      optional.
     - "json": one JSON object `{"text": ["a", "b"], "label": ["X", "O"]}` per line. Blank lines
       are skipped.
     - "python": one Python dict literal `{'text': ['a', 'b'], 'label': ['X', 'O']}` per line.
@@ -56,15 +57,15 @@ def read_tagged(
         format: str. `"conll"`, `"json"` or `"python"`. Defaults to `"conll"`.
         token_column: int. Column of the token, counted from 0, or from the end if negative.
             Defaults to 0.
-        tag_column: int or None. Column of the tag, counted likewise. If `None`, no tags are read.
-            Defaults to -1.
+        tag_column: int or None. Column of the tag, counted in the same way. If `None`, no tags are
+            read. Defaults to -1.
         separator: str or None. Column separator: `"\\t"` or `" "` for exactly one tab or space.
             If `None`, any run of spaces and tabs separates columns. Other white space is always
             part of the text. Defaults to `None`.
         skip_document_starts: bool. Whether `-DOCSTART-` lines in CoNLL files are skipped. They
             end a sentence in either case. Defaults to `True`.
-        token_field: str. Field of the tokens in a record. Defaults to `"text"`.
-        tag_field: str or None. Field of the tags in a record. If `None`, no tags are read.
+        token_field: str. Field that holds the tokens in a record. Defaults to `"text"`.
+        tag_field: str or None. Field that holds the tags in a record. If `None`, no tags are read.
             Defaults to `"label"`.
         encoding: str. Encoding of the files. Defaults to `"utf-8"`.
 
@@ -73,9 +74,9 @@ def read_tagged(
         str and an int. `tags` is empty if no tags are read.
 
     Raises:
-        ValueError: If the lines of a file have different numbers of columns or too few; a token
-            or tag is empty; a sentence has different numbers of tokens and tags; a line is not a
-            record; or a file contains no sentence or has another encoding. The message names
+        ValueError: If the lines of a file have too few or different numbers of columns; a token or
+            tag is empty; a sentence has different numbers of tokens and tags; a line is not a
+            record; or a file contains no sentence or has a different encoding. The message names
             the file and the line. Also if `format` or `separator` is not one of the values
             above.
 
@@ -107,7 +108,7 @@ def read_tagged(
 
 
 def _read_columns(path, lines, columns, separator, skip_document_starts):
-    """Returns the sentences of a file of columns."""
+    """Returns the sentences in the lines of a CoNLL file."""
     split = _SEPARATORS[separator].split
     token_column, tag_column = columns
     sentences = []
@@ -150,7 +151,7 @@ def _check_columns(place, width, columns, line):
     if any(not -width <= column < width for column in needed) or (
         tag_column is not None and token_column % width == tag_column % width
     ):
-        tag = "" if tag_column is None else f" and a tag in another, column {tag_column}"
+        tag = "" if tag_column is None else f" and a tag in a different one, column {tag_column}"
         raise ValueError(
             f"{place}: expected a token in column {token_column}{tag}, counted from 0; got "
             f"{width} column{'s' * (width != 1)}: {line[:60]!r}."

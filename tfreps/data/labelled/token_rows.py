@@ -9,7 +9,7 @@ _TOKENS_AT_A_TIME = 1 << 16
 
 
 class TokenRows:
-    """Computes the features of every distinct token once and gathers them for each batch.
+    """Features of every distinct token, computed once and gathered for each batch.
 
     The result is exact if the features of a token do not depend on other tokens, as is the case
     with `tfreps.text.TokenIndexer`.

@@ -24,15 +24,16 @@ _UNKNOWN_WORDS_KEPT = 1 << 15
 
 
 class LMBatches:
-    """Batches for language models whose rows continue from one batch to the next.
+    """Language model batches whose rows continue from one batch to the next.
 
     Reads text files with one sentence per line and tokens separated by white space. Each row of
     a batch is a stream that continues in the next batch where it stopped. When a row reaches the
-    end of its sentence, it takes the next sentence from the files; rows do so in order. `</S>`
-    is never an input, and `<S>` is never a target. The two directions read the files
-    independently. The order is that of bilm-tf, position for position, up to its last full
-    batch. bilm-tf discards the positions that then remain; here the last batches are padded, so
-    that no token is lost. The position in the text can be saved and restored.
+    end of its sentence, it continues with the next sentence from the files. If several rows do
+    so, they take sentences in the order of the rows. `</S>` is never an input, and `<S>` is never
+    a target. The two directions read the files independently. The order is that of bilm-tf,
+    position for position, up to its last full batch. bilm-tf discards the positions that then
+    remain; here the last batches are padded, so that no token is lost. The position in the text
+    can be saved and restored.
 
     Elements: a dict of tensors, with T = `unroll_steps`.
 
@@ -75,7 +76,7 @@ class LMBatches:
     Masking: `mask` is True on real positions.
 
     Raises:
-        ValueError: If there are no such files or an argument is out of range; during iteration,
+        ValueError: If no file matches `files` or an argument is out of range; during iteration,
             if the text is unreadable, is not UTF-8, or contains no sentence. Call `count()`,
             which reads all of the text, to find such errors before training.
 
@@ -144,14 +145,14 @@ class LMBatches:
 
         Args:
             state: dict or None. A return value of `state`, from this or another process. If
-                `None`, starts at the beginning. Defaults to `None`.
+                `None`, the data set starts at the beginning. Defaults to `None`.
 
         Returns:
             `tf.data.Dataset`. From a saved position, it yields exactly the elements that would
-            have followed.
+            have followed without the interruption.
 
         Raises:
-            ValueError: If the state belongs to other files or other arguments.
+            ValueError: If the state belongs to different files or arguments.
         """
         start = 0
         streams = None
@@ -175,8 +176,8 @@ class LMBatches:
     def state(self, num_batches: int) -> dict:
         """Returns the position after a number of batches, counted from the very first batch.
 
-        The call is cheap at any time: the state is the nearest earlier position recorded while
-        reading and the number of batches to skip from there.
+        The call is always cheap: it returns the nearest earlier position that was recorded while
+        reading, and the number of batches to skip from there.
 
         Args:
             num_batches: int. Number of batches consumed so far, including those before a
@@ -285,8 +286,8 @@ class LMBatches:
             was = ", ".join(f"{name} = {theirs.get(name)}" for name in different)
             now = ", ".join(f"{name} = {ours[name]}" for name in different)
             raise ValueError(
-                f"The saved position belongs to other data: expected {was}; got {now}. Continue "
-                "with the same files, vocabulary and options, or start a new run."
+                f"The saved position belongs to different data: expected {was}; got {now}. "
+                "Continue with the same files, vocabulary and options, or start a new run."
             )
 
 

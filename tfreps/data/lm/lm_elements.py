@@ -24,7 +24,7 @@ def to_dataset(
     """Converts NumPy batches to a `tf.data.Dataset` of the elements described in `LMBatches`.
 
     Args:
-        make_batches: callable. Returns an iterator of batches; called once per iteration over
+        make_batches: callable. Returns an iterator over batches; called once per iteration over
             the data set. Rows below V are vocabulary ids, row V + k is the k-th unknown word of
             the batch, and targets are -1 on padding. Up to eight consecutive batches of equal
             shape are passed to TensorFlow together.
@@ -67,7 +67,7 @@ def _join(group: list[Batch]) -> tuple[np.ndarray, ...]:
 def _completion(
     vocabulary: Vocabulary, bidirectional: bool, characters: str | None, max_characters: int
 ):
-    """Returns the function that tf.data maps over batches: from arrays to a dict of tensors."""
+    """Returns the function that converts the arrays of a batch to a dict of tensors."""
     size = len(vocabulary)
     unknown_id = vocabulary.unknown_id
     table = None

@@ -45,17 +45,17 @@ class LMEpochs:
         return min(self.steps_per_epoch, self.total_steps - epoch * self.steps_per_epoch)
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
-        """Returns the batches that start at a given batch of an epoch.
+        """Returns all batches from a given batch of an epoch onward.
 
         Args:
             epoch: int. Number of the epoch, counted from 0. Defaults to 0.
             first_batch: int. Number of batches of that epoch to skip. Defaults to 0.
 
         Returns:
-            `tf.data.Dataset` without an end; see `LMBatches` for its elements.
+            `tf.data.Dataset` that never ends; see `LMBatches` for its elements.
 
         Raises:
-            ValueError: If the restored position belongs to other text or other options.
+            ValueError: If the restored position belongs to different text or options.
         """
         number = epoch * self.steps_per_epoch + first_batch
         return self.batches.dataset(self._position(number))
@@ -72,7 +72,8 @@ class LMEpochs:
     def _position(self, number: int) -> dict:
         """Returns the position in `LMBatches`: the restored one if it is that of this batch.
 
-        Otherwise a resumed data set that has not been read yet would start at its first batch.
+        Without a restored position, a resumed data set that has not been read yet would read
+        all text before this batch again.
         """
         if self._restored is not None and self._restored[0] == number:
             return self._restored[1]

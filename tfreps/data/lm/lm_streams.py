@@ -11,7 +11,7 @@ from tfreps.text import Vocabulary
 
 
 class LMStream:
-    """Fills batches in the order of bilm-tf: a row that needs a sentence takes the next one.
+    """Stream of batches in the order of bilm-tf: a row that needs a sentence takes the next one.
 
     A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn`, targets `w1 .. wn </S>`;
     reversed, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer holds the
@@ -27,7 +27,7 @@ class LMStream:
         unroll_steps: int. Number of positions T per row.
         reverse: bool. Whether sentences are reversed.
         snapshot: dict or None. The result of `snapshot()()` of a stream with the same arguments.
-            If `None`, starts at the beginning. Defaults to `None`.
+            If `None`, the stream starts at the beginning. Defaults to `None`.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class LMStream:
             self._next += snapshot["used"]
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns word rows of inputs and ids of targets, both int32 `[B, T]`; None at the end.
+        """Returns the word rows of the inputs and the ids of the targets, both int32 `[B, T]`.
 
-        Padding has input 0 and target -1.
+        At the end of the stream, returns `None`. Padding has input 0 and target -1.
         """
         own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
         need = self.unroll_steps - own
@@ -75,7 +75,7 @@ class LMStream:
         return batch
 
     def _pull(self, need: list[int]) -> np.ndarray:
-        """Returns where each row's new sentences begin and the last one ends, int `[B + 1]`."""
+        """Returns the start of each row's new sentences, then the last end: int `[B + 1]`."""
         bounds = [self._next]
         position = self._next
         sentence_end = self._sentence_end.item
@@ -119,7 +119,7 @@ class LMStream:
         return [self._inputs] if block is None else [self._inputs, block.rows]
 
     def _gather(self, begin, own, fresh, filled):
-        """Returns the batch: the rest of each row's sentence, then new ones. Arguments `[B]`."""
+        """Returns a batch: the rest of each row's sentence, then new ones. Arguments are `[B]`."""
         if not filled.any():
             return None
         step = np.arange(self.unroll_steps)

@@ -1,4 +1,4 @@
-"""Makes batches of whole sentences of similar length for evaluation."""
+"""Creates batches of whole sentences of similar length for evaluation."""
 
 import itertools
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def sentence_batches(
     max_characters: int = 50,
     block_bytes: int = 1 << 22,
 ) -> tf.data.Dataset:
-    """Makes batches of whole sentences, one per row, for a model that starts from a fixed state.
+    """Returns batches of whole sentences, one per row, for a model with a fixed initial state.
 
     Elements are dicts with the keys and dtypes of `LMBatches`. A sentence of n words has n + 1
     positions: `token_ids` is `<S> w1 .. wn` and `next_token_id` is `w1 .. wn </S>`; reversed,
@@ -56,7 +56,7 @@ def sentence_batches(
     Masking: `mask`, bool `[B, T]`, is True on the n + 1 positions of each sentence.
 
     Raises:
-        ValueError: If there are no such files, or `batch_size` or `batch_tokens` is less than 1;
+        ValueError: If no file matches `files`, or `batch_size` or `batch_tokens` is less than 1;
             during iteration, if the text is unreadable or not UTF-8.
 
     Example:
@@ -93,7 +93,7 @@ def sentence_batches(
 
 
 def _by_length(block: Block, batch_size: int, batch_tokens: int) -> Iterator[np.ndarray]:
-    """Yields the sentences of a block in batches, short ones first."""
+    """Yields the sentences of a block in batches, shortest first."""
     order = np.argsort(block.positions, kind="stable")
     order = order[block.positions[order] > 1]
     width = _round_up(block.positions)

@@ -61,7 +61,7 @@ class Block:
 
 
 class SentenceSlices:
-    """Iterates over a corpus in one direction; a block in use is shared by both directions.
+    """Slices of a corpus in one direction. The blocks in use are shared by both directions.
 
     Args:
         corpus: Corpus. The files and their order.
@@ -132,7 +132,7 @@ class SentenceSlices:
             sentence = stop
 
     def _permutation(self, size: int, *key: int) -> np.ndarray:
-        """Returns an order of files or sentences that depends only on seed, direction and key."""
+        """Returns an order that depends only on the seed, the direction and the key."""
         if not self.corpus.shuffle:
             return np.arange(size)
         seeds = np.random.SeedSequence([self.corpus.seed, int(self.reverse), *key])

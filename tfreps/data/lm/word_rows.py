@@ -1,4 +1,4 @@
-"""WordRows: numbers words, including those outside the vocabulary."""
+"""WordRows: assigns row numbers to words, including those outside the vocabulary."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _LINE_END_WORD = "\0"  # `decode_utf8` rejects text that contains it
 
 
 class WordRows(dict):
-    """Maps words to rows of a character table whose first V rows are the vocabulary.
+    """Mapping of words to rows of a character table whose first V rows are the vocabulary.
 
     A word outside the vocabulary is assigned the next free row when it is first looked up.
     `forget` drops words that are no longer needed, so that the table does not grow with the
@@ -49,15 +49,15 @@ class WordRows(dict):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """Returns a row in the form of a saved state: as it is if known, otherwise its word."""
+        """Returns what a saved state stores for a row: its number if known, otherwise its word."""
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 
     def row(self, word: int | str) -> int:
-        """Returns the row of a word in the form that `word` returns."""
+        """Returns the row for a value that `word` returned."""
         return self[word] if isinstance(word, str) else word
 
     def characters(self, unknown: np.ndarray) -> np.ndarray:
-        """Returns the character ids `[N, C]` of unknown words, given as numbers from 0, `[N]`."""
+        """Returns the character ids `[N, C]` of unknown words from their numbers `[N]` (from 0)."""
         if self._made < len(self.unknown):
             self._make_characters()
         return self._table[unknown]
@@ -100,14 +100,14 @@ def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.nda
 
 
 def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Returns the targets `w1 .. wn </S>` of the same sentences, as vocabulary ids."""
+    """Returns the targets `w1 .. wn </S>` of sentences `w1 .. wn LINE_END`, as vocabulary ids."""
     targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
     targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id
     return targets
 
 
 def number_by_first_use(rows: np.ndarray, first_unknown: int) -> Sequence[np.ndarray]:
-    """Renumbers the unknown rows of a batch in place by their first occurrence.
+    """Renumbers the unknown rows of a batch in place, in the order of their first occurrence.
 
     Args:
         rows: int32 array of any shape, contiguous. Word rows.

@@ -19,8 +19,8 @@ class MaskedLMBatches:
     A text is `[CLS] segment [SEP]`, or with sentence pairs `[CLS] segment [SEP] segment [SEP]`.
     A segment is one or more consecutive sentences. Texts of similar length share a batch, and
     the masked tokens are drawn anew in every epoch. All random choices depend only on the seed,
-    the epoch number and the position in the epoch, so two numbers are a position to resume from:
-    `dataset(epoch, first_batch)`.
+    the epoch number and the position in the epoch, so `dataset(epoch, first_batch)` can resume
+    from any position.
 
     Elements: a dict of tensors, the input of `BertPretrainer`.
 
@@ -28,8 +28,8 @@ class MaskedLMBatches:
     - `segment_ids`: int32 `[B, T]`. 0 up to and including the first `[SEP]`, 1 up to and
       including the second, 0 on padding.
     - `masked_positions`, `masked_ids`: int32 `[B, M]`. Positions of the masked tokens in
-      ascending order, and their original ids; 0 on filler.
-    - `masked_weights`: float32 `[B, M]`. 1 for masked tokens, 0 on filler.
+      ascending order, and their original ids; 0 on padding.
+    - `masked_weights`: float32 `[B, M]`. 1 for masked tokens, 0 on padding.
     - `next_sentence_labels`, with `next_sentence`: int32 `[B]`. Whether the second segment
       follows the first; see `next_label`.
 
@@ -37,7 +37,7 @@ class MaskedLMBatches:
         documents: `TokenDocuments`. The return value of `read_documents`.
         tokenizer: a tokenizer of `tfreps.text.bert`, or an object with its attributes
             `vocabulary`, `padding_id`, `start_id`, `separator_id`, `mask_id` and `special_ids`.
-            The tokenizer with which the documents were read.
+            It must be the tokenizer with which the documents were read.
         batch_tokens: int. Maximum number of tokens in a batch, padding and special tokens
             included. A longer text forms a batch of its own. Defaults to 4096.
         max_length: int. Maximum number of tokens in a text, special tokens included. Defaults
@@ -136,8 +136,8 @@ class MaskedLMBatches:
 
         Args:
             epoch: int, non-negative. Number of the epoch. Defaults to 0.
-            first_batch: int. Number of batches to skip, which are those before the position to
-                resume from. Skipping takes no time. Defaults to 0.
+            first_batch: int. Number of batches to skip at the start of the epoch, for example to
+                resume training. Skipping takes no time. Defaults to 0.
 
         Returns:
             `tf.data.Dataset` of known cardinality. Every iteration yields the same elements.
@@ -158,7 +158,10 @@ class MaskedLMBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Returns the number of batches of an epoch, which varies slightly with sentence pairs."""
+        """Returns the number of batches of an epoch.
+
+        With sentence pairs, the number varies slightly between epochs.
+        """
         return self._plan(max(epoch, 0))[1].num_batches
 
     def _plan(self, epoch: int) -> tuple[Stretches, LengthPlan]:
@@ -185,7 +188,7 @@ class MaskedLMBatches:
             yield batch
 
     def _rows(self, texts: Stretches, length: int) -> dict[str, np.ndarray]:
-        """Returns token ids with special tokens and segment ids, both `[B, T]`, and lengths."""
+        """Returns token ids including special tokens, segment ids (both `[B, T]`) and lengths."""
         place = np.arange(length)
         token_ids = np.full([len(texts.first), length], self.tokenizer.padding_id, np.int32)
         token_ids[:, 0] = self.tokenizer.start_id
@@ -203,7 +206,7 @@ class MaskedLMBatches:
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
     def _hide(self, batch):
-        """Returns the element of a batch, with tokens masked by the random numbers of its place."""
+        """Masks tokens of a batch at random, seeded by its position, and returns the element."""
         batch = dict(batch)
         seed, epoch, number = tf.unstack(tf.cast(batch.pop("place"), "int32"))
         seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)

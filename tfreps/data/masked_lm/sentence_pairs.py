@@ -24,12 +24,12 @@ class Stretches(NamedTuple):
     is_next: np.ndarray
 
     def lengths(self) -> np.ndarray:
-        """Returns the number of tokens of each text without special tokens, int64 `[N]`."""
+        """Returns the number of tokens of each text, excluding special tokens: int64 `[N]`."""
         return self.first_end - self.first + self.second_end - self.second
 
 
 class SentencePairs:
-    """Splits documents into texts of whole sentences and draws new pairs for every epoch.
+    """Texts of whole sentences, or sentence pairs that are drawn anew in every epoch.
 
     Consecutive sentences of a document form a text as long as they have at most `max_tokens`
     tokens together. Without pairs, a longer sentence is split into texts of similar length, so
@@ -40,18 +40,19 @@ class SentencePairs:
     each text:
 
     - the boundary between its sentences at which the second segment begins;
-    - with probability 1/2, whether the second segment is replaced. The replacement begins at the
+    - whether the second segment is replaced, with probability 1/2. The replacement begins at the
       boundary of a random text of another document, chosen uniformly, and has as many sentences
       as fit. True second segments follow the same rule, so lengths do not reveal which pairs are
-      true. (Up to 8 texts are drawn until the first sentence of the replacement fits, or does
-      not fit, as that of the true second segment does.)
+      true. (Up to 8 texts are drawn until the first sentence of the replacement fits if and only
+      if that of the true second segment does.)
 
-    Segments that are too long even so are truncated at the outer ends, the longer one first, so
-    that the boundary between them does not change. Documents with one sentence yield no pair.
+    If the two segments are still too long, they are truncated at their outer ends, the longer one
+    first, so that the boundary between them does not change. Documents with one sentence yield no
+    pair.
 
     Args:
         documents: TokenDocuments. The documents to split.
-        max_tokens: int. Maximum number of tokens in a text.
+        max_tokens: int. Maximum number of tokens in a text, excluding special tokens.
         pairs: bool. Whether to draw pairs.
         seed: int, non-negative. Random seed.
 
@@ -116,7 +117,7 @@ class SentencePairs:
         return _cut(Stretches(*ends, is_next), self.max_tokens)
 
     def _other(self, bits) -> np.ndarray:
-        """Draws for each text a text of another document."""
+        """Draws a text from another document for each text."""
         other = _draw(bits, self._others)
         return other + (other >= self._own) * (self.num_texts - self._others)
 
@@ -155,7 +156,7 @@ def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
 
 
 def _cut(texts: Stretches, max_tokens: int) -> Stretches:
-    """Truncates texts that are too long at the outer ends, the longer segment first."""
+    """Truncates texts that are too long at their outer ends, the longer segment first."""
     one = texts.first_end - texts.first
     two = texts.second_end - texts.second
     two = np.minimum(two, np.maximum(max_tokens - one, max_tokens // 2))

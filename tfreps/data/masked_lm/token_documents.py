@@ -25,7 +25,7 @@ class TokenDocuments(NamedTuple):
             followed by N.
         documents: int64 array, shape `[D + 1]`. Number of the first sentence of each document,
             followed by S.
-        num_unknown: int. Number of ids that are the unknown token.
+        num_unknown: int. Number of unknown tokens in `ids`.
         num_documents: int. Number of documents, D.
         num_sentences: int. Number of sentences, S.
         num_tokens: int. Number of tokens, N.
@@ -81,9 +81,9 @@ def read_documents(
         `TokenDocuments`.
 
     Raises:
-        ValueError: If there is no such file or format; text is unreadable or not UTF-8; a line is
-            not a record or lacks a field; or there is no token, or none that is in the
-            vocabulary.
+        ValueError: If no file matches `files`; `format` is not one of the values above; text is
+            unreadable or not UTF-8; a line is not a record or lacks a field; or there is no
+            token, or none that is in the vocabulary.
 
     Example:
         >>> import pathlib, tempfile
@@ -148,8 +148,8 @@ def read_sentences(
         `(number, text)`, int and str. Document numbers ascend, with gaps.
 
     Raises:
-        ValueError: If there is no such file or format; text is unreadable or not UTF-8; or a line
-            is not a record or lacks a field.
+        ValueError: If no file matches `files`; `format` is not one of the values above; text is
+            unreadable or not UTF-8; or a line is not a record or lacks a field.
 
     Example:
         >>> import pathlib, tempfile

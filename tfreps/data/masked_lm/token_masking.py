@@ -10,7 +10,7 @@ _NO_LIMIT = 2**31 - 1
 
 
 class StatelessSelector(tf_text.RandomItemSelector):
-    """Random item selector of tensorflow-text with random numbers from a given seed.
+    """Random item selector from tensorflow-text that draws its random numbers from a given seed.
 
     Of n selectable items, it selects the `floor(rate * n + u)` items with the smallest random
     numbers, where u is uniform in [0, 1). The expected number is exactly `rate * n`. (The
@@ -52,15 +52,15 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
-    """Mask value chooser of tensorflow-text with seeded random numbers and no special ids.
+    """Mask value chooser from tensorflow-text with seeded random numbers and no special ids.
 
     Args:
-        mask_id: int. Id that replaces a masked token with probability `mask_token_rate`.
-        ordinary: int array, shape `[U]`. Ids from which the replacement is drawn with
-            probability `random_token_rate`.
+        mask_id: int. Id of the mask token.
+        ordinary: int array, shape `[U]`. Ids from which random replacements are drawn.
         seed: int tensor, shape `[2]`. Random seed.
-        mask_token_rate: float. Defaults to 0.8.
-        random_token_rate: float. Defaults to 0.1. Otherwise the token does not change.
+        mask_token_rate: float. Probability that a masked token becomes `mask_id`. Defaults to 0.8.
+        random_token_rate: float. Probability that it becomes a random id; otherwise it does not
+            change. Defaults to 0.1.
     """
 
     def __init__(self, mask_id, ordinary, seed, mask_token_rate=0.8, random_token_rate=0.1):
@@ -84,7 +84,7 @@ class StatelessChooser(tf_text.MaskValuesChooser):
 
 
 class TokenMasking:
-    """Masks tokens as BERT does.
+    """Random masking of tokens as in BERT.
 
     Of the masked tokens, 80 % become `[MASK]`, 10 % become a random token, and 10 % do not
     change. Special tokens are neither masked nor drawn as random tokens.
@@ -131,7 +131,7 @@ class TokenMasking:
         Returns:
             dict of tensors: `token_ids`, int32 `[B, T]`, after masking; `masked_positions`, int32
             `[B, M]`, ascending; `masked_ids`, int32 `[B, M]`, the original ids; and
-            `masked_weights`, float32 `[B, M]`, 1 for masked tokens and 0 on filler.
+            `masked_weights`, float32 `[B, M]`, 1 for masked tokens and 0 on padding.
         """
         rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # [B, (T)]
         seeds = tf.random.experimental.stateless_split(seed, 2)
@@ -161,6 +161,6 @@ class TokenMasking:
 
 
 def _replace_front(token_ids, rows):
-    """Replaces the beginning of each row of `token_ids` by the ragged `rows`."""
+    """Replaces the beginning of each row of `token_ids` with the ragged `rows`."""
     real = tf.sequence_mask(rows.row_lengths(), tf.shape(token_ids)[1])
     return tf.where(real, rows.to_tensor(0, shape=tf.shape(token_ids, tf.int64)), token_ids)
