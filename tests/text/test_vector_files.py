@@ -113,8 +113,8 @@ def test_unreadable_and_damaged(tmp_path):
         read(tmp_path / "none.txt")
     path = tmp_path / "a.txt.gz"
     path.write_bytes(b"a 1 2\n")
-    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not gzip"):
+    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not a gzip file"):
         read(path)
     path.write_bytes(gzip.compress(b"a 1 2\n" * 999)[:-20])
-    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not gzip"):
+    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not a gzip file"):
         read(path)

@@ -57,7 +57,7 @@ class WordVectors(NamedTuple):
 
         Raises:
             ValueError: If rows have different lengths; the header does not match the file or
-                declares too large a dimension; a requested row contains a value that is not a
+                contains numbers that are too large; a requested row contains a value that is not a
                 finite number; the file is empty, unreadable, truncated or damaged; or an argument
                 is out of range.
                 The message names the file and the line.

@@ -102,7 +102,7 @@ def test_a_dictionary_is_written_as_it_is_read(tmp_path):
         ({"房": 7}, "'房' has the id 7, but ids below 20 are"),
         ({"#CLS#": 3}, "#CLS# must have the id 2; got 3"),
         ('{"房": 20, "房": 21}', "d.json is not .* read: the key '房' occurs more"),
-        ("[]", "expected a JSON object .* got a list"),
+        ("[]", "expected a JSON object .* got a value of type list"),
     ],
 )
 def test_bad_dictionaries(tmp_path, ids, message):
