@@ -43,7 +43,7 @@ def test_texts_are_cut_or_refused(bert):
     assert cut(bert, max_length=5) == ([whole[0], ["[CLS]", *["sat"] * 3, "[SEP]"]], 1)
     with pytest.raises(ValueError, match="the text has 11 tokens; expected at most 5"):
         cut(bert, max_length=5, too_long="refuse")
-    with pytest.raises(ValueError, match="leave room for text next to 2 special tokens; got 2"):
+    with pytest.raises(ValueError, match="leave room for text alongside 2 special tokens; got 2"):
         cut(bert, max_length=2)
 
 

@@ -49,16 +49,16 @@ def test_typed_lines_are_answered_one_by_one(monkeypatch):
         ("a.txt", b"one\nna\xefve\n", "line 2: expected UTF-8 text, found the byte 0xef"),
         ("a.txt", b"one\n\0\0\n", "line 2: .* NUL byte"),
         ("a.txt", "one\n".encode("utf-16"), "line 1"),
-        ("a.txt.gz", b"one two\n", "the file is damaged or not gzip"),
+        ("a.txt.gz", b"one two\n", "the file is damaged or not a gzip file"),
         (
             "a.txt.gz",
             gzip.compress(TEXT.encode() * 99, mtime=0)[:-20],
-            "the file is damaged or not gzip",
+            "the file is damaged or not a gzip file",
         ),
         (
             "a.txt.gz",
             gzip.compress(TEXT.encode(), mtime=0)[:12] + b"xxxxxxxxxxxxx",
-            "the file is damaged or not gzip",
+            "the file is damaged or not a gzip file",
         ),
     ],
 )

@@ -74,7 +74,7 @@ def with_pickles(path):
         (lambda path: path.mkdir(), "found nothing. Expected a Hugging Face folder"),
         (with_pickles, "pytorch_model-1.bin is a pickle, which tfreps never(.|\n)*weights_only"),
         (only("config.json", "{"), "config.json is not a JSON file"),
-        (only("config.json", "[]"), "config.json: expected a JSON object .* got a list"),
+        (only("config.json", "[]"), "config.json: expected a JSON object .* of type list"),
         (only("config.json", POINTER), "config.json is a git-lfs pointer"),
     ],
 )

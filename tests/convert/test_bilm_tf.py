@@ -118,7 +118,7 @@ def test_token_embeddings_stand_for_the_character_network(tmp_path):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (None, "there is no such file"),
+        (None, "the file does not exist"),
         ({}, "missing: embedding"),
         ({"other": np.zeros(3, "float32")}, "missing: embedding\n  not used: other"),
         ({"embedding": np.zeros([6, 3], "float32")}, "expected \\(6, 4\\), got \\(6, 3\\)"),
@@ -185,11 +185,11 @@ BROKEN = {
     ),
     "strings": (
         replaced("CNN/b_cnn_0", lambda a: np.array([b"x"] * 3)),
-        r"CNN/b_cnn_0 cannot be read \(it should hold floats; got .S1",
+        r"CNN/b_cnn_0 cannot be read \(it must hold numbers; got .S1",
     ),
     "complex": (
         replaced("CNN/b_cnn_0", lambda a: a.astype("complex64")),
-        r"CNN/b_cnn_0 cannot be read \(it should hold floats; got complex64",
+        r"CNN/b_cnn_0 cannot be read \(it must hold numbers; got complex64",
     ),
 }
 
@@ -379,7 +379,7 @@ def test_the_original_fixture_against_the_loops(tfreps_data):
 
 
 def test_the_originals_vocabulary_lacks_the_unknown_token(tfreps_data):
-    with pytest.raises(ValueError, match="<UNK> missing"):
+    with pytest.raises(ValueError, match="found no <UNK>"):
         Vocabulary.read(tfreps_data / "bilm_tf_fixture" / "vocab_test.txt")
 
 

@@ -174,7 +174,7 @@ WRONG = {
     ),
     "not JSON": ("{lstm: ", "options.json is not a JSON file: Expecting property name"),
     "empty": ("", "options.json is not a JSON file: Expecting value"),
-    "a list": ("[1, 2]", "expected a JSON object .* got a list"),
+    "a list": ("[1, 2]", "expected a JSON object .* got a value of type list"),
     "nested without end": ("[" * 100000, "options.json is not a JSON file .* nested too deeply"),
 }
 

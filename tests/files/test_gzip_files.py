@@ -24,7 +24,7 @@ def test_packed_and_plain(tmp_path):
 def test_damage(tmp_path, data):
     (tmp_path / "a.gz").write_bytes(data)
     with pytest.raises(
-        ValueError, match="a.gz: the file is damaged or not gzip .*be named .*gz"
+        ValueError, match="a.gz: the file is damaged or not a gzip file .*be named .*gz"
     ) as caught:
         read_unpacked(tmp_path / "a.gz")
     assert isinstance(caught.value.__cause__, GZIP_ERRORS)

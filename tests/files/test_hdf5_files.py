@@ -61,7 +61,7 @@ def virtual(file):
         (outside, "its values are stored in another file"),
         (virtual, "its values are stored in another file"),
         (lambda file: file.update({"a": h5py.Empty("f4")}), "it has no shape"),
-        (lambda file: file.update({"a": "text"}), "it should hold floats; got object"),
+        (lambda file: file.update({"a": "text"}), "it must hold numbers; got object"),
         (
             lambda file: file.create_dataset("a", (2**40, 4), "f4", chunks=(2**14, 4)),
             "it claims 17,592,186,044,416 bytes, of which 0 are stored",
@@ -85,10 +85,10 @@ def test_what_is_no_array_in_the_file(tmp_path, fill, reason):
 
 def test_what_is_no_hdf5(tmp_path):
     path = tmp_path / "w.hdf5"
-    with pytest.raises(ValueError, match="w.hdf5: expected an HDF5 file; there is no such file"):
+    with pytest.raises(ValueError, match="w.hdf5: expected an HDF5 file; the file does not exist"):
         open_hdf5(path)
     path.write_text("text")
-    with pytest.raises(ValueError, match="w.hdf5: expected weights; it cannot be read as one"):
+    with pytest.raises(ValueError, match="w.hdf5: expected weights; the file cannot be read"):
         open_hdf5(path, "weights")
 
 

@@ -17,12 +17,12 @@ def test_a_round_trip(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("[1]", r"a.json: expected a JSON object \{\.\.\.\}; got a list"),
+        ("[1]", r"a.json: expected a JSON object \{\.\.\.\}; got a value of type list"),
         ('{"a": 1', "a.json is not a JSON file: Expecting ',' delimiter in line 1, column 8"),
         ('{\n"a": x}', "a.json is not a JSON file: Expecting value in line 2, column 6"),
-        ("[" * 100_000, "a.json is not a JSON file that can be read: it is nested too deeply"),
+        ("[" * 100_000, "a.json cannot be read as JSON: it is nested too deeply"),
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "a.json is not .* read: the key 'c' occurs more"),
-        ('{"a": 1' + "0" * 5000 + "}", "a.json is not a JSON file that can be read: Exceeds"),
+        ('{"a": 1' + "0" * 5000 + "}", "a.json cannot be read as JSON: Exceeds"),
         (b"\xff", "a.json, line 1: expected UTF-8 text, found the byte 0xff"),
         ('{"a": 1}'.encode("utf-16"), "a.json, line 1: expected UTF-8 text, .* UTF-16"),
         ("version https://git-lfs.github.com/spec/v1", "a.json is a git-lfs pointer"),

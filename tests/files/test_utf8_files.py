@@ -90,7 +90,7 @@ def test_other_encodings(data, encoding, expected):
         (MARK + b"a", "latin-1", "a.txt, line 1: expected latin-1 text, found the byte order mark"),
         (b"a\n\x81", "cp1252", "a.txt, line 2: expected cp1252 text"),
         (b"a\n\0", "latin-1", "a.txt, line 2: expected latin-1 text, found a NUL character.$"),
-        ("some".encode("utf-16-le"), "latin-1", "The file looks like UTF-16LE. Read it as"),
+        ("some".encode("utf-16-le"), "latin-1", "The file looks like UTF-16LE. Read it with"),
     ],
 )
 def test_what_is_no_text_in_an_encoding(data, encoding, message):
@@ -100,7 +100,7 @@ def test_what_is_no_text_in_an_encoding(data, encoding, message):
 
 def test_half_characters():
     assert check_unicode("a😀", "f") == "a😀"
-    with pytest.raises(ValueError, match="f, line 1: the text has a lone surrogate"):
+    with pytest.raises(ValueError, match="f, line 1: the text contains a lone surrogate"):
         check_unicode("\ud83d", "f, line 1")
-    with pytest.raises(ValueError, match="f: the text has a NUL"):
+    with pytest.raises(ValueError, match="f: the text contains a NUL"):
         check_unicode("a\0", "f")

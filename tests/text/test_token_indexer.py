@@ -158,7 +158,7 @@ def test_in_a_saved_model(tmp_path):
 def test_errors():
     with pytest.raises(ValueError, match="`max_characters` must be at least 3"):
         TokenIndexer(max_characters=2)
-    with pytest.raises(ValueError, match="<S> and </S> missing"):
+    with pytest.raises(ValueError, match="found no <S> or </S>"):
         TokenIndexer(["a", "<UNK>"])
     with pytest.raises(ValueError, match="line 4: 'a' is already on line 3"):
         TokenIndexer(["<S>", "</S>", "a", "a", "<UNK>"])

@@ -58,12 +58,12 @@ def test_the_format_may_be_given(tmp_path):
         (b"a 1 2\nb 1 2 3\n", "line 2: expected a token and 2 numbers"),
         (b"a 1 2\n\nb 1 2\n", "line 2: expected .* got 0 fields"),
         (b"1 3\na 1 2\n", "line 2: expected a token and 3 numbers, as in the header"),
-        (b"3 2\na 1 2\nb 1 2\n", "line 1: the header promises 3 vectors, but 2 follow"),
-        (b"1 2\na 1 2\nb 1 2\n", "line 1: the header promises 1 vectors, but 2 follow"),
-        (b"2 2\n", "line 1: the header promises 2 vectors, but 0 follow"),
-        (b"0 2\n", "line 1: the header promises 0 vectors of dimension 2"),
-        (b"5 -2\n", "line 1: the header promises 5 vectors of dimension -2"),
-        (b"5 2000000000\n", "line 1: the header promises 5 vectors of dimension 2000000000"),
+        (b"3 2\na 1 2\nb 1 2\n", "line 1: the header declares 3 vectors, but 2 follow"),
+        (b"1 2\na 1 2\nb 1 2\n", "line 1: the header declares 1 vectors, but 2 follow"),
+        (b"2 2\n", "line 1: the header declares 2 vectors, but 0 follow"),
+        (b"0 2\n", "line 1: the header declares 0 vectors of dimension 2"),
+        (b"5 -2\n", "line 1: the header declares 5 vectors of dimension -2"),
+        (b"5 2000000000\n", "line 1: the header declares 5 vectors of dimension 2000000000"),
         (b"5 " + b"9" * 5000 + b"\n", "line 1: the numbers in the header are too large"),
         (b"hello\nworld\n", "line 1: expected a token and the numbers of its vector; got 'hello'"),
         (b"this is some text\n", "line 1: expected a token and the numbers"),
@@ -90,10 +90,10 @@ def test_bad_text(tmp_path, data, message):
         (b"a 1 2\nb 1 2\n", "set `file_format` to 'text'"),
         (b"5 4" + b"0" * 300, "line 1: expected the header"),
         (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "fastText model file"),
-        (BINARY[:-20], "bytes cannot hold the 5 vectors of dimension 4"),
-        (BINARY[:-3], "row 5: the file ends here, but its header promises 5 vectors"),
-        (b"1000000000 300\n" + BINARY[4:], "cannot hold the 1000000000 vectors"),
-        (b"1 2000000000\n" + BINARY[4:], "line 1: the header promises 1 vectors of dimension"),
+        (BINARY[:-20], "bytes, too few for the 5 vectors of dimension 4"),
+        (BINARY[:-3], "row 5: the file ends here, but its header declares 5 vectors"),
+        (b"1000000000 300\n" + BINARY[4:], "too few for the 1000000000 vectors"),
+        (b"1 2000000000\n" + BINARY[4:], "line 1: the header declares 1 vectors of dimension"),
         (b"4" + BINARY[1:], "the file continues after the 4 vectors"),
         (b"5 3" + BINARY[3:], "the file continues|no space after the token"),
         (b"1 1\n" + b"a" * 70000, "row 1: found no space after the token"),
@@ -113,8 +113,8 @@ def test_unreadable_and_damaged(tmp_path):
         read(tmp_path / "none.txt")
     path = tmp_path / "a.txt.gz"
     path.write_bytes(b"a 1 2\n")
-    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not gzip"):
+    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not a gzip file"):
         read(path)
     path.write_bytes(gzip.compress(b"a 1 2\n" * 999)[:-20])
-    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not gzip"):
+    with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not a gzip file"):
         read(path)

@@ -126,8 +126,8 @@ def test_tokens_with_spaces_and_numbers(tmp_path):
     [
         (b"b 1 2\na 1 x\n", "line 2: expected 2 numbers after the token 'a'"),
         (b"b 1 2\na 1 2\x0b3\n", "line 2: expected 2 numbers after the token 'a'; got 3"),
-        (b"a nan 2\n", "line 1: the vector of 'a' is not finite"),
-        (b"a 1e39 2\n", "line 1: the vector of 'a' is not finite"),
+        (b"a nan 2\n", "line 1: the vector of 'a' must be finite"),
+        (b"a 1e39 2\n", "line 1: the vector of 'a' must be finite"),
         (b"b 1 2\na 1\n", "line 2: expected a token and 2 numbers"),
     ],
 )
@@ -138,7 +138,7 @@ def test_bad_rows(tmp_path, data, message):
 
 def test_infinite_in_binary(tmp_path):
     path = write(tmp_path, "a.bin", b"2 1\nb \0\0\0\0\na " + struct.pack("<f", float("inf")))
-    with pytest.raises(ValueError, match="row 2: the vector of 'a' is not finite"):
+    with pytest.raises(ValueError, match="row 2: the vector of 'a' must be finite"):
         WordVectors.read(path, ["a"])
 
 

@@ -140,7 +140,7 @@ def test_a_tagger_on_word_pieces(tagger, tmp_path, capsys):
     check_tagger(tagger, tmp_path / "export")
     (tmp_path / "text").write_text("房\n" + "房 " * 30)
     error = refused(capsys, "tag", tagger, tmp_path / "text")
-    assert "text, line 2: expected at most 22 pieces, for which the model has pos" in error
+    assert "text, line 2: the model has positions for at most 22 pieces" in error
     (tmp_path / "long.conll").write_text("房\n\n" + "房\n" * 30)
     error = refused(capsys, "tag", tagger, tmp_path / "long.conll", "--input", "conll")
     assert "long.conll, line 3: expected at most 22 pieces" in error
@@ -187,7 +187,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
     (tmp_path / "tagged").write_text("房 O\n" * 30)
     line = ["--train", tmp_path / "tagged", "--scheme", "none", "--run", tmp_path / "third"]
     error = refused(capsys, "train-tagger", *line, *flags(characters))
-    assert "tagged, line 1: expected at most 22 pieces, for which the model has pos" in error
+    assert "tagged, line 1: the model has positions for at most 22 pieces" in error
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
         (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "the number of blocks"),
         (
             ["--encoder", "bert", "--bert", "RUN", "--max-length", "2"],
-            "room for text next to 2 sp",
+            "room for text alongside 2 sp",
         ),
     ],
 )

@@ -70,7 +70,7 @@ def test_bad_options(tmp_path, corpus):
 def test_options_from_a_file(corpus):
     config = corpus / "options.json"
     config.write_text('{"min_count": 9}')
-    message = "`min_count` 9 leaves no token in the vocabulary: the most frequent one, '.*', occurs"
+    message = "`min_count` 9 leaves no token in the vocabulary: the most frequent one, '.*', has"
     with pytest.raises(ValueError, match=message):
         build(corpus, "--config", str(config))
     assert list(corpus.glob("v*")) == []

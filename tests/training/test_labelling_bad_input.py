@@ -275,7 +275,7 @@ def test_help(capsys, program):
 
 VECTORS = {
     "ragged": ("Ada 1 2\nslept 1 2 3\n", "vectors.txt, line 2"),
-    "header that promises more": ("3 2\nAda 1 2\nslept 1 2\n", "vectors.txt"),
+    "header that declares more": ("3 2\nAda 1 2\nslept 1 2\n", "vectors.txt"),
     "another width than the header": ("2 3\nAda 1 2\nslept 1 2\n", "vectors.txt, line 2"),
     "no numbers": ("Ada x y\nslept 1 2\n", "vectors.txt, line 1"),
     "not finite": ("Ada 1 nan\nslept 1 2\n", "vectors.txt, line 1"),

@@ -60,7 +60,7 @@ def test_a_folder_for_text(corpus, tmp_path, capsys):
 
 VOCABULARIES = {
     "missing": (None, "Cannot read the vocabulary"),
-    "without specials": ("the\ndog\n", "<S> and </S> and <UNK> missing"),
+    "without specials": ("the\ndog\n", "found no <S> or </S> or <UNK>"),
     "twice": ("<S>\n</S>\n<UNK>\nthe\nthe\n", "line 5: 'the' is already on line 4"),
     "unsorted": ("<S>\n</S>\n<UNK>\nboats\nthe\n", "not sorted by descending count"),
     "too small": ("<S>\n</S>\n<UNK>\nthe\n", "got 16 for a vocabulary of 4"),

@@ -124,7 +124,7 @@ def test_bad_places_and_texts(run, tmp_path, capsys):
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfAda\n")
     assert "byte order mark" in refused(capsys, "tag", run, tmp_path / "a.txt")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"Ada\n" * 99)[:-9])
-    assert "the file is damaged or not gzip" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
+    assert "damaged or not a gzip file" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
     (tmp_path / "a.conll").write_text("Ada X\nsaw\n")
     err = refused(capsys, "tag", run, tmp_path / "a.conll", "--input", "conll")
     assert "a.conll, line 2: expected 2 columns" in err

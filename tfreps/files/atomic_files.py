@@ -1,4 +1,4 @@
-"""Writes files and folders under a temporary name, and renames complete ones."""
+"""Writes files and folders under a temporary name and renames them when complete."""
 
 import contextlib
 import os
@@ -20,22 +20,22 @@ DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 def replacing(path: Path, durable: bool = False, parents: bool = False) -> Iterator[pathlib.Path]:
     """Context manager that yields a temporary path, which is renamed to `path` at the end.
 
-    The block creates a file or a folder at the temporary path, which is in the same folder. A file
-    replaces an earlier file; a folder replaces only an empty folder. After an error, the temporary
-    file or folder is removed, and `path` is unchanged. Temporary files of processes that were
-    killed are removed by the next call for the same path.
+    The block creates a file or a folder at the temporary path, which is in the same folder as
+    `path`. A file replaces an earlier file; a folder replaces only an empty folder. After an error,
+    the temporary file or folder is removed, and `path` is unchanged. Temporary files of processes
+    that were killed are removed by the next call for the same path.
 
     Args:
-        path: path of the file or folder. If it is a symbolic link, its target is replaced. Devices
-            and pipes are yielded unchanged.
-        durable: bool. Whether to wait until the file is stored on the disk. Defaults to `False`.
+        path: str or path-like object. Path of the file or folder. If it is a symbolic link, its
+            target is replaced. Paths of devices and pipes are yielded unchanged.
+        durable: bool. Whether to wait until the file is stored on disk. Defaults to `False`.
         parents: bool. Whether to create missing parent folders. Defaults to `False`.
 
     Yields:
-        `pathlib.Path`, which does not exist yet.
+        `pathlib.Path`. The temporary path, which does not exist yet.
 
     Raises:
-        OSError: if the file cannot be written, for example because the disk is full. The error
+        OSError: If the file cannot be written, for example because the disk is full. The error
             names `path`.
 
     Example:
@@ -76,12 +76,12 @@ def written_whole(path: Path | None):
     """Context manager that opens a UTF-8 text file for writing and replaces `path` at the end.
 
     Args:
-        path: path of the file. Devices and pipes are written to directly. If `None`, standard
-            output is yielded.
+        path: str, path-like object or None. Path of the file. Devices and pipes are written to
+            directly. If `None`, standard output is yielded.
 
     Raises:
-        ValueError: if the path is a folder, or its folder does not exist.
-        OSError: if the file cannot be written, for example because the disk is full. The error
+        ValueError: If the path is a folder, or its parent folder does not exist.
+        OSError: If the file cannot be written, for example because the disk is full. The error
             names `path`.
 
     Example:
@@ -113,7 +113,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def is_temporary(name: str) -> bool:
-    """Returns True if the name is that of a temporary file or folder of `replacing`."""
+    """Returns True if the name is that of a temporary file or folder from `replacing`."""
     return _process_id(name) is not None
 
 
@@ -125,7 +125,7 @@ def is_stream(path: Path) -> bool:
 
 
 def check_place(path: Path) -> None:
-    """Raises a ValueError if an output file is a folder, or if its folder does not exist."""
+    """Raises a ValueError if an output path is a folder, or if its parent folder does not exist."""
     target = pathlib.Path(path).resolve()
     if target.is_dir():
         raise ValueError(f"Cannot write to {path}: it is a folder.")
@@ -145,7 +145,7 @@ def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -
 
 
 def _remove_leftovers(target: pathlib.Path) -> None:
-    """Removes temporary files that ended processes have left for the same path."""
+    """Removes temporary files for the same path that were left by processes that have ended."""
     for name in os.listdir(target.parent):
         if name.startswith(f".{target.name}."):
             process_id = _process_id(name)
@@ -161,7 +161,7 @@ def _remove(path: pathlib.Path) -> None:
 
 
 def _descriptor(path: Path) -> Path | int:
-    """Returns what `open` takes for a stream: a duplicate of our own descriptor, or the path."""
+    """Returns the first argument of `open` for a stream: a duplicate descriptor, or the path."""
     number = DESCRIPTORS.get(os.fspath(path))
     if number is None:
         match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(path))

@@ -1,4 +1,4 @@
-"""Raises errors of a full or read-only disk with the path that the user gave."""
+"""Raises errors about a full or read-only disk with the path that the user gave."""
 
 import contextlib
 import errno
@@ -8,23 +8,24 @@ from collections.abc import Iterator
 
 Path = str | os.PathLike
 
-# Errors of the system for a file that cannot grow. Libraries repeat their texts in other errors.
+# System errors for a file that cannot grow. Libraries repeat their messages in other errors.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-SPARE = 2**20  # bytes that `check_space` adds for headers and indices of a format
+SPARE = 2**20  # bytes that `check_space` adds for the headers and indices of a file format
 
 
 @contextlib.contextmanager
 def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
-    """Context manager that raises errors of the disk with the path that the user gave.
+    """Context manager that raises disk errors with the path that the user gave.
 
     Args:
-        path: path as the user gave it.
-        temporary: temporary path, or its folder, which errors may name instead. If `None`, there is
-            none.
+        path: str or path-like object. The path as the user gave it.
+        temporary: `pathlib.Path` or None. Temporary path, or its folder, which errors may name
+            instead of `path`. If `None`, there is no temporary path. Defaults to `None`.
 
     Raises:
-        OSError: with `path` as `filename`, if a library raises any error because the disk is full
-            or cannot be written to, or an OSError that names the temporary file or no file.
+        OSError: With `path` as `filename`, in place of an OSError that names the temporary path,
+            and of any error that reports that the disk is full or that the file cannot grow,
+            unless it is an OSError that names another file.
     """
     try:
         yield
@@ -36,16 +37,16 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
 
 
 def check_space(path: Path, num_bytes: int) -> None:
-    """Checks that the disk of a file has room for more bytes.
+    """Checks that the disk of a file has room for `num_bytes` more bytes.
 
     HDF5 fails on a full disk with thousands of lines on stderr, which this check prevents.
 
     Args:
-        path: path of the file, whose folder exists.
+        path: str or path-like object. Path of the file, whose folder must exist.
         num_bytes: int. Number of bytes to write, to which `SPARE` is added.
 
     Raises:
-        OSError: if there is not enough room. The error names the file.
+        OSError: If there is not enough room. The error names the file.
     """
     disk = os.statvfs(pathlib.Path(path).resolve().parent)
     if disk.f_bavail * disk.f_frsize < num_bytes + SPARE:
@@ -53,7 +54,7 @@ def check_space(path: Path, num_bytes: int) -> None:
 
 
 def _number(error: Exception, temporary: pathlib.Path | None) -> int | None:
-    """Returns the system's number of an error about the file; None for any other error."""
+    """Returns the `errno` of a disk error about the file; None for any other error."""
     if isinstance(error, BrokenPipeError):
         return None
     name = getattr(error, "filename", None)

@@ -18,7 +18,7 @@ def read_unpacked(path: str | os.PathLike) -> bytes:
     """Reads all bytes of a file; a file named `*.gz` is decompressed.
 
     Raises:
-        ValueError: if the file cannot be read or is damaged.
+        ValueError: If the file cannot be read or is damaged.
     """
     try:
         with open_unpacked(path) as file:
@@ -33,9 +33,11 @@ def damaged_gzip(place: str | os.PathLike, error: Exception) -> ValueError:
     """Returns the ValueError that replaces one of `GZIP_ERRORS`.
 
     Args:
-        place: path of the file, optionally with the line after which it is damaged.
-        error: error that Python raised.
+        place: str or path-like object. Path of the file, optionally with the line after which it is
+            damaged.
+        error: Exception. The error that Python raised.
     """
     return ValueError(
-        f"{place}: the file is damaged or not gzip ({error}). Only gzip files may be named *.gz."
+        f"{place}: the file is damaged or not a gzip file ({error}). Only gzip files may be named "
+        "*.gz."
     )

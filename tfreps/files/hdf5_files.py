@@ -19,29 +19,29 @@ def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
     """Opens an HDF5 file for reading.
 
     Args:
-        path: path of the file.
+        path: str or path-like object. Path of the file.
         what: str. Description of the expected file for error messages. Defaults to
             `"an HDF5 file"`.
 
     Raises:
-        ValueError: if the file does not exist or is not an HDF5 file.
+        ValueError: If the file does not exist or is not an HDF5 file.
     """
     if not os.path.isfile(path):
-        raise ValueError(f"{path}: expected {what}; there is no such file.")
+        raise ValueError(f"{path}: expected {what}; the file does not exist.")
     try:
         return h5py.File(path, "r")
     except Exception as error:
         raise ValueError(
-            f"{path}: expected {what}; it cannot be read as one ({error}). The file may be "
+            f"{path}: expected {what}; the file cannot be read ({error}). It may be "
             "truncated: compare its size with that of the original."
         ) from error
 
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
-    """Returns a dict of the name of every array in a file -> shape, without links.
+    """Returns a dict from the name of each array in a file to its shape; links are left out.
 
     Raises:
-        ValueError: if the file is damaged.
+        ValueError: If the file is damaged.
     """
     shapes = {}
 
@@ -58,12 +58,12 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
     """Returns an array in a file without reading its values.
 
     Args:
-        file: `h5py.File` that `open_hdf5` returned.
+        file: `h5py.File`. A file opened by `open_hdf5`.
         name: str. Name of the array.
         is_text: bool. Whether the array holds strings instead of numbers. Defaults to `False`.
 
     Raises:
-        ValueError: if the array does not exist, is stored in another file, has another type, or
+        ValueError: If the array does not exist, is stored in another file, has another type, or
             claims to be larger than its data.
     """
     path = file.filename
@@ -77,7 +77,7 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
         elif found.shape is None:
             reason = "it has no shape"
         elif found.dtype.kind not in ("O" if is_text else "fiu"):
-            reason = f"it should hold {'text' if is_text else 'floats'}; got {found.dtype}"
+            reason = f"it must hold {'text' if is_text else 'numbers'}; got {found.dtype}"
         else:
             reason = _lie(found, os.path.getsize(path))
             if reason is None:
@@ -89,11 +89,11 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
     """Reads an array of numbers.
 
     Args:
-        file: `h5py.File` that `open_hdf5` returned.
+        file: `h5py.File`. A file opened by `open_hdf5`.
         name: str. Name of the array.
 
     Raises:
-        ValueError: if the array is not valid (see `find_array`) or its bytes are damaged.
+        ValueError: If the array is not valid (see `find_array`) or its bytes are damaged.
     """
     found = find_array(file, name)
     with naming_damage(file.filename, f"array {name}"):
@@ -111,13 +111,13 @@ def naming_damage(path: str, what: str) -> Iterator[None]:
 
 
 def _lie(found: h5py.Dataset, file_size: int) -> str | None:
-    """Returns a contradiction in the sizes of an array, or None."""
+    """Describes a contradiction in the sizes of an array; returns None if there is none."""
     stored = found.id.get_storage_size()
     packed = found.id.get_create_plist().get_nfilters()
     claimed = math.prod(found.shape) * found.dtype.itemsize
     block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is decompressed as a whole
     if stored > file_size:
-        return f"it claims {stored:,} bytes of a file of {file_size:,}"
+        return f"it claims {stored:,} bytes in a file of {file_size:,}"
     if claimed > stored * (LARGEST_RATIO if packed else 1):
         return f"it claims {claimed:,} bytes, of which {stored:,} are stored"
     if block > max(claimed, LARGEST_BLOCK):
@@ -126,7 +126,7 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
-    """Returns the same for texts, of which the array stores lengths and addresses of heaps."""
+    """Does the same as `_lie` for texts, of which the array stores lengths and heap addresses."""
     start = found.id.get_offset()
     if start is None:  # no known program stores texts in chunks
         return "its texts are stored in chunks"

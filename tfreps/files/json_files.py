@@ -11,11 +11,11 @@ def read_json(path: str | os.PathLike) -> dict:
     """Reads a JSON object from a UTF-8 file with or without a byte order mark.
 
     Args:
-        path: path of the file.
+        path: str or path-like object. Path of the file.
 
     Raises:
-        ValueError: if the file cannot be read, is not UTF-8, is not JSON or holds another JSON
-            value than an object, or if a key occurs twice in an object.
+        ValueError: If the file cannot be read, is not UTF-8, is not JSON or holds a JSON value
+            other than an object, or if a key occurs twice in an object.
 
     Example:
         >>> import pathlib, tempfile
@@ -32,13 +32,13 @@ def read_json(path: str | os.PathLike) -> dict:
             f"{path} is not a JSON file: {error.msg} in line {error.lineno}, column {error.colno}."
         ) from None
     except RecursionError:
-        raise ValueError(
-            f"{path} is not a JSON file that can be read: it is nested too deeply."
-        ) from None
-    except ValueError as error:  # a key that occurs twice, or a number of thousands of digits
-        raise ValueError(f"{path} is not a JSON file that can be read: {error}.") from None
+        raise ValueError(f"{path} cannot be read as JSON: it is nested too deeply.") from None
+    except ValueError as error:  # a key that occurs twice, or a number with thousands of digits
+        raise ValueError(f"{path} cannot be read as JSON: {error}.") from None
     if not isinstance(values, dict):
-        raise ValueError(f"{path}: expected a JSON object {{...}}; got a {type(values).__name__}.")
+        raise ValueError(
+            f"{path}: expected a JSON object {{...}}; got a value of type {type(values).__name__}."
+        )
     return values
 
 
@@ -48,10 +48,10 @@ def write_json(
     """Writes a JSON file atomically.
 
     Args:
-        path: path of the file.
+        path: str or path-like object. Path of the file.
         values: dict of JSON types; see `as_json`.
-        indent: int. Number of spaces per level. If `None`, the object is written in one line.
-            Defaults to 2.
+        indent: int or None. Number of spaces per level. If `None`, the object is written on one
+            line. Defaults to 2.
         ensure_ascii: bool. Whether to escape characters outside ASCII. Defaults to `True`.
     """
     text = json.dumps(values, indent=indent, ensure_ascii=ensure_ascii)
@@ -59,10 +59,10 @@ def write_json(
 
 
 def as_json(values: dict) -> dict:
-    """Converts a dict to JSON types: paths to text, NumPy numbers and arrays to numbers and lists.
+    """Converts a dict to JSON types: paths to strings, and NumPy values to numbers and lists.
 
     Raises:
-        ValueError: if a value cannot be converted.
+        ValueError: If a value cannot be converted.
 
     Example:
         >>> import pathlib

@@ -9,8 +9,8 @@ def refuse_pointer(path: str | os.PathLike, start: bytes | None = None) -> None:
     """Raises a ValueError if a file is a git-lfs pointer.
 
     Args:
-        path: path of the file.
-        start: bytes. First bytes of the file. If `None`, they are read.
+        path: str or path-like object. Path of the file.
+        start: bytes or None. First bytes of the file. If `None`, they are read from the file.
     """
     if start is None:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""ModelCard: the README.md of a model that is written for others, with metadata for hubs."""
+"""ModelCard: README.md of a published model, with metadata for model hubs."""
 
 import dataclasses
 import json
@@ -11,25 +11,25 @@ _KEYS = ("accuracy", "precision", "recall", "f1", "auc", "perplexity", "masked_a
 
 @dataclasses.dataclass
 class ModelCard:
-    """A model card: what a model is, how it was trained and measured, and how to load it.
+    """Model card: what a model is, how it was trained and evaluated, and how to load it.
 
-    The text begins with YAML front matter as the Hugging Face hub reads it. Values that are not
-    known are left out or named as unknown, so that the author can add them.
+    The text begins with YAML front matter in the form that the Hugging Face Hub reads. Unknown
+    values are left out or marked as unknown, so that the author can add them.
 
     Args:
-        title: str. Name of the model, which is the heading.
-        description: str. Sentences about what the model is.
-        load: str. Lines of code that load it.
+        title: str. Name of the model, used as the heading.
+        description: str. Sentences that describe the model.
+        load: str. Lines of code that load the model.
         sizes: dict from a name to a number or a text, such as `{"Parameters": 13_600_000}`.
-        library: str. Library that loads it, such as "transformers". Defaults to "tfreps".
-        task: str. Task as the hub names it, such as "token-classification". If `None`, it is
-            left out.
+        library: str. Library that loads the model, such as "transformers". Defaults to "tfreps".
+        task: str or None. Name of the task on the hub, such as "token-classification". If `None`,
+            the task is left out. Defaults to `None`.
         tags: list of str. Keywords for the hub.
         license: str. Identifier of the license. Defaults to "unknown".
         training: dict from an option of the training program to its value. If empty, the card
             says that the training is not known.
-        data: dict from a part, such as "train", to the names of its files.
-        metrics: dict from a part to a dict from the name of a metric to its value.
+        data: dict from a part of the data, such as "train", to the names of its files.
+        metrics: dict from a part of the data to a dict from the name of a metric to its value.
 
     Example:
         >>> card = ModelCard("ner", "A tagger.", 'tfreps.load("ner")', {"Parameters": 1200},
@@ -80,7 +80,7 @@ class ModelCard:
         )
 
     def front_matter(self) -> str:
-        """Returns the YAML metadata. JSON strings and lists are YAML, too."""
+        """Returns the YAML metadata. JSON strings and lists are also valid YAML."""
         lines = {
             "license": self.license,
             "library_name": self.library,
@@ -92,7 +92,7 @@ class ModelCard:
 
     def _training(self) -> str:
         if not self.training and not self.data:
-            return "Not recorded in the files that this card was written from."
+            return "Not recorded in the files from which this card was written."
         data = [
             (part, ", ".join(f"`{name}`" for name in names)) for part, names in self.data.items()
         ]
@@ -113,7 +113,7 @@ class ModelCard:
 
     def _license(self) -> str:
         if self.license == NO_LICENSE:
-            return "Not stated. Name it here and in the metadata before you publish the model."
+            return "Not stated. Add the license here and in the metadata before publication."
         return self.license
 
 
@@ -121,11 +121,11 @@ def measured(results: Mapping, parts: Sequence[str] = ("validation", "dev", "tes
     """Selects from a run's `results.json` the metrics that a model card shows.
 
     Args:
-        results: the content of `results.json`.
-        parts: names of the data that were measured.
+        results: dict. The content of `results.json`.
+        parts: sequence of str. Parts of the data whose metrics are selected.
 
     Returns:
-        dict from a part to a dict from the name of a metric to its value, for `ModelCard`.
+        dict from a part to a dict from the name of a metric to its value; see `ModelCard`.
     """
     found = {}
     for part in parts:

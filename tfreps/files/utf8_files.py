@@ -11,7 +11,7 @@ MARKS = {  # UTF-32 first, since its little-endian mark starts with that of UTF-
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-PATTERNS = {  # bytes of each four that are mostly NUL in Latin text
+PATTERNS = {  # which of every four bytes are mostly NUL in Latin text
     (False, True, False, True): "UTF-16LE",
     (True, False, True, False): "UTF-16BE",
     (False, True, True, True): "UTF-32LE",
@@ -27,7 +27,7 @@ def decode_utf8(
 
     Args:
         data: bytes. The part of the file.
-        path: path of the file for error messages.
+        path: str or path-like object. Path of the file for error messages.
         first_line: int. Number of the first line in `data`, counted from 1. Defaults to 1.
         skip_mark: bool. Whether a byte order mark at the start of line 1 is skipped instead of
             raising an error. Defaults to `False`.
@@ -36,7 +36,7 @@ def decode_utf8(
         str. The text.
 
     Raises:
-        ValueError: if the bytes are not UTF-8, hold a NUL byte, or start with a byte order mark.
+        ValueError: If the bytes are not UTF-8, contain a NUL byte, or start with a byte order mark.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_utf8
@@ -71,17 +71,17 @@ def decode_utf8(
 
 
 def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) -> str:
-    """Reads a text file in UTF-8 without changing its line ends.
+    """Reads a text file in UTF-8 without changing its line endings.
 
     Args:
-        path: path of the file.
+        path: str or path-like object. Path of the file.
         what: str. Description of the file for error messages, such as `"the vocabulary"`. Defaults
             to `""`.
         skip_mark: bool. Whether a byte order mark is skipped instead of raising an error. Defaults
             to `False`.
 
     Raises:
-        ValueError: if the file cannot be read, is a git-lfs pointer or is not UTF-8 text (see
+        ValueError: If the file cannot be read, is a git-lfs pointer or is not UTF-8 text (see
             `decode_utf8`).
     """
     try:
@@ -99,12 +99,12 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
 
     Args:
         data: bytes. The whole file.
-        path: path of the file for error messages.
-        encoding: str. Encoding of Python's `bytes.decode`, such as `"utf-8"`, `"latin-1"` or
+        path: str or path-like object. Path of the file for error messages.
+        encoding: str. Name of an encoding for `bytes.decode`, such as `"utf-8"`, `"latin-1"` or
             `"utf-16"`. Defaults to `"utf-8"`.
 
     Raises:
-        ValueError: if the file is binary or has another encoding, or if the encoding is unknown.
+        ValueError: If the file is binary or has another encoding, or if the encoding is unknown.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_text
@@ -117,7 +117,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         if data.startswith(codecs.BOM_UTF8):
             raise ValueError(
                 f"{path}, line 1: expected {encoding} text, found the byte order mark of "
-                "UTF-8. Read it as utf-8."
+                "UTF-8. Read the file as utf-8."
             )
         text = data.decode(encoding)
     except LookupError:
@@ -130,7 +130,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
         wide = wide_encoding(data)
-        hint = f" The file looks like {wide}. Read it as {wide}." if wide else ""
+        hint = f" The file looks like {wide}. Read it with that encoding." if wide else ""
         raise ValueError(
             f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
         )
@@ -151,26 +151,28 @@ def check_unicode(text: str, place: str) -> str:
 
     Args:
         text: str. Text such as a value in a JSON file.
-        place: str. File and line for error messages.
+        place: str. File and line in error messages.
 
     Raises:
-        ValueError: if the text holds a lone surrogate, which a JSON escape can write, or NUL.
+        ValueError: If the text contains a lone surrogate, which a JSON escape can produce, or NUL.
     """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = text[error.start]
-        raise ValueError(f"{place}: the text has a lone surrogate, {half!r}.") from None
+        raise ValueError(
+            f"{place}: the text contains a lone surrogate, {half!r}. Remove it."
+        ) from None
     if "\0" in text:
-        raise ValueError(f"{place}: the text has a NUL character.")
+        raise ValueError(f"{place}: the text contains a NUL character. Remove it.")
     return text
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """Detects UTF-16 and UTF-32 by their byte order mark or by the places of NUL bytes.
+    """Detects UTF-16 and UTF-32 by their byte order mark or by the positions of NUL bytes.
 
     Returns:
-        str. Name of the encoding. `None` for other text.
+        str or None. Name of the encoding, or `None` for other text.
 
     Example:
         >>> from tfreps.files.utf8_files import wide_encoding

@@ -11,10 +11,11 @@ def versions_of(folder: str | os.PathLike) -> list[int]:
 
     A version is a folder whose name is an integer from 0 to 2**63 - 1 with optional leading zeros:
     `1`, `20`, `007`. Other names, such as the `.3.812.tmp` of an export that is being written, are
-    ignored. Two names of the same number count once.
+    ignored. Two names for the same number count once.
 
     Args:
-        folder: base path of the model. A folder that does not exist has no versions.
+        folder: str or path-like object. Base path of the model. A folder that does not exist has
+            no versions.
 
     Example:
     >>> import pathlib, tempfile
@@ -31,14 +32,17 @@ def next_version(folder: str | os.PathLike) -> int:
     """Returns the newest version plus 1, or 1 if there are no versions.
 
     Args:
-        folder: base path of the model.
+        folder: str or path-like object. Base path of the model.
 
     Raises:
-        ValueError: if the newest version is 2**63 - 1.
+        ValueError: If the newest version is 2**63 - 1.
     """
     number = max(versions_of(folder), default=0) + 1
     if number > LARGEST:
-        raise ValueError(f"{folder} has the version {LARGEST}, the largest possible number.")
+        raise ValueError(
+            f"{folder} has the version {LARGEST}, the largest possible number. Export to another "
+            "folder."
+        )
     return number
 
 
@@ -46,16 +50,17 @@ def version_folder(folder: str | os.PathLike, version: int | None = None) -> pat
     """Returns the folder of a version.
 
     Args:
-        folder: base path of the model.
-        version: int. Number of the version. If `None`, the newest is used.
+        folder: str or path-like object. Base path of the model.
+        version: int or None. Number of the version. If `None`, the newest version is used.
+            Defaults to `None`.
 
     Raises:
-        ValueError: if there is no such version, or no version at all.
+        ValueError: If there is no such version, or no version at all.
     """
     found = _folders(folder)
     if not found:
         raise ValueError(
-            f"{folder} holds no version of a model; expected folders named 1, 2 ... as "
+            f"{folder} holds no version of a model; expected folders named 1, 2, ..., as "
             "`tfreps export` writes them."
         )
     number = max(found) if version is None else version
@@ -66,7 +71,7 @@ def version_folder(folder: str | os.PathLike, version: int | None = None) -> pat
 
 
 def _folders(folder):
-    """Returns a dict of version -> folder; of `1` and `01`, the shorter name."""
+    """Returns a dict from versions to folders; of `1` and `01`, the shorter name is used."""
     folder = pathlib.Path(folder)
     if not folder.is_dir():
         return {}

@@ -22,9 +22,9 @@ def token_character_ids(token: str, max_characters: int = 50) -> np.ndarray:
     """Returns the character ids of one token.
 
     The ids are: start of word, at most `max_characters - 2` UTF-8 bytes, end of word, padding.
-    Longer tokens are truncated by bytes, which may split a character. Lone surrogates are
-    dropped, and an empty token has no bytes. The tokens `<S>` and `</S>` yield the ids of the
-    sentence boundaries.
+    Longer tokens are truncated to this number of bytes, which may split a character. Lone
+    surrogates are dropped, and an empty token has no bytes. The tokens `<S>` and `</S>` yield the
+    ids of the sentence boundaries.
 
     Args:
         token: str. The token.
@@ -152,9 +152,9 @@ def character_ids(tokens, max_characters: int = 50):
     """Converts a string tensor to character ids in a TensorFlow graph.
 
     The result equals that of `token_character_ids` for every token, except that an empty string
-    yields zeros: string tensors are padded with it, so it means "no token" here. The bytes of a
-    string are not changed. The function uses only core TensorFlow operations, so that an
-    exported model can read strings.
+    yields zeros, because string tensors are padded with empty strings. The bytes of a string are
+    not changed. The function uses only core TensorFlow operations, so that an exported model can
+    take strings as input.
 
     Args:
         tokens: str tensor of any shape, UTF-8.

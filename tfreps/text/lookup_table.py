@@ -1,4 +1,4 @@
-"""Looks up the ids of tokens in a TensorFlow graph, from constants or a file."""
+"""Creates TensorFlow tables that look up token ids, from constants or a file."""
 
 import tensorflow as tf
 
@@ -15,7 +15,7 @@ def lookup_table(tokens, default, path=None):
             no file is written. Defaults to `None`.
 
     Returns:
-        `tf.lookup.StaticHashTable`, str to int64.
+        `tf.lookup.StaticHashTable` that maps str to int64.
 
     Example:
         >>> import os, tempfile
@@ -40,7 +40,7 @@ def lookup_table(tokens, default, path=None):
 
 
 class PieceTable(tf.Module):
-    """Lookup of piece ids. As a `tf.Module`, it is saved together with its table.
+    """Table that maps pieces to ids. As a `tf.Module`, it is saved together with its entries.
 
     Args:
         vocabulary: list of str. The pieces in the order of their ids.

@@ -19,14 +19,15 @@ class TokenIndexer(tf.Module):
     model that is saved, so that the table is saved too.
 
     Args:
-        vocabulary: `Vocabulary`, list of its tokens, or None. If `None`, there are no
+        vocabulary: `Vocabulary`, list of its tokens, or None. If `None`, the result has no
             `token_ids`. Defaults to `None`.
         lowercase: bool. Whether tokens are looked up in lower case (Unicode). Does not affect
             `character_ids`. Defaults to `False`.
         digits_to_zero: bool. Whether every Unicode decimal digit of a token is replaced by 0
             before the lookup. Does not affect `character_ids`. Defaults to `False`.
         max_characters: int, at least 3, or None. Number of character ids C per token, including
-            two markers. If `None`, there are no `character_ids`. Defaults to `None`.
+            the start and end markers. If `None`, the result has no `character_ids`. Defaults to
+            `None`.
 
     Call arguments:
         tokens: str tensor, shape `[B, T]`, UTF-8, padded with `""`.
@@ -34,8 +35,8 @@ class TokenIndexer(tf.Module):
     Returns:
         dict of tensors:
 
-        - `token_ids`: int32 `[B, T]`. Vocabulary id + 1; the id of `<UNK>` + 1 for other
-          tokens; 0 on padding.
+        - `token_ids`: int32 `[B, T]`. The vocabulary id plus 1, with the id of `<UNK>` for tokens
+          outside the vocabulary; 0 on padding.
         - `character_ids`: int32 `[B, T, C]`. See `tfreps.text.character_ids`; 0 on padding.
         - `mask`: bool `[B, T]`.
 
@@ -93,12 +94,12 @@ class TokenIndexer(tf.Module):
         """Creates an indexer whose vocabulary is built from sentences.
 
         Tokens are normalized by `lowercase` and `digits_to_zero` before they are counted. Tokens
-        that a vocabulary file cannot represent (surrounding white space, line feeds) are left
-        out, so they are unknown.
+        that a vocabulary file cannot represent, such as those that contain a line feed, are left
+        out of the vocabulary and are therefore unknown.
 
         Args:
-            sentences: iterable of lists of str. Tokens of the training text only.
-            min_count: int. Minimum number of occurrences of a token in the vocabulary. Defaults
+            sentences: iterable of lists of str. Tokenized sentences of the training text only.
+            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
                 to 1.
             max_size: int or None. Maximum size of the vocabulary, including the three special
                 tokens. If `None`, the size is not limited. Defaults to `None`.
@@ -140,7 +141,7 @@ class TokenIndexer(tf.Module):
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenIndexer":
-        """Returns a copy whose table a SavedModel stores as a file; see `lookup_table`."""
+        """Returns a copy whose table is stored as a file in a SavedModel; see `lookup_table`."""
         copy = TokenIndexer(None, self.lowercase, self.digits_to_zero, self.max_characters)
         if self.vocabulary is not None:
             copy.vocabulary = self.vocabulary
@@ -148,7 +149,7 @@ class TokenIndexer(tf.Module):
         return copy
 
     def normalize(self, tokens):
-        """Returns tokens in the form in which they are looked up, a str tensor of equal shape."""
+        """Returns the tokens as they are looked up, in a str tensor of the same shape."""
         if self.lowercase:
             tokens = tf.strings.lower(tokens, encoding="utf-8")
         if self.digits_to_zero:

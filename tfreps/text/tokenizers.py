@@ -1,10 +1,10 @@
-"""Splits texts into tokens in a TensorFlow graph: by white space, character or word."""
+"""Splits texts in a TensorFlow graph: at white space, or into characters or words."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-# RE2 class of the white space at which str.split splits, but tf.strings.split does not: all but
-# ASCII's space, \t, \n, \v, \f and \r.
+# RE2 class of the white space at which str.split splits, but tf.strings.split does not: all white
+# space except the space, \t, \n, \v, \f and \r.
 _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 
 
@@ -64,7 +64,7 @@ def tokenize(texts, how="spaces"):
     - "characters": every Unicode character except white space is a token.
     - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
       character except white space. `don't!` becomes `don ' t !`.
-    - a tokenizer of BERT: yields the words that it splits into pieces; see its `word_rules`.
+    - a BERT tokenizer: splits texts into the words whose pieces it computes; see its `word_rules`.
 
     The function uses only core TensorFlow operations, so that an exported model splits texts in
     the same way as the training text. Letters, digits and marks are those of Unicode 15. Bytes
@@ -76,7 +76,7 @@ def tokenize(texts, how="spaces"):
             `CharacterTokenizer`. Defaults to `"spaces"`.
 
     Returns:
-        str tensor, shape `[N, T]`, where T is the largest number of tokens of a text.
+        str tensor, shape `[N, T]`, where T is the largest number of tokens in a text.
 
     Masking: shorter texts are padded on the right with `""`, which is never a token.
 
@@ -110,7 +110,8 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
         space.
 
     Raises:
-        ValueError: If `how` is not one of the tokenizers above, or `texts` is a single string.
+        ValueError: If `how` is not a tokenizer that `tokenize` supports, or `texts` is a single
+            string.
 
     Example:
         >>> from tfreps.text import tokenize_texts
@@ -136,10 +137,10 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
 
 
 def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Groups consecutive texts that are tokenized together; a very long text is alone.
+    """Groups consecutive texts that are tokenized together; a very long text has its own group.
 
-    The texts of a group are padded to its longest, so a group is limited to 256 texts and to
-    2^22 characters, padding included.
+    The texts of a group are padded to the length of the longest, so a group is limited to 256
+    texts and to 2^22 characters, padding included.
 
     Example:
         >>> from tfreps.text.tokenizers import blocks

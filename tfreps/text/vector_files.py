@@ -7,7 +7,7 @@ from typing import BinaryIO, NamedTuple
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps.files.utf8_files import refuse_mark
 
-LARGEST_DIMENSION = 65536  # a header with a larger one is wrong, or an attempt to exhaust memory
+LARGEST_DIMENSION = 65536  # a header that declares a larger one is wrong or malicious
 LONGEST_LINE = 1 << 22
 LONGEST_TOKEN = 1 << 16
 CHUNK = 1 << 20
@@ -16,7 +16,7 @@ FORMATS = ("text", "binary")
 
 
 class VectorRow(NamedTuple):
-    """One row of a file: its token, its numbers as stored, and its place for error messages.
+    """One row of a file: its token, its numbers as stored, and its location for error messages.
 
     `numbers` are decimal numbers separated by white space or, if `binary`, little-endian float32.
     """
@@ -91,7 +91,7 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
         data = file.readline(LONGEST_LINE)
     if header and rows != header[0]:
         raise ValueError(
-            f"{path}, line 1: the header promises {header[0]} vectors, but {rows} follow. The "
+            f"{path}, line 1: the header declares {header[0]} vectors, but {rows} follow. The "
             "file was truncated or concatenated; download it again, or correct its first line."
         )
 
@@ -115,7 +115,7 @@ def _first_line(file: BinaryIO, path: str) -> bytes:
 
 
 def _header(first: bytes, place: str) -> tuple[int, int] | None:
-    """Returns the number of rows and the dimension if a line is two integers, otherwise None."""
+    """Returns the number of rows and the dimension if a line has two integers, otherwise None."""
     fields = first.split()
     if len(fields) != 2 or not all(field.lstrip(b"-").isdigit() for field in fields):
         return None
@@ -124,7 +124,7 @@ def _header(first: bytes, place: str) -> tuple[int, int] | None:
     count, dimension = map(int, fields)
     if count < 1 or not 1 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(
-            f"{place}: the header promises {count} vectors of dimension {dimension}. {_HEADER}"
+            f"{place}: the header declares {count} vectors of dimension {dimension}. {_HEADER}"
         )
     return count, dimension
 
@@ -165,7 +165,7 @@ def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes
 
 
 def _is_number(field: bytes, token: bytes) -> bool:
-    """Returns True if `field`, the last field of a row's token, is one more number."""
+    """Returns True if `field`, the last field of a row's token, is an extra number."""
     if field == token:
         return False  # the token itself may be a number
     try:
@@ -185,8 +185,8 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     header = _header(first, f"{path}, line 1") if first.endswith(b"\n") else None
     if header is None:
         raise ValueError(
-            f"{path}, line 1: expected the header of a binary word2vec file, the number of "
-            "vectors and their dimension. If the file is text, set `file_format` to 'text'."
+            f"{path}, line 1: expected the header of a binary word2vec file (the number of "
+            "vectors and their dimension). If the file is text, set `file_format` to 'text'."
         )
     count, dimension = header
     _check_size(path, count, dimension)
@@ -202,7 +202,7 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
             chunk = file.read(max(CHUNK, size))
             if not chunk:
                 raise ValueError(
-                    f"{place}: the file ends here, but its header promises {count} vectors of "
+                    f"{place}: the file ends here, but its header declares {count} vectors of "
                     f"dimension {dimension}. The file was truncated, or the header is wrong."
                 )
             buffer = buffer[position:] + chunk
@@ -215,7 +215,7 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     if rest.strip(b"\n"):
         raise ValueError(
             f"{path}: the file continues after the {count} vectors of dimension {dimension} that "
-            f"its header promises. {_MISREAD}"
+            f"its header declares. {_MISREAD}"
         )
 
 
@@ -224,9 +224,9 @@ def _check_size(path: str, count: int, dimension: int) -> None:
     needed = count * (4 * dimension + 1)
     if not path.endswith(".gz") and needed > os.path.getsize(path):
         raise ValueError(
-            f"{path}: {os.path.getsize(path)} bytes cannot hold the {count} vectors of dimension "
-            f"{dimension} that its header promises. The file was truncated, or the header is "
-            "wrong."
+            f"{path}: the file has {os.path.getsize(path)} bytes, too few for the {count} vectors "
+            f"of dimension {dimension} that its header declares. The file was truncated, or the "
+            "header is wrong."
         )
 
 

@@ -33,8 +33,8 @@ class Vocabulary:
         unknown_id: int. Id of `<UNK>`.
 
     Raises:
-        ValueError: If a special token is missing, or a token is repeated, empty, not a string, or
-            surrounded by white space, or contains a line feed or NUL.
+        ValueError: If a special token is missing, or a token is repeated, empty or not a string,
+            starts or ends with white space, or contains a line feed or NUL.
 
     Reference: bilm-tf, `Vocabulary`. Its files can be read without changes; a line
     `!!!MAXTERMID` has no id, as in bilm-tf.
@@ -76,7 +76,7 @@ class Vocabulary:
             lines = [line.removesuffix("\r") for line in lines]
         if _SKIPPED_LINE in text:
             numbered = [(n, line) for n, line in enumerate(lines) if line != _SKIPPED_LINE]
-            _places(numbered, str(path))  # raises errors with line numbers of the file
+            _places(numbered, str(path))  # raises errors with the line numbers of the file
             lines = [line for _, line in numbered]
         return cls(lines, source=str(path))
 
@@ -92,7 +92,7 @@ class Vocabulary:
         Args:
             counts: mapping from str to int. Number of occurrences of each token. Counts of the
                 three special tokens are ignored.
-            min_count: int. Minimum number of occurrences of a token in the vocabulary. Defaults
+            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
                 to 1.
             max_size: int or None. Maximum size of the vocabulary, including the special tokens.
                 If `None`, the size is not limited. Defaults to `None`.
@@ -126,7 +126,7 @@ class Vocabulary:
         return token in self._ids
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Returns the ids of tokens; tokens outside the vocabulary have the id of `<UNK>`."""
+        """Returns the ids of tokens; tokens outside the vocabulary get the id of `<UNK>`."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(token, unknown) for token in tokens]
@@ -150,7 +150,7 @@ class Vocabulary:
         """Checks that no token is more frequent than a token before it.
 
         Sampled softmax draws its negatives on this assumption. If it does not hold, the reported
-        loss is far too low. The special tokens may be anywhere.
+        loss is far too low. The special tokens may be in any position.
 
         Args:
             counts: mapping or sequence of int. Number of occurrences of each token in the
@@ -183,18 +183,18 @@ class Vocabulary:
 def check_left(
     kept: Sequence[str], counts: Mapping[str, int], min_count: int, special: Sequence[str]
 ) -> None:
-    """Raises ValueError if tokens were counted, but none of them often enough."""
+    """Raises ValueError if tokens were counted but the count of each is below `min_count`."""
     rest = [token for token in counts if token not in special]
     if rest and not kept:
         token = max(rest, key=counts.get)
         raise ValueError(
             f"`min_count` {min_count} leaves no token in the vocabulary: the most frequent one, "
-            f"{token!r}, occurs {counts[token]:,} times. Use a smaller value."
+            f"{token!r}, has a count of {counts[token]:,}. Use a smaller value."
         )
 
 
 def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
-    """Maps tokens to positions; rejects files that bilm-tf silently reads wrong."""
+    """Maps tokens to positions; rejects files that bilm-tf would silently misread."""
     places: dict[str, int] = {}
     for place, token in numbered:
         line = place + 1
@@ -206,12 +206,14 @@ def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
             )
         if token != token.strip():
             raise ValueError(
-                f"{source}, line {line}: white space around the token in {token!r}. Remove it; "
-                "text that is split at white space never contains this token."
+                f"{source}, line {line}: a token must not start or end with white space; got "
+                f"{token!r}. Remove the white space; text that is split at white space never "
+                "contains such a token."
             )
         if "\n" in token or "\0" in token:
             raise ValueError(
-                f"{source}, line {line}: the token {token!r} contains a line feed or NUL."
+                f"{source}, line {line}: a token must not contain a line feed or NUL; got "
+                f"{token!r}. Remove these characters."
             )
         if places.setdefault(token, place) != place:
             raise ValueError(
@@ -221,7 +223,7 @@ def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
     missing = [token for token in SPECIAL_TOKENS if token not in places]
     if missing:
         raise ValueError(
-            f"{source}: {' and '.join(missing)} missing among {len(places)} tokens. A vocabulary "
+            f"{source}: found no {' or '.join(missing)} among {len(places)} tokens. A vocabulary "
             f"must contain {', '.join(SPECIAL_TOKENS)}, each on its own line."
         )
     return places

@@ -10,7 +10,7 @@ from tfreps.text.vector_files import VectorRow, vector_rows
 
 
 class WordVectors(NamedTuple):
-    """Static vectors of a list of tokens.
+    """Static word vectors for a list of tokens.
 
     Attributes:
         matrix: float32 array, shape `[V, D]`. One vector per token.
@@ -50,18 +50,19 @@ class WordVectors(NamedTuple):
             missing_std: float, non-negative. Standard deviation of the normal distribution from
                 which the rows of missing tokens are drawn. If 0, these rows are zero. Defaults
                 to 0.0.
-            seed: int. Random seed of these draws. Defaults to 0.
+            seed: int. Random seed for these rows. Defaults to 0.
 
         Returns:
             `WordVectors`.
 
         Raises:
-            ValueError: If rows have different lengths; the header does not match the file or is
-                too large; a requested row contains a value that is not a finite number; the
-                file is empty, unreadable, truncated or damaged; or an argument is out of range.
+            ValueError: If rows have different lengths; the header does not match the file or
+                contains numbers that are too large; a requested row contains a value that is not a
+                finite number; the file is empty, unreadable, truncated or damaged; or an argument
+                is out of range.
                 The message names the file and the line.
 
-        Reference: word2vec's `distance.c`, GloVe's and fastText's releases.
+        Reference: `distance.c` of word2vec, and the releases of GloVe and fastText.
 
         Example:
             >>> import pathlib
@@ -75,11 +76,11 @@ class WordVectors(NamedTuple):
         if missing_std < 0:
             raise ValueError(f"`missing_std` must be at least 0; got {missing_std}.")
         exact, lower = _wanted(tokens, lowercase_fallback)
-        # Level of each token: 2 if it was found, 1 if its lower-case form was found.
+        # Level of each token: 2 if it was found, 1 if only its lower-case form was found.
         matrix = None
         level = np.zeros(len(tokens), np.int8)
         for row in vector_rows(os.fspath(path), file_format):
-            if matrix is None:  # allocated only after a whole row of this dimension was read
+            if matrix is None:  # allocated only after a whole row of this dimension has been read
                 matrix = np.zeros([len(tokens), row.dimension], np.float32)  # [V, D]
             for places, rank in ((exact.get(row.token), 2), (lower.get(row.token), 1)):
                 places = [place for place in places or () if level[place] < rank]
@@ -130,7 +131,8 @@ def _numbers(row: VectorRow) -> np.ndarray:
             ) from None
     if not np.isfinite(vector).all():
         raise ValueError(
-            f"{row.place}: the vector of {row.token.decode('utf-8', 'replace')!r} is not finite "
-            f"({vector[~np.isfinite(vector)][0]}). The file is damaged, or its training diverged."
+            f"{row.place}: the vector of {row.token.decode('utf-8', 'replace')!r} must be finite; "
+            f"got {vector[~np.isfinite(vector)][0]}. The file is damaged, or the training of the "
+            "vectors diverged."
         )
     return vector

@@ -46,8 +46,8 @@ def test_files_are_read_line_by_line(tmp_path):
 @pytest.mark.parametrize(
     "data, message",
     [
-        ("\n".join(SPECIALS[:4]), r"vocab.txt: \[MASK\] missing among 4 pieces"),
-        ("a\n", r"\[PAD\] and \[UNK\] and .* missing"),
+        ("\n".join(SPECIALS[:4]), r"vocab.txt: found no \[MASK\] among 4 pieces"),
+        ("a\n", r"found no \[PAD\] or \[UNK\] or "),
         ("\n".join([*SPECIALS, "a", "b", "a"]), "line 8: 'a' is already on line 6"),
         ("\n".join([*SPECIALS, "", "b"]), "line 6: the line is blank"),
         (b"[PAD]\n\xff\n", "line 2: expected UTF-8 text, found the byte 0xff"),
@@ -103,7 +103,7 @@ def test_a_batch_is_what_pack_says_padded():
 def test_batches_that_are_none():
     with pytest.raises(ValueError, match="must be lists of texts; got a single string"):
         TOKENIZER.batch("a text")
-    with pytest.raises(ValueError, match="`second` must have one text for each of 2 texts; got 1"):
+    with pytest.raises(ValueError, match="must have one text for each of the 2 texts; got 1"):
         TOKENIZER.batch(["a", "a"], ["a"])
     with pytest.raises(ValueError, match="at most 1 fit"):
         TOKENIZER.batch(["a a"], max_length=3)
@@ -115,9 +115,9 @@ def test_what_is_too_long_is_refused_or_cut():
     assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="cut")[0] == [3, 0, 6, 4]
     with pytest.raises(ValueError, match="one of refuse, cut; got 'split'"):
         TOKENIZER.pack([0], too_long="split")
-    with pytest.raises(ValueError, match="leave room for text next to 2 special tokens; got 2"):
+    with pytest.raises(ValueError, match="leave room for text alongside 2 special tokens; got 2"):
         WordPieceTokenizer(WordPieceTokenizer.SPECIAL_TOKENS, max_length=2)
-    with pytest.raises(ValueError, match="leave room for text next to 3 special tokens; got 3"):
+    with pytest.raises(ValueError, match="leave room for text alongside 3 special tokens; got 3"):
         TOKENIZER.pack([0], [0], max_length=3)
 
 

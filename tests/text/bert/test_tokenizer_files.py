@@ -56,11 +56,11 @@ def test_a_file_of_something_else(tmp_path, config):
     "change, message",
     [
         ({"tokenizer": {}}, "does not contain a tokenizer written by tfreps"),
-        ({"lowercase": [1]}, r"'lowercase' must be a bool; got \[1\]"),
-        ({"max_length": True}, "'max_length' must be a int or NoneType; got True"),
-        ({"max_characters_per_word": 9.5}, "'max_characters_per_word' must be a int"),
-        ({"vocabulary": 3.5}, "'vocabulary' must be a list; got 3.5"),
-        ({"vocabulary": [*SPECIALS, "\ud800"]}, r"line 6: '.ud800' contains half of a UTF-16"),
+        ({"lowercase": [1]}, r"'lowercase' must be of type bool; got \[1\]"),
+        ({"max_length": True}, "'max_length' must be of type int or NoneType; got True"),
+        ({"max_characters_per_word": 9.5}, "'max_characters_per_word' must be of type int"),
+        ({"vocabulary": 3.5}, "'vocabulary' must be of type list; got 3.5"),
+        ({"vocabulary": [*SPECIALS, "\ud800"]}, r"line 6: '.ud800' contains a lone surrogate"),
     ],
     ids=str,
 )

@@ -74,7 +74,7 @@ def test_illegal_sequences_are_not_converted():
 
 def test_spans_that_cannot_be_written():
     for found in [("X", 0, 0)], [("X", 1, 4)], [("X", 0, 2), ("Y", 1, 3)], [("X", -1, 1)]:
-        with pytest.raises(ValueError, match="is empty, overlaps another span, or exceeds"):
+        with pytest.raises(ValueError, match="is empty, overlaps another span, or extends beyond"):
             tags.spans_to_tags(found, 3, "bio")
 
 

@@ -55,7 +55,7 @@ def test_labels_may_hold_spaces(tmp_path):
         (b"", "tags.txt: found no tags"),
         (b"O\n\nB-X\n", "line 2: the line is blank"),
         (b"O\nB-X\nO\n", "line 3: 'O' is already on line 1"),
-        (b"O\n B-X\n", "line 2: white space around"),
+        (b"O\n B-X\n", "line 2: a tag must not start or end with white space"),
         (b"O\nB-X\nX\n", "tags.txt, line 3: the tag 'X' is outside the scheme 'bio'"),
         (b"O\nB-\xe9\n", "line 2: expected UTF-8 text"),
         (b"\xef\xbb\xbfO\n", "line 1: starts with a byte order mark"),

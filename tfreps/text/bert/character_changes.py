@@ -10,18 +10,18 @@ _NONE = -1
 
 
 class CharacterChanges(tf.Module):
-    """Replacement of characters of texts by a table, with valid UTF-8 as the result.
+    """TensorFlow graph that drops or replaces characters of texts and returns valid UTF-8.
 
-    Bytes that are not UTF-8 become U+FFFD before the table is applied. One regular expression
-    finds the texts that need changes; the others are returned as they are.
+    Bytes that are not UTF-8 become U+FFFD before characters are dropped or replaced. One regular
+    expression finds the texts that need changes; the others are returned unchanged.
 
     Args:
         replacements: dict that maps a character to a str of any length. Replacements are not
             replaced again.
-        dropped: ranges of characters to remove, as pairs of first and last code point. Defaults
-            to `()`.
-        lowercase: bool. Whether A to Z finally become a to z; `replacements` of these letters
-            are then ignored. Defaults to `False`.
+        dropped: ranges of characters to remove, as pairs of the first and the last code
+            point. Defaults to `()`.
+        lowercase: bool. Whether A to Z are lowercased after the other changes; `replacements` of
+            these letters are then ignored. Defaults to `False`.
 
     Call arguments:
         texts: str tensor, shape `[N]`.
@@ -47,7 +47,8 @@ class CharacterChanges(tf.Module):
         changed = as_ranges(sorted(map(ord, replacements)))
         self.fine = f"[^{re2_class((*dropped, *changed, *_SURROGATES))}]*"
         # The replacement of a code point is in the row of the last run that starts at or before
-        # it, provided that the run includes it: [R], [R], [R, W]. The first run is empty.
+        # it, provided that the run includes it. The first run is empty. The shapes of `first`,
+        # `last` and `new` are [R], [R] and [R, W].
         self.first = np.array([_NONE, *(first for first, _, _ in runs)], "int32")
         self.last = np.array([_NONE, *(last for _, last, _ in runs)], "int32")
         width = max([1, *(len(new) for _, _, new in runs)])

@@ -40,7 +40,7 @@ def controls() -> Ranges:
 
 @functools.cache
 def spaces() -> Ranges:
-    """Returns white space as BERT's tokenizer defines it: categories Z, tab, LF and CR."""
+    """Returns white space as BERT's tokenizer defines it: Unicode category Z, tab, LF and CR."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
 
 
@@ -52,7 +52,7 @@ def white_space() -> Ranges:
 
 @functools.cache
 def punctuation() -> Ranges:
-    """Returns the characters that are separate tokens: categories P and ASCII signs such as `$`."""
+    """Returns the characters that are separate words: Unicode category P and signs such as `$`."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
@@ -78,7 +78,7 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
 
 
 def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
-    """Returns the pattern of a token, for Python and RE2; `other` matches other characters."""
+    """Returns a regular expression for one token; `other` is the part for other characters."""
     patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
     patterns += [word] if tokenizer.whole_words else []
     return "|".join([*patterns, other])
@@ -108,7 +108,7 @@ def _is_ascii_sign(code: int) -> bool:
 
 
 def as_ranges(codes: Iterable[int]) -> Ranges:
-    """Groups ascending code points into ranges, given by first and last code point."""
+    """Groups ascending code points into ranges, each a pair of its first and last code points."""
     runs: list[list[int]] = []
     for code in codes:
         if runs and runs[-1][1] == code - 1:

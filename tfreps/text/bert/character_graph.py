@@ -17,7 +17,7 @@ _END = "\0"  # end of a token; NUL has been removed from the texts
 
 
 class CharacterGraph(tf.Module):
-    """Conversion of texts to token ids in a graph, equal to that of `CharacterTokenizer`.
+    """TensorFlow graph that converts texts to the same token ids as `CharacterTokenizer`.
 
     Args:
         tokenizer: `CharacterTokenizer`. Its vocabulary and options are used.

@@ -44,13 +44,13 @@ class CharacterTokenizer(PieceTokenizer):
             special tokens. Use `from_texts` to build it or `from_dictionary` to read it.
         lowercase: bool. Whether text is lowercased, one character at a time. Defaults to `True`.
         numbers: bool. Whether a number becomes `#NUM#`. If `False`, its digits and periods are
+            separate tokens. Defaults to `True`.
+        whole_words: bool. Whether a Latin word is one token. If `False`, its letters are separate
             tokens. Defaults to `True`.
-        whole_words: bool. Whether a Latin word is one token. If `False`, its letters are tokens.
-            Defaults to `True`.
         keep_white_space: bool. Whether each white space character is a token. Defaults to
             `False`.
         max_length: int or None. Maximum number of ids per text that models use, special tokens
-            included. If `None`, it is not limited. Defaults to `None`.
+            included. If `None`, the number is not limited. Defaults to `None`.
         source: str or path-like object. Name of the vocabulary in error messages. Defaults to
             `"vocabulary"`.
 
@@ -116,7 +116,7 @@ class CharacterTokenizer(PieceTokenizer):
 
         Args:
             texts: iterable of str. Texts of the training data only.
-            min_count: int. Minimum number of occurrences of a token in the vocabulary. Defaults
+            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
                 to 1.
             max_size: int or None. Maximum size of the vocabulary, including the 20 special and
                 reserved ids. If `None`, the size is not limited. Defaults to `None`.
@@ -142,7 +142,7 @@ class CharacterTokenizer(PieceTokenizer):
         max_size: int | None = None,
         **options,
     ) -> "CharacterTokenizer":
-        """Creates a tokenizer from token counts, the return value of `count_tokens`.
+        """Creates a tokenizer from token counts, such as those that `count_tokens` returns.
 
         See `from_texts` for the other arguments and for the order of the vocabulary.
         """
@@ -168,8 +168,8 @@ class CharacterTokenizer(PieceTokenizer):
         Args:
             path: str or path-like object. JSON file that maps each token to its id. The six
                 special tokens may be missing, as they are in bert_word2idx_extend.json.
-            vocabulary_size: int or None. Tokens whose id is not less than this are unknown.
-                aespresso's models have 32162 rows, which excludes six tokens of
+            vocabulary_size: int or None. Tokens with this id or a larger one are treated as
+                unknown. aespresso's models have 32162 rows, which excludes six tokens of
                 bert_word2idx_extend.json. If `None`, all tokens are known. Defaults to `None`.
             **options: Arguments of the constructor other than `vocabulary` and `source`.
 
@@ -218,7 +218,7 @@ class CharacterTokenizer(PieceTokenizer):
     @functools.cached_property
     def word_rules(self) -> list[tuple[str, str]]:
         word = WORD_PATTERN
-        # In lower case, the Kelvin sign is k, and İ is i and a combining dot, which ends a word.
+        # The Kelvin sign is lowercased to k, and İ to i and a combining dot, which ends a word.
         if self.lowercase:
             word = "[A-Za-z\u212a]*İ|[A-Za-z\u212a]+"
         token = token_pattern(self, f"[^{re2_class(white_space())}]", word)
@@ -259,6 +259,6 @@ def count_tokens(texts: Iterable[str], progress: Callable | None = None, **optio
 
 
 def _placed(tokens: Mapping[int, str], size: int) -> list[str]:
-    """Returns the tokens of the ids below `size`, with placeholder names for unused ids."""
+    """Returns the tokens with ids below `size`, with placeholder names for unused ids."""
     special = dict(enumerate(CharacterTokenizer.SPECIAL_TOKENS))
     return [special.get(n) or tokens.get(n) or f"#UNUSED{n}#" for n in range(size)]

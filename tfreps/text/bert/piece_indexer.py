@@ -12,8 +12,9 @@ class PieceIndexer(tf.Module):
     """Converter from strings to BERT's ids in a TensorFlow graph of core operations.
 
     It is called with tokens, like `TokenIndexer`. For classifiers, tokens are pieces, including
-    start and separator, as returned by `piece_texts`. For taggers, tokens are words, each of
-    which has one or more pieces. It is a `tf.Module` and is saved together with its tables.
+    the start and separator tokens, as returned by `piece_texts`. For taggers, tokens are words,
+    each of which has one or more pieces. It is a `tf.Module` and is saved together with its
+    tables.
 
     Args:
         tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. Splits words and texts.
@@ -27,8 +28,8 @@ class PieceIndexer(tf.Module):
 
         - `token_ids`: int32 `[B, T]`. The id of each piece, or of the first piece of each word;
           the padding id on padding.
-        - `piece_ids`, with `words`: int32 `[B, T, W]`. The ids of the pieces of each word,
-          followed by padding ids; W is the largest number of pieces of a word. A word without
+        - `piece_ids`, if `words` is True: int32 `[B, T, W]`. The ids of the pieces of each word,
+          followed by padding ids; W is the largest number of pieces in a word. A word without
           pieces, such as a zero-width space, becomes the unknown piece.
         - `mask`: bool `[B, T]`.
 
@@ -62,10 +63,10 @@ class PieceIndexer(tf.Module):
         return len(self.tokenizer.vocabulary)
 
     def with_vocabulary_file(self, path, core_ops=True):
-        """Returns a copy whose tables a SavedModel stores as a file; see `lookup_table`.
+        """Returns a copy whose tables are stored as a file in a SavedModel; see `lookup_table`.
 
         Args:
-            path: str or path-like object. Path of the file, which is written.
+            path: str or path-like object. Path of the file to write.
             core_ops: bool. Whether to use only core operations. If `False`, an operation of
                 tensorflow-text replaces the table that splits words. Defaults to `True`.
 
@@ -82,7 +83,7 @@ class PieceIndexer(tf.Module):
         if by_table and not core_ops:
             raise ValueError(
                 "tensorflow-text does not support the tokenizer of this model: it supports only "
-                "WordPiece that splits Chinese characters. Use core operations instead."
+                "WordPiece tokenizers that split Chinese characters. Use core operations instead."
             )
         vocabulary = self.tokenizer.vocabulary
         unknown = self.tokenizer.unknown_id
@@ -92,7 +93,7 @@ class PieceIndexer(tf.Module):
         return copy
 
     def strings(self, piece_ids):
-        """Returns the pieces of ids, as a str tensor of the shape of `piece_ids`."""
+        """Returns the pieces with the given ids, in a str tensor of the same shape."""
         return tf.gather(tf.constant(self.tokenizer.vocabulary), piece_ids)
 
     def __call__(self, tokens):
@@ -140,18 +141,18 @@ def piece_texts(
     max_length: int | None = None,
     too_long: str = "cut",
 ) -> tuple[list[list[str]], int]:
-    """Returns the pieces of each text as strings, enclosed by start and separator.
+    """Returns the pieces of each text as strings, enclosed in the start and separator tokens.
 
     Args:
         texts: iterable of str. The texts.
         tokenizer: PieceTokenizer. Splits the texts.
-        max_length: int or None. Maximum number of pieces of a text, start and separator included.
-            If `None`, the number is not limited. Defaults to `None`.
+        max_length: int or None. Maximum number of pieces of a text, including the start and
+            separator tokens. If `None`, the number is not limited. Defaults to `None`.
         too_long: str. Treatment of longer texts: `"cut"` truncates them, and `"refuse"` raises an
             error. Defaults to `"cut"`.
 
     Returns:
-        tuple of the list of pieces of each text, and the number of truncated texts.
+        tuple of a list with the pieces of each text, and the number of truncated texts.
 
     Raises:
         ValueError: If a text is too long and `too_long="refuse"` (the message gives its number),
@@ -169,8 +170,8 @@ def piece_texts(
             if too_long == "refuse":
                 raise ValueError(
                     f"Text {number} (counted from 0) has {len(pieces)} pieces, but at most {room} "
-                    f"fit next to the special tokens: {text[:60]!r}. Shorten it, or truncate long "
-                    "texts."
+                    f"fit alongside the special tokens: {text[:60]!r}. Shorten the text, or "
+                    "truncate long texts."
                 )
             pieces = pieces[:room]
             num_cut = num_cut + 1
@@ -189,8 +190,8 @@ def check_room(
     Args:
         sentences: sequence of lists of str. The words of each sentence.
         tokenizer: PieceTokenizer. Splits the words.
-        max_length: int or None. Maximum number of pieces of a sentence, start and separator
-            included. If `None`, nothing is checked.
+        max_length: int or None. Maximum number of pieces of a sentence, including the start and
+            separator tokens. If `None`, nothing is checked.
         places: sequence of str or None. Name of each sentence in error messages, such as
             `"a.txt, line 3"`. If `None`, sentences are numbered. Defaults to `None`.
 
@@ -206,7 +207,7 @@ def check_room(
         if size > room:
             place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(
-                f"{place}: expected at most {room} pieces, for which the model has positions "
-                f"next to the special tokens; got {size}: {' '.join(sentence)[:60]!r}. Split the "
-                "sentence into shorter ones."
+                f"{place}: the model has positions for at most {room} pieces alongside the special "
+                f"tokens; got {size}: {' '.join(sentence)[:60]!r}. Split the sentence into shorter "
+                "ones."
             )

@@ -1,4 +1,4 @@
-"""PieceTokenizer: base class of BERT's tokenizers: vocabulary, special ids, packing."""
+"""PieceTokenizer: base class of BERT's tokenizers, with special ids and packing."""
 
 import abc
 import os
@@ -25,8 +25,8 @@ class PieceTokenizer(abc.ABC):
         vocabulary: iterable of str. The pieces in the order of their ids.
         max_length: int or None. Maximum number of ids per text that models use, special tokens
             included. The tokenizer itself does not apply it; see
-            `tfreps.runs.bert_loading.max_length`. If `None`, it is not limited. Defaults to
-            `None`.
+            `tfreps.runs.bert_loading.max_length`. If `None`, the number is not limited.
+            Defaults to `None`.
         source: str or path-like object. Name of the vocabulary in error messages. Defaults to
             `"vocabulary"`.
 
@@ -71,24 +71,24 @@ class PieceTokenizer(abc.ABC):
 
     @abc.abstractmethod
     def tokenize(self, text: str) -> list[str]:
-        """Splits a text into a list of pieces, without start and separator."""
+        """Splits a text into a list of pieces, without the start and separator tokens."""
 
     @property
     @abc.abstractmethod
     def word_rules(self) -> list[tuple[str, str]]:
         """Regular expressions that split a text into the words to which a tagger assigns tags.
 
-        A list of RE2 patterns and replacements. When all of them have been applied in order,
-        white space separates the words; see `tfreps.text.tokenize`. The pieces of a text are the
-        pieces of its words, and each word has at least one.
+        Each item of the list is an RE2 pattern and its replacement. After all of them have been
+        applied in order, white space separates the words; see `tfreps.text.tokenize`. The pieces
+        of a text are the pieces of its words, and each word has at least one.
         """
 
     def ids(self, text: str) -> list[int]:
-        """Returns the ids of the pieces of a text, without start and separator."""
+        """Returns the ids of the pieces of a text, without the start and separator tokens."""
         return self.piece_ids(self.tokenize(text))
 
     def piece_ids(self, pieces: Iterable[str]) -> list[int]:
-        """Returns the ids of pieces; pieces outside the vocabulary have the unknown id."""
+        """Returns the ids of pieces; pieces outside the vocabulary get the unknown id."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
@@ -97,12 +97,13 @@ class PieceTokenizer(abc.ABC):
         """Converts texts to ids in a TensorFlow graph.
 
         Args:
-            strings: str tensor, shape `[B]`, UTF-8. Bytes that are not UTF-8 are dropped.
+            strings: str tensor, shape `[B]`, UTF-8. Bytes that are not UTF-8 become U+FFFD, which
+                `WordPieceTokenizer` drops.
             core_ops: bool. Whether to use only core TensorFlow operations. If `False`, faster
                 operations of tensorflow-text are used where possible. Defaults to `False`.
 
         Returns:
-            int32 `RaggedTensor`, shape `[B, None]`, without start and separator.
+            int32 `RaggedTensor`, shape `[B, None]`, without the start and separator tokens.
 
         Raises:
             ValueError: If tensorflow-text is needed but not installed.
@@ -110,7 +111,7 @@ class PieceTokenizer(abc.ABC):
         return self.graph(core_ops)(strings)
 
     def graph(self, core_ops: bool = True):
-        """Returns the `tf.Module` that converts texts to ids; save it to save its tables."""
+        """Returns the `tf.Module` that converts texts to ids; its tables are saved with it."""
         if core_ops not in self._graphs:
             self._graphs[core_ops] = self.make_graph(core_ops)
         return self._graphs[core_ops]
@@ -181,9 +182,9 @@ class PieceTokenizer(abc.ABC):
                 truncates the longer text first; see `pack`. Defaults to `"refuse"`.
 
         Returns:
-            dict of three arrays of shape `[B, T]`: `token_ids`, int32, `segment_ids`, int32, and
-            `mask`, bool. The rows are those of `pack`, padded at the end with the padding id, 0
-            and False.
+            dict of three arrays of shape `[B, T]`: `token_ids` (int32), `segment_ids` (int32) and
+            `mask` (bool). The rows are those of `pack`, padded at the end with the padding id, 0
+            and False, respectively.
 
         Masking: `mask` is True on real ids.
 
@@ -196,7 +197,8 @@ class PieceTokenizer(abc.ABC):
         others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
         if len(others) != len(texts):
             raise ValueError(
-                f"`second` must have one text for each of {len(texts)} texts; got {len(others)}."
+                f"`second` must have one text for each of the {len(texts)} texts; "
+                f"got {len(others)}."
             )
         firsts = [self.ids(text) for text in texts]
         pairs = zip(firsts, others, strict=True)
@@ -212,7 +214,7 @@ class PieceTokenizer(abc.ABC):
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
 
     def room(self, max_length: int | None, num_texts: int = 1) -> int | None:
-        """Returns the number of pieces that fit next to the special tokens.
+        """Returns the number of pieces that fit alongside the special tokens.
 
         Args:
             max_length: int or None. Maximum number of ids, special tokens included.
@@ -228,7 +230,7 @@ class PieceTokenizer(abc.ABC):
             return None
         if max_length < num_texts + 2:
             raise ValueError(
-                f"`max_length` must leave room for text next to {num_texts + 1} special tokens; "
+                f"`max_length` must leave room for text alongside {num_texts + 1} special tokens; "
                 f"got {max_length}."
             )
         return max_length - num_texts - 1
@@ -249,7 +251,7 @@ class PieceTokenizer(abc.ABC):
             if name in config and type(config[name]) not in kinds:
                 place = f"{config.get('source', 'config')}: {name!r}"
                 wanted = " or ".join(kind.__name__ for kind in kinds)
-                raise ValueError(f"{place} must be a {wanted}; got {config[name]!r:.60}.")
+                raise ValueError(f"{place} must be of type {wanted}; got {config[name]!r:.60}.")
         return cls(**config)
 
     @classmethod
@@ -279,7 +281,8 @@ class PieceTokenizer(abc.ABC):
         for piece in self.vocabulary:
             if "\n" in piece or "\r" in piece or not piece.strip(" \t"):
                 raise ValueError(
-                    f"The piece {piece!r} cannot be written to a file with one piece per line."
+                    f"{piece!r} cannot be written to a file with one piece per line: it is blank "
+                    "or contains a line break."
                 )
         write_text(path, "".join(piece + "\n" for piece in self.vocabulary))
 
@@ -299,7 +302,7 @@ def check_too_long(too_long: str) -> None:
 
 
 def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
-    """Truncates texts by repeatedly removing the last id of the longest one."""
+    """Truncates texts by repeatedly removing the last id of the longer one."""
     if len(texts) == 1:
         return [texts[0][:room]]
     first, second = texts
@@ -327,12 +330,13 @@ def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[
             )
         if any("\ud800" <= character <= "\udfff" for character in piece):
             raise ValueError(
-                f"{source}, line {line}: {piece!r} contains half of a UTF-16 surrogate pair."
+                f"{source}, line {line}: {piece!r} contains a lone surrogate, which UTF-8 cannot "
+                "represent. Remove the piece."
             )
     missing = [token for token in specials if token not in ids]
     if missing:
         raise ValueError(
-            f"{source}: {' and '.join(missing)} missing among {len(ids)} pieces. The vocabulary "
+            f"{source}: found no {' or '.join(missing)} among {len(ids)} pieces. The vocabulary "
             f"must contain {', '.join(specials)}, each on its own line."
         )
     return ids

@@ -76,7 +76,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
     """
     kind = next(name for name, its in KINDS.items() if type(tokenizer) is its)
     config = {"tokenizer": kind, **tokenizer.get_config()}
-    if tokenizer.max_length is None:  # keeps the file equal to that of older versions
+    if tokenizer.max_length is None:  # keeps the file identical to those of older versions
         del config["max_length"]
     write_json(path, config, indent=0, ensure_ascii=False)
 
@@ -107,8 +107,8 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     known = isinstance(kind, str) and kind in KINDS
     if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
-            f"{path} does not contain a tokenizer written by tfreps. Expected a file of a run of "
-            "`tfreps pretrain-bert`, or of a tagger or classifier with BERT."
+            f"{path} does not contain a tokenizer written by tfreps. Expected a file from a run of "
+            "`tfreps pretrain-bert`, or from the run of a tagger or classifier with BERT."
         )
     return KINDS[kind].from_config({**config, "source": str(path)})
 
@@ -128,14 +128,15 @@ def checkpoint_tokenizer(
     (bert_word2idx_extend.json or bert_word2idx.json).
 
     Args:
-        folder: str or path-like object. Folder of a BERT checkpoint by Google, Hugging Face or
-            aespresso.
-        lowercase: bool or None. Whether text is lowercased. If `None`, the files decide; if they
-            do not say, as in Google's checkpoints, text is lowercased if and only if no piece of
-            the vocabulary has a capital letter. Defaults to `None`.
-        vocabulary_size: int or None. Number of rows of the model: tokens of a dictionary whose id
-            is not less than this are unknown. It has no effect on other vocabularies. If `None`,
-            all tokens are known. Defaults to `None`.
+        folder: str or path-like object. Folder of a BERT checkpoint from Google, Hugging Face
+            or aespresso.
+        lowercase: bool or None. Whether text is lowercased. If `None`, the option in the
+            files is used; without such an option, as in Google's checkpoints, text is lowercased
+            if and only if no piece of the vocabulary contains a capital letter. Defaults to
+            `None`.
+        vocabulary_size: int or None. Number of rows of the model's embedding table. Tokens of a
+            dictionary with this id or a larger one are treated as unknown. It has no effect on
+            other vocabularies. If `None`, all tokens are known. Defaults to `None`.
         **options: Options of the tokenizer that override those in the files.
 
     Returns:
@@ -317,7 +318,7 @@ def _refuse_added(tokens, path: pathlib.Path) -> None:
 
 
 def _part(config: dict, name: str, kind: type, path: pathlib.Path):
-    """Returns the object or list of this name, or an empty one if it is missing."""
+    """Returns the object or list called `name`, or an empty one if it is missing."""
     found = config.get(name)
     if found is not None and not isinstance(found, kind):
         raise ValueError(

@@ -33,8 +33,8 @@ class WordPieceTokenizer(PieceTokenizer):
 
     The Python implementation and the graph of core operations agree on every text. They agree
     with Hugging Face's `BertTokenizer` on texts whose characters are in its older Unicode tables,
-    with two exceptions: it does not separate 256 ideographs from U+2B820 on, and it treats
-    `[MASK]` and other special tokens in a text as such. The graph with tensorflow-text (a call
+    with two exceptions: it does not separate 256 ideographs from U+2B820 onwards, and it
+    recognizes `[MASK]` and other special tokens in a text. The graph with tensorflow-text (a call
     without `core_ops`) limits words to `max_characters_per_word` bytes instead of characters.
 
     Args:
@@ -45,10 +45,10 @@ class WordPieceTokenizer(PieceTokenizer):
             if `lowercase` is True. Defaults to `None`.
         split_chinese: bool. Whether every Chinese character is a separate word. Defaults to
             `True`.
-        max_characters_per_word: int, positive. Longer words become `[UNK]`. Hugging Face uses
-            100, Google 200. Defaults to 100.
+        max_characters_per_word: int, positive. Maximum length of a word. Longer words become
+            `[UNK]`. Hugging Face uses 100, and Google uses 200. Defaults to 100.
         max_length: int or None. Maximum number of ids per text that models use, special tokens
-            included. If `None`, it is not limited. Defaults to `None`.
+            included. If `None`, the number is not limited. Defaults to `None`.
         source: str or path-like object. Name of the vocabulary in error messages. Defaults to
             `"vocabulary"`.
 
@@ -124,7 +124,7 @@ class WordPieceTokenizer(PieceTokenizer):
     def word_rules(self) -> list[tuple[str, str]]:
         gone = [c for c, new in self._replacements.items() if not new]  # accents
         apart = set(characters(self._apart))
-        # Characters that become separate words when replaced, as ≠ becomes =.
+        # Characters that become separate words when replaced, such as ≠, which becomes =.
         apart |= {chr(c) for c, new in self._replacements.items() if new in apart}
         rules = [
             (f"[{re2_class(controls())}]", ""),

@@ -18,7 +18,7 @@ CONTINUATION = "##"
 
 
 class WordPieceGraph(tf.Module):
-    """Conversion of texts to piece ids in a graph, equal to that of `WordPieceTokenizer`.
+    """TensorFlow graph that converts texts to the same piece ids as `WordPieceTokenizer`.
 
     Args:
         tokenizer: `WordPieceTokenizer`. Its vocabulary and options are used.
@@ -80,7 +80,7 @@ class WordPieceGraph(tf.Module):
         return tf.ragged.boolean_mask(ids, ids >= 0)
 
     def _step(self, words, lengths, known, ids, starts):
-        """Takes the next longest piece of each word that has characters left."""
+        """Takes the longest possible next piece of each word that has characters left."""
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         places = tf.where(known & (starts < lengths))  # [A, 1]
         # [A]
@@ -118,7 +118,7 @@ def _fast_tokenizer(tokenizer):
             f"`core_ops=False` needs tensorflow-text, which cannot be imported ({error}). Install "
             "it (pip install tensorflow-text), or set `core_ops=True`."
         ) from error
-    # FastBertTokenizer also normalizes text, which `changes` has already done.
+    # FastBertTokenizer would also normalize the text, which `changes` has already done.
     return tensorflow_text.FastWordpieceTokenizer(
         vocab=tokenizer.vocabulary,
         suffix_indicator=CONTINUATION,

@@ -7,11 +7,11 @@ def ended_spans(tags, rules):
     """Returns, for every position, the type and the start of the span that ends before it.
 
     The spans are those of `tfreps.text.tags.spans`. A position is inside a span if the last
-    start is not before the last position that does not continue a span.
+    start is at or after the last position that does not continue a span.
 
     Args:
-        tags: int32 tensor, shape `[N]`. Tag ids of consecutive sentences, each followed by the
-            boundary, whose id is K, the number of tags.
+        tags: int32 tensor, shape `[N]`. Tag ids of consecutive sentences. Each sentence is
+            followed by the boundary, whose id is K, the number of tags.
         rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
 
     Returns:
@@ -49,8 +49,9 @@ def padded_spans(tags, lengths, rules):
         rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
 
     Returns:
-        tuple of three int32 tensors of shape `[B, S]`: types, as indices in `rules.type_names`,
-        -1 after a sentence's last span; starts; and ends (exclusive).
+        tuple of three int32 tensors of shape `[B, S]`: the types, as indices in
+        `rules.type_names`, with -1 after the last span of a sentence; the starts; and the ends
+        (exclusive).
 
     Example:
         >>> from tfreps.text.tags.graph_spans import padded_spans
@@ -77,7 +78,7 @@ def padded_spans(tags, lengths, rules):
 
 
 def _last(flags):
-    """Returns the nearest set position at or before each position, or -1 if there is none."""
+    """Returns the last true position at or before each position, or -1 if there is none."""
     segment = tf.cumsum(tf.cast(flags, "int32"))  # [N], 0 before the first flag
     places = tf.range(tf.size(flags))
     first = tf.math.unsorted_segment_min(places, segment, tf.size(flags) + 1)

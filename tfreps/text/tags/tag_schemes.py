@@ -79,7 +79,7 @@ def detect_scheme(tags: Iterable[str]) -> str | None:
     """Detects the scheme of a set of tags from their letters.
 
     If several schemes match, the first of `"bio"`, `"bioes"`, `"bilou"` and `"bmes"` is
-    returned. `"iob1"` has the letters of `"bio"` and is returned only if no tag has the letter
+    returned. `"iob1"` has the same letters as `"bio"` and is returned only if no tag has the letter
     B. Tags without a hyphen, such as the part of speech `S`, are plain unless one of them is
     `B`.
 
@@ -148,7 +148,7 @@ def closes(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
-    """Returns the allowed transitions between tags, an argument of `tfreps.layers.CRF`.
+    """Returns the allowed transitions between tags as an array for `tfreps.layers.CRF`.
 
     Args:
         tags: sequence of str. The K tags in the order of their ids.
@@ -181,7 +181,7 @@ def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
 
 
 class SpanRules(NamedTuple):
-    """Arrays that define the spans of tag ids, indexed `[before, tag]`; id K is a boundary.
+    """Arrays that define the spans of tag ids, indexed `[before, tag]`; id K is the boundary.
 
     `starts`, `continues` and `closes` are bool `[K + 1, K + 1]`. `types`, int32 `[K + 1]`, is the
     index in `type_names` of each tag's type, or -1 for `O` and the boundary.
@@ -195,7 +195,7 @@ class SpanRules(NamedTuple):
 
 
 def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRules:
-    """Returns the rules of `tags.spans` as arrays over tag ids."""
+    """Returns the rules of `tags.spans` as arrays that are indexed by tag ids."""
     check_mode(mode)
     parts = [*_all_parts(tags, scheme), NOTHING]
     tables = [
@@ -208,7 +208,7 @@ def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRu
 
 
 def check_mode(mode: str) -> None:
-    """Checks that a mode of reading spans is known.
+    """Checks that `mode` is a known mode of reading spans.
 
     Args:
         mode: str. The mode; see `spans`.

@@ -93,7 +93,7 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
     """Converts spans to tags.
 
     Args:
-        found: iterable of `(type, start, end)` with exclusive end, in any order, without
+        found: iterable of `(type, start, end)` with an exclusive end, in any order, without
             overlaps.
         length: int. Number of tokens of the sentence.
         scheme: str. Scheme of the tags.
@@ -102,8 +102,8 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
         list of str. One tag per token.
 
     Raises:
-        ValueError: If a span is empty, overlaps another span or exceeds the sentence, or `scheme`
-            is unknown.
+        ValueError: If a span is empty, overlaps another span or extends beyond the sentence, or
+            `scheme` is unknown.
 
     Example:
         >>> from tfreps.text import tags
@@ -119,7 +119,7 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
         if not first_free <= start < end <= length:
             raise ValueError(
                 f"The span {kind!r} from {start} to {end} is empty, overlaps another span, or "
-                f"exceeds the sentence of {length} tokens."
+                f"extends beyond the sentence of {length} tokens."
             )
         roles = ["B"] + ["I"] * (end - start - 1)
         if scheme == "iob1" and (before is None or before[::2] != (kind, start)):
@@ -166,7 +166,7 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
 
 
 def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
-    """Finds the illegal transitions of a sentence.
+    """Finds the illegal transitions in a sentence.
 
     Args:
         tags: sequence of str. The tags of one sentence.
@@ -174,7 +174,8 @@ def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
 
     Returns:
         list of int. Contains i if tag i may not follow the previous tag or the start, and
-        `len(tags)` if the sentence may not end after its last tag. Empty for a legal sequence.
+        `len(tags)` if the sentence may not end after its last tag. The list is empty for a legal
+        sequence.
 
     Raises:
         ValueError: If the scheme is unknown or a tag is outside it.
@@ -242,7 +243,7 @@ def check(
 
 
 def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
-    """Returns the place of a tag for error messages.
+    """Returns the location of a tag for error messages.
 
     It consists of the line of the tag, or of the line of the sentence and the token number.
     """

@@ -27,9 +27,9 @@ class TagSet:
         names: list of str. The tags or labels in the order of their ids.
 
     Raises:
-        ValueError: If there are no names; a name is repeated, blank, not a string, surrounded by
-            white space, contains a line break or NUL, or is outside the scheme; or the scheme is
-            unknown.
+        ValueError: If there are no names; a name is repeated, blank or not a string, starts or
+            ends with white space, contains a line break or NUL, or is outside the scheme; or the
+            scheme is unknown.
 
     Example:
         >>> from tfreps.text import TagSet
@@ -65,8 +65,8 @@ class TagSet:
         """Creates a `TagSet` of the distinct tags of a corpus.
 
         The order depends only on the set of tags: `O` is first, and the other tags are sorted by
-        type and, within a type, by the letters of the scheme. Plain tags are sorted by Unicode
-        code points.
+        type and, within a type, in the order of the scheme's letters. Plain tags are sorted by
+        Unicode code points.
 
         Args:
             sequences: iterable of iterables of str. The tags of each sentence.
@@ -97,7 +97,7 @@ class TagSet:
     def read(
         cls, path: str | os.PathLike, scheme: str | None = None, word: str = "tag"
     ) -> "TagSet":
-        """Reads a file with one name per line, such as `write` writes.
+        """Reads a file with one name per line, such as a file written by `write`.
 
         Args:
             path: str or path-like object. Path of the file.
@@ -144,7 +144,8 @@ class TagSet:
             list of int. The ids.
 
         Raises:
-            ValueError: If a name is not in the list. The message names it, the file and the line.
+            ValueError: If a name is not in the list. The message gives the name, the file and the
+                line.
         """
         try:
             return [self._ids[name] for name in names]
@@ -156,8 +157,8 @@ class TagSet:
         known = ", ".join(self.names[:30]) + (", ..." if len(self) > 30 else "")
         raise ValueError(
             f"{where}: the {self.word} {names[new]!r} is not one of the {len(self)} {self.word}s "
-            f"of {self.source} ({known}), for which a model is built. Correct it, remove the "
-            f"example, or train on text that contains this {self.word}."
+            f"of {self.source} ({known}), the only ones that the model knows. Correct it, "
+            f"remove the example, or train on text that contains this {self.word}."
         )
 
     def decode(self, ids: Iterable[int]) -> list[str]:
@@ -181,13 +182,13 @@ class TagSet:
         return [self.names[index] for index in ids]
 
     def allowed_transitions(self) -> np.ndarray:
-        """Returns the allowed transitions, bool `[K + 2, K + 2]`; see `allowed_transitions`."""
+        """Returns the result of `tags.allowed_transitions` for the names, bool `[K + 2, K + 2]`."""
         return tag_schemes.allowed_transitions(self.names, self.scheme)
 
 
 def _check_names(names: list[str], source: str, word: str) -> None:
     if not names:
-        raise ValueError(f"{source}: found no {word}s. Expected at least one, one on each line.")
+        raise ValueError(f"{source}: found no {word}s. Expected at least one, one per line.")
     first_line: dict[str, int] = {}
     for line, name in enumerate(names, 1):
         if not isinstance(name, str):
@@ -198,8 +199,8 @@ def _check_names(names: list[str], source: str, word: str) -> None:
             )
         if name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
             raise ValueError(
-                f"{source}, line {line}: white space around {name!r}, or a line break or NUL in "
-                f"it. Remove them, so that each {word} is spelled in only one way."
+                f"{source}, line {line}: a {word} must not start or end with white space or "
+                f"contain a line break or NUL; got {name!r}. Remove these characters."
             )
         if first_line.setdefault(name, line) != line:
             raise ValueError(
