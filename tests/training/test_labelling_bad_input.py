@@ -104,7 +104,7 @@ LABELLED = {
 def test_too_few_texts_to_hold_some_out(files, tmp_path, capsys):
     path = files("two.tsv", "good\tfine\nbad\tpoor\n")
     err = refuse(capsys, tmp_path, "train-classifier", "--train", path)
-    assert "--dev-share 0.1 of 2 texts leaves none to train or to evaluate on" in err
+    assert "--dev-share 0.1 of 2 texts leaves none for training or none for evaluation" in err
 
 
 @pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
