@@ -121,7 +121,7 @@ def test_without_a_file():
         ({"skip": "no"}, "'skip': expected bool"),
         ({"state": "cold"}, "'state': expected one of zero, warm; got 'cold'"),
         ({"train": "a.txt"}, "'train': expected list"),
-        ({"train": [3]}, "'train': expected str, got int"),
+        ({"train": [3]}, "'train': expected str; got int"),
         ({"filters": "[[1"}, "'filters'"),
         ("[1]", "expected a JSON object"),
         ("{,}", "not a JSON file"),

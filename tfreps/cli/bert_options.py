@@ -26,7 +26,7 @@ TEXT = {
         "documents (lines), or one record of two sentences per line (records).", FORMATS,
     ),
     "fields": Option(
-        str, list(RECORD_FIELDS), "Names of the two fields of a record that hold its sentences.",
+        str, list(RECORD_FIELDS), "Names of the fields of a record that hold its sentences.",
         many=True, needs="format=records",
     ),
     "max_length": Option(
