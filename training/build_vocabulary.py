@@ -87,7 +87,7 @@ def make_parser():
     parser = program_parser("tfreps build-vocabulary", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
     add("files", nargs="+", metavar="FILES", help="Files or globs of text, optionally gzipped.")
-    add = parser.add_argument_group("output", "Output file of the program.").add_argument
+    add = parser.add_argument_group("output", "File to write.").add_argument
     add("--output", required=True, metavar="FILE", help="Vocabulary file to write.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     group = parser.add_argument_group("tokens", "Tokens to count and to leave out.")

@@ -24,7 +24,7 @@ NUMBERS = {
     "count": Option(int, 5, "Number of neighbours to print for each occurrence.", at_least=1),
     "sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
 }
-COMMON = 0.004  # largest share of such a word in all tokens, which excludes articles and commas
+COMMON = 0.004  # maximum share of that word among all tokens, which excludes articles and commas
 EXAMPLES = (
     "tfreps neighbours runs/elmo --text test.txt",
     "tfreps neighbours runs/elmo --text test.txt --word left --count 3",

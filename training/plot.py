@@ -133,7 +133,7 @@ def add_positions(parser):
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     group = parser.add_argument_group("positions", "Position vectors, and how to draw them.")
     add = group.add_argument
-    about = "Kind of picture: heat map, curves of --dimensions, or surface of their products."
+    about = "Kind of picture: heat map, curves of --dimensions, or surface of vector products."
     add("--view", choices=VIEWS, default="map", help=about)
     about = f"Kind of sinusoidal vectors. Defaults to {KINDS[0]}. Cannot be used with MODEL."
     add("--positions", choices=KINDS, help=about)
