@@ -121,7 +121,8 @@ def report(options, counts, vocabulary):
     known = sum(count for token, count in counts.items() if token in vocabulary)
     known -= counts[UNKNOWN]
     print(
-        f"Wrote {options.output}: {len(vocabulary):,} tokens, of {len(counts):,} distinct tokens.\n"
+        f"Wrote {options.output}: {len(vocabulary):,} tokens, out of {len(counts):,} distinct "
+        "tokens.\n"
         f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
         f"Next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
         "(see tfreps pretrain-elmo --help)."
