@@ -6,9 +6,9 @@
         --keras-hub-python keras-hub/bin/python
 
 The models have random weights and published shapes. Each row runs in its own process. Each peer
-runs in another process and alternates with it every few batches, so that other load on the machine
-slows both: compare the ratio of the medians. Transformers uses the number of threads with which it
-is fastest.
+runs in another process and alternates with tfreps every few batches, so that other load on the
+machine slows both: compare the ratio of the medians. Transformers uses the number of threads with
+which it is fastest.
 
 Encoding and training use texts of 128 tokens without padding. Training consists of masked-LM steps
 with Adam, with 20 of 128 tokens masked and without next-sentence prediction. Fine-tuning trains a
@@ -74,7 +74,7 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
 
 
 def with_figures(result, tokens, ours, theirs, peer):
-    """Adds the tokens per second of both to a result, from the seconds of their calls."""
+    """Adds the tokens per second of both sides to a result, from the seconds of their calls."""
     result["tokens_per_second"] = tokens / statistics.median(ours)
     if peer:
         result["peers"][peer] = tokens / statistics.median(theirs)
@@ -147,7 +147,7 @@ def make_tune(shape, texts, precision):
 
 
 def make_cut(size, texts, accents):
-    """Returns a function that tokenizes, its number of pieces, and that of tensorflow-text."""
+    """Returns our function that tokenizes, its number of pieces, and tensorflow-text's function."""
     import collections
     import itertools
 

@@ -1,4 +1,4 @@
-"""Small BERT checkpoints in all known file layouts, for benchmarks.bert_parity."""
+"""Creates small BERT checkpoints in all known file layouts, for benchmarks.bert_parity."""
 
 import itertools
 import json

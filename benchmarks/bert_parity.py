@@ -3,11 +3,11 @@
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python -m benchmarks.bert_parity --peer-python peers/bin/python
 
-The checkpoints are random small models of every class of transformers, with both kinds of gelu,
-usual and unusual sizes, names of early and late versions, with and without prefix, in one file and
-in several; one of aespresso; and taggers of raw texts. The outputs of the models that tfreps loads,
-and of those that transformers loads after tfreps saved them, must agree to 1e-5. `--fixtures FILE`
-writes the outputs of transformers for some of them, which tests/convert reads.
+The checkpoints are small random models of every class of transformers, with both kinds of gelu,
+usual and unusual sizes, names of early and late versions, with and without a prefix, in one file
+and in several; one from aespresso; and taggers for raw texts. The outputs of the models that tfreps
+loads, and of those that transformers loads after tfreps saved them, must agree to 1e-5.
+`--fixtures FILE` writes the outputs of transformers for some of them, which tests/convert reads.
 """
 
 import argparse
@@ -67,13 +67,14 @@ def main(argv=None):
 
 def make_parser():
     parser = argparse.ArgumentParser(prog="bert_parity", description=__doc__.split("\n")[0])
-    parser.add_argument("--peer-python", required=True, help="Python with benchmarks/peers.txt.")
+    about = "Python with benchmarks/peers.txt installed."
+    parser.add_argument("--peer-python", required=True, help=about)
     parser.add_argument("--fixtures", metavar="FILE.json", help="File of fixtures to write.")
     return parser
 
 
 def forth(folder):
-    """Compares tfreps on checkpoints of transformers, and saves a model of each kind."""
+    """Compares tfreps on checkpoints from transformers, and saves a model of each kind."""
     rows = collections.defaultdict(list)
     for case in all_cases():
         source = folder / folder_name(case)
@@ -115,7 +116,7 @@ def raw_texts(folder):
 
 
 def back(folder):
-    """Compares transformers on checkpoints of tfreps with the original models."""
+    """Compares transformers on checkpoints from tfreps with the original models."""
     rows = collections.defaultdict(list)
     for outputs in sorted((folder / "saved").glob("*/outputs.npz")):
         request = json.loads((outputs.parent / "request.json").read_text())
@@ -142,7 +143,7 @@ def outputs_of(model, config):
 
 
 def difference(expected, found):
-    """Returns the largest difference of the common outputs at real tokens; inf without any."""
+    """Returns the largest difference of common outputs at real tokens; inf if none is common."""
     worst, compared = 0.0, 0
     for name in expected:
         if found.get(name) is None:

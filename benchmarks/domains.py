@@ -1,4 +1,4 @@
-"""Domains of fdu_mtl with a test set, and the training files of all sixteen domains."""
+"""Lists the domains of fdu_mtl that have a test set, and the training files of all."""
 
 import pathlib
 

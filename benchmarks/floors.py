@@ -56,7 +56,7 @@ def fdu_mtl(data, together=False):
 
 
 def hotel_reviews(data):
-    """Returns accuracy and AUC of both baselines."""
+    """Returns the accuracy and the AUC of both baselines."""
     train, test = (
         texts_and_labels(f"{data}/hotel_reviews/{part}_sentiment.txt", "json", "utf-8")
         for part in ("train", "test")

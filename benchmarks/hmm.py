@@ -46,13 +46,13 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hmm", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("file", nargs="?", help="CoNLL columns of tokens and tags.")
-    parser.add_argument("--repeats", type=int, default=7, help="Timed calls of each (7).")
+    parser.add_argument("file", nargs="?", help="CoNLL file of tokens and tags.")
+    parser.add_argument("--repeats", type=int, default=7, help="Number of timed calls (7).")
     return parser
 
 
 def read(file):
-    """Returns token ids, tag ids, the size of the vocabulary and the tags."""
+    """Returns the token ids, the tag ids, the size of the vocabulary and the tags."""
     sentences = read_tagged(file)
     tag_set = TagSet.from_sequences(sentence.tags for sentence in sentences)
     counts = {token: 1 for sentence in sentences for token in sentence.tokens}

@@ -36,7 +36,7 @@ def in_turns(call, repeats, peer_command=None):
 
 @contextlib.contextmanager
 def peer_process(command):
-    """Context manager that yields a function which lets the peer time batches."""
+    """Context manager that yields a function that makes the peer time batches."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT
     ) as process:

@@ -59,7 +59,7 @@ def make(folder):
 
 
 def make_raw(folder, options):
-    """Writes a tagger, its tokenizer and the scores of first pieces of words in raw texts."""
+    """Writes a tagger, its tokenizer, and its scores of the first piece of each word."""
     import torch
     from transformers import BertTokenizer
 
@@ -88,13 +88,13 @@ def read(folder):
         )
         for what in "missing_keys", "unexpected_keys", "mismatched_keys":
             if told[what]:
-                raise SystemExit(f"{request.parent}: {what} {told[what]}")
+                raise SystemExit(f"{request.parent}: expected no {what}; got {told[what]}.")
         config = json.loads((request.parent / "config.json").read_text())
         np.savez(request.parent / "outputs.npz", **outputs_of(model.eval(), config))
 
 
 def random_model(config, kind):
-    """Returns a model whose weights are all those of `array_of`."""
+    """Returns a model all of whose weights come from `array_of`."""
     from transformers import BertConfig
 
     options = {"add_pooling_layer": False} if kind.endswith("without pooler") else {}
@@ -112,7 +112,7 @@ def random_model(config, kind):
 
 
 def write_case(model, case, folder):
-    """Writes a case with transformers if it has that layout, else from its arrays."""
+    """Writes a case with transformers if that yields its layout, else from its arrays."""
     natural = "" if case["kind"].startswith("BertModel") else "bert."
     if case["style"] == "late" and case["prefix"] == natural:
         size = "2KB" if case["files"] == "sharded" else "1GB"

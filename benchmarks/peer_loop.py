@@ -1,4 +1,4 @@
-"""Times the calls of a peer on request of benchmarks/in_turns.py.
+"""Times the calls of a peer when benchmarks/in_turns.py requests it.
 
 It imports only the standard library, since a peer has its own environment.
 """

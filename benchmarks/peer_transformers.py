@@ -1,4 +1,4 @@
-"""Times transformers of Hugging Face for benchmarks/bert.py.
+"""Times transformers from Hugging Face for benchmarks/bert.py.
 
     peers/bin/python -m benchmarks.peer_transformers encode '{"vocabulary_size": 30522, ...}' 8
 

@@ -1,4 +1,4 @@
-"""Makes the inputs of benchmarks.tables: texts, word vectors, biLM and BERTs.
+"""Creates the inputs of benchmarks.tables: texts, word vectors, biLM and BERTs.
 
     python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \
         --peer-python peers/bin/python
@@ -6,14 +6,14 @@
         --peer-python peers/bin/python
     python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
-Word vectors are trained with word2vec of gensim (benchmarks/peers.txt). From the unlabelled
-reviews of fdu_mtl, tokenized into lower-case words and punctuation, the program also trains a biLM
-with `tfreps pretrain-elmo`, whose vectors of the labelled reviews, truncated to 256 tokens, `tfreps
-embed` writes. From the same reviews, and from the training texts of hotel_reviews and resume_ner,
-it trains a BERT with `tfreps pretrain-bert` without next-sentence prediction. The BERT reads short
-texts first: on long texts, it would predict tokens by their frequency for a long time before it
-learned which positions are adjacent. All files are written to RUNS/TABLE-inputs. Existing files are
-not changed, and interrupted trainings are resumed.
+Word vectors are trained with word2vec from gensim (benchmarks/peers.txt). On the unlabelled reviews
+of fdu_mtl, tokenized into lower-case words and punctuation, the program also trains a biLM with
+`tfreps pretrain-elmo`. `tfreps embed` then writes its vectors of the labelled reviews, truncated to
+256 tokens. On the same unlabelled reviews, and on the training texts of hotel_reviews and
+resume_ner, the program trains a BERT with `tfreps pretrain-bert` without next-sentence prediction.
+The BERT reads short texts first: on long texts, it would predict tokens by their frequency for a
+long time before it learned which positions are adjacent. All files are written to
+RUNS/TABLE-inputs. Existing files are not changed, and interrupted training runs are resumed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tfreps.text.tokenizers import tokenize_texts
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4
-# Table: its BERTs, and for each training the tokens of a text, the tokens of a batch, and passes.
+# Table: its BERTs, and for each training the tokens of a text, of a batch, and the passes.
 BERTS = {
     "fdu_mtl": {"bert": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
     "hotel_reviews": {
@@ -65,11 +65,11 @@ def make_parser():
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument("--runs", required=True, help="Folder of the run folders.")
     parser.add_argument(
-        "--only", choices=["vectors", "elmo", "bert"], help="Only this input (all)."
+        "--only", choices=["vectors", "elmo", "bert"], help="Input to create (all)."
     )
-    parser.add_argument("--peer-python", help="Python with benchmarks/peers.txt, for vectors.")
+    parser.add_argument("--peer-python", help="Python with benchmarks/peers.txt installed.")
     parser.add_argument(
-        "--epochs", type=float, default=EPOCHS, help=f"Passes of the language model ({EPOCHS})."
+        "--epochs", type=float, default=EPOCHS, help=f"Passes over the text of the biLM ({EPOCHS})."
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""Random texts with the lengths of hotel_reviews.
+"""Generates random texts with the lengths of hotel_reviews.
 
 It imports only the standard library, since a peer has its own environment.
 """

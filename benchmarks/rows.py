@@ -13,7 +13,8 @@ def run_rows(module, rows, argv, repeats, peers=None):
         module: module of the benchmark. It has a docstring, `measure(row, repeats, **peers)`, which
             returns a dict of JSON types, and `print_table(results)`.
         rows: iterable of str. Names of the rows.
-        argv: list of str. Arguments of the program. If `None`, those of the process.
+        argv: list of str. Arguments of the program. If `None`, the arguments of the process are
+            used.
         repeats: int. Default number of timed batches per row.
         peers: dict of an argument of `measure` -> packages of the Python that it names. If `None`,
             there are no peers.
@@ -44,9 +45,11 @@ def make_parser(program, description, rows, repeats, peers):
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("--only", default="", metavar="PART", help="Measure only rows whose name contains this.")
-    add("--repeats", type=int, default=repeats, help=f"Timed batches of each row ({repeats}).")
+    add("--only", default="", metavar="PART", help="Measure only rows whose name contains PART.")
+    add("--repeats", type=int, default=repeats, help=f"Timed batches per row ({repeats}).")
     for name, packages in peers.items():
-        add(f"--{name.replace('_', '-')}", metavar="PATH", help=f"Python with {packages}.")
+        add(
+            f"--{name.replace('_', '-')}", metavar="PATH", help=f"Python with {packages} installed."
+        )
     add("--row", choices=list(rows), help="Measure one row in this process.")
     return parser

@@ -49,14 +49,14 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--export", help="Base path of a model that reads text, with one version.")
+    parser.add_argument("--export", help="Exported model that reads text and has one version.")
     parser.add_argument("--text", default=TEXT, help="Sentence to send.")
-    parser.add_argument("--seconds", type=float, default=5.0, help="Seconds per row (5).")
+    parser.add_argument("--seconds", type=float, default=5.0, help="Number of seconds per row (5).")
     parser.add_argument(
         "--requests",
         type=int,
         default=LAST,
-        help=f"Requests of the memory test ({LAST}).",
+        help=f"Number of requests in the memory test ({LAST}).",
     )
     return parser
 

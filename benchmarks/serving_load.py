@@ -1,4 +1,4 @@
-"""Concurrent clients that send their next request as soon as they have an answer."""
+"""Runs concurrent clients that send the next request as soon as they have an answer."""
 
 import http.client
 import json
@@ -37,7 +37,7 @@ class Load(NamedTuple):
 
 
 def grpc_client(port, model, text):
-    """Returns a function that sends a request over a new gRPC connection, and one to close it."""
+    """Returns functions that send a request over a new gRPC connection and that close it."""
     import grpc
     import tensorflow as tf
     from tensorflow_serving.apis import predict_pb2
@@ -45,7 +45,7 @@ def grpc_client(port, model, text):
     channel = grpc.insecure_channel(
         f"127.0.0.1:{port}", options=[("grpc.use_local_subchannel_pool", 1)]
     )
-    # Sends and receives bytes: the time of encoding messages is not that of the server.
+    # Sends and receives bytes, so the time for encoding messages is not measured.
     predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
     request = predict_pb2.PredictRequest()
     request.model_spec.name = model
@@ -55,7 +55,7 @@ def grpc_client(port, model, text):
 
 
 def rest_client(port, model, text):
-    """Returns a function that sends a request over a new HTTP connection, and one to close it."""
+    """Returns functions that send a request over a new HTTP connection and that close it."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     body = json.dumps({"instances": [text]})
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
 
-The program measures accuracy on the test set and seconds of the fastest epoch for the S-LSTM,
+The program measures the accuracy on the test set and the seconds of the fastest epoch for S-LSTMs,
 BiLSTMs, TextCNN and a Transformer; by steps and window; by the number of sentence states; and with
 and without boundaries. It also measures accuracy and time by text length, and draws two pictures.
 All models start from the word vectors of benchmarks.pretraining and use one seed.
@@ -67,8 +67,9 @@ def make_parser():
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument("--runs", required=True, help="Folder of the run folders.")
-    parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help="(camera_photo)")
-    parser.add_argument("--pictures", help="Folder of the two pictures (--runs).")
+    about = "Domain of fdu_mtl (camera_photo)."
+    parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help=about)
+    parser.add_argument("--pictures", help="Folder in which to write the two pictures (--runs).")
     return parser
 
 
@@ -93,7 +94,7 @@ def tokens_per_second(run):
 
 
 def by_length(options, name):
-    """Returns number of texts, accuracy and milliseconds per text for each range of lengths."""
+    """Returns the number of texts, accuracy and milliseconds per text for each range of lengths."""
     model = load(run_folder(options.runs, "slstm_study", name))
     path = f"{options.data}/fdu_mtl/{options.domain}.task.test"
     texts = read_labelled(path, "tab", encoding=encoding_of(options.domain), empty_texts="keep")
@@ -102,7 +103,7 @@ def by_length(options, name):
     for shortest, end in zip(LENGTHS, LENGTHS[1:], strict=False):
         places = [i for i, t in enumerate(tokens) if shortest <= min(len(t), LENGTHS[-1] - 1) < end]
         chosen = [tokens[place] for place in places]
-        model.classify(chosen)  # traces
+        model.classify(chosen)  # traces the model
         begin = time.perf_counter()
         answers = model.classify(chosen)
         seconds = time.perf_counter() - begin

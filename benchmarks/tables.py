@@ -3,10 +3,11 @@
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables --only S-LSTM
 
-Each training is a `tfreps` command with its own run folder, which is printed before it starts. The
-results of finished rows are read from results.json, and interrupted rows are resumed: run the same
-command again. Metrics of fdu_mtl are means over its domains; fdu_mtl_together is one training on
-all sixteen. Rows with own word vectors, ELMo or BERT need the files of benchmarks.pretraining.
+Each training run is a `tfreps` command with its own run folder, which is printed before it starts.
+The results of finished rows are read from results.json, and interrupted rows are resumed: run the
+same command again. Metrics of fdu_mtl are means over its domains; fdu_mtl_together is one training
+run on all sixteen. Rows with their own word vectors, ELMo or BERT need the files of
+benchmarks.pretraining.
 """
 
 import argparse
@@ -202,7 +203,7 @@ def make_parser():
         "--only",
         default="",
         metavar="PART",
-        help="Row of this name, or rows whose name has it.",
+        help="Train only the row PART, or rows whose name contains PART.",
     )
     parser.add_argument("--seeds", type=int, default=3, help="Maximum number of seeds (3).")
     parser.add_argument("--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN")
@@ -254,7 +255,7 @@ def table_row(row, runs, name):
 
 
 def figure(runs, path):
-    """Formats the mean over seeds and domains, and half the difference of best and worst seed."""
+    """Formats the mean over seeds and domains, and half the range over the seeds."""
     values = [statistics.mean(look_up(results, path) for results in seed) for seed in runs]
     spread = f" ± {(max(values) - min(values)) / 2:.4f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.4f}{spread}"

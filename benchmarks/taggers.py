@@ -5,7 +5,7 @@
     python -m benchmarks.taggers --only viterbi
 
 Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
-runs in another process and alternates with it every hundred batches, so that other load on the
+runs in another process and alternates with tfreps every hundred batches, so that other load on the
 machine slows both: compare the ratio of the medians. The row of one sentence of four tokens shows
 the overhead of a call. The peer uses the number of threads with which it is fastest. Losses are
 timed with their gradient, inside a graph without XLA, as `fit` calls them.
@@ -60,7 +60,7 @@ def measure(name, repeats, peer_python=None):
 
 
 def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
-    """Returns a function of loss and gradient, optionally with tags that only follow themselves."""
+    """Returns a function that computes loss and gradient; tags may follow only themselves."""
     import tensorflow as tf
 
     emissions, mask, crf = random_inputs(sentences, tokens, tags, scale, follow_themselves)

@@ -61,7 +61,7 @@ def test_unknown_program(capsys, name, message):
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "invalid start byte"),
         (ValueError(), "ValueError"),
         (OverflowError("int too large to convert"), "int too large to convert"),
-        (MemoryError(), "MemoryError. There was not enough memory: take smaller batches"),
+        (MemoryError(), "MemoryError. There was not enough memory. Use smaller batches"),
     ],
 )
 def test_user_errors_end_in_one_line(program, capsys, error, message):

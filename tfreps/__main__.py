@@ -13,8 +13,8 @@ from tfreps.cli.quiet_import import quiet_tensorflow
 
 # Program -> module (inside the installed package, or next to it in a clone) and description.
 PROGRAMS = {
-    "demo-corpus": ("training.demo_corpus", "builds a corpus from the documentation of Python"),
-    "demo-tags": ("training.demo_tags", "builds a tagged corpus from docstrings of Python"),
+    "demo-corpus": ("training.demo_corpus", "builds a corpus from Python's documentation"),
+    "demo-tags": ("training.demo_tags", "builds a tagged corpus from Python docstrings"),
     "tokenize": ("training.tokenize_text", "tokenizes raw texts, one text per line"),
     "build-vocabulary": (
         "training.build_vocabulary",
@@ -33,13 +33,13 @@ PROGRAMS = {
     ),
     "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
     "tag": ("training.tag", "tags the tokens of raw text"),
-    "classify": ("training.classify", "labels raw texts"),
+    "classify": ("training.classify", "classifies raw texts"),
     "plot": ("training.plot", "draws attention, positions or learning curves"),
     "convert": ("training.convert", "converts published weights to run folders and back"),
     "export": ("serving.export", "exports a run as a SavedModel that takes raw strings"),
     "predict": ("serving.predict", "prints the outputs of an exported SavedModel"),
     "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
-    "query": ("serving.query", "prints the answers of a served model"),
+    "query": ("serving.query", "queries a served model and prints its answers"),
 }
 WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary"}
 # Errors of TensorFlow for invalid input and for exhausted memory.
@@ -70,7 +70,7 @@ def main(argv=None):
 
 
 def answer(argv):
-    """Answers `tfreps` without a program, such as `tfreps --help`; returns the exit code."""
+    """Handles `tfreps` without a program, such as `tfreps --help`; returns the exit code."""
     try:
         if not argv or argv[0] in ("-h", "--help", "help"):
             print(overview())
@@ -129,7 +129,7 @@ def run_program(name, argv):
 
 
 def unwritable(command, error, stream="standard output", *_):
-    """Reports a stream that cannot be written, unless its reader ended; returns the exit code."""
+    """Reports a stream that is not writable, unless its reader ended; returns the exit code."""
     standard_streams.drop_unwritable()
     if isinstance(error, BrokenPipeError):
         return 1
@@ -145,14 +145,14 @@ def needs_tensorflow(name, argv):
 
 
 def is_for_the_user(error):
-    """Returns True for errors that are printed in one line; those of TensorFlow go by name."""
+    """Returns True for errors that are printed in one line, those of TensorFlow by name."""
     kinds = ValueError, OSError, OverflowError, MemoryError
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
 
 
 def start_tensorflow():
-    """Imports TensorFlow and lists the GPUs, about which it writes to stderr."""
+    """Imports TensorFlow and lists the GPUs; TensorFlow logs to stderr while it does so."""
     importlib.import_module("tensorflow").config.list_physical_devices()
 
 
@@ -175,7 +175,7 @@ def import_program(module):
 
 
 def one_line(error):
-    """Returns the message of an error in one line; for file errors, the file first."""
+    """Returns the message of an error in one line; file errors begin with the file."""
     name = type(error).__name__
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{printable(str(error.filename))}: {error.strerror}"
@@ -187,7 +187,7 @@ def one_line(error):
     if isinstance(error, UnicodeEncodeError) and error.encoding == sys.stdout.encoding:
         text += f". Standard output is in {error.encoding}: set PYTHONIOENCODING=utf-8."
     if name in OUT_OF_MEMORY:
-        text += ". There was not enough memory: take smaller batches, or use a smaller model."
+        text += ". There was not enough memory. Use smaller batches or a smaller model."
     return text
 
 

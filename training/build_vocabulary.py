@@ -1,9 +1,9 @@
 """Builds a vocabulary from text files, most frequent tokens first.
 
-The text is UTF-8 without a byte order mark, with one tokenized sentence per line and white space
-between tokens (Unicode's, as in `str.split`). Files named `*.gz` are decompressed. The first three
-lines of the vocabulary are `<S>`, `</S>` and `<UNK>`. The tokens follow in order of decreasing
-count, tokens of equal count in order of Unicode code points. A token `<UNK>` in the text counts as
+The text is UTF-8 without a byte order mark, with one tokenized sentence per line and Unicode white
+space between tokens, as in `str.split`. Files named `*.gz` are decompressed. The first three lines
+of the vocabulary are `<S>`, `</S>` and `<UNK>`. The tokens follow in order of decreasing count;
+tokens with equal counts are in order of Unicode code points. A token `<UNK>` in the text counts as
 an unknown token; `<S>` and `</S>` must not occur in the text, since tfreps adds them itself.
 
 With --tokens bert-characters, the text is raw, and the vocabulary is that of a BERT that reads
@@ -27,7 +27,7 @@ BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"
 TOKENS = "spaces", "bert-characters"
 SIZES = {
-    "min_count": Option(int, 1, "Leave out tokens that occur fewer times.", at_least=1),
+    "min_count": Option(int, 1, "Leave out tokens that occur fewer than N times.", at_least=1),
     "max_size": Option(int, None, "Maximum number of ids, special tokens included.", at_least=4),
 }
 EXAMPLES = (
@@ -44,8 +44,8 @@ def main(argv=None):
         return build_characters(options)
     if options.cased:
         raise ValueError(
-            "--cased has no effect with --tokens spaces; it applies to bert-characters. Capital "
-            "letters are kept in any case."
+            "--cased has no effect with --tokens spaces; it applies to bert-characters. Omit it: "
+            "capital letters are kept."
         )
     counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
     if not counts:
@@ -75,7 +75,7 @@ def build_characters(options):
     share = 100 * known / sum(counts.values())
     print(
         f"Wrote {options.output}: {len(tokenizer.vocabulary):,} ids, {kept:,} of them for tokens, "
-        f"of {len(counts):,} distinct tokens.\n"
+        f"out of {len(counts):,} distinct tokens.\n"
         f"Text: {sum(counts.values()):,} tokens, {share:.2f} % of them in the vocabulary.\n"
         f"Next: tfreps pretrain-bert --vocabulary {options.output} --train FILES ... "
         "(see tfreps pretrain-bert --help)."
@@ -86,12 +86,13 @@ def build_characters(options):
 def make_parser():
     parser = program_parser("tfreps build-vocabulary", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILES", help="Files or globs of text. *.gz is decompressed.")
-    add = parser.add_argument_group("output", "Vocabulary file to write.").add_argument
-    add("--output", required=True, metavar="FILE", help="Vocabulary file.")
+    add("files", nargs="+", metavar="FILES", help="Files or globs of text, optionally gzipped.")
+    add = parser.add_argument_group("output", "File to write.").add_argument
+    add("--output", required=True, metavar="FILE", help="Vocabulary file to write.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     group = parser.add_argument_group("tokens", "Tokens to count and to leave out.")
-    add, about = group.add_argument, "Tokenizer: white space, or that of a BERT on characters."
+    add = group.add_argument
+    about = "Tokenizer: white space (spaces), or that of a BERT that reads characters."
     add("--tokens", choices=TOKENS, default=TOKENS[0], help=about)
     add("--cased", action="store_true", help="Keep capital letters with --tokens bert-characters.")
     add_flags(group, SIZES)
@@ -120,7 +121,8 @@ def report(options, counts, vocabulary):
     known = sum(count for token, count in counts.items() if token in vocabulary)
     known -= counts[UNKNOWN]
     print(
-        f"Wrote {options.output}: {len(vocabulary):,} tokens, of {len(counts):,} distinct tokens.\n"
+        f"Wrote {options.output}: {len(vocabulary):,} tokens, out of {len(counts):,} distinct "
+        "tokens.\n"
         f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
         f"Next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
         "(see tfreps pretrain-elmo --help)."

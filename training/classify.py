@@ -1,4 +1,4 @@
-"""Classifies raw texts: prints the likeliest label of each and its probability.
+"""Classifies raw texts: prints the most likely label of each and its probability.
 
 Texts are tokenized in the same way as when the classifier was trained (--tokens of
 train-classifier).
@@ -53,18 +53,18 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("run", help="Run folder of a classifier, or published BERT with a head over labels.")
-    about = "File of texts, one per line, which may be .gz. Defaults to standard input."
+    add("run", help="Run folder of a classifier, or folder of a published BERT with a label head.")
+    about = "File with one text per line, optionally gzipped; - reads standard input."
     add("text", nargs="?", default="-", help=about)
     add_flags(parser.add_argument_group("input", "Limits of the texts."), LIMITS)
     add = parser.add_argument_group("output", "File and format of the labels.").add_argument
     add("--output", metavar="FILE", help="File to write. Defaults to standard output.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    about = "Format: columns of label, probability and text (tab), or JSON lines (json)."
+    about = "Output format: columns of label, probability and text (tab), or JSON lines (json)."
     add("--format", choices=["tab", "json"], default="tab", help=about)
     about = (
-        "Probability from which the second of two labels is chosen, or dev for the best threshold "
-        "on the dev data. Defaults to the likelier label."
+        "Minimum probability at which the second of two labels is chosen, or dev for the threshold "
+        "that was best on the dev data. By default, the more likely label is chosen."
     )
     add("--threshold", metavar="X", help=about)
     return parser
@@ -76,13 +76,14 @@ def threshold_of(options, trained):
         return None
     if len(trained.names) != 2:
         raise ValueError(
-            f"--threshold needs a classifier of two labels; the run has {len(trained.names)}."
+            f"--threshold needs a classifier with two labels; this one has {len(trained.names)}."
         )
     if options.threshold == "dev":
         found = RunFolder.open(options.run).results().get("dev", {}).get("threshold")
         if found is None:
             raise ValueError(
-                f"--threshold dev needs dev data; {options.run} was trained without. Give a number."
+                f"--threshold dev needs dev data, which {options.run} was trained without. Give a "
+                "number."
             )
         return found
     try:

@@ -1,13 +1,13 @@
 """Converts between published weights of ELMo or BERT and run folders.
 
-A run folder of a biLM is made from `options.json` and HDF5 weights of bilm-tf or AllenNLP, which
-hold no softmax, or from a training folder of bilm-tf (TensorFlow 1), softmax included. --to-bilm-tf
-writes `options.json`, `weights.hdf5` and `vocabulary.txt` for bilm-tf and AllenNLP.
+A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, which
+do not include the softmax, or from a training folder of bilm-tf (TensorFlow 1), which does.
+--to-bilm-tf writes `options.json`, `weights.hdf5` and `vocabulary.txt` for bilm-tf and AllenNLP.
 
-A run folder is also made from a published BERT with a head over labels or tags; the other programs
-evaluate, apply and export it. --to-hugging-face writes the BERT of a run and its head for
-transformers. A BERT without a head needs no conversion: give its folder to --bert or to tfreps
-export.
+A run folder is also created from a published BERT with a label or tag head; the other programs can
+then evaluate, apply and export the model. --to-hugging-face writes the BERT of a run and its head
+in the format of transformers. A BERT without a head needs no conversion: pass its folder to --bert
+or to tfreps export.
 """
 
 import pathlib
@@ -68,19 +68,24 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("from", "Model to convert.").add_argument
-    add("model", metavar="FOLDER", nargs="?", help="Run folder, or published BERT with a head.")
-    add("--options", metavar="FILE.json", help="Options of a biLM of bilm-tf or AllenNLP.")
-    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the biLM of --options.")
+    about = "Run folder, or folder of a published BERT with a label or tag head."
+    add("model", metavar="FOLDER", nargs="?", help=about)
+    add("--options", metavar="FILE.json", help="options.json of a biLM from bilm-tf or AllenNLP.")
+    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the biLM that --options describes.")
     add("--checkpoint", metavar="FOLDER", help="Training folder of bilm-tf.")
-    add("--vocabulary", metavar="FILE", help="Vocabulary of --checkpoint or of --weights.")
+    about = "Vocabulary file. Required with --checkpoint, and for --weights that read token ids."
+    add("--vocabulary", metavar="FILE", help=about)
     about = (
-        "Tag scheme of a published BERT. Marks it as a tagger if its config.json does not say so."
+        "Tag scheme of a published BERT. Marks the BERT as a tagger if its config.json names no "
+        "architecture."
     )
     add("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
     add = parser.add_argument_group("to", "Folder to write; exactly one is required.").add_argument
-    add("--to-run", metavar="RUN", help="New run folder.")
-    add("--to-bilm-tf", metavar="FOLDER", help="New folder of files for bilm-tf and AllenNLP.")
-    add("--to-hugging-face", metavar="FOLDER", help="New folder of files for transformers.")
+    add("--to-run", metavar="RUN", help="Run folder to create.")
+    about = "New folder in which to write the model in the format of bilm-tf and AllenNLP."
+    add("--to-bilm-tf", metavar="FOLDER", help=about)
+    about = "New folder in which to write the model in the format of transformers."
+    add("--to-hugging-face", metavar="FOLDER", help=about)
     return parser
 
 
@@ -102,7 +107,7 @@ def check(options):
 
 
 def published(options):
-    """Writes the biLM of a run folder as files that bilm-tf and AllenNLP read."""
+    """Writes the biLM of a run folder in the format of bilm-tf and AllenNLP."""
     found, target = load_as(TextBiLM, options.model), options.to_bilm_tf
 
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
@@ -122,7 +127,7 @@ def published(options):
 
 
 def published_bert(options):
-    """Writes the BERT of a run folder and its head as files that transformers reads."""
+    """Writes the BERT of a run folder and its head in the format of transformers."""
     run = RunFolder.open(options.model)
     with replacing(options.to_hugging_face, parents=True) as folder:
         kind = write_published(run, folder, pathlib.Path(options.to_hugging_face).name)
@@ -137,12 +142,13 @@ def published_bert(options):
 
 
 def run_from_bert(options):
-    """Makes a run folder from a published BERT with a head over labels or tags."""
+    """Creates a run folder from a published BERT with a label or tag head."""
     with naming_flags():
         trained = load(options.model, scheme=options.scheme)
     if not isinstance(trained, TextModel):
         raise ValueError(
-            f"{options.model} has no head over labels or tags, so that it needs no conversion."
+            f"{options.model} has no label or tag head, so it needs no conversion. Pass its "
+            "folder to --bert or to tfreps export."
         )
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
@@ -151,7 +157,7 @@ def run_from_bert(options):
     ask = "tag" if trained.is_tagger else "classify"
     spare = model.find(BertEncoder).vocabulary_size - len(tokenizer.vocabulary)
     if spare:
-        print(f"{spare:,} rows of its embedding table belong to no token of the vocabulary.")
+        print(f"{spare:,} rows of the embedding table belong to no token of the vocabulary.")
     print(
         f"Wrote {run}: {model.count_params():,} parameters and the tokenizer.\n"
         f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, or tfreps export "
@@ -160,26 +166,26 @@ def run_from_bert(options):
 
 
 def run_from_weights(options):
-    """Makes a run folder of a `BiLM` from HDF5 weights."""
+    """Creates a run folder of a `BiLM` from HDF5 weights."""
     vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
     reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
     if reads_words and vocabulary is None:
         raise ValueError(
-            f"--vocabulary is missing: {options.weights} reads token ids. Give the token file."
+            f"--vocabulary is missing: {options.weights} reads token ids. Give its vocabulary file."
         )
     how = {"vocabulary": vocabulary} if reads_words else {}
     bilm = load(options.options, weights_file=options.weights, **how).bilm
     write_run(options, bilm, vocabulary)
     run = options.to_run
     print(
-        f"Wrote {run}: {bilm.count_params():,} parameters, without softmax.\n"
+        f"Wrote {run}: {bilm.count_params():,} parameters, without the softmax.\n"
         f"Next: tfreps embed {run}, tfreps export {run} --to DIR, or tfreps pretrain-elmo --init "
         f"{run} to train it on your own text."
     )
 
 
 def run_from_checkpoint(options):
-    """Makes a run folder of a `BiLMPretrainer` from a training folder of bilm-tf."""
+    """Creates a run folder of a `BiLMPretrainer` from a training folder of bilm-tf."""
     vocabulary = Vocabulary.read(options.vocabulary)
     with naming_flags():
         model = load_as(TextBiLM, options.checkpoint, vocabulary=vocabulary).model

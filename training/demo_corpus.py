@@ -1,9 +1,9 @@
 """Builds a corpus from Python's documentation or from your own text.
 
-Python's documentation is the help topics of `pydoc` and the docstrings of the standard library and
-of the installed packages, which are read from the source files without importing them. The files
-train-00.txt ..., validation.txt and test.txt have one sentence per line, with spaces between words
-and punctuation. No line occurs twice.
+Python's documentation consists of the help topics of `pydoc` and the docstrings of the standard
+library and of the installed packages, which are read from the source files without importing them.
+The files train-00.txt ..., validation.txt and test.txt have one sentence per line, with spaces
+between words and punctuation. No line occurs twice.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ MARKUP = (
 )
 SHORTEST, LONGEST = 4, 120  # tokens of a sentence
 SIZES = {
-    "max_tokens": Option(int, 3_000_000, "Number of tokens after which to stop.", at_least=1),
+    "max_tokens": Option(int, 3_000_000, "Stop after about this many tokens.", at_least=1),
     "shards": Option(int, 2, "Number of training files.", at_least=1, at_most=1000),
 }
 LINES_PER_DOCUMENT = 200  # of your own text: each block of lines counts as a document
@@ -69,8 +69,8 @@ def make_parser():
     add("--text", action="append", metavar="PATH", help=about)
     group = parser.add_argument_group("output", "Folder and size of the corpus.")
     add = group.add_argument
-    add("--output", required=True, metavar="FOLDER", help="Folder of the corpus.")
-    add("--overwrite", action="store_true", help="Replace the corpus in that folder.")
+    add("--output", required=True, metavar="FOLDER", help="Folder in which to write the corpus.")
+    add("--overwrite", action="store_true", help="Replace the corpus in the --output folder.")
     add_flags(group, SIZES)
     return parser
 
@@ -105,7 +105,7 @@ def read_text(path):
 
 
 def without_repetition(documents, max_tokens):
-    """Returns `(name, sentences)` of documents up to `max_tokens`, each sentence once."""
+    """Returns `(name, sentences)` of documents until `max_tokens`, each sentence only once."""
     seen, kept, total = set(), [], 0
     for name, text in documents:
         fresh = list(dict.fromkeys(line for line in sentences(text) if line not in seen))

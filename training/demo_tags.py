@@ -1,10 +1,10 @@
 """Builds a tagged corpus from docstrings, in which the tags mark code.
 
 Authors of docstrings put code in backquotes: pass `x` to ``np.dot``. The quotes become the tags
-(B-CODE and I-CODE, scheme bio) and are removed from the sentence. The text is the docstrings of the
-standard library and of the installed packages, tokenized like raw text with `--tokens words`. The
-files are train.conll, dev.conll and test.conll. No sentence occurs twice, and no source file
-contributes to two of them.
+(B-CODE and I-CODE, scheme bio) and are removed from the sentence. The text consists of the
+docstrings of the standard library and of the installed packages, tokenized like raw text with
+`--tokens words`. The files are train.conll, dev.conll and test.conll. No sentence occurs twice, and
+no source file contributes to two of these files.
 """
 
 import hashlib
@@ -23,9 +23,7 @@ BEGIN, END = "\ue000", "\ue001"  # private-use characters, which no text contain
 TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
 SHORTEST, LONGEST = 5, 60  # tokens of a sentence
 MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
-SIZES = {
-    "max_sentences": Option(int, 20_000, "Number of sentences after which to stop.", at_least=10)
-}
+SIZES = {"max_sentences": Option(int, 20_000, "Stop after about this many sentences.", at_least=10)}
 EXAMPLES = (
     "tfreps demo-tags --output demo/tags",
     "tfreps demo-tags --output demo/tags --max-sentences 6000",
@@ -69,8 +67,8 @@ def make_parser():
     parser = program_parser("tfreps demo-tags", first_line(__doc__), EXAMPLES)
     group = parser.add_argument_group("output", "Folder and size of the corpus.")
     add = group.add_argument
-    add("--output", required=True, metavar="FOLDER", help="Folder of the corpus.")
-    add("--overwrite", action="store_true", help="Replace the corpus in that folder.")
+    add("--output", required=True, metavar="FOLDER", help="Folder in which to write the corpus.")
+    add("--overwrite", action="store_true", help="Replace the corpus in the --output folder.")
     add_flags(group, SIZES)
     return parser
 

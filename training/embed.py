@@ -1,10 +1,10 @@
 """Writes the contextual vectors of every token of a text to an HDF5 file.
 
 The text is UTF-8 without a byte order mark. It has one tokenized sentence per line or, with
---column, one token per line and an empty line after each sentence (CoNLL). The file has the layout
-of bilm-tf and AllenNLP: arrays "0", "1", ... with the vectors of one sentence each, of shape
+--column, one token per line and an empty line after each sentence (CoNLL). The HDF5 file has the
+layout of bilm-tf and AllenNLP: arrays "0", "1", ... with the vectors of one sentence each, of shape
 [layers, tokens, 2P] (--layers all) or [tokens, 2P], and `sentence_to_index`. An empty line is a
-sentence without tokens. --resume continues after an interruption. Published weights that read token
+sentence without tokens. --resume continues after an interruption. Published biLMs that read token
 ids need --vocabulary FILE, which holds the token of each id.
 """
 
@@ -28,12 +28,12 @@ from tfreps.runs.run_folder import run_files
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 LAYERS = ("all", "top", "average", "mix")
 NUMBERS = {
-    "gamma": Option(float, 1.0, "Factor of the mixed layers with --layers mix."),
+    "gamma": Option(float, 1.0, "Factor that multiplies the mix of the layers with --layers mix."),
 }
 INPUT = {
     "column": Option(
-        int, None, "Column of the tokens in CoNLL text, counted from 1. Without it, the text has "
-        "one sentence per line.", at_least=1,
+        int, None, "Column of the tokens in CoNLL text, counted from 1. Without this option, the "
+        "text has one sentence per line.", at_least=1,
     ),
     "max_sentence_tokens": Option(
         int, 200_000, "Maximum number of tokens in a sentence. A longer sentence is an error.",
@@ -82,24 +82,25 @@ def make_parser():
     parser = program_parser("tfreps embed", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
     add("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
-    about = "UTF-8 text, one tokenized sentence per line. *.gz is decompressed."
+    about = "UTF-8 text with one tokenized sentence per line, optionally gzipped."
     add("text", metavar="TEXT", help=about)
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
     add_flags(parser.add_argument_group("input", "Format and limits of the text."), INPUT)
     group = parser.add_argument_group("vectors", "Layers and data type of the vectors.")
     add = group.add_argument
-    about = "Layers to write: all, the top one, their average, or the mix of --mix."
+    about = "Layers to write: all layers, the top layer, the average of all, or the mix of --mix."
     add("--layers", choices=LAYERS, default="all", help=about)
-    about = "Weight of each layer before the softmax, the token layer first, with --layers mix."
+    about = "Weights of the layers before the softmax, token layer first. Requires --layers mix."
     add("--mix", metavar="W0,W1,...", help=about)
     add_flags(group, NUMBERS)
     about = "Data type of the vectors in the file."
     add("--dtype", choices=["float32", "float16"], default="float32", help=about)
     add = parser.add_argument_group("output", "File to write.").add_argument
-    add("--output", metavar="FILE.hdf5", required=True, help="HDF5 file of the vectors.")
-    add("--resume", action="store_true", help="Continue a file that was interrupted.")
+    add("--output", metavar="FILE.hdf5", required=True, help="HDF5 file to write.")
+    add("--resume", action="store_true", help="Continue writing an incomplete output file.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    add("--forget-sentences", action="store_true", help="Leave out sentence_to_index.")
+    about = "Do not write sentence_to_index, which contains the sentences."
+    add("--forget-sentences", action="store_true", help=about)
     add_flags(parser.add_argument_group("speed", "Memory and speed."), SPEED)
     return parser
 
@@ -123,7 +124,7 @@ def inputs(options):
 
 
 def chosen_layers(options, num_layers):
-    """Returns `layers` of the encoder: a name, or a factor for each layer, float32 `[L+1]`."""
+    """Returns `layers` for the encoder: a name, or a factor for each layer, float32 `[L+1]`."""
     if options.layers != "mix":
         return options.layers
     try:
@@ -172,7 +173,7 @@ def read_conll(options):
 
 
 def first_pass(options):
-    """Reads the text once: returns its token counts, number of sentences and hash."""
+    """Reads the text once; returns its token counts, number of sentences and hash."""
     counts, sentences, digest = collections.Counter(), 0, hashlib.sha256()
     for _, tokens in read_sentences(options):
         counts.update(tokens)

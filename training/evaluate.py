@@ -68,23 +68,27 @@ def make_parser():
     about = "Held-out data and their format, which defaults to that of the run's training data."
     add = parser.add_argument_group("data", about).add_argument
     add("--data", nargs="+", required=True, help="Files or globs of tagged or labelled data.")
-    about = "Vectors that tfreps embed computed for the data, for a model of stored vectors."
+    about = (
+        "File that tfreps embed wrote, with vectors for the data. Required if the run was trained "
+        "with --train-vectors."
+    )
     add("--vectors", metavar="FILE", help=about)
     add("--format", help="Format of the files, as in train-tagger and train-classifier.")
-    add("--token-column", type=int, metavar="N", help="Column of the tokens of a tagger.")
-    add("--tag-column", type=int, metavar="N", help="Column of the tags of a tagger.")
-    add("--text-field", metavar="NAME", help="Column or JSON field of the texts of a classifier.")
-    add("--label-field", metavar="NAME", help="Column or JSON field of the labels.")
+    add("--token-column", type=int, metavar="N", help="Column of the tokens, for a tagger.")
+    add("--tag-column", type=int, metavar="N", help="Column of the tags, for a tagger.")
+    add("--text-field", metavar="NAME", help="Column or JSON field of the texts, for a classifier.")
+    about = "Column or JSON field of the labels, for a classifier."
+    add("--label-field", metavar="NAME", help=about)
     add("--encoding", help="Encoding of the files.")
     add = parser.add_argument_group("output", "File of the metrics.").add_argument
-    about = "JSON file of the metrics, in addition to the results.json of the run."
+    about = "JSON file in which to write the metrics, in addition to results.json of the run."
     add("--output", metavar="FILE", help=about)
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     return parser
 
 
 def check_fit(given, is_tagger):
-    """Raises a ValueError for flags that have no effect on the data of such a model."""
+    """Raises a ValueError for flags that have no effect on the data of this kind of model."""
     for name in FIELDS if is_tagger else COLUMNS:
         if name in given:
             flag, kinds = as_flag(name), ["a tagger", "a classifier"]

@@ -23,7 +23,7 @@ PROGRAM = "evaluate-lm"
 ROWS = {
     "batch_size": Option(int, 32, "Number of rows in a batch.", at_least=1),
     "unroll_steps": Option(
-        int, 20, "Number of tokens per row of a batch with --state carry.", at_least=1
+        int, 20, "Number of tokens in each row of a batch with --state carry.", at_least=1
     ),
 }
 EXAMPLES = (
@@ -39,7 +39,7 @@ def main(argv=None):
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(
-            f"{run.path} holds a {type(model).__name__} without softmax, which cannot predict "
+            f"{run.path} holds a {type(model).__name__} without a softmax, which cannot predict "
             f"tokens. Train a softmax with tfreps pretrain-elmo --init {run.path}."
         )
     if vocabulary is None:
@@ -85,12 +85,15 @@ def make_parser():
     parser.add_argument("model", metavar="RUN", help="Run folder of tfreps pretrain-elmo.")
     group = parser.add_argument_group("evaluation", "Text, and how it is read.")
     add = group.add_argument
-    about = "Files or globs of text, one tokenized sentence per line."
+    about = "Files or globs of text with one tokenized sentence per line."
     add("--text", nargs="+", required=True, help=about)
-    about = "Initial state of a sentence: fixed, or the state after the previous sentence (carry)."
+    about = (
+        "Initial state of a sentence: the model's fixed state (fixed), or the state after the "
+        "previous sentence (carry)."
+    )
     add("--state", choices=["fixed", "carry"], default="fixed", help=about)
     add_flags(group, ROWS)
-    about = "Training text whose unigram model is evaluated on --text for comparison."
+    about = "Training text of a unigram model, which is evaluated on --text for comparison."
     add("--unigram-from", nargs="+", metavar="FILE", help=about)
     return parser
 
@@ -124,7 +127,7 @@ def carried_totals(model, vocabulary, options):
     """Returns the same for rows that carry their state from sentence to sentence, as in bilm-tf.
 
     Returns two such arrays: over all tokens, and over the batches before the first incomplete one,
-    which are those that bilm-tf counts (with `--unroll-steps 1`, exactly as its `run_test.py`).
+    which are those that bilm-tf counts (with `--unroll-steps 1`, exactly as in `run_test.py`).
     """
     batches = LMBatches(
         options.text,

@@ -2,7 +2,7 @@
 
 The program embeds sentences, takes a word (by default, one that occurs in varied contexts), and
 prints for its most different occurrences the nearest tokens of other sentences, by the cosine of
-the top layer after its mean is subtracted.
+the top-layer vectors after their mean is subtracted.
 """
 
 import collections
@@ -21,10 +21,10 @@ AROUND = 5  # words shown on either side
 LONGEST = 200  # tokens; longer sentences are skipped
 OFTEN = 10  # minimum occurrences of a word that the program chooses
 NUMBERS = {
-    "count": Option(int, 5, "Number of neighbours of each occurrence.", at_least=1),
+    "count": Option(int, 5, "Number of neighbours to print for each occurrence.", at_least=1),
     "sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
 }
-COMMON = 0.004  # its largest share of all tokens, which excludes articles and commas
+COMMON = 0.004  # maximum share of that word among all tokens, which excludes articles and commas
 EXAMPLES = (
     "tfreps neighbours runs/elmo --text test.txt",
     "tfreps neighbours runs/elmo --text test.txt --word left --count 3",
@@ -48,7 +48,7 @@ def main(argv=None):
     chosen = most_different(vectors[occurrences], SHOWN)
     print(
         f"{len(sentences):,} sentences, {len(words):,} tokens; {word!r} occurs "
-        f"{len(occurrences)} times. Cosines of the top layer after its mean is subtracted:\n"
+        f"{len(occurrences)} times. Cosines of the top-layer vectors minus their mean:\n"
     )
     for number, token in enumerate(occurrences[chosen], 1):
         print(f"({number}) {in_context(sentences, places[token])}")
@@ -64,9 +64,9 @@ def make_parser():
     parser.add_argument("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
     group = parser.add_argument_group("text", "Sentences to embed, and the word to look up.")
-    add, about = group.add_argument, "UTF-8 text, one tokenized sentence per line."
+    add, about = group.add_argument, "UTF-8 text with one tokenized sentence per line."
     add("--text", metavar="FILE", required=True, help=about)
-    about = "Word of that text. Defaults to one that occurs in varied contexts."
+    about = "Word of --text to look up. Defaults to a word that occurs in varied contexts."
     add("--word", help=about)
     add_flags(group, NUMBERS)
     return parser

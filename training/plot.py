@@ -23,24 +23,25 @@ KINDS, WIDTH = (
 )  # of sinusoidal positions; the first kind is the default of --positions
 OF_ATTENTION = {
     "layer": Option(
-        int, None, "Encoder layer, counted from 1. Defaults to the mean over all.", at_least=1
+        int, None, "Encoder layer, counted from 1. Defaults to the mean of all layers.", at_least=1
     ),
     "head": Option(
-        int, None, "Attention head, counted from 1. Defaults to the mean over all.", at_least=1
+        int, None, "Attention head, counted from 1. Defaults to the mean of all heads.", at_least=1
     ),
 }
 OF_POSITIONS = {
     "hidden_dim": Option(
-        int, None, "Width of the position vectors without MODEL. Defaults to 128.", at_least=1,
-        at_most=100_000,
+        int, None, "Width of the sinusoidal position vectors. Defaults to 128. Cannot be used "
+        "with MODEL.", at_least=1, at_most=100_000,
     ),
     "length": Option(
         int, None, "Number of positions. Defaults to 100, or to all positions of a learned table.",
         at_least=1, at_most=100_000,
     ),
-    "first": Option(int, 0, "First position of the surface.", at_least=0),
+    "first": Option(int, 0, "First position of the surface that --view surface draws.", at_least=0),
     "dimensions": Option(
-        int, [1, 2, 3], "Dimensions to draw as curves, counted from 0.", many=True, at_least=0
+        int, [1, 2, 3], "Dimensions that --view curves draws, counted from 0.", many=True,
+        at_least=0,
     ),
 }  # fmt: skip
 ABOUT = {
@@ -92,7 +93,8 @@ def make_overview():
         usage=f"tfreps {PROGRAM} {{{','.join(ABOUT)}}} [options]",
     )
     kinds = "; ".join(f"{kind}: {about}" for kind, about in ABOUT.items())
-    parser.add_argument("what", metavar="KIND", choices=sorted(ABOUT), help=f"Picture. {kinds}.")
+    about = f"Kind of plot. {kinds}."
+    parser.add_argument("what", metavar="KIND", choices=sorted(ABOUT), help=about)
     return parser
 
 
@@ -101,9 +103,9 @@ def make_parser(what):
     parser = program_parser(f"tfreps {PROGRAM} {what}", about, EXAMPLES[what])
     {"attention": add_attention, "positions": add_positions, "curves": add_curves}[what](parser)
     add = parser.add_argument_group("output", "Picture to write.").add_argument
-    add("--output", metavar="FILE.png", required=True, help="PNG file of the picture.")
+    add("--output", metavar="FILE.png", required=True, help="PNG file to write.")
     add("--overwrite", action="store_true", help="Replace the picture if it exists.")
-    about = "Folder of logs in which TensorBoard shows the picture too, such as RUN/logs."
+    about = "Log folder, such as RUN/logs, to which the picture is added for TensorBoard."
     add("--tensorboard", metavar="LOGS", help=about)
     return parser
 
@@ -119,33 +121,33 @@ def add_attention(parser):
     add("--text", required=True, help="Raw text, which is tokenized as in training.")
     add("--second", metavar="TEXT", help="Second text, which a BERT reads after the first.")
     add_flags(group, OF_ATTENTION)
-    about = "Font with the characters of the tokens. Defaults to an installed font that has them."
+    about = "Font file with the characters of the tokens. Defaults to an installed font with them."
     add("--font", metavar="FILE", help=about)
 
 
 def add_positions(parser):
     about = (
-        "Run folder of a Transformer, or published BERT, whose position vectors are drawn. Without "
-        "it, those of --positions are drawn."
+        "Run folder of a Transformer, or folder of a published BERT, whose position vectors are "
+        "drawn. By default, the sinusoidal vectors of --positions are drawn."
     )
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     group = parser.add_argument_group("positions", "Position vectors, and how to draw them.")
     add = group.add_argument
-    about = "Kind of picture: heat map, curves of --dimensions, or surface of all products."
+    about = "Kind of picture: heat map, curves of --dimensions, or surface of vector products."
     add("--view", choices=VIEWS, default="map", help=about)
-    about = f"Kind of sinusoidal position vectors without MODEL. Defaults to {KINDS[0]}."
+    about = f"Kind of sinusoidal vectors. Defaults to {KINDS[0]}. Cannot be used with MODEL."
     add("--positions", choices=KINDS, help=about)
-    about = "Scale each position vector to length 1, without MODEL."
+    about = "Scale each sinusoidal position vector to length 1. Cannot be used with MODEL."
     add("--normalize-positions", action="store_true", default=None, help=about)
     add_flags(group, OF_POSITIONS)
 
 
 def add_curves(parser):
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="Run folders of any training.")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="Run folders of training programs.")
     add = parser.add_argument_group("curves", "Metrics to draw.").add_argument
     about = "Horizontal axis: epochs or steps. Defaults to epochs if all runs have them."
     add("--over", choices=PLACES, help=about)
-    about = "Names of the metrics, such as loss. Defaults to all except those named training/..."
+    about = "Names of the metrics, such as loss. Defaults to all that do not begin with training/"
     add("--figures", nargs="+", metavar="NAME", help=f"{about}.")
 
 

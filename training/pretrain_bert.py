@@ -115,7 +115,7 @@ def check_labels(options):
         label = open_checkpoint(init).next_label
     if label != options.next_label:
         raise ValueError(
-            f"--next-label must be {label}, with which {options.init} was trained; got "
+            f"--next-label must be {label}, the value that {options.init} was trained with; got "
             f"{options.next_label}."
         )
 
@@ -175,7 +175,7 @@ def say_text(part, documents, batches):
         print(f"{batches.num_cut:,} texts were truncated to --max-length.")
     if batches.num_left_out:
         print(
-            f"{batches.num_left_out:,} documents of one sentence were left out: they have no pair."
+            f"{batches.num_left_out:,} documents of one sentence were left out: they have no pairs."
         )
 
 

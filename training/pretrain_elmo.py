@@ -1,6 +1,6 @@
 """Pre-trains the bidirectional language model of ELMo on your own text.
 
-tfreps build-vocabulary makes the vocabulary. --resume continues an interrupted run from its last
+tfreps build-vocabulary creates the vocabulary. --resume continues an interrupted run from its last
 checkpoint. For a first try on a laptop, use --preset elmo_tiny --minutes 3.
 """
 
@@ -95,7 +95,7 @@ def read_vocabulary(options, earlier):
         return earlier.vocabulary()
     inherited = pathlib.Path(options.init or "", "vocabulary.txt")
     if options.vocabulary is None and not (options.init and inherited.exists()):
-        raise ValueError("--vocabulary is missing. Make one with tfreps build-vocabulary.")
+        raise ValueError("--vocabulary is missing. Create one with tfreps build-vocabulary.")
     return Vocabulary.read(options.vocabulary or inherited)
 
 
@@ -130,7 +130,7 @@ def make_model(options, vocabulary):
 
 
 def make_data(options, model, vocabulary):
-    """Returns batches to train on, held-out sentences and a sample of training sentences.
+    """Returns the training batches, the held-out sentences and a sample of training sentences.
 
     Reads all text once, so that errors in it are raised before training starts.
     """
@@ -147,7 +147,7 @@ def make_data(options, model, vocabulary):
     print(
         f"Training text: {counts.tokens:,} tokens in {counts.sentences:,} sentences, "
         f"{counts.unknown_tokens / counts.tokens:.2%} outside the vocabulary of "
-        f"{len(vocabulary):,}."
+        f"{len(vocabulary):,} tokens."
     )
     if model.num_sampled and not options.any_order:
         vocabulary.check_order(counts.token_counts)

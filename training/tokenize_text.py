@@ -1,4 +1,4 @@
-"""Tokenizes raw texts: one text per line, with a space between tokens.
+"""Tokenizes raw texts: writes one text per line, with a space between tokens.
 
 build-vocabulary, pretrain-elmo, evaluate-lm and embed read this format. train-tagger and
 train-classifier tokenize raw texts by the same rules.
@@ -16,7 +16,7 @@ from tfreps.files.atomic_files import written_whole
 from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = "tokenize"
-SIZES = {"max_length": Option(int, None, "Truncate texts to this number of tokens.", at_least=1)}
+SIZES = {"max_length": Option(int, None, "Truncate texts to this many tokens.", at_least=1)}
 EXAMPLES = (
     "tfreps tokenize reviews/*.txt --output corpus.txt",
     "tfreps tokenize train.tsv --format tab --output train.txt --tokens words --lowercase",
@@ -41,7 +41,7 @@ def main(argv=None):
 
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    parser.add_argument("text", nargs="+", help="Files or globs of raw text, which may be .gz.")
+    parser.add_argument("text", nargs="+", help="Files or globs of raw text, optionally gzipped.")
     add = parser.add_argument_group("input", "Format of the files.").add_argument
     kinds = ["lines", "tab", "csv", "tsv", "json", "python", "folders"]
     about = "Format: one text per line (lines), or labelled texts as in train-classifier."
@@ -49,13 +49,13 @@ def make_parser():
     add("--text-field", metavar="NAME", default="text", help="Column or JSON field of the text.")
     add("--label-field", metavar="NAME", default="label", help="Column or JSON field of the label.")
     add("--encoding", default="utf-8", help="Encoding of the files.")
-    group = parser.add_argument_group("tokens", "Tokenizer, and changes of the tokens.")
+    group = parser.add_argument_group("tokens", "Tokenizer, and changes to the tokens.")
     add = group.add_argument
-    add("--tokens", choices=TOKENIZERS, default="words", help="Tokenizer of the texts.")
+    add("--tokens", choices=TOKENIZERS, default="words", help="Tokenizer for the texts.")
     add("--lowercase", action="store_true", help="Write tokens in lower case.")
     add_flags(group, SIZES)
     add = parser.add_argument_group("output", "File to write.").add_argument
-    add("--output", metavar="FILE", required=True, help="File of the tokenized texts.")
+    add("--output", metavar="FILE", required=True, help="File of tokenized texts to write.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     return parser
 

@@ -44,12 +44,11 @@ DATA = {
         many=True, required=True,
     ),
     "dev": Option(
-        str, None, "Files or globs of held-out texts, on which the best weights are chosen.",
-        many=True,
+        str, None, "Files or globs of held-out texts, used to select the best weights.", many=True,
     ),
     "dev_share": Option(
-        float, 0.1, "Share of the training texts that is held out without --dev; 0 holds out none.",
-        at_least=0, below=1,
+        float, 0.1, "Share of the training texts that is held out if --dev is not given; 0 holds "
+        "out none.", at_least=0, below=1,
     ),
     "test": Option(
         str, None, "Files or globs of texts on which the final metrics are measured.", many=True
@@ -64,16 +63,16 @@ DATA = {
     "label_field": Option(str, "label", "Column or JSON field of the label."),
     "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
-        str, None, "Tokenizer of the texts. Defaults to words; bert uses its own tokenizer.",
+        str, None, "Tokenizer for the texts. Defaults to words; bert uses its own tokenizer.",
         TOKENIZERS, excludes="encoder=bert",
     ),
     "max_length": Option(
-        int, None, "Maximum number of tokens of a text. Defaults to no limit; for bert, to its "
-        "number of positions.", at_least=1,
+        int, None, "Maximum number of tokens in a text. By default, there is no limit; for bert, "
+        "the limit is its number of positions.", at_least=1,
     ),
     "too_long": Option(
-        str, None, "Truncate longer texts (cut), or raise an error (refuse). Defaults to cut.",
-        TOO_LONG,
+        str, None, "What to do with texts longer than --max-length: truncate them (cut), or stop "
+        "with an error (refuse). Defaults to cut.", TOO_LONG,
     ),
     "cut_share": Option(
         float, 0.0, "Share of training texts that are cut at a random punctuation mark, redrawn "
@@ -87,8 +86,8 @@ HEAD = {
         "slstm and cnn, and to mean for the other encoders.", POOLINGS,
     ),
     "hidden_units": Option(
-        int, None, "Width of a hidden layer between pooling and labels. Without it, there is none.",
-        at_least=1,
+        int, None, "Width of a hidden layer between the pooling and the output layer. By default, "
+        "there is none.", at_least=1,
     ),
     "balance": Option(bool, False, "Weight each label by its inverse frequency in the loss."),
     "monitor": Option(

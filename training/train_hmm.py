@@ -1,6 +1,6 @@
 """Trains a hidden Markov model as a tagger from smoothed counts.
 
-Training takes seconds, so that the model is a baseline for neural taggers. By default, the
+Training takes seconds, so the model is a baseline for neural taggers. By default, the
 smoothing is chosen on the dev data. With --unlabelled TEXT, training continues on sentences without
 tags (Baum-Welch). tfreps evaluate, tag and export read the run folder.
 """
@@ -48,8 +48,7 @@ def is_smoothing(value):
 DATA = {
     "train": Option(str, None, "Files or globs of tagged sentences.", many=True, required=True),
     "dev": Option(
-        str, None, "Files or globs of held-out sentences, on which the smoothing is chosen.",
-        many=True,
+        str, None, "Files or globs of held-out sentences, used to choose the smoothing.", many=True,
     ),
     "test": Option(
         str, None, "Files or globs of sentences on which the final metrics are measured.", many=True
@@ -65,40 +64,42 @@ DATA = {
         int, -1, "Column of the tags, counted from 0, or from the end if negative."
     ),
     "scheme": Option(
-        str, None, "Scheme in which the tags write spans; none for tags such as parts of speech.",
+        str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
         SCHEMES, required=True,
     ),
     "tokens": Option(
-        str, "spaces", "Tokenizer of tfreps tag, of exports and of --unlabelled for raw text.",
-        TOKENIZERS,
+        str, "spaces", "Tokenizer for raw text in tfreps tag, in exported models and in "
+        "--unlabelled.", TOKENIZERS,
     ),
     "lowercase": Option(bool, False, "Look tokens up in lower case."),
     "digits_to_zero": Option(bool, False, "Look tokens up with every digit replaced by 0."),
     "min_count": Option(
-        int, 1, "Treat tokens that occur fewer times in the training data as unknown.", at_least=1
+        int, 1, "Treat tokens that occur fewer than N times in the training data as unknown.",
+        at_least=1,
     ),
 }  # fmt: skip
 COUNTS = {
     "smoothing": Option(
-        smoothing, "tuned", "Number added to every count, or tuned for the best one of each table "
-        "on --dev.", must_be=(is_smoothing, "tuned or a finite number at least 0"),
+        smoothing, "tuned", "Number added to every count. With tuned, the best number for each "
+        "table is chosen on --dev.", must_be=(is_smoothing, "tuned or a finite number at least 0"),
     ),
     "floor": Option(
-        float, None, "Number that replaces counts of 0, instead of smoothing.", above=0,
+        float, None, "Number that replaces counts of 0, in place of smoothing.", above=0,
         excludes="smoothing",
     ),
     "use_end": Option(bool, False, "Use the probability that a sentence ends after a tag."),
     "unknown": Option(
-        str, "hapax", "Emission of unknown tokens: that of tokens seen once (hapax), or equal for "
-        "all tags (uniform).", ["hapax", "uniform"],
+        str, "hapax", "Emission probability of unknown tokens: that of tokens seen once (hapax), "
+        "or equal for all tags (uniform).", ["hapax", "uniform"],
     ),
     "skip_single_tokens": Option(
-        bool, False, "Do not count the tags of sentences of one token as first tags."
+        bool, False, "Do not count the tags of one-token sentences as first tags."
     ),
 }  # fmt: skip
 UNLABELLED = {
     "unlabelled": Option(
-        str, None, "Files or globs of raw text to train on too, one sentence per line.", many=True
+        str, None, "Files or globs of additional raw training text, one sentence per line.",
+        many=True,
     ),
     "baum_welch_steps": Option(
         int, 5, "Maximum number of passes over --unlabelled.", at_least=1, needs="unlabelled"
@@ -109,8 +110,8 @@ UNLABELLED = {
     ),
 }  # fmt: skip
 GROUPS = {
-    "data": "Files to train and to evaluate on, their format and vocabulary.",
-    "counts": "Probabilities from counts.",
+    "data": "Training and evaluation files, their format and vocabulary.",
+    "counts": "Estimation of probabilities from counts.",
     "sentences without tags": "Baum-Welch training on raw text.",
 }
 TABLES = {"data": DATA, "counts": COUNTS, "sentences without tags": UNLABELLED}
@@ -126,7 +127,7 @@ def main(argv=None):
 
 
 def train(options):
-    """Counts, measures and reports."""
+    """Trains the model, writes the run folder, and prints the results."""
     begin = time.monotonic()
     data = {part: read(options, part) for part in ("train", "dev", "test")}
     scheme = None if options.scheme == "none" else options.scheme
@@ -177,9 +178,9 @@ def train(options):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("run", "Folder of the run.").add_argument
-    about = "Run folder to create: model, vocabulary, tags and results."
+    about = "Run folder for the model, vocabulary, tags and results."
     add("--run", metavar="RUN", required=True, help=about)
-    add("--overwrite", action="store_true", help="Replace an earlier run in that folder.")
+    add("--overwrite", action="store_true", help="Replace an earlier run in the --run folder.")
     for title, table in TABLES.items():
         add_flags(parser.add_argument_group(title, GROUPS[title]), table)
     return parser
@@ -190,7 +191,7 @@ def check(options):
     tuned = options.smoothing == "tuned" and options.floor is None
     if tuned and not options.dev:
         raise ValueError(
-            "--smoothing tuned needs held-out data. Give --dev, or a number: --smoothing 0.1."
+            "--smoothing tuned needs held-out data. Give --dev or a number: --smoothing 0.1."
         )
 
 
@@ -240,7 +241,7 @@ def make_score(model, indexer, tag_set, sentences):
 
 
 def smooth(model, counts, options, score):
-    """Sets the probabilities; with "tuned", searches the best smoothing of one table at a time.
+    """Sets the probabilities; with "tuned", searches for the best smoothing of one table at a time.
 
     Returns:
         dict of the table -> smoothing, or of `"floor"` -> floor.

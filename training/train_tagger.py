@@ -1,7 +1,7 @@
 """Trains a tagger, which assigns a tag to every token.
 
-The data are CoNLL columns, JSON lines or Python dict literals. The tags write spans in one of the
-schemes, or with --scheme none are independent of one another, such as parts of speech. --resume
+The data are CoNLL columns, JSON lines or Python dict literals. The tags mark spans in one of the
+schemes; with --scheme none, they are independent of one another, such as parts of speech. --resume
 continues an interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run
 folder.
 """
@@ -34,8 +34,7 @@ EXAMPLES = (
 DATA = {
     "train": Option(str, None, "Files or globs of tagged sentences.", many=True, required=True),
     "dev": Option(
-        str, None, "Files or globs of held-out data, on which the best weights are chosen.",
-        many=True,
+        str, None, "Files or globs of held-out data, used to select the best weights.", many=True,
     ),
     "test": Option(
         str, None, "Files or globs of data on which the final metrics are measured.", many=True
@@ -51,13 +50,13 @@ DATA = {
         int, -1, "Column of the tags, counted from 0, or from the end if negative."
     ),
     "scheme": Option(
-        str, None, "Scheme in which the tags write spans; none for tags such as parts of speech.",
+        str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
         SCHEMES, required=True,
     ),
     "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
-        str, "spaces", "Tokenizer of tfreps tag and of exports for raw text; bert is the tokenizer "
-        "of --bert.", [*TOKENIZERS, "bert"], needs="encoder=bert if tokens=bert",
+        str, "spaces", "Tokenizer for raw text in tfreps tag and in exported models; bert is the "
+        "tokenizer of --bert.", [*TOKENIZERS, "bert"], needs="encoder=bert if tokens=bert",
     ),
 }  # fmt: skip
 HEAD = {

@@ -95,7 +95,7 @@ def test_json_that_is_nested_without_end_is_refused(tmp_path):
 
 def test_a_damaged_option_of_a_run_is_named(tmp_path):
     (tmp_path / "options.json").write_text('{"options": {"batch_size": "8"}}')
-    with pytest.raises(ValueError, match="options.json: option 'batch_size': expected int, got st"):
+    with pytest.raises(ValueError, match="options.json: option 'batch_size': expected int; got st"):
         parse_resumed("--run", str(tmp_path), "--resume")
 
 
@@ -108,20 +108,20 @@ def test_without_a_file():
     "config, message",
     [
         ({"batchsize": 8}, "no option 'batchsize'; did you mean 'batch_size'"),
-        ({"zzzzzz": 8}, "known are batch_size"),
+        ({"zzzzzz": 8}, "options are batch_size"),
         ({"help": True}, "no option 'help'"),
         ({"config": "x"}, "no option 'config'"),
         ({"text": "x"}, "no option 'text'"),
-        ({"batch_size": "8"}, "'batch_size': expected int, got str"),
-        ({"batch_size": True}, "'batch_size': expected int, got bool"),
-        ({"batch_size": 8.5}, "'batch_size': expected int, got float"),
-        ({"batch_size": None}, "'batch_size': expected int, got NoneType"),
+        ({"batch_size": "8"}, "'batch_size': expected int; got str"),
+        ({"batch_size": True}, "'batch_size': expected int; got bool"),
+        ({"batch_size": 8.5}, "'batch_size': expected int; got float"),
+        ({"batch_size": None}, "'batch_size': expected int; got NoneType"),
         ({"rate": "fast"}, "'rate': expected float"),
         ({"tie": 1}, "'tie': expected bool"),
         ({"skip": "no"}, "'skip': expected bool"),
         ({"state": "cold"}, "'state': expected one of zero, warm; got 'cold'"),
         ({"train": "a.txt"}, "'train': expected list"),
-        ({"train": [3]}, "'train': expected str, got int"),
+        ({"train": [3]}, "'train': expected str; got int"),
         ({"filters": "[[1"}, "'filters'"),
         ("[1]", "expected a JSON object"),
         ("{,}", "not a JSON file"),

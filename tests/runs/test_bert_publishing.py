@@ -164,7 +164,7 @@ def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
     assert "vocab.txt has" in convert_error and "that is another model's" in convert_error
     path.write_text(pieces.removesuffix(pieces.splitlines()[-1] + "\n"))
     convert(folder, "--to-run", tmp_path / "run")
-    assert "1 rows of its embedding table belong to no token" in capsys.readouterr().out
+    assert "1 rows of the embedding table belong to no token" in capsys.readouterr().out
 
 
 def test_characters_are_told_to_be_of_no_tokenizer_there(tmp_path, capsys):

@@ -107,7 +107,7 @@ def test_characters_of_a_bert(tmp_path, capsys):
     read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json"))
     assert read.vocabulary[20:] == tokens
     printed = capsys.readouterr().out
-    assert "26 ids, 6 of them for tokens, of 7 distinct tokens" in printed
+    assert "26 ids, 6 of them for tokens, out of 7 distinct tokens" in printed
     assert "10 tokens, 100.00 % of them" in printed and "Next: tfreps pretrain-bert" in printed
     path = characters(tmp_path, "d.vocabulary", "--min-count", "2")
     assert CharacterTokenizer.from_vocabulary_file(path).vocabulary[20:] == tokens[:2]

@@ -104,7 +104,7 @@ LABELLED = {
 def test_too_few_texts_to_hold_some_out(files, tmp_path, capsys):
     path = files("two.tsv", "good\tfine\nbad\tpoor\n")
     err = refuse(capsys, tmp_path, "train-classifier", "--train", path)
-    assert "--dev-share 0.1 of 2 texts leaves none to train or to evaluate on" in err
+    assert "--dev-share 0.1 of 2 texts leaves none for training or none for evaluation" in err
 
 
 @pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
@@ -232,7 +232,7 @@ def test_what_is_required(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-tagger", "--scheme", "bio")
     assert "--train is missing: files or globs of tagged sentences." in err
     err = refuse(capsys, tmp_path, "train-tagger", "--train", files("a", GOOD))
-    assert "--scheme is missing: scheme in which the tags write spans" in err
+    assert "--scheme is missing: tag scheme that marks the spans" in err
     assert "--train is missing" in refuse(capsys, tmp_path, "train-classifier")
     err = refuse(capsys, tmp_path, "train-classifier", "--resume")
     assert f"There is no run in {tmp_path / 'run'} to resume." in err

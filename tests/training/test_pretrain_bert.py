@@ -170,13 +170,13 @@ def test_bad_init(finished, folder, tmp_path, capsys):
     err = refused(capsys, line, run, "--init", finished, "--num-layers", "2", "--cased")
     assert "--cased cannot be combined with --init." in err
     err = refused(capsys, line, run, "--init", finished, "--next-label", "1")
-    assert "--next-label must be 0, with which" in err
+    assert "--next-label must be 0, the value" in err
     tiny_bert.write_checkpoint(tmp_path / "published", tiny_bert.pieces("the"))
     state_dict(tmp_path / "bert.model.epoch.3.safetensors")
     known = {"published": "1", "published/model.safetensors": "1"}
     for name, label in {**known, "bert.model.epoch.3.safetensors": "0"}.items():
         err = refused(capsys, line, run, "--init", tmp_path / name, "--next-label", label)
-        assert "with which" in err and f"--next-label {label}" not in err
+        assert "was trained with" in err and f"--next-label {label}" not in err
     other = tmp_path / "other"
     other.mkdir()
     head = {"program": "embed", "format_version": 2, "options": {}}

@@ -1,3 +1,3 @@
-"""Options of the programs, in tables by topic, and input and output on a terminal."""
+"""Command line: tables of options, their checks, and terminal input and output."""
 
 __all__: list[str] = []  # internal: not part of the public API

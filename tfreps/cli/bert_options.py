@@ -1,4 +1,4 @@
-"""Tables of the options of `pretrain-bert`: text, tokens, tasks, model and training."""
+"""Defines the options of `pretrain-bert`: text, tokens, tasks, model and training."""
 
 import keras
 
@@ -19,33 +19,34 @@ OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 TEXT = {
     "train": Option(str, None, "Files or globs of training text.", many=True, required=True),
     "validation": Option(
-        str, None, "Files or globs of held-out text, on which the best weights are chosen.",
-        many=True,
+        str, None, "Files or globs of held-out text, used to select the best weights.", many=True,
     ),
     "format": Option(
         str, "lines", "Format of the text: one sentence per line with blank lines between "
         "documents (lines), or one record of two sentences per line (records).", FORMATS,
     ),
     "fields": Option(
-        str, list(RECORD_FIELDS), "Fields of a record that hold its sentences.", many=True,
-        needs="format=records",
+        str, list(RECORD_FIELDS), "Names of the fields of a record that hold its sentences.",
+        many=True, needs="format=records",
     ),
     "max_length": Option(
-        int, 128, "Maximum number of tokens of a text, special tokens included.", at_least=5
+        int, 128, "Maximum number of tokens in a text, special tokens included.", at_least=5
     ),
 }  # fmt: skip
 TOKENS = {
     "tokens": Option(
-        str, None, "Tokenizer of the text. Defaults to characters, unless --init has one.",
-        sorted(KINDS),
+        str, None, "Tokenizer for the text. Defaults to characters. With --init, the tokenizer of "
+        "that model is used.", sorted(KINDS),
     ),
     "vocabulary": Option(
-        str, None, "Vocabulary file with one piece per line, or a dictionary of aespresso (.json)."
+        str, None, "Vocabulary file with one piece per line, or a .json dictionary from aespresso."
     ),
-    "cased": Option(bool, False, "Keep capital letters."),
+    "cased": Option(
+        bool, False, "Keep capital letters instead of converting the text to lower case."
+    ),
     "min_count": Option(
-        int, None, "Leave out characters that occur fewer times when the vocabulary is built from "
-        "the training text. Defaults to 1.", at_least=1, excludes="vocabulary",
+        int, None, "When the vocabulary is built from the training text, leave out characters that "
+        "occur fewer than N times. Defaults to 1.", at_least=1, excludes="vocabulary",
     ),
 }  # fmt: skip
 TASKS = {
@@ -74,8 +75,8 @@ MODEL = {
     "num_heads": Option(int, None, "Number of attention heads per layer.", at_least=1),
     "intermediate_dim": Option(int, None, "Width of the feed-forward layers.", at_least=1),
     "normalization": Option(
-        str, None, "Layer normalization after each sublayer (post) or before it (pre).",
-        NORMALIZATIONS,
+        str, None, "Position of layer normalization: after each sublayer (post), or before it "
+        "(pre).", NORMALIZATIONS,
     ),
     "activation": Option(
         str, None, "Activation function of the feed-forward layers.", sorted(ACTIVATIONS)
@@ -83,12 +84,12 @@ MODEL = {
     "positions": Option(str, None, "Kind of position vectors.", POSITIONS),
     "max_positions": Option(int, None, "Number of learned position vectors.", at_least=1),
     "dropout": Option(
-        float, None, "Dropout rate of the hidden vectors. Defaults to that of the preset, or of "
-        "--init.", at_least=0, below=1,
+        float, None, "Dropout rate of the hidden vectors. Defaults to the rate of the preset or of "
+        "the --init model.", at_least=0, below=1,
     ),
     "attention_dropout": Option(
-        float, None, "Dropout rate of the attention weights. Defaults to that of the preset, or of "
-        "--init.", at_least=0, below=1,
+        float, None, "Dropout rate of the attention weights. Defaults to the rate of the preset or "
+        "of the --init model.", at_least=0, below=1,
     ),
 }  # fmt: skip
 TRAINING = {
@@ -105,13 +106,15 @@ TRAINING = {
         int, 1, "Number of batches whose gradients are accumulated for one update.", at_least=1
     ),
     "optimizer": Option(str, "adamw", "Optimizer.", sorted(OPTIMIZERS)),
-    "learning_rate": Option(float, 5e-4, "Highest learning rate.", above=0),
+    "learning_rate": Option(
+        float, 5e-4, "Highest learning rate, reached after the warmup.", above=0
+    ),
     "warmup_steps": Option(
         int, None, "Number of batches until the highest learning rate is reached. Defaults to a "
         "tenth of all batches.", at_least=0,
     ),
     "schedule": Option(
-        str, "linear", "Learning rate after warmup: falls linearly to 0, or stays constant.",
+        str, "linear", "Learning rate after the warmup: falls linearly to 0, or stays constant.",
         SCHEDULES,
     ),
     "weight_decay": Option(
@@ -127,9 +130,9 @@ TRAINING = {
         int, 100, "Number of steps between two log entries within an epoch.", at_least=1
     ),
 }  # fmt: skip
-CHANGEABLE = "dropout", "attention_dropout"  # options of a model that --init may change
+CHANGEABLE = "dropout", "attention_dropout"  # options of a model that can be changed with --init
 GROUPS = {
-    "text": "Text to train and to validate on, and its format.",
+    "text": "Training and validation text, and its format.",
     "tokens": "Tokenizer and vocabulary.",
     "tasks": "Pre-training tasks.",
     "model": "Sizes of the encoder, or the model from which training continues.",

@@ -1,4 +1,4 @@
-"""Flags that name a biLM, and the arguments of `tfreps.load` that they set."""
+"""Adds the flags that name a biLM, and maps them to arguments of `tfreps.load`."""
 
 import contextlib
 
@@ -14,19 +14,20 @@ FLAGS = {
 
 
 def add_bilm_flags(parser) -> None:
-    """Adds --options, --weights, --vocabulary and --state, the alternatives to a positional MODEL.
+    """Adds --options and --weights, which replace a positional MODEL, --vocabulary and --state.
 
     Args:
         parser: `argparse.ArgumentParser`, or a group of one.
     """
     add = parser.add_argument
-    add("--options", metavar="FILE.json", help="Options of a published biLM, instead of MODEL.")
-    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the published biLM.")
+    about = "options.json of a published biLM, in place of MODEL."
+    add("--options", metavar="FILE.json", help=about)
+    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the biLM that --options describes.")
     about = "Vocabulary of the published biLM. Required if the biLM reads token ids."
     add("--vocabulary", metavar="FILE", help=about)
     about = (
-        "Initial state of each sentence: zeros, or the state after one fixed sentence. Defaults to "
-        "zero."
+        "Initial state of each sentence: zeros (zero), or the state after a fixed sentence (warm). "
+        "Defaults to zero."
     )
     add("--state", choices=["zero", "warm"], help=about)
 
@@ -68,7 +69,7 @@ def chosen_model(options) -> tuple[str, dict]:
 
 
 def given_of(options) -> list[str]:
-    """Returns the model and the published files that are given, as they are typed."""
+    """Returns the model and the published files that were given, as typed on the command line."""
     files = {"--options": options.options, "--weights": options.weights}
     given = [f"run folder {options.model}"] if options.model is not None else []
     return given + [f"{flag} {value}" for flag, value in files.items() if value is not None]
@@ -96,7 +97,7 @@ def open_bilm(path, how: dict):
 
 @contextlib.contextmanager
 def naming_flags():
-    """Context manager that replaces arguments of `tfreps.load` with flags in a ValueError.
+    """Context manager that names flags instead of `tfreps.load` arguments in a ValueError.
 
     Example:
     >>> with naming_flags():

@@ -1,4 +1,4 @@
-"""Tables of the options of `pretrain-elmo`: text, model, training and logs."""
+"""Defines the options of `pretrain-elmo`: text, model, training and logs."""
 
 import json
 
@@ -8,7 +8,7 @@ from tfreps.cli.options import Option
 from tfreps.models.presets import ELMO
 
 PRECISIONS = {**fit_options.PRECISIONS, "float16": "mixed_float16"}
-CHANGEABLE = "dropout", "precision"  # options of a model that --init may change
+CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
 
 
 def json_or_text(text):
@@ -44,12 +44,12 @@ TEXT = {
         many=True, required=True,
     ),
     "validation": Option(
-        str, None, "Files or globs of held-out text, on which perplexity is measured and the best "
-        "weights are chosen.", many=True,
+        str, None, "Files or globs of held-out text, used to measure perplexity and to select the "
+        "best weights.", many=True,
     ),
     "vocabulary": Option(
-        str, None, "Vocabulary file of tfreps build-vocabulary. Defaults to that of the run "
-        "folder that --init names.",
+        str, None, "Vocabulary file that tfreps build-vocabulary wrote. Defaults to the vocabulary "
+        "of the --init run folder.",
     ),
 }  # fmt: skip
 # Options of BiLM that have a flag of their own.
@@ -62,15 +62,18 @@ SIZES = {
     "num_highways": Option(int, None, "Number of highway layers.", at_least=0),
     "activation": Option(str, None, "Activation function of the character CNN."),
     "max_characters": Option(
-        int, None, "Number of character ids per token, its start and end included.", at_least=3
+        int, None, "Number of character ids per token, including its start and end.", at_least=3
     ),
     "units": Option(int, None, "Width of the cell states.", at_least=1),
     "projection_dim": Option(int, None, "Width of the hidden states.", at_least=1),
     "num_layers": Option(int, None, "Number of LSTM layers per direction.", at_least=1),
-    "cell_clip": Option(float, None, "Bound on the cell states.", above=0),
-    "projection_clip": Option(float, None, "Bound on the hidden states.", above=0),
+    "cell_clip": Option(float, None, "Bound on the absolute values of the cell states.", above=0),
+    "projection_clip": Option(
+        float, None, "Bound on the absolute values of the hidden states.", above=0
+    ),
     "dropout": Option(
-        float, None, "Dropout rate. Defaults to 0.1, or to that of --init.", at_least=0, below=1
+        float, None, "Dropout rate. Defaults to 0.1, or to the rate of the --init model.",
+        at_least=0, below=1,
     ),
 }  # fmt: skip
 MODEL = {
@@ -79,7 +82,8 @@ MODEL = {
         "continues.",
     ),
     "init_options": Option(
-        str, None, "options.json of --init. Defaults to the one in the same folder.", needs="init"
+        str, None, "options.json of the --init weights. Defaults to options.json in their folder.",
+        needs="init",
     ),
     "preset": Option(
         str, None, "Named set of sizes, which the flags below override. Defaults to elmo_small.",
@@ -89,25 +93,27 @@ MODEL = {
     "use_skip_connections": Option(
         bool, True, "Add the input of an LSTM to its output, from the second layer on."
     ),
-    "bidirectional": Option(bool, True, "Train both directions instead of the forward one alone."),
+    "bidirectional": Option(
+        bool, True, "Train both directions instead of only the forward direction."
+    ),
     "word_input": Option(bool, False, "Read token ids instead of character ids."),
     "tied": Option(
-        bool, False, "Share the weights of embedding and softmax. Requires --word-input."
+        bool, False, "Share weights between the embedding and the softmax. Requires --word-input."
     ),
     "precision": fit_options.SHARED["precision"]._replace(choices=sorted(PRECISIONS)),
 }  # fmt: skip
 TRAINING = {
     "batch_size": Option(int, 128, "Number of rows in a batch.", at_least=1),
-    "unroll_steps": Option(int, 20, "Number of tokens per row of a batch.", at_least=1),
+    "unroll_steps": Option(int, 20, "Number of tokens in each row of a batch.", at_least=1),
     "epochs": Option(
         float, None, "Number of passes over the text. Defaults to 10.", above=0, at_most=1e6,
         excludes="steps",
     ),
-    "steps": Option(int, None, "Number of updates, instead of --epochs.", at_least=1),
+    "steps": Option(int, None, "Number of updates, in place of --epochs.", at_least=1),
     "minutes": fit_options.SHARED["minutes"],
     "num_sampled": Option(
-        int, None, "Number of negatives of the sampled softmax; 0 computes the full softmax. "
-        "Defaults to 8192, or to 0 if the vocabulary is not larger.", at_least=0,
+        int, None, "Number of negatives in the sampled softmax; 0 computes the full softmax. "
+        "Defaults to 8192, or to 0 if the vocabulary has at most 8192 tokens.", at_least=0,
     ),
     "any_order": Option(
         bool, False, "Allow the sampled softmax with a vocabulary that is not sorted by frequency."
@@ -131,7 +137,7 @@ TRAINING = {
         "its carried state; 0 never resets a row.", at_least=0, at_most=1,
     ),
     "seed": Option(
-        int, 0, "Random seed of weights, shuffling, dropout and negatives.", at_least=0
+        int, 0, "Random seed for weights, shuffling, dropout and negatives.", at_least=0
     ),
     "deterministic": fit_options.SHARED["deterministic"],
 }  # fmt: skip
@@ -139,13 +145,13 @@ LOGS = {
     "log_every": Option(int, 100, "Number of steps between two log entries.", at_least=1),
     "checkpoint_every": Option(int, 1000, "Number of steps between two checkpoints.", at_least=1),
     "evaluate_every": Option(
-        int, None, "Number of steps between two evaluations. Defaults to one pass over the text.",
-        at_least=1,
+        int, None, "Number of steps between two evaluations. Defaults to the number of steps in "
+        "one pass over the text.", at_least=1,
     ),
     "histograms": Option(bool, False, "Write histograms of all weights to TensorBoard."),
 }  # fmt: skip
 GROUPS = {
-    "text": "Text to train and to validate on, and its vocabulary.",
+    "text": "Training and validation text, and its vocabulary.",
     "model": "Sizes of the biLM, or the model from which training continues.",
     "training": "Length of training, batches and optimizer.",
     "logs": "Intervals of logs, checkpoints and evaluations.",

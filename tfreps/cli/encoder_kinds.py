@@ -1,4 +1,4 @@
-"""Table of the encoders that taggers and classifiers can use."""
+"""Defines the encoders that taggers and classifiers can use."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -60,8 +60,8 @@ class EncoderInputs(NamedTuple):
             biLM.
         bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned. If `None`,
             there is no BERT.
-        stored: pair of ints, `(layers, width)` of vectors that `tfreps embed` computed. `(0, 0)`
-            means that there are no stored vectors, and is the default.
+        stored: pair of ints, `(layers, width)` of vectors that `tfreps embed` computed. Defaults to
+            `(0, 0)`, which means that there are no stored vectors.
     """
 
     indexer: Any
@@ -145,7 +145,7 @@ def make_linear_encoder(options, inputs):
 
 
 def make_bert(options, inputs):
-    """Returns the BERT; for words, a `PieceEncoder` that takes the vector of the first piece."""
+    """Returns the BERT; for words, a `PieceEncoder` with the vector of each first piece."""
     encoder, tokenizer = inputs.bert
     if inputs.indexer.words:
         return PieceEncoder(encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
@@ -162,7 +162,7 @@ VECTORS = {
         needs="characters or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(
-        bool, True, "Train the word vectors of --vectors.", needs="vectors"
+        bool, True, "Train the word vectors from --vectors.", needs="vectors"
     ),
     "characters": Option(
         str, None, "Encoder of character features, which are concatenated with the word vectors.",
@@ -178,8 +178,8 @@ UNITS = {
 }
 NUM_LAYERS = {
     "num_layers": Option(
-        int, None, "Number of layers. Defaults to 1 for bilstm and transformer; bert uses its "
-        "first N layers, by default all.", at_least=1,
+        int, None, "Number of encoder layers; bert uses only its first N layers. Defaults to 1 for "
+        "bilstm and transformer, and to all layers for bert.", at_least=1,
     )
 }  # fmt: skip
 TRANSFORMER = {
@@ -216,25 +216,27 @@ BERT = {
         required="encoder=bert",
     ),
     "bert_dropout": Option(
-        float, None, "Dropout rate in the layers and the attention of bert. Defaults to the rates "
-        "of its pre-training.", at_least=0, below=1,
+        float, None, "Dropout rate of the hidden vectors and the attention weights of bert. "
+        "Defaults to the rates used in pre-training.", at_least=0, below=1,
     ),
     "bert_from_scratch": Option(
         bool, False, "Use only the sizes and the tokenizer of --bert, with random weights."
     ),
     "freeze_blocks": Option(
-        int, None, "Number of layers of bert, counted from the first, that are frozen together "
-        "with its embeddings. Defaults to 0, which trains all weights.",
+        int, None, "Freeze the embeddings and the first N layers of bert. Defaults to 0, which "
+        "trains all weights.",
         at_least=0, excludes="bert_from_scratch",
     ),
 }  # fmt: skip
 
-# The output of cnn at a token depends only on that token and those after it, so that taggers cannot
+# The output of cnn at a token depends only on that token and those after it, so taggers cannot
 # use it.
 ENCODERS = {
     kind.name: kind
     for kind in (
-        EncoderKind("embeddings", make_embedder, {**WORDS, **VECTORS}, HEADS, "no encoder"),
+        EncoderKind(
+            "embeddings", make_embedder, {**WORDS, **VECTORS}, HEADS, "token vectors alone"
+        ),
         EncoderKind(
             "bilstm", make_bilstm, {**WORDS, **VECTORS, **UNITS, **NUM_LAYERS}, HEADS,
             "bidirectional LSTM",
@@ -253,7 +255,7 @@ ENCODERS = {
         ),
         EncoderKind(
             "linear", make_linear_encoder, WORDS, HEADS,
-            "features of a linear CRF instead of vectors", gives_scores=True,
+            "scores of tokens and token pairs without vectors", gives_scores=True,
         ),
         EncoderKind(
             "bert", make_bert, {**BERT, **NUM_LAYERS}, HEADS,

@@ -18,11 +18,12 @@ SHARED = {
         str, "float32", "Data type of matrix products; weights stay float32.", sorted(PRECISIONS)
     ),
     "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
-    "seed": Option(int, 0, "Random seed of weights, shuffling and dropout.", at_least=0),
+    "seed": Option(int, 0, "Random seed for weights, shuffling and dropout.", at_least=0),
     "deterministic": Option(
         bool,
         False,
-        "Use deterministic operations: equal runs give equal numbers. Slower on GPUs.",
+        "Use deterministic operations, so that identical runs give identical results. This is "
+        "slower on GPUs.",
     ),
 }
 OPTIONS = {
@@ -40,7 +41,7 @@ OPTIONS = {
 
 
 def prepare(options):
-    """Sets precision, seed and determinism. Call it before the first weight is created."""
+    """Sets the precision, the seed and determinism; must run before any weight is created."""
     keras.config.set_dtype_policy(PRECISIONS[options.precision])
     make_reproducible(options)
 

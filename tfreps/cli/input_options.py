@@ -18,7 +18,10 @@ WORDS = {
     "lowercase": Option(bool, False, "Look words up in lower case."),
     "digits_to_zero": Option(bool, False, "Look words up with every digit replaced by 0."),
     "min_count": Option(
-        int, 1, "Treat words that occur fewer times in the training data as unknown.", at_least=1
+        int,
+        1,
+        "Treat words that occur fewer than N times in the training data as unknown.",
+        at_least=1,
     ),
     "max_vocabulary": Option(
         int, None, "Maximum size of the vocabulary, the three special tokens included.", at_least=4
@@ -29,7 +32,7 @@ VECTORS = {
         int, 50, "Number of character ids per word that --characters reads.", at_least=3
     ),
     "vectors": Option(
-        str, None, "File of static word vectors (GloVe, word2vec or fastText), which may be .gz.",
+        str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped.",
         excludes="no_words",
     ),
     "elmo": Option(
@@ -37,32 +40,33 @@ VECTORS = {
         excludes=("elmo_options", "elmo_weights"),
     ),
     "elmo_options": Option(
-        str, None, "options.json of a biLM of bilm-tf or AllenNLP, instead of --elmo.",
+        str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
         needs="elmo_weights",
     ),
     "elmo_weights": Option(
         str, None, "HDF5 weights of the biLM that --elmo-options describes.", needs="elmo_options"
     ),
     "elmo_initial_state": Option(
-        str, "zero", "Initial state of the biLM: zeros, or the state after one fixed sentence.",
-        ["zero", "warm"],
-        needs="elmo or elmo_weights",
+        str, "zero", "Initial state of the biLM: zeros (zero), or the state after a fixed sentence "
+        "(warm).", ["zero", "warm"], needs="elmo or elmo_weights",
     ),
     "elmo_top_only": Option(
         bool, False, "Use the top layer of the biLM instead of a learned mix of all layers.",
         needs="elmo or elmo_weights",
     ),
-    "elmo_fine_tune": Option(bool, False, "Train the biLM too.", needs="elmo or elmo_weights"),
+    "elmo_fine_tune": Option(
+        bool, False, "Train the biLM together with the model.", needs="elmo or elmo_weights"
+    ),
     "train_vectors": Option(
-        str, None, "Vectors that tfreps embed computed for the sentences of --train.",
+        str, None, "File that tfreps embed wrote, with vectors for the sentences of --train.",
         needs=("dev_vectors if dev", "test_vectors if test"),
     ),
     "dev_vectors": Option(
-        str, None, "Vectors that tfreps embed computed for the sentences of --dev.",
+        str, None, "File that tfreps embed wrote, with vectors for the sentences of --dev.",
         needs=("dev", "train_vectors"),
     ),
     "test_vectors": Option(
-        str, None, "Vectors that tfreps embed computed for the sentences of --test.",
+        str, None, "File that tfreps embed wrote, with vectors for the sentences of --test.",
         needs=("test", "train_vectors"),
     ),
 }  # fmt: skip
@@ -79,8 +83,8 @@ def read_elmo(options):
         `Elmo`. `None` if no biLM is named.
 
     Raises:
-        ValueError: if the biLM cannot be loaded, the files hold another model, or the biLM reads
-            token ids, since its vocabulary differs from that of the program.
+        ValueError: if the biLM cannot be loaded, the files hold a different kind of model, or the
+            biLM reads token ids, whose vocabulary differs from that of the program.
     """
     if not (options.elmo or options.elmo_options or options.elmo_weights):
         return None
@@ -90,10 +94,10 @@ def read_elmo(options):
     bilm = load_as(TextBiLM, options.elmo or options.elmo_options, **how).bilm
     if bilm.vocabulary_size is not None:
         raise ValueError(
-            f"{options.elmo or options.elmo_weights} reads token ids of a vocabulary of its own; "
-            "expected a biLM that reads characters."
+            f"{options.elmo or options.elmo_weights} reads token ids of its own vocabulary; "
+            "expected a biLM that reads character ids."
         )
-    # No other layer uses this biLM, so that `Elmo` need not copy it.
+    # No other layer uses this biLM, so `Elmo` need not copy it.
     bilm.trainable = options.elmo_fine_tune
     return Elmo(
         bilm,
@@ -139,7 +143,7 @@ def check_sentences(data, bert):
         bert: `EncoderAndTokenizer` that `read_bert` returned. If `None`, all lengths are allowed.
 
     Raises:
-        ValueError: if a sentence is too long. The message names file and line.
+        ValueError: if a sentence is too long. The message names the file and the line.
     """
     if bert is not None:
         sentences = list(itertools.chain(*data.values()))
@@ -156,8 +160,8 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
     Args:
         options: namespace with the options of `OPTIONS`, and `characters`.
         sentences: list of lists of tokens of the training data.
-        elmo: `Elmo` that reads character ids. If `None`, character ids are made with
-            `--characters` only.
+        elmo: `Elmo` that reads character ids. If `None`, character ids are returned only with
+            `--characters`.
         bert: `EncoderAndTokenizer` that `read_bert` returned, or `None`.
         words: bool. Whether the sentences hold words instead of pieces of the BERT. Defaults to
             `True`.
@@ -178,7 +182,7 @@ def keep(run, indexer):
     """Writes the tokenizer of an indexer to the run folder; without one, writes its vocabulary.
 
     Raises:
-        ValueError: if the run is resumed with another vocabulary or tokenizer.
+        ValueError: if the run is resumed with a different vocabulary or tokenizer.
     """
     tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is None:

@@ -25,7 +25,7 @@ class TextPart(NamedTuple):
 
     @property
     def labels(self):
-        """Returns the label of each text."""
+        """List of the label of each text."""
         return [text.label for text in self.texts]
 
     def take(self, places):
@@ -57,8 +57,8 @@ def read_parts(options, bert=None):
         data["train"], data["dev"] = (data["train"].take(part) for part in places)
         if not (data["train"].texts and data["dev"].texts):
             raise ValueError(
-                f"--dev-share {options.dev_share} of {len(labels)} texts leaves none to train or "
-                "to evaluate on. Give more texts, --dev, or --dev-share 0."
+                f"--dev-share {options.dev_share} of {len(labels)} texts leaves none for training "
+                "or none for evaluation. Give more texts, --dev, or --dev-share 0."
             )
     return {part: texts for part, texts in data.items() if texts is not None}
 
@@ -79,7 +79,7 @@ def read_part(options, bert, part):
 
 
 def cut_texts(options, texts, bert=None):
-    """Tokenizes labelled texts, and truncates those of a BERT.
+    """Tokenizes labelled texts, and truncates them for a BERT.
 
     Args:
         options: namespace with `tokens`, `max_length` and `too_long` of `train-classifier`.
@@ -88,12 +88,12 @@ def cut_texts(options, texts, bert=None):
             texts are not truncated here.
 
     Returns:
-        The list of tokens of each text, for a BERT its pieces with start and separator; and the
-        number of texts that were truncated.
+        Pair of the list of tokens of each text (for a BERT, its pieces enclosed in the start and
+        separator tokens) and the number of texts that were truncated.
 
     Raises:
-        ValueError: if a text is too long and `too_long` is `"refuse"`. The message names file and
-            line.
+        ValueError: if a text is too long and `too_long` is `"refuse"`. The message names the file
+            and the line.
     """
     strings, longest = [text.text for text in texts], options.max_length
     if bert is None:
@@ -106,7 +106,7 @@ def cut_texts(options, texts, bert=None):
                 f"{longest}."
             )
         longest = least(longest, most)
-        bert.tokenizer.room(longest)  # raises an error if it is too small
+        bert.tokenizer.room(longest)  # raises an error if `longest` is too small
         tokens, _ = piece_texts(strings, bert.tokenizer)
     num_cut = 0
     for text, own in zip(texts, tokens, strict=True):

@@ -1,4 +1,4 @@
-"""Common parts of train-tagger and train-classifier."""
+"""Runs the steps that train-tagger and train-classifier share."""
 
 from tfreps import plots
 from tfreps.cli import fit_options, input_options
@@ -9,7 +9,7 @@ from tfreps.cli.messages import say_notes, say_results, say_written
 PARTS = "train", "dev", "test"
 MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
 GROUPS = {
-    "data": "Files to train and to evaluate on, and their format.",
+    "data": "Training and evaluation files, and their format.",
     "words": "Vocabulary, word vectors and vectors of a biLM.",
     "encoder": "Encoder between the token vectors and the output layer.",
     "tags": "Output layer that scores tags.",
@@ -68,7 +68,7 @@ def finish(run, model, best, measured, asking):
         model: `Tagger` or `Classifier` with the best weights.
         best: dict that `tfreps.cli.fit_options.fit` returned.
         measured: dict of the part of the data -> metrics.
-        asking: str. Program that applies such a model, `"tag"` or `"classify"`.
+        asking: str. Program that applies the model, `"tag"` or `"classify"`.
     """
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}

@@ -53,7 +53,7 @@ def say_start(run, model, what):
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
         model: Keras model that is trained.
-        what: str. Rest of the sentence: the data and the number of steps.
+        what: str. End of the first line: the data and the number of steps.
     """
     print(
         f"Training {model.count_params():,} parameters in {run.path}{what}.\n"
@@ -62,7 +62,7 @@ def say_start(run, model, what):
 
 
 def say_notes(notes):
-    """Prints each note on a line."""
+    """Prints each note on its own line."""
     for note in notes:
         print(note)
 

@@ -1,4 +1,4 @@
-"""Builds Adam from the options of a program, with learning rates of parts."""
+"""Builds Adam from the options, with separate learning rates for parts of a model."""
 
 import keras
 
@@ -29,7 +29,8 @@ OPTIONS = {
         at_least=0,
     ),
     "weight_decay": Option(
-        float, 0.0, "Decoupled weight decay of all weights except biases.", at_least=0
+        float, 0.0, "Decoupled weight decay of all weights except biases and, in models with bert, "
+        "layer normalization.", at_least=0,
     ),
     "l2": Option(
         float, 0.0, "L2 penalty: adds L2 / 2 times the sum of squared weights, biases excluded, to "
@@ -49,12 +50,12 @@ OPTIONS = {
         needs="linear_features or ngrams",
     ),
     "bert_learning_rate": Option(
-        float, None, "Learning rate of the last layer of bert. Defaults to --learning-rate.",
-        above=0, needs="bert",
+        float, None, "Learning rate of the last BERT layer; --layer-decay sets those of the layers "
+        "before it. Defaults to --learning-rate.", above=0, needs="bert",
     ),
     "layer_decay": Option(
-        float, None, "Factor between the learning rates of each layer of bert and the layer after "
-        "it. Defaults to 1.", above=0, needs="bert",
+        float, None, "Learning rate of each BERT layer divided by that of the next layer; below 1, "
+        "earlier layers learn more slowly. Defaults to 1.", above=0, needs="bert",
     ),
     "average": Option(
         float, 0.0, "Momentum of a moving average of the weights, which is evaluated and saved in "
@@ -157,7 +158,7 @@ def part_rates(options, model):
 def penalize(model, l2):
     """Adds `l2 / 2 * sum w^2` over all trainable weights except biases to the loss of a model.
 
-    Adam scales the gradient of this penalty like any other gradient, unlike that of `weight_decay`.
+    Adam scales the gradient of this penalty like any other gradient, but not `weight_decay`.
 
     Args:
         model: Keras model that is built and whose loss includes `model.losses`.
@@ -176,7 +177,7 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """Returns the same for a BERT: its top, its layers and its embeddings, if the rates differ."""
+    """Returns the rates and variables of the parts of a BERT; {} if no option sets the rates."""
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

@@ -34,7 +34,7 @@ class Term(NamedTuple):
         return value is not None and value != known[name].default
 
     def words(self) -> str:
-        """Returns the term as it is typed: `--elmo`, `--encoder bilstm`."""
+        """Returns the term as typed on the command line: `--elmo`, `--encoder bilstm`."""
         return " ".join([as_flag(self.name), *self.values[:1]])
 
 

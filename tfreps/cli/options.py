@@ -144,11 +144,12 @@ def parse_options(
     Args:
         parser: `argparse.ArgumentParser` of the program, to which the flag `--config` is added.
             Flags cannot be abbreviated.
-        argv: list of str. Arguments after the name of the program. If `None`, those of the process.
+        argv: list of str. Arguments after the name of the program. If `None`, the arguments of the
+            process are used.
         recipes: path of a folder of JSON files that `--config` accepts by name. If `None`, there
             are no recipes.
-        either: tuple of names of options that exclude each other. If one of them is given, those of
-            the resumed run are ignored. Defaults to `()`.
+        either: tuple of names of options that exclude each other. If one of them is given, the
+            values of all of them in the resumed run are ignored. Defaults to `()`.
 
     Returns:
         Namespace of options, without `config`.
@@ -250,7 +251,7 @@ def read_config(path: str, flags: dict) -> dict:
     for key in given:
         if key not in flags:
             close = difflib.get_close_matches(key, flags, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(flags)}."
+            hint = f"did you mean {close[0]!r}?" if close else f"options are {', '.join(flags)}."
             raise ValueError(f"{path}: there is no option {key!r}; {hint}")
     return {key: checked(path, key, value, flags[key]) for key, value in given.items()}
 
@@ -278,7 +279,7 @@ def converted(value, flag):
     else:  # the type of the flag converts text
         result = flag.type(value if isinstance(value, str) else json.dumps(value))
     if flag.choices is not None and result not in flag.choices:
-        raise ValueError(f"expected one of {', '.join(map(str, flag.choices))}; got {value!r}")
+        raise ValueError(f"expected one of {', '.join(map(str, flag.choices))}; got {value!r}.")
     return result
 
 
@@ -308,7 +309,7 @@ def check_numbers(flag: str, value, option: Option) -> None:
 
 
 def _short(number: float) -> str:
-    """Formats a number, integers with all digits unless there are more than 40."""
+    """Formats a number; an integer has all its digits unless there are more than 40."""
     if isinstance(number, float):
         return f"{number:g}"
     return str(number) if abs(number) < 10**40 else f"one of {number.bit_length():,} bits"
@@ -317,5 +318,5 @@ def _short(number: float) -> str:
 def exactly(value, kind: type):
     """Returns a value of exactly this type, or raises a ValueError; a bool is not an int."""
     if type(value) is not kind:
-        raise ValueError(f"expected {kind.__name__}, got {type(value).__name__} {value!r}")
+        raise ValueError(f"expected {kind.__name__}; got {type(value).__name__} {value!r}.")
     return value

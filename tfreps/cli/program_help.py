@@ -1,4 +1,4 @@
-"""Parsers of the programs, with defaults, groups and worked commands in the help."""
+"""Parsers of the programs, with defaults, groups and example commands in the help."""
 
 import argparse
 import re
@@ -8,7 +8,7 @@ TITLE = "examples:"  # first line of the epilog of `program_parser`
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Help formatter that shows defaults and keeps the lines of worked commands.
+    """Help formatter that shows defaults and keeps the lines of example commands.
 
     The default of an option follows the first sentence of its help. Options without a default and
     switches that are off by default show none.
@@ -31,13 +31,13 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def program_parser(prog: str, about: str, examples: tuple[str, ...] = (), usage: str | None = None):
-    """Makes the parser of a program, with a group for options that every program has.
+    """Creates the parser of a program, with a group for options that every program has.
 
     Args:
         prog: str. Name of the command, such as `"tfreps tag"`.
         about: str. Description at the head of the help.
         examples: tuple of str. Commands that end the help; a backslash continues a line.
-        usage: str. Line that replaces argparse's usage. If `None`, argparse writes it.
+        usage: str. Line that replaces argparse's usage. If `None`, argparse generates it.
 
     Returns:
         `argparse.ArgumentParser`. Its attribute `general` is the group with `--help`.

@@ -71,7 +71,7 @@ def is_wanted(line: bytes, given: str | None) -> bool:
 
 
 def level_of(text: str) -> int:
-    """Returns the lowest severity that is shown; as in TensorFlow, 0 for text that is no number."""
+    """Returns the lowest severity that is shown; 0, as in TensorFlow, for text without a number."""
     try:
         return max(0, int(text))
     except ValueError:

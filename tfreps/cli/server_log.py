@@ -6,7 +6,7 @@ import logging
 from tfreps.cli.option_rules import with_flags
 from tfreps.cli.standard_streams import say
 
-# Options of the server whose flag has another name.
+# Options of the server whose flag has a different name.
 FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin"}
 
 
@@ -29,7 +29,7 @@ class ServerLog(logging.Handler):
             say(with_flag_names(self.format(record), self.options))
 
     def flush_errors(self, but=""):
-        """Prints the errors held back, except those whose reason is part of the text `but`."""
+        """Prints the errors that were held back, except those whose reason is part of `but`."""
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]

@@ -1,4 +1,4 @@
-"""Prepares the standard streams of a command, and finds those that cannot be written."""
+"""Prepares the standard streams of a command, and finds those that cannot be written to."""
 
 import contextlib
 import logging
@@ -15,8 +15,8 @@ def prepare() -> None:
 
     A stream that the shell closed (`>&-`) leaves its descriptor free: the next file that is opened
     gets it, and the output of libraries ends up in that file. The environment variable
-    PYTHONIOENCODING overrides the encoding. File names that are not UTF-8 are written byte by byte.
-    Warnings that the library logs are printed to standard error.
+    PYTHONIOENCODING overrides the encoding. File names that are not UTF-8 are written as their
+    original bytes. Warnings that the library logs are printed to standard error.
     """
     for number, name in enumerate(NAMES):
         if getattr(sys, name) is None:
@@ -35,13 +35,13 @@ def flush() -> None:
     """Flushes standard output.
 
     Raises:
-        OSError: if it cannot be written.
+        OSError: if it cannot be written to.
     """
     sys.stdout.flush()
 
 
 def drop_unwritable() -> list[str]:
-    """Redirects streams that can no longer be written to the null device.
+    """Replaces streams that can no longer be written to with the null device.
 
     This happens if the reader has ended (`| head`) or the disk is full.
 
@@ -65,7 +65,7 @@ def drop_unwritable() -> list[str]:
 
 
 def say(text: str) -> None:
-    """Prints a line to standard error if it can be written."""
+    """Prints a line to standard error; does nothing if that fails."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr)
 
@@ -116,7 +116,7 @@ def _is_full(stream) -> bool:
 
 
 def _drop(stream) -> None:
-    """Redirects a stream to the null device, buffered text included."""
+    """Redirects a stream to the null device, including its buffered text."""
     null = os.open(os.devnull, os.O_WRONLY)
     with contextlib.suppress(OSError, ValueError):
         os.dup2(null, stream.fileno())

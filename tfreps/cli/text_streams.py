@@ -1,4 +1,4 @@
-"""Reads raw text from a file or standard input, by lines or blocks of lines."""
+"""Reads raw text from a file or standard input, in lines or blocks of lines."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ def read_texts(
             may have any length.
 
     Yields:
-        list of str. Lines without line ends and surrounding white space; empty lines included.
+        list of str. Lines without line ends or surrounding white space, including empty lines.
 
     Raises:
         ValueError: if the file cannot be read or is not valid text (see `text_lines`).
@@ -57,8 +57,8 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
         str. One line.
 
     Raises:
-        ValueError: if a line is too long or not UTF-8, starts with a byte order mark or holds a NUL
-            byte; the message names the line. If the gzip file is damaged.
+        ValueError: if a line is too long or not UTF-8, starts with a byte order mark or contains a
+            NUL byte (the message names the line), or if the gzip file is damaged.
     """
     with file:
         for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):

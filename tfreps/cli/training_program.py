@@ -1,4 +1,4 @@
-"""Common parts of the programs that train: parser, checks and run folder."""
+"""Runs a program that trains: parses and checks options, and opens the run folder."""
 
 import shlex
 
@@ -14,7 +14,7 @@ LENGTHS = {"epochs", "steps"}
 
 
 def make_parser(program, about, tables, groups=None, examples=()):
-    """Returns the parser of a program: `--run`, `--resume`, `--overwrite` and tables of options.
+    """Returns the parser of a program, with `--run`, `--resume`, `--overwrite` and its tables.
 
     Args:
         program: str. Name of the program, as in `tfreps <program>`.
@@ -25,10 +25,10 @@ def make_parser(program, about, tables, groups=None, examples=()):
     """
     parser = program_parser(f"tfreps {program}", about, examples)
     add = parser.add_argument_group("run", "Folder of a new or a resumed run.").add_argument
-    about = "Run folder to create: model, checkpoints, logs and results."
+    about = "Run folder for the model, checkpoints, logs and results."
     add("--run", metavar="RUN", required=True, help=about)
-    add("--resume", action="store_true", help="Resume the run in that folder.")
-    add("--overwrite", action="store_true", help="Replace an earlier run in that folder.")
+    add("--resume", action="store_true", help="Resume the run in the --run folder.")
+    add("--overwrite", action="store_true", help="Replace an earlier run in the --run folder.")
     for title, table in tables.items():
         add_flags(parser.add_argument_group(title, (groups or {}).get(title)), table)
     return parser
@@ -45,15 +45,16 @@ def run_program(
         tables: dict of the title of a group -> table (dict of name -> `Option`).
         train: function of the options and the run to resume (`None` for a new run) that returns the
             exit code.
-        argv: list of str. Arguments after the name of the program. If `None`, those of the process.
+        argv: list of str. Arguments after the name of the program. If `None`, the arguments of the
+            process are used.
         recipes: path of a folder of JSON files that `--config` accepts by name. If `None`, there
             are no recipes.
         check: function of the options that raises a ValueError for values that the tables do not
             exclude. If `None`, the tables are the only check.
         free: tuple of names of options that may differ when a run is resumed, in addition to
             `MAY_CHANGE`. Defaults to `()`.
-        either: tuple of names of options that exclude each other. If one of them is given, those of
-            the resumed run are ignored. Defaults to `()`.
+        either: tuple of names of options that exclude each other. If one of them is given, the
+            values of all of them in the resumed run are ignored. Defaults to `()`.
 
     Returns:
         int. Exit code.
