@@ -5,7 +5,7 @@ import pathlib
 import textwrap
 
 PLACE = "assets.extra/tfreps_counts.json"
-ATTENDED = 1024  # approximate number of tokens up to which attention is cheaper than the rest
+ATTENDED = 1024  # up to about this many tokens, attention costs less than the rest of the model
 UNITS = {
     "spaces": "every run of characters between white space",
     "words": "every run of letters, digits and underscores, and every other character except white "
