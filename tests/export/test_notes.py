@@ -31,7 +31,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         '-v "$PWD/toy:/models/toy:ro" tensorflow/serving:2.20.0',
         '"signature_name": "explain"',
         "## Cost of a request\n\nThe time and memory of a request",
-        "Each of these is a token: every run",
+        "These count as tokens: every run",
         "## Training\n\nNot recorded",
     ):
         assert line in text, line

@@ -136,7 +136,7 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:
-            raise ValueError(f"expected the format {FORMAT!r}, found {metadata.get('format')!r}")
+            raise ValueError(f"expected the format {FORMAT!r}, got {metadata.get('format')!r}")
         if metadata.get("step") != str(step):
             raise ValueError(
                 f"its name says step {step}, but its header says {metadata.get('step')!r}"

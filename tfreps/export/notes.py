@@ -108,7 +108,7 @@ are versions; this README describes version {version}.
 
 
 def write_notes(base, version, title, functions, counts, overwrite=False, known=None):
-    """Writes README.md, models.config and batching.config, replacing those of earlier versions.
+    """Writes README.md and the configuration files atomically, replacing those of earlier versions.
 
     Args:
         base: str or path-like. Folder with the versions; its name is the name of the model.
