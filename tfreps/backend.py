@@ -1,4 +1,4 @@
-"""Raises clear errors if Keras has the wrong version or backend."""
+"""Checks that Keras has a supported version and backend."""
 
 import importlib
 import os
@@ -6,14 +6,14 @@ import sys
 
 
 def require_tensorflow_backend():
-    """Checks that Keras is version 3 on TensorFlow and not the legacy package.
+    """Checks that Keras is version 3 on the TensorFlow backend and not the legacy package.
 
-    It is called when `tfreps.layers` or `tfreps.models` is imported. It checks the settings before
-    it imports Keras, because importing Keras with a backend that is not installed fails with a
-    message that does not say what to do.
+    This function is called when `tfreps.layers` or `tfreps.models` is imported. It checks the
+    settings before it imports Keras, because importing Keras with a backend that is not installed
+    fails with a message that does not say what to do.
 
     Raises:
-        ImportError: If Keras has another version or backend. The message names the setting to
+        ImportError: If Keras has a different version or backend. The message names the setting to
             change.
 
     Example:

@@ -10,7 +10,7 @@ LINE, TEXT = "#7d8590", "#16191d"
 
 
 class Canvas:
-    """Boxes and arrows on a grid, on no background: readable in light and dark.
+    """Boxes and arrows on a grid, without a background, for light and dark themes.
 
     Args:
         width, height: float. Size of the picture in its own units.
@@ -25,7 +25,7 @@ class Canvas:
         self.axes.axis("off")
 
     def box(self, x, y, width, text, kind="layer", height=0.8):
-        """A box around text, by its lower left corner; returns its (middle, bottom, top)."""
+        """Draws a box around text from its lower left corner; returns its (middle, bottom, top)."""
         from matplotlib.patches import FancyBboxPatch
 
         style = "round,pad=0,rounding_size=0.12"
@@ -38,7 +38,7 @@ class Canvas:
         return x + width / 2, y, y + height
 
     def arrow(self, start, end, both=False, curve=0.0):
-        """An arrow from one point to another."""
+        """Draws an arrow from one point to another."""
         self.axes.annotate(
             "",
             end,
@@ -53,12 +53,12 @@ class Canvas:
         )
 
     def up(self, lower, upper):
-        """A vertical arrow from a box to the one above it."""
+        """Draws a vertical arrow from a box to the one above it."""
         x = (lower[0] + upper[0]) / 2 if abs(lower[0] - upper[0]) < 1e-6 else lower[0]
         self.arrow((x, lower[2]), (upper[0], upper[1]))
 
     def note(self, x, y, text, align="left", size=9.5):
-        """Text next to the boxes."""
+        """Writes text next to the boxes."""
         self.axes.text(x, y, text, ha=align, va="center", fontsize=size, color=LINE)
 
     def write(self, name):
@@ -71,7 +71,7 @@ class Canvas:
 
 
 def stack(canvas, x, width, rows, start=0.2, step=1.25):
-    """Boxes one above the other, joined by arrows; `rows` from the bottom: (text, kind)."""
+    """Draws boxes one above the other, joined by arrows. `rows` are (text, kind), bottom first."""
     boxes = []
     for number, (text, kind) in enumerate(rows):
         boxes.append(canvas.box(x, start + number * step, width, text, kind))

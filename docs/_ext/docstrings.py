@@ -1,8 +1,8 @@
 """Converts the docstrings of tfreps, in the style of Keras, to reStructuredText.
 
 The sections `Args:`, `Call arguments:`, `Attributes:` and `Raises:` become lists of definitions,
-`Returns:` and `Yields:` paragraphs, indented blocks in between literal text (formulas), and
-examples get the blank line that makes them blocks of code.
+`Returns:` and `Yields:` become paragraphs, other indented blocks (formulas) become literal text,
+and examples get the blank line that makes them blocks of code.
 """
 
 import re
@@ -26,7 +26,7 @@ def on_docstring(app, what, name, obj, options, lines):
 
 
 def converted(lines):
-    """The lines of a docstring as reStructuredText.
+    """Converts the lines of a docstring to reStructuredText.
 
     Args:
         lines: list of str, without common indentation.
@@ -47,12 +47,12 @@ def converted(lines):
 
 
 def separated(text):
-    """Text in which the letters after inline code, as in `X`s, do not stop it being code."""
+    """Separates inline code from letters after it, as in `X`s, which would stop it being code."""
     return re.sub(r"(?<![`\\])(`[^`]+`)(?=\w)", r"\1\\ ", text)
 
 
 def split(lines):
-    """`(title or None, lines)` of the parts of a docstring: its sections, and what is between."""
+    """Returns `(title or None, lines)` of each section of a docstring and of the text between."""
     parts, section = [(None, [])], False
     for line in lines:
         heading = SECTIONS.match(line)
@@ -69,18 +69,18 @@ def split(lines):
 
 
 def example(part):
-    """True while the lines of an example, which are not indented, are read."""
+    """Returns True if a part is an example, whose lines are not indented."""
     return part[0] in ("Example", "Examples")
 
 
 def dedented(lines):
-    """The lines without their common indentation."""
+    """Removes the common indentation of lines."""
     widths = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     return [line[min(widths, default=0) :] for line in lines]
 
 
 def definitions(lines):
-    """Entries `name: description` as a list of definitions."""
+    """Converts entries `name: description` to a list of definitions."""
     result = []
     for line in dedented(lines):
         found = ENTRY.match(line)
@@ -97,12 +97,12 @@ def definitions(lines):
 
 
 def spaced(lines):
-    """Paragraph by paragraph, the lines of a definition at one indentation."""
+    """Gives the lines of each paragraph of a definition the same indentation."""
     return [f"    {line.strip()}" if re.match(r" {5,7}\S", line) else line for line in lines]
 
 
 def prose(lines):
-    """Lines with blank lines before examples and lists, and formulas as literal text."""
+    """Adds blank lines before examples and lists, and marks formulas as literal text."""
     result, literal, item = [], False, False
     for number, line in enumerate(lines):
         before = lines[number - 1] if number else ""
@@ -135,7 +135,7 @@ def is_code(line):
 
 
 def in_output(lines, number):
-    """True if the lines before are an example and its output, without a blank line."""
+    """Returns True if the previous lines are an example and its output, without a blank line."""
     while number and lines[number - 1].strip():
         number -= 1
         if is_code(lines[number]):
@@ -144,7 +144,7 @@ def in_output(lines, number):
 
 
 def in_definition(result):
-    """True below the name of a definition."""
+    """Returns True if a line follows the name of a definition."""
     for line in reversed(result):
         if line and not line[0].isspace():
             return line.startswith("``")

@@ -37,13 +37,13 @@ def read(name):
 
 
 def without_links(text):
-    """Markdown without links to files of the checkout, which are no pages."""
+    """Replaces links to files of the checkout, which are not pages, with inline code."""
     text = re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)([^)#]+)\)", r"`\2`", text)
     return re.sub(r"^(# [^\n]+)", r"\1", text)
 
 
 def tree():
-    """Returns the page of the files of the checkout, with the first line of each docstring."""
+    """Returns the page that lists the files of the checkout with the first lines of docstrings."""
     import sys
 
     sys.path.insert(0, str(CHECKOUT))

@@ -1,4 +1,4 @@
-"""The order of the guides, and a clean state before each."""
+"""Sorts the guides and resets the state before each."""
 
 import pathlib
 
@@ -32,7 +32,7 @@ class GuideOrder:
 
 
 def reset(gallery_conf, name):
-    """Frees the graphs of the guide before."""
+    """Frees the graphs of the previous guide."""
     import keras
 
     keras.backend.clear_session()

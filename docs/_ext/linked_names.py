@@ -1,4 +1,4 @@
-"""Links names of the public API and of programs wherever they stand as inline code.
+"""Links names of the public API and of programs wherever they appear as inline code.
 
 `tfreps.layers.CRF`, `CRF`, `BertEncoder.from_pretrained` and `tfreps train-tagger` become links
 to their pages, in Markdown, in guides and in docstrings, without markup of their own.
@@ -13,7 +13,7 @@ from sphinx.transforms import SphinxTransform
 
 from tfreps.__main__ import PROGRAMS
 
-# Short names that are ordinary words of the text, too.
+# Short names that are also ordinary words in the text.
 AMBIGUOUS = {"load", "auc", "matrix", "spans", "check", "convert"}
 
 
@@ -23,7 +23,7 @@ def setup(app):
 
 
 def targets():
-    """`{text: full name}` of everything that is linked: full names, and short ones of classes."""
+    """Returns `{text: full name}` of all links: full names, and short names of classes."""
     found, short = {}, {}
     for entry in documented():
         names = [entry.name, *(f"{entry.name}.{member}" for member in entry.members)]
@@ -38,7 +38,7 @@ def targets():
 
 
 class NameLinks(SphinxTransform):
-    """Replaces inline code by a reference where it names something that has a page."""
+    """Transform that replaces inline code with a reference if it names something with a page."""
 
     default_priority = 5  # before references are resolved
 

@@ -1,4 +1,4 @@
-"""Writes the reference of names: a page for each public name, an overview for each package."""
+"""Writes a reference page for each public name and an overview for each package."""
 
 import functools
 import importlib
@@ -17,7 +17,7 @@ def setup(app):
 
 
 def write_pages(app):
-    """Writes the pages into an ignored folder; files that have not changed stay as they are."""
+    """Writes the pages to an ignored folder, without rewriting unchanged files."""
     folder = app.srcdir + "/" + FOLDER if isinstance(app.srcdir, str) else app.srcdir / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     pages = {f"{entry.name}.rst": page(entry) for entry in documented()}
@@ -37,7 +37,7 @@ def write_pages(app):
 
 
 def page(entry):
-    """The page of one name."""
+    """Returns the page of one name."""
     short = entry.name.rpartition(".")[2]
     lines = [short, "=" * len(short), "", f".. currentmodule:: {entry.package}", ""]
     if entry.kind == "class":
@@ -57,7 +57,7 @@ def page(entry):
 
 
 def overview(package, entries):
-    """The page of a package: its docstring and a table of its names."""
+    """Returns the page of a package: its docstring and a table of its names."""
     doc = inspect.getdoc(importlib.import_module(package)) or ""
     head = doc.split("\n", 1)[0]
     lines = [package, "=" * len(package), "", separated(head), ""]
@@ -72,10 +72,10 @@ def overview(package, entries):
 
 
 def index(by_package):
-    """The page of all packages."""
+    """Returns the page of all packages."""
     title = "Library"
     lines = [title, "=" * len(title), ""]
-    lines += ["Every public name, from its docstring. ``import tfreps`` loads no TensorFlow; each"]
-    lines += ["package is imported when it is first used.", ""]
+    lines += ["All public names with their docstrings. ``import tfreps`` does not load TensorFlow;"]
+    lines += ["each package is imported when it is first used.", ""]
     lines += [".. toctree::", "   :maxdepth: 1", ""]
     return "\n".join([*lines, *(f"   {package}" for package in by_package), ""])

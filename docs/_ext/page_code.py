@@ -3,9 +3,10 @@
     ```{run-python}      Python; one namespace for a page
     ```{run-program}     lines that begin with `tfreps`, each run as a command
 
-All blocks of a page run in one temporary folder, seeds set. `:hide-output:` runs a block without
-its output. Code that cannot run here (old libraries, other machines) is an ordinary block.
-The functions above the directives need no Sphinx: tests/docs/ runs the same blocks with them.
+All blocks of a page run in one temporary folder, with all seeds set. `:hide-output:` runs a block
+without showing its output. Code that cannot run here (old libraries, other machines) is in an
+ordinary block. The functions above the directives do not need Sphinx: tests/docs/ runs the same
+blocks with them.
 """
 
 import ast
@@ -25,7 +26,7 @@ BLOCK = re.compile(
 
 
 def blocks(text):
-    """`[(kind, code, line number)]` of the blocks of a page that run."""
+    """Returns `[(kind, code, line number)]` of the blocks of a page that run."""
     return [
         (found[1], found[3], text[: found.start(3)].count("\n") + 1)
         for found in BLOCK.finditer(text)
@@ -33,7 +34,7 @@ def blocks(text):
 
 
 class PageSession:
-    """Runs the blocks of one page, one after another.
+    """Session that runs the blocks of one page, one after another.
 
     Args:
         page: str. Name of the page, for tracebacks.
@@ -46,12 +47,12 @@ class PageSession:
         self.seeded = False
 
     def run(self, kind, code, line=1):
-        """Runs a block; returns what it printed, and the value of its last line as in a notebook.
+        """Runs a block and returns its output, with the value of its last line as in a notebook.
 
         Args:
             kind: "run-python" or "run-program".
             code: str.
-            line: int. Where it stands on its page.
+            line: int. Line number of the block on its page.
 
         Returns:
             list of `(command or None, output)`.
@@ -68,7 +69,7 @@ class PageSession:
             os.chdir(before)
 
     def seed(self):
-        """Sets all seeds, once for a page."""
+        """Sets all seeds, once per page."""
         import keras
 
         random.seed(0)
@@ -96,12 +97,12 @@ class PageSession:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
             code = main(shlex.split(command, comments=True)[1:])
         if code:
-            raise RuntimeError(f"{self.page}: {command} exits with {code}: {errors.getvalue()}")
+            raise RuntimeError(f"{self.page}: {command} exited with {code}: {errors.getvalue()}")
         return command, printed.getvalue()
 
 
 def commands(code):
-    """The commands of a block: lines that begin with `tfreps`, continued by backslashes."""
+    """Returns the commands of a block: lines that begin with `tfreps`, joined at backslashes."""
     lines = re.sub(r"\\\n\s*", "", code).splitlines()
     return [line for line in lines if line.startswith("tfreps ")]
 

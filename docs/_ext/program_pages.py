@@ -1,4 +1,4 @@
-"""Writes the reference of programs: a page for each, from its parser."""
+"""Writes a reference page for each program from its parser."""
 
 import argparse
 import inspect
@@ -15,7 +15,7 @@ def setup(app):
 
 
 def write_pages(app):
-    """Writes the pages into an ignored folder; files that have not changed stay as they are."""
+    """Writes the pages to an ignored folder, without rewriting unchanged files."""
     folder = app.srcdir / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     pages = {f"{name}.rst": page(name) for name in PROGRAMS}
@@ -58,7 +58,7 @@ def page(program):
 
 
 def docstring(doc):
-    """The text of a program's module; indented commands become blocks of code."""
+    """Converts a program's docstring; indented commands become blocks of code."""
     lines, code = [], False
     for line in doc.splitlines():
         if line.startswith("    ") and not code and (not lines or not lines[-1].strip()):
@@ -71,7 +71,7 @@ def docstring(doc):
 
 
 def option(program, action):
-    """A definition: the flags with the name of their value, and the help."""
+    """Returns an option as a definition: its flags with the name of their value, and its help."""
     value = ""
     if action.nargs != 0:
         value = argparse.HelpFormatter("")._format_args(
@@ -86,12 +86,12 @@ def option(program, action):
 
 
 def escaped(text):
-    """Help text as reStructuredText."""
+    """Converts help text to reStructuredText."""
     return re.sub(r"(?<!`)([*|_])(?!`)", r"\\\1", text) if "`" not in text else text
 
 
 def index():
-    """The page of all programs."""
+    """Returns the page of all programs."""
     title = "Programs"
     lines = [title, "=" * len(title), ""]
     lines += ["Every program is ``tfreps PROGRAM``; ``tfreps PROGRAM --help`` prints its options."]

@@ -1,4 +1,4 @@
-"""Lists the public names of tfreps: what `__all__` of its packages has, with their members."""
+"""Lists the public names of tfreps, which are in `__all__` of its packages, and their members."""
 
 import functools
 import importlib
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import tfreps
 
-# Methods that Keras calls and every layer or model has: not repeated on each page.
+# Methods that Keras calls and that every layer or model has. They are not repeated on each page.
 INHERITED = {
     "all_parts", "build", "build_from_config", "compute_mask", "compute_output_shape",
     "compute_output_spec", "from_config", "get_config", "compute_loss", "compute_metrics",
@@ -17,7 +17,7 @@ INHERITED = {
 
 
 class Name(NamedTuple):
-    """A public name: in full, its package, kind (class, function or data) and members."""
+    """Public name: its full name, package, kind (class, function or data) and members."""
 
     name: str
     package: str
@@ -26,7 +26,7 @@ class Name(NamedTuple):
 
 
 def packages():
-    """The names of the packages that list public names."""
+    """Returns the names of the packages that list public names."""
     root = pathlib.Path(tfreps.__file__).parent
     folders = [path.parent.relative_to(root.parent) for path in root.rglob("__init__.py")]
     names = sorted(".".join(folder.parts) for folder in folders)
@@ -35,7 +35,7 @@ def packages():
 
 @functools.cache
 def documented():
-    """`Name` of everything that has a page, in the order of the packages.
+    """Returns the `Name` of everything that has a page, in the order of the packages.
 
     A name that two packages list is described once: in the shorter, which users import.
     """
@@ -59,7 +59,7 @@ def documented():
 
 
 def members(kind):
-    """Names of the documented methods and properties that tfreps itself defines in a class."""
+    """Returns the names of documented methods and properties that tfreps defines in a class."""
     fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__dataclass_fields__", ())}
     for name in dict.fromkeys(name for base in kind.__mro__ if own(base) for name in vars(base)):
         if name.startswith("_") or name in fields or name in INHERITED:
@@ -75,7 +75,7 @@ def own(base):
 
 
 def first_sentence(name):
-    """The first sentence of a docstring, without its full stop's company."""
+    """Returns the first paragraph of a docstring as one line."""
     package, _, short = name.rpartition(".")
     text = inspect.getdoc(getattr(importlib.import_module(package), short)) or ""
     return " ".join(text.split("\n\n", 1)[0].split())

@@ -2,10 +2,10 @@
 BERT: load, fine-tune, pre-train on your text
 =============================================
 
-`BertEncoder` reads checkpoints of Google (``bert_model.ckpt``) and of Hugging Face
-(``model.safetensors``), both gelus, heads included, and writes folders that transformers reads.
-This guide loads one, looks at its attention, fine-tunes it, and pre-trains a small one on
-Python's own text.
+`BertEncoder` reads checkpoints from Google (``bert_model.ckpt``) and Hugging Face
+(``model.safetensors``), with either gelu and with heads, and writes folders that transformers
+reads. This guide loads a checkpoint, looks at its attention, fine-tunes it, and pre-trains a small
+BERT on Python's own text.
 
 .. image:: /pictures/drawn/bert.svg
    :class: drawn
@@ -39,10 +39,10 @@ def tfreps_program(command):
 # Load a checkpoint
 # -----------------
 #
-# The stand-in below is written in the format of Hugging Face; with a real folder leave these
-# lines out. Whatever the configuration says is used, or an error names the option that is not
-# supported. The largest difference to transformers over 224 combinations of formats and heads is
-# 5.8e-6 (``python -m benchmarks.bert_parity``, 2026-11-23).
+# The stand-in below is written in the format of Hugging Face; leave these lines out if you have a
+# real folder. Every option of the configuration is used, or an error names the option that is not
+# supported. The largest difference from transformers over 224 combinations of formats and heads
+# is 5.8e-6 (``python -m benchmarks.bert_parity``, 2026-11-23).
 
 pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "river", "bank", "##s", "was"]
 pieces += ["by", "money", "in", "a", "good", "bad", "hotel", "very", "room", "."]
@@ -59,8 +59,8 @@ print(tokenizer.tokenize("The river banks"), batch["token_ids"].tolist())
 print({name: out[name].shape for name in ("sequence_output", "layer_outputs", "pooled_output")})
 
 # %%
-# Only the blocks that are asked for are built. `tfreps.load` opens the same folder with its
-# tokenizer and answers texts; the attention of all blocks and heads is an array.
+# Only the requested blocks are built. `tfreps.load` opens the same folder with its tokenizer and
+# computes vectors of texts; the attention of all blocks and heads is an array.
 
 loaded = tfreps.load(checkpoint)
 attention = loaded.attention("the money in the bank by the river")
@@ -74,7 +74,7 @@ plt.axis("off")
 plt.tight_layout()
 
 # %%
-# The weights are random here, so that every token reads all others about equally. As a program:
+# The weights are random here, so every token attends to all others about equally. As a program:
 # ``tfreps plot attention RUN_OR_FOLDER --text "..." --layer 2 --head 1 --output attention.png``.
 #
 # Fine-tune it in ``fit``
@@ -101,9 +101,9 @@ print([round(loss, 3) for loss in history["loss"]], history["accuracy"][-1])
 # Pre-train on your own text
 # --------------------------
 #
-# ``pretrain-bert`` reads sentences a line with blank lines between documents, or records with two
-# sentences. The vocabulary of WordPiece comes with a checkpoint; ``build-vocabulary --tokens
-# bert-characters`` counts one of characters and whole Latin words from your text.
+# ``pretrain-bert`` reads one sentence per line with blank lines between documents, or records
+# with two sentences. A WordPiece vocabulary comes with a checkpoint; ``build-vocabulary --tokens
+# bert-characters`` builds a vocabulary of characters and whole Latin words from your text.
 
 tfreps_program("demo-corpus --output corpus --max-tokens 12000")
 tfreps_program("""
@@ -117,27 +117,27 @@ tfreps_program("""
 """)
 
 # %%
-# The run goes wherever a checkpoint goes:
+# The run can be used wherever a checkpoint can:
 #
 # - ``tfreps train-tagger --encoder bert --bert runs/bert`` and ``train-classifier``;
 #   ``--num-layers`` for the first blocks, ``--freeze-blocks``, ``--layer-decay 0.9``,
 #   ``--bert-learning-rate``.
 # - ``tfreps convert runs/bert-reviews --to-hugging-face FOLDER`` writes what transformers reads.
-# - ``tfreps convert published/bert-ner --to-run runs/bert-ner --scheme bio`` makes a run folder
-#   of a published tagger, to evaluate, ask and export it.
+# - ``tfreps convert published/bert-ner --to-run runs/bert-ner --scheme bio`` converts a published
+#   tagger to a run folder, which can be evaluated, used and exported.
 
 model = tfreps.load(folder / "runs" / "bert")
 vectors = model("The function returns a list .")
 print(vectors.tokens, vectors.vectors.shape)
 
 # %%
-# **How much text it needs.** On 30,171 reviews three passes over 4.3 million tokens bring a BERT
-# of 4 blocks of 256 units to guess 23 % of the hidden tokens, at a perplexity of 164: too little
-# to help. Formulaic text is easier: on 3,821 Chinese CVs the same size guesses three of four
-# masked characters, which is worth 0.021 of entity F1. Short texts first, then whole ones, learn
-# faster: see :doc:`/reference/files/results`.
+# **How much text it needs.** On 30,171 reviews, after three passes over 4.3 million tokens, a BERT
+# of 4 blocks of 256 units predicts 23 % of the masked tokens, at a perplexity of 164, which is
+# too little to help. Formulaic text is easier: on 3,821 Chinese CVs, the same size predicts three
+# of four masked characters, which improves entity F1 by 0.021. Training on short texts first and
+# then on whole ones is faster: see :doc:`/reference/files/results`.
 #
-# **Speed** (2026-11-22, two cores, random weights, texts of 128 tokens, float32): BERT-base 1,925
-# tokens/s, 2.16 times transformers on PyTorch, 1.16 times KerasHub; fine-tuning 3 blocks of 6 x
-# 384 on texts as long as hotel reviews 3,727, 6.83 times and 2.58 times, since batches have texts
-# of like length.
+# **Speed** (2026-11-22, two cores, random weights, texts of 128 tokens, float32): BERT-base runs
+# at 1,925 tokens/s, 2.16 times the speed of transformers on PyTorch and 1.16 times that of
+# KerasHub. Fine-tuning 3 blocks of 6 x 384 on texts as long as hotel reviews runs at 3,727
+# tokens/s, 6.83 and 2.58 times their speed, since batches contain texts of similar length.

@@ -53,9 +53,9 @@ for part, rows in examples.items():
 # The floor
 # ---------
 #
-# Naive Bayes over words that are present or not takes a dozen lines. A neural classifier has to
-# beat it; on small data sets many published ones do not. (On FDU-MTL, six seconds of naive Bayes
-# reach the average of the published BiLSTM.)
+# Naive Bayes over the presence of words takes a dozen lines. A neural classifier has to beat it;
+# on small data sets, many published ones do not. (On FDU-MTL, six seconds of naive Bayes reach
+# the average of the published BiLSTM.)
 
 present, texts = collections.defaultdict(collections.Counter), collections.Counter()
 for label, tokens in examples["train"]:
@@ -84,9 +84,9 @@ print(f"naive Bayes: {floor:.4f} of {len(examples['test'])} test texts")
 #
 # ``--encoder`` is ``cnn``, ``bilstm``, ``slstm``, ``transformer``, ``bert``, ``linear`` or
 # ``embeddings``. ``--linear-features`` adds the scores of a linear model of words and pairs: on
-# small data sets rare but informative pairs are not learned by the encoder alone. The dev texts
-# are a tenth of the training texts, drawn by class; the best epoch on dev is the one that is
-# stored.
+# small data sets, rare but informative pairs are not learned by the encoder alone. The dev texts
+# are a tenth of the training texts, drawn by class, and the model of the best epoch on dev is
+# saved.
 
 
 def tfreps_program(command):
@@ -123,28 +123,28 @@ plt.xlim(0, 1)
 plt.tight_layout()
 
 # %%
-# Ask it
-# ------
+# Use it in Python
+# ----------------
 
 classifier = tfreps.load(folder / "runs" / "cnn")
 answer = classifier("returns the payload of the message as a list of headers")
 print(answer.label, {label: round(p, 2) for label, p in answer.probabilities.items()})
 
 # %%
-# On files: ``tfreps classify runs/cnn texts.txt``. Between two labels, ``--threshold dev`` takes
-# the threshold that was best on dev, and ``auc`` is measured too; ``--monitor val_auc`` chooses
-# the epoch by it.
+# For files, use ``tfreps classify runs/cnn texts.txt``. With two labels, ``--threshold dev`` uses
+# the threshold that was best on dev, and ``auc`` is measured too; ``--monitor val_auc`` selects
+# the epoch by AUC.
 #
 # What the recorded tables say
 # ----------------------------
 #
-# - FDU-MTL, means over eight domains: logistic regression on TF-IDF 0.8731, S-LSTM with
-#   attention, vectors of its own and linear features 0.8653; the published S-LSTM 0.8566. The
-#   floor is the method to beat.
-# - Hotel reviews (Chinese): TextCNN with own vectors and linear features 0.9310 accuracy;
-#   logistic regression 0.9250; BERT of 3 blocks with n-grams 0.9320 accuracy and 0.9802 AUC,
-#   where the floor has 0.9817 AUC.
+# - FDU-MTL, mean accuracy over eight domains: logistic regression on TF-IDF has 0.8731, an S-LSTM
+#   with attention, its own vectors and linear features 0.8653, and the published S-LSTM 0.8566.
+#   The floor is the method to beat.
+# - Hotel reviews (Chinese): a TextCNN with its own vectors and linear features has an accuracy of
+#   0.9310 and logistic regression 0.9250. A BERT of 3 blocks with n-grams has an accuracy of 0.9320
+#   and an AUC of 0.9802; the floor has an AUC of 0.9817.
 #
-# One seed and 400 test texts have a standard error near 0.018: report means over data sets and
-# seeds. :doc:`/reference/files/results` has all rows, :doc:`/auto_guides/plot_tables` the
-# commands.
+# With one seed and 400 test texts, the standard error is near 0.018, so report means over data
+# sets and seeds. :doc:`/reference/files/results` has all rows, and
+# :doc:`/auto_guides/plot_tables` has the commands.

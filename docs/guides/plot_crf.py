@@ -75,9 +75,9 @@ print(shorter.numpy()[0], with_hole.numpy()[0])
 # -----------
 #
 # A tag scheme forbids transitions: in BIO, ``I-PER`` follows only ``B-PER`` or ``I-PER``. The
-# layer takes a boolean matrix, which `tfreps.text.tags.allowed_transitions` makes. A forbidden
-# step has the score minus infinity in the loss and in decoding; ``constrain="decode"`` leaves the
-# loss as it is.
+# layer takes a boolean matrix, which `tfreps.text.tags.allowed_transitions` creates. A forbidden
+# transition has the score minus infinity in the loss and in decoding; with
+# ``constrain="decode"``, only decoding is constrained.
 
 allowed = tfreps.text.tags.allowed_transitions(tags, "bio")
 print(allowed.astype(int))  # from, to; row and column 3 are the start of a sentence, 4 its end
@@ -93,8 +93,8 @@ for name, layer in (("free", crf), ("constrained", strict)):
 # Marginals
 # ---------
 #
-# The marginal is the probability of a tag at a token over all sequences, by forward and backward
-# recursions. It is the confidence that taggers of tfreps report.
+# The marginal is the probability of a tag at a token over all sequences, computed by forward and
+# backward recursions. It is the confidence that tfreps taggers report.
 
 marginals = strict.marginals(emissions).numpy()[0]
 legal = [p for p in paths if all(allowed[a, b] for a, b in itertools.pairwise((3, *p, 4)))]
@@ -126,7 +126,7 @@ for path, value in zip(several.numpy()[0], several_scores.numpy()[0], strict=Tru
 # -----------------------
 #
 # ``partial_log_likelihood`` takes a set of possible tags for each token and sums over all
-# sequences that fit. All True means that a tag is unknown.
+# sequences that fit. A row of only True means that the tag is unknown.
 
 possible = np.ones([1, 4, 3], bool)
 possible[0, 1] = [False, True, False]  # only the second token is known: B-PER
@@ -137,8 +137,8 @@ print("log of the marginal    =", float(np.log(marginals[1, 1])))
 # Train it in ``fit``
 # -------------------
 #
-# Given ``tags=``, the layer adds its loss to the model, so that ``compile`` needs an optimizer
-# only. The task here: the tag of a word depends on the word before it, so that emissions alone
+# If ``tags=`` is given, the layer adds its loss to the model, so that ``compile`` only needs an
+# optimizer. In this task, the tag of a word depends on the previous word, so that emissions alone
 # cannot solve it.
 
 words = rng.integers(1, 20, size=[256, 12])
@@ -170,8 +170,8 @@ print(np.round(np.array(layer.transitions), 1))
 # with span F1 in ``fit``: :doc:`/auto_guides/plot_tagger`. The functions behind the layer are in
 # ``tfreps.layers.ops.chain``. What other CRF layers compute: :doc:`/coming_from/crf_layers`.
 #
-# **Speed** (2026-11-22, two cores, alternating with pytorch-crf 0.7.2 on the same machine): loss
-# with its gradient for 32 x 50 tokens and 9 tags, 2,210,000 tokens/s, 8.6 times pytorch-crf;
-# Viterbi of the same in a plain graph 1,012,000, 2.3 times. One sentence of 4 tokens under XLA is
-# slower than pytorch-crf (0.3 times), since a call of a compiled function costs 0.2 ms whatever
-# it computes.
+# **Speed** (2026-11-22, two cores, alternating with pytorch-crf 0.7.2 on the same machine): the
+# loss with its gradient for 32 x 50 tokens and 9 tags runs at 2,210,000 tokens/s, 8.6 times the
+# speed of pytorch-crf, and Viterbi decoding in a plain graph at 1,012,000, 2.3 times its speed. One
+# sentence of 4 tokens under XLA is slower than with pytorch-crf (0.3 times its speed), since a
+# call of a compiled function costs 0.2 ms regardless of what it computes.

@@ -35,8 +35,8 @@ that they come from, bilm-tf and AllenNLP, is Apache-2.0.
 
 The published files are not part of tfreps, and no program downloads them. The first block below
 writes a small stand-in with random weights in the same format, so that the guide runs anywhere.
-Leave it out when you have the files. The numbers of bilm-tf are reproduced: its own 30 test
-embeddings to 1e-6.
+Leave it out if you have the files. The numbers of bilm-tf, its own 30 test embeddings, are
+reproduced to 1e-6.
 """
 
 import os
@@ -90,9 +90,9 @@ print(float(tf.reduce_max(tf.abs(from_text["layer_outputs"] - out["layer_outputs
 # Mix the layers
 # --------------
 #
-# `Elmo` computes ``gamma * sum(softmax(w)[l] * layer[l])`` over one pass of the biLM, for as many
-# mixes as a model needs. The weights are trained with the model above it; a new mix is the mean
-# of the layers.
+# `Elmo` computes ``gamma * sum(softmax(w)[l] * layer[l])`` from one pass of the biLM, for as many
+# mixes as a model needs. The weights are trained with the model above it; initially, a mix is the
+# mean of the layers.
 
 elmo = tfreps.models.Elmo(bilm, num_output_representations=2, dropout=0.0)
 mixed = elmo(ids)
@@ -122,10 +122,10 @@ for number, name in enumerate(["token layer", "LSTM 1", "LSTM 2"]):
 # A whole file
 # ------------
 #
-# ``tfreps embed`` writes every sentence of a file, one tokenized sentence a line, in the HDF5
-# layout of bilm-tf and AllenNLP. Windows of sentences are written as they are done, so that a
-# killed run continues with ``--resume``. Sentences are batched by length and each distinct token
-# is encoded once.
+# ``tfreps embed`` writes the vectors of every sentence of a file, with one tokenized sentence per
+# line, in the HDF5 layout of bilm-tf and AllenNLP. Windows of sentences are written as soon as they
+# are complete, so that a killed run continues with ``--resume``. Sentences are batched by length,
+# and each distinct token is encoded once.
 
 from tfreps.__main__ import main
 
@@ -141,11 +141,11 @@ with h5py.File(folder / "vectors.hdf5") as file:
         print(name, file[name].shape, file[name].dtype)
 
 # %%
-# Ask it from Python
-# ------------------
+# Use it in Python
+# ----------------
 #
-# `tfreps.load` opens published weights as it opens everything that tfreps trains, and answers raw
-# texts with NumPy arrays.
+# `tfreps.load` opens published weights in the same way as models that tfreps has trained, and
+# returns NumPy arrays for raw texts.
 
 model = tfreps.load(folder / "options.json")
 answer = model("I have a dog")

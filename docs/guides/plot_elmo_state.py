@@ -2,9 +2,9 @@
 The state of ELMo
 =================
 
-The original implementations carry the LSTM state from one batch to the next, also when they
-compute embeddings. The same sentence therefore gets other vectors on each call. tfreps makes the
-choice an option of `BiLM`: ``initial_state="zero"``, ``"warm"`` or ``"carry"``.
+The original implementations carry the LSTM state from one batch to the next, even when they
+compute embeddings. The same sentence therefore gets different vectors on each call. tfreps makes
+the choice an option of `BiLM`: ``initial_state="zero"``, ``"warm"`` or ``"carry"``.
 """
 
 import keras
@@ -41,8 +41,8 @@ def distance(a, b):
 # ----------------------------
 #
 # ``"carry"`` behaves as bilm-tf and AllenNLP do: row i starts from the state after row i of the
-# batch before. The first call starts from zeros. The second call, on the same sentence, returns
-# something else.
+# previous batch. The first call starts from zeros. The second call, on the same sentence, returns
+# different vectors.
 
 carry = bilm.with_initial_state("carry")
 first, second, third = (top(carry, sentence) for _ in range(3))
@@ -78,7 +78,7 @@ print(f"warm to the later answers:  {distance(top(warm, sentence), after_others)
 print("warm twice:", np.array_equal(top(warm, sentence), top(warm, sentence)))
 
 # %%
-# Distance to the carried answers while more text passes by:
+# The distance from the vectors with carried state, as more text is read:
 
 carry.reset_states()
 passed, from_zero, from_warm = range(1, 7), [], []
@@ -98,8 +98,8 @@ plt.legend()
 plt.tight_layout()
 
 # %%
-# Which to take
-# -------------
+# Which one to use
+# ----------------
 #
 # .. list-table::
 #    :header-rows: 1
@@ -117,18 +117,18 @@ plt.tight_layout()
 #      - 0.03 %
 #      - 1.0000
 #    * - ``"carry"``
-#      - the batch before, as bilm-tf and AllenNLP; ``reset_states()``
+#      - the state after the previous batch, as in bilm-tf and AllenNLP, or ``reset_states()``
 #      - 0.00001 %
 #      - 1.0000
 #
 # These numbers were measured on 2026-11-21 by ``python -m benchmarks.initial_state FIXTURE`` on
-# bilm-tf's own fixture (relative L2 of the top layer, sentences 4 to 30). Its weights are tiny:
-# trust the order, not the digits.
+# bilm-tf's own fixture (relative L2 of the top layer, sentences 4 to 30). Its weights are tiny, so
+# the order is reliable, but the digits are not.
 #
-# - A new downstream model: ``"zero"`` is simple and deterministic.
-# - A downstream model that was trained on the originals' embeddings: ``"warm"``.
-# - Reproducing the originals' files number by number: ``"carry"``, with their batches in their
-#   order.
+# - For a new downstream model, use ``"zero"``, which is simple and deterministic.
+# - For a downstream model that was trained on the originals' embeddings, use ``"warm"``.
+# - To reproduce the originals' files number by number, use ``"carry"``, with their batches in
+#   their order.
 #
-# An export never carries state without the caller: the signature ``score`` takes a state and
-# returns the next one (:doc:`/reference/formats`).
+# An export does not carry states itself: the signature ``score`` takes a state and returns the
+# next one (:doc:`/reference/formats`).

@@ -2,9 +2,9 @@
 Train ELMo on your own text
 ===========================
 
-A bidirectional language model learns from plain text: one tokenized sentence a line, UTF-8. This
-guide builds a corpus, counts a vocabulary, trains a biLM, measures its perplexity and looks at
-its neighbours. The text is Python's own documentation, which every installation has.
+A bidirectional language model learns from plain text in UTF-8 with one tokenized sentence per line.
+This guide builds a corpus and a vocabulary, trains a biLM, measures its perplexity and searches for
+neighbours of a word. The text is Python's own documentation, which every installation has.
 """
 
 import json
@@ -31,7 +31,7 @@ def tfreps_program(command):
 # Text
 # ----
 #
-# Your own text needs tokens between single spaces; ``tfreps tokenize`` splits raw text in the
+# Your own text needs single spaces between its tokens; ``tfreps tokenize`` splits raw text in the
 # same way as a later export does. ``demo-corpus`` writes training shards, a validation file and a
 # test file.
 
@@ -42,9 +42,9 @@ print((folder / "corpus" / "test.txt").read_text().split("\n")[0])
 # Vocabulary
 # ----------
 #
-# The vocabulary holds the tokens that can be *predicted*, by falling count, after the special
-# tokens ``<S>``, ``</S>`` and ``<UNK>``. What the model *reads* are characters, so that a word
-# outside the vocabulary still has a vector of its own.
+# The vocabulary contains the tokens that can be *predicted*, by decreasing count, after the special
+# tokens ``<S>``, ``</S>`` and ``<UNK>``. The model *reads* characters, so a word outside the
+# vocabulary still has its own vector.
 
 tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --min-count 4")
 
@@ -52,8 +52,8 @@ tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --mi
 # Training
 # --------
 #
-# ``--preset`` names the sizes: ``elmo_tiny`` for a laptop, ``elmo_small``, ``elmo_medium`` and
-# ``elmo_original`` as published; single flags override it. Each row of a batch is a stream of
+# ``--preset`` sets the sizes: ``elmo_tiny`` for a laptop, ``elmo_small``, ``elmo_medium`` and
+# ``elmo_original`` as published. Other flags override it. Each row of a batch is a stream of
 # text that continues from batch to batch, in the order of bilm-tf, and the loss is a sampled
 # softmax in each direction.
 #
@@ -67,7 +67,7 @@ tfreps_program("""
 """)
 
 # %%
-# The run folder holds the options, the vocabulary, the best model so far, checkpoints,
+# The run folder contains the options, the vocabulary, the best model so far, checkpoints,
 # TensorBoard logs and ``results.json`` (:doc:`/reference/formats`). A killed run continues with
 # ``tfreps pretrain-elmo --run runs/elmo --resume``; with ``--deterministic`` the resumed run is
 # bit-identical to an uninterrupted one (:doc:`/explanation/resumption`).
@@ -78,8 +78,8 @@ rows = [json.loads(line) for line in history]
 print(rows[-1])
 
 # %%
-# The curve shows the perplexity on the validation text, over the full softmax. The training loss
-# is that of the sampled softmax with dropout, and is not comparable with it.
+# The curve shows the perplexity on the validation text, over the full softmax. The training loss is
+# computed with the sampled softmax and dropout, so the two are not comparable.
 
 key = "perplexity/mean"
 points = [(row["step"], row[key]) for row in rows if row["run"] == "validation" and key in row]
@@ -107,30 +107,30 @@ tfreps_program("evaluate-lm runs/elmo --text corpus/test.txt --unigram-from corp
 # ---------------------
 #
 # Two occurrences of a word are compared by the cosine of their vectors. After 60 updates the list
-# is coarse; it is the same command for a full model.
+# is coarse; the command is the same for a fully trained model.
 
 tfreps_program("neighbours runs/elmo --text corpus/test.txt --word value")
 
 # %%
-# What is next
-# ------------
+# Next steps
+# ----------
 #
 # - ``tfreps embed runs/elmo sentences.txt --output vectors.hdf5`` writes vectors.
 # - ``tfreps train-tagger --elmo runs/elmo`` and ``train-classifier --elmo runs/elmo`` use the
 #   model.
 # - ``tfreps convert runs/elmo --to-bilm-tf published`` writes files that bilm-tf and AllenNLP
 #   read.
-# - ``--init`` continues on new text, from HDF5 weights, a training folder of bilm-tf or an
-#   earlier run.
+# - ``tfreps pretrain-elmo --init`` continues on new text, from HDF5 weights, a training folder of
+#   bilm-tf or an earlier run.
 #
 # **How good it gets.** ``python -m benchmarks.wikitext2`` trains a biLM of 5.4 million weights on
 # 90 % of WikiText-2's validation text for six epochs at bilm-tf's settings. On the rest, counted
 # as bilm-tf counts, three seeds reached a perplexity of 173.0, 176.8 and 173.9 (mean 174.6);
 # bilm-tf reached 175.4. Over all tokens, which bilm-tf does not report, the mean is 180.1. The
-# whole program used 0.45 times the machine work of bilm-tf: 67,400 against 148,300 seconds times
-# GFLOP/s.
+# whole program used 0.45 times the machine work of bilm-tf: 67,400 instead of 148,300 seconds
+# times GFLOP/s.
 #
 # **Resets.** Training carries the LSTM state on, as bilm-tf does. A model that is trained only on
-# carried states can perform poorly when a sentence starts from a zero state. So a row starts a
-# batch from the model's fixed state with a probability of 0.01 (``--reset-probability``); 0 is
-# bilm-tf's training.
+# carried states can perform poorly when a sentence starts from a zero state. Therefore, a row
+# starts a batch from the model's fixed state with a probability of 0.01
+# (``--reset-probability``); 0 trains as bilm-tf does.

@@ -2,8 +2,8 @@
 Export, check, TensorFlow Serving
 =================================
 
-``tfreps export`` writes a SavedModel that takes raw strings and needs TensorFlow alone. This
-guide exports a small tagger, looks at what was written, and asks it without tfreps.
+``tfreps export`` writes a SavedModel that takes raw strings and needs only TensorFlow. This
+guide exports a small tagger, looks at the files, and uses the model without tfreps.
 """
 
 import os
@@ -26,8 +26,8 @@ def tfreps_program(command):
 
 
 # %%
-# A hidden Markov model is a tagger that trains in a second; the export of any other model works
-# alike.
+# A hidden Markov model is a tagger that trains in a second; the export of any other model works in
+# the same way.
 
 tfreps_program("demo-tags --output tags --max-sentences 400")
 tfreps_program("""
@@ -39,10 +39,10 @@ tfreps_program("""
 # Write a version
 # ---------------
 #
-# Each export is the next version in the folder of its model. It appears whole or not at all: a
-# server that watches the folder never sees half a version. ``--explain`` adds a signature with
-# the k best paths and marginals of a tagger, the attention of a BERT, or the surprise per token
-# of a language model.
+# Each export is the next version in the folder of its model. It is written completely or not at
+# all: a server that watches the folder never sees half a version. ``--explain`` adds a signature
+# with the k best paths and marginals of a tagger, the attention of a BERT, or the surprise per
+# token of a language model.
 
 tfreps_program("export runs/hmm --to exports/code --explain")
 for path in sorted((folder / "exports").rglob("*")):
@@ -51,13 +51,13 @@ for path in sorted((folder / "exports").rglob("*")):
 
 # %%
 # ``README.md`` describes every input and output. ``models.config`` and ``batching.config`` are
-# for TensorFlow Serving; ``assets.extra`` holds the warm-up requests, and how texts are split
-# into tokens, for servers that limit the tokens of a request.
+# for TensorFlow Serving; ``assets.extra`` contains the warm-up requests and describes how texts are
+# tokenized, for servers that limit the tokens of a request.
 
 print((folder / "exports" / "code" / "README.md").read_text()[:1500])
 
 # %%
-# Ask it without tfreps
+# Use it without tfreps
 # ---------------------
 
 served = tf.saved_model.load(str(folder / "exports" / "code" / "1"))
@@ -71,10 +71,10 @@ print(answer["tags"].numpy()[0])
 # Check it
 # --------
 #
-# ``tfreps export --check`` asks the new version in fresh processes, by TensorFlow alone, by
+# ``tfreps export --check`` runs the new version in new processes with only TensorFlow, with
 # ``saved_model_cli`` and through TensorFlow's C API, and compares the answers with the model's
 # before the version appears. ``--check-python PYTHON`` does so with another interpreter, such as
-# one with TensorFlow 2.20.0, the version inside the newest TensorFlow Serving. From Python it is
+# one with TensorFlow 2.20.0, the version in the newest TensorFlow Serving. In Python, use
 # ``write_export(..., check=True)``.
 #
 # .. code-block:: bash
@@ -84,8 +84,8 @@ print(answer["tags"].numpy()[0])
 # Smaller files
 # -------------
 #
-# ``--weights-as bfloat16`` or ``int8`` make the file smaller, not faster. For a biLM of 20
-# million parameters the file shrank from 81 MB to 45 MB (bfloat16) or 27 MB (int8), and a call
+# ``--weights-as bfloat16`` or ``int8`` makes the file smaller, but not faster. For a biLM of 20
+# million parameters, the file shrank from 81 MB to 45 MB (bfloat16) or 27 MB (int8), and a call
 # took 22 ms or 29 ms instead of 16 ms. The program prints how much the answers change.
 #
 # Serve it
@@ -97,15 +97,15 @@ print(answer["tags"].numpy()[0])
 #    tfreps query code "Call os.getcwd first."                # asks it, over REST; --grpc over gRPC
 #    curl -d '{"instances": ["Call os.getcwd first."]}' localhost:8501/v1/models/code:predict
 #
-# and in production, with the official container (``serving/`` in the source tree has an image,
-# compose and Kubernetes files):
+# In production, use the official container (``serving/`` in the source tree has an image, Compose
+# and Kubernetes files):
 #
 # .. code-block:: bash
 #
 #    docker run -p 8500:8500 -p 8501:8501 -v $PWD/exports/code:/models/code -e MODEL_NAME=code \
 #        tensorflow/serving:2.20.0
 #
-# The server here, in one process:
+# The tfreps server can also run inside a Python process:
 
 from tfreps.server import ModelConfig, ModelServer, RestClient, ServerOptions
 
@@ -123,8 +123,8 @@ server.stop()
 # %%
 # **A SavedModel is a program: load and serve only exports that you trust.** ``tfreps serve``
 # rejects models whose graphs use files, the network or Python, unless ``--allow-file-ops`` is
-# given; ``tfreps predict`` and TensorFlow Serving load any. :doc:`/reference/files/security` has
-# the details.
+# given; ``tfreps predict`` and TensorFlow Serving load any model.
+# :doc:`/reference/files/security` has the details.
 #
 # Roll out and back
 # -----------------
@@ -135,10 +135,10 @@ server.stop()
 # 2. To go back, rename the folder to a name that is not a number (``mv exports/code/2
 #    exports/code/bad-2``), or name versions in ``models.config``: ``model_version_policy {
 #    specific { versions: 1 } }``.
-# 3. For a canary, serve two versions with the labels ``stable`` and ``canary``; clients ask
-#    ``/v1/models/code/labels/canary:predict`` or ``tfreps query code --label canary "..."``.
+# 3. For a canary release, serve two versions with the labels ``stable`` and ``canary``; clients
+#    use ``/v1/models/code/labels/canary:predict`` or ``tfreps query code --label canary "..."``.
 #
-# Measured (2026-11-22, two cores that also ran the clients, sentences of 16 tokens to a BiLSTM
-# with a CRF): the SavedModel called in one process takes 1.80 ms; a lone request 2.54 ms over
-# gRPC and 3.05 ms over REST; 16 clients get 891 and 984 requests/s. Five new versions under 8
-# clients: 7,224 answers, none failed.
+# Speed (2026-11-22, two cores that also ran the clients, a BiLSTM with a CRF on sentences of 16
+# tokens): a call of the SavedModel in the same process takes 1.80 ms, and a single request 2.54 ms
+# over gRPC and 3.05 ms over REST. 16 clients reach 891 and 984 requests/s. While five new versions
+# were rolled out under 8 clients, none of 7,224 requests failed.

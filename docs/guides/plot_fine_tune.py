@@ -2,9 +2,9 @@
 Fine-tune ELMo inside ``model.fit``
 ===================================
 
-`Elmo` is a Keras model, and a layer of any other. This guide builds a tagger with the functional
-API, trains it with a biLM that is fine-tuned at a smaller learning rate than the new head, and
-saves and exports the result.
+`Elmo` is a Keras model that can be a layer of any other. This guide builds a tagger with the
+functional API, trains it with a biLM that is fine-tuned at a smaller learning rate than the new
+head, and saves and exports the result.
 """
 
 import os
@@ -26,7 +26,7 @@ folder = pathlib.Path(tempfile.mkdtemp())
 # Data
 # ----
 #
-# ``demo-tags`` writes sentences of Python's docstrings; the tags say which tokens are code.
+# ``demo-tags`` writes sentences from Python's docstrings; the tags say which tokens are code.
 
 main(["demo-tags", "--output", str(folder / "tags"), "--max-sentences", "700"])
 train = tfreps.data.read_tagged(folder / "tags" / "train.conll")
@@ -71,8 +71,8 @@ def make_model(fine_tune):
 # Frozen or fine-tuned
 # --------------------
 #
-# With ``fine_tune=False`` the mix of the layers is trained, the biLM is not. `Elmo` copies the
-# biLM that it is given where it has to freeze or unfreeze it, so ``bilm`` itself stays as it is.
+# With ``fine_tune=False``, the mix of the layers is trained, but not the biLM. `Elmo` copies the
+# given biLM if it has to freeze or unfreeze it, so ``bilm`` itself does not change.
 
 for fine_tune in (False, True):
     model = make_model(fine_tune)
@@ -80,7 +80,7 @@ for fine_tune in (False, True):
     print(f"fine_tune={fine_tune}: {sum(sizes):,} trainable weights")
 
 # %%
-# A pre-trained part wants smaller steps than a new head. `GroupedOptimizer` gives each part of a
+# A pre-trained part needs smaller steps than a new head. `GroupedOptimizer` gives each part of a
 # model its own optimizer; groups are regular expressions over the paths of the variables. Scaling
 # gradients instead has no effect under Adam or Adagrad.
 
@@ -122,8 +122,8 @@ loaded = keras.saving.load_model(folder / "tagger.keras")
 print(float(tf.reduce_max(tf.abs(loaded(x[:8]) - model(x[:8])))))
 
 # %%
-# Every model of tfreps exports itself with Keras's ``export``. It needs no signature and no call
-# before, since each model knows its inputs.
+# Every tfreps model can be exported with Keras's ``export``. It needs no signature and no earlier
+# call, since each model knows its inputs.
 
 elmo = tfreps.models.Elmo(bilm, dropout=0.0)
 elmo.export(os.fspath(folder / "exported"), verbose=False)

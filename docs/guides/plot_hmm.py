@@ -2,8 +2,9 @@
 Hidden Markov models
 ====================
 
-`HMMTagger` counts: which tags start, follow each other, and emit which tokens. It trains in
-seconds, and is the floor of a tagging table. It also learns from text without tags.
+`HMMTagger` counts which tags start a sentence, which tags follow each other, and which tokens each
+tag emits. It trains in seconds, and is the floor of a tagging table. It also learns from text
+without tags.
 """
 
 import os
@@ -29,8 +30,8 @@ keras.utils.set_random_seed(7)
 #     p(tokens, tags) = initial[y_1] emission[y_1, x_1]
 #                       prod over t > 1 of transition[y_{t-1}, y_t] emission[y_t, x_t]
 #
-# ``fit_counts`` takes relative frequencies; ``smoothing`` is added to every count, ``floor``
-# replaces counts of zero (1e-10 and 1e-8 in two published programs).
+# ``fit_counts`` sets them to relative frequencies. ``smoothing`` is added to every count, and
+# ``floor`` replaces counts of zero (1e-10 and 1e-8 in two published programs).
 
 vocabulary = ["the", "a", "dog", "cat", "sees", "hears", "big", "<UNK>"]
 tags = ["DET", "NOUN", "VERB", "ADJ"]
@@ -44,9 +45,9 @@ path, score = hmm.decode(np.array([[1, 7, 3, 6, 2, 8]]))  # the big dog hears a 
 print([tags[tag] for tag in path.numpy()[0]], float(score[0]))
 
 # %%
-# An unknown word has no influence (``unknown="uniform"``), or counts like the words that were seen
-# once (``unknown="hapax"``). ``marginals`` and ``decode(k=...)`` work as in the CRF layer: both
-# use the same chain.
+# An unknown word has no influence (``unknown="uniform"``), or is treated like the words that were
+# seen once (``unknown="hapax"``). ``marginals`` and ``decode(k=...)`` work as in the CRF layer:
+# both use the same chain.
 
 print(np.round(hmm.marginals(np.array([[1, 7, 3, 6, 2, 8]])).numpy()[0, -1], 3))
 
@@ -54,9 +55,9 @@ print(np.round(hmm.marginals(np.array([[1, 7, 3, 6, 2, 8]])).numpy()[0, -1], 3))
 # Text without tags
 # -----------------
 #
-# Baum-Welch counts what the model expects of each sentence and sets the probabilities to the
-# expected frequencies. Without smoothing the likelihood rises with every step. Tagged counts can
-# be added, weighted.
+# Baum-Welch computes the counts that the model expects in each sentence and sets the probabilities
+# to the expected frequencies. Without smoothing, the likelihood increases with every step. Counts
+# of tagged text can be added with a weight.
 
 rng = np.random.default_rng(0)
 untagged = [list(rng.permutation(ids[n % 3])) for n in range(30)]
@@ -75,7 +76,7 @@ plt.tight_layout()
 # ------------
 #
 # ``train-hmm`` tunes the smoothing on dev and writes a run folder that ``evaluate``, ``tag``,
-# ``export`` and `tfreps.load` take as they take any tagger. ``--unlabelled`` adds text for
+# ``export`` and `tfreps.load` accept like that of any other tagger. ``--unlabelled`` adds text for
 # Baum-Welch.
 
 folder = pathlib.Path(tempfile.mkdtemp())
@@ -92,4 +93,5 @@ print(tfreps.load(folder / "runs" / "hmm")("the value of sys.path").tags)
 # On Resume NER it reproduces a published HMM to the fourth digit (token precision, recall and F1
 # 0.9149, 0.9122, 0.9130 with zero counts as 1e-10); tuned smoothing gives a token F1 of 0.9270
 # and an entity F1 of 0.8768. Decoding runs at 2,956,000 tokens/s under XLA and 707,000 in a plain
-# graph, 35 and 8.3 times loops in NumPy (``python -m benchmarks.hmm FILE``, 2026-11-22).
+# graph, 35 and 8.3 times the speed of loops in NumPy (``python -m benchmarks.hmm FILE``,
+# 2026-11-22).

@@ -25,8 +25,8 @@ keras.utils.set_random_seed(5)
 # The layer and the encoder
 # -------------------------
 #
-# `SLSTM` is the layer, `SLSTMEncoder` puts it on a `TokenEmbedder`. Without
-# ``num_sentence_nodes=0`` the first sentence node is the ``pooled_output``.
+# `SLSTM` is the layer, and `SLSTMEncoder` puts it on a `TokenEmbedder`. Unless
+# ``num_sentence_nodes=0``, the first sentence node is the ``pooled_output``.
 
 embedder = tfreps.models.TokenEmbedder(vocabulary_size=50, embedding_dim=24)
 encoder = tfreps.models.SLSTMEncoder(embedder, units=24, num_steps=3)
@@ -35,8 +35,8 @@ out = encoder({"token_ids": ids})
 print({name: out[name].shape for name in ("sequence_output", "pooled_output")})
 
 # %%
-# The result of a sentence does not depend on the batch: the published code averages over the
-# padded length, tfreps over the real words.
+# The result of a sentence does not depend on the batch: tfreps averages over the real words, while
+# the published code averages over the padded length.
 
 alone = encoder({"token_ids": ids[1:, :3]})
 print(float(tf.reduce_max(tf.abs(alone["pooled_output"] - out["pooled_output"][1:]))))
@@ -45,9 +45,9 @@ print(float(tf.reduce_max(tf.abs(alone["pooled_output"] - out["pooled_output"][1
 # How far does a word see?
 # ------------------------
 #
-# Steps and window decide together. The picture shows how much each output changes when the word
-# in the middle is replaced: without a sentence node information travels one window per step; with
-# one it reaches every word by way of the sentence.
+# This depends on the number of steps and the window. The picture shows how much each output changes
+# when the word in the middle is replaced: without a sentence node, information travels one window
+# per step; with one, it reaches every word through the sentence node.
 
 
 def changes(num_steps, window, num_sentence_nodes):
@@ -78,15 +78,15 @@ plt.colorbar(label="log10 of the change")
 plt.tight_layout()
 
 # %%
-# With the paper's initial state (learned, the same for all words) the first step sees only the
-# word itself, so that T steps see (T - 1) x window words on each side. After one step the
-# sentence node knows nothing of the words yet, since it reads their states before that step.
+# With the paper's initial state (learned, the same for all words), the first step sees only the
+# word itself, so T steps see (T - 1) x window words on each side. After one step, the sentence
+# node does not depend on the words yet, since it reads their states before that step.
 #
 # The published variants
 # ----------------------
 #
-# The paper, its authors' code and the ports differ. One option stands for each difference; the
-# presets ``tfreps.models.presets.SLSTM`` name the two main forms.
+# The paper, its authors' code and the ports differ. There is one option for each difference, and
+# the presets ``tfreps.models.presets.SLSTM`` contain the two main forms.
 
 for name, options in presets.SLSTM.items():
     print(name, options)
@@ -120,8 +120,8 @@ for name, options in presets.SLSTM.items():
 # ---------
 #
 # ``python -m benchmarks.slstm_study --data DATA --runs RUNS`` repeats the paper's study in
-# outline on the domain camera_photo of FDU-MTL: own vectors, one seed, 150 units, 400 test texts
-# (standard error 0.017). The recorded rows:
+# outline on the domain camera_photo of FDU-MTL, with its own vectors, one seed, 150 units and 400
+# test texts (standard error 0.017). The recorded rows:
 
 rows = {  # accuracy and seconds of the fastest epoch on one core, 172,634 tokens
     "TextCNN": (0.8400, 4.7),
@@ -145,7 +145,7 @@ plt.xlim(right=68)
 plt.tight_layout()
 
 # %%
-# From three steps on no two rows differ by more than two standard errors. A BiLSTM with one layer
-# takes half of the time of the fastest S-LSTM. Neither a second sentence node nor the boundaries
-# nor a wider window changes more than that. With ``--config slstm_paper``, ``train-tagger`` and
-# ``train-classifier`` use the paper's options.
+# From three steps on, no two rows differ by more than two standard errors, and neither a second
+# sentence node nor the boundaries nor a wider window changes more than that. A BiLSTM with one
+# layer takes half the time of the fastest S-LSTM. With ``--config slstm_paper``, ``train-tagger``
+# and ``train-classifier`` use the paper's options.

@@ -13,13 +13,13 @@ import matplotlib.pyplot as plt
 import tensorflow as tf
 
 # %%
-# Speed: always next to the speed of the machine
-# ----------------------------------------------
+# Speed, with the speed of the machine
+# ------------------------------------
 #
-# Machines differ, and the same machine drifts. Speeds are therefore given with the rate of a
-# 2048 x 2048 x 2048 float32 product at that time (GEMM), and compared with another project in the
+# Machines differ, and the speed of one machine drifts. Speeds are therefore given with the rate of
+# a 2048 x 2048 x 2048 float32 product at that time (GEMM), and compared with another project in the
 # same run where that is possible. ``python -m benchmarks.gemm`` measures the rate after a warm-up
-# of three seconds; a few products give an idea of it:
+# of three seconds; a few products give a rough value:
 
 keras.utils.set_random_seed(8)
 a = tf.random.normal([2048, 2048])
@@ -29,7 +29,7 @@ for _ in range(3):
     print(f"{2 * 2048**3 / (time.perf_counter() - start) / 1e9:.0f} GFLOP/s")
 
 # %%
-# The programs that measure, in a checkout:
+# These are the benchmark programs, which need a checkout:
 #
 # .. code-block:: bash
 #
@@ -47,8 +47,8 @@ for _ in range(3):
 # Quality
 # -------
 #
-# The data sets are not part of the project: name their folder by ``--data``. A row whose run was
-# killed continues when its command is given again, since every training is a run folder.
+# The data sets are not part of the project: pass their folder with ``--data``. A row whose run was
+# killed continues when its command is run again, since every training has a run folder.
 #
 # .. code-block:: bash
 #
@@ -59,14 +59,14 @@ for _ in range(3):
 #    python -m benchmarks.slstm_study --data DATA --runs RUNS
 #    python -m benchmarks.wikitext2 PATH/TO/valid.txt
 #
-# Each prints the ``tfreps`` command that it runs, so that every row is also a command of yours.
+# Each program prints the ``tfreps`` commands that it runs, so you can run every row yourself.
 
 # %%
 # Recorded results
 # ----------------
 #
-# Entity F1 on Resume NER. Rows with a spread have three seeds: the mean, and half the distance
-# between the best and the worst.
+# Entity F1 on Resume NER. Rows with a spread have three seeds and show the mean and half the
+# distance between the best and the worst.
 
 resume_ner = {
     "HMM, zero counts as 1e-10 (floor)": (0.8365, 0),
@@ -119,7 +119,7 @@ draw(hotel_reviews, "accuracy, hotel reviews", 0.85)
 # Own measurements
 # ----------------
 #
-# Tokens per second of a program that you train yourself are in its log line and in TensorBoard,
-# and ``results.json`` of the run folder holds the metrics. To compare with another library,
-# alternate the two in one process group, as ``benchmarks/in_turns.py`` does: whatever else the
-# machine does then slows both.
+# When you train a model yourself, tokens per second are in the log line and in TensorBoard, and
+# ``results.json`` in the run folder has the metrics. To compare with another library, run the two
+# alternately in one process group, as ``benchmarks/in_turns.py`` does: other work on the machine
+# then slows both.

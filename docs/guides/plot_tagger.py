@@ -2,8 +2,8 @@
 A tagger, from CoNLL columns to a server
 ========================================
 
-Train a tagger on CoNLL columns, evaluate it, ask it from Python, export it, and serve it. The
-sentences are Python's docstrings; the tag says which tokens are code.
+Train a tagger on CoNLL columns, evaluate it, use it in Python, export it, and serve it. The
+sentences are from Python's docstrings, and the tags say which tokens are code.
 
 .. image:: /pictures/drawn/path.svg
    :class: drawn
@@ -34,8 +34,8 @@ def tfreps_program(command):
 # Data
 # ----
 #
-# One token a line with its tag in another column, blank lines between sentences.
-# :doc:`/howto/data_formats` lists the other formats.
+# The files have one token per line with its tag in another column, and blank lines between
+# sentences. :doc:`/howto/data_formats` lists the other formats.
 
 tfreps_program("demo-tags --output tags --max-sentences 700")
 print((folder / "tags" / "train.conll").read_text()[:160])
@@ -44,7 +44,7 @@ print((folder / "tags" / "train.conll").read_text()[:160])
 # A floor
 # -------
 #
-# A hidden Markov model trains in a second. What a neural tagger adds is measured against it.
+# A hidden Markov model trains in a second. It is the floor that a neural tagger has to beat.
 
 tfreps_program("""
     train-hmm --train tags/train.conll --dev tags/dev.conll --test tags/test.conll --scheme bio
@@ -55,11 +55,11 @@ tfreps_program("""
 # Train
 # -----
 #
-# ``--encoder`` chooses what reads the tokens: ``bilstm`` (default), ``slstm``, ``transformer``,
-# ``linear``, ``bert`` or ``embeddings``. Each token has a word vector and, with ``--characters
-# cnn``, features of its characters; ``--elmo RUN`` adds the vectors of a biLM. On top is a CRF
-# whose transitions obey the scheme. ``--tokens words`` says how raw text is split after training:
-# words and punctuation apart.
+# ``--encoder`` selects the encoder: ``bilstm`` (default), ``slstm``, ``transformer``, ``linear``,
+# ``bert`` or ``embeddings``. Each token has a word vector and, with ``--characters cnn``, features
+# of its characters; ``--elmo RUN`` adds the vectors of a biLM. On top is a CRF whose transitions
+# obey the scheme. With ``--tokens words``, raw text is split into words and punctuation after
+# training.
 
 tfreps_program("""
     train-tagger --train tags/train.conll --dev tags/dev.conll --test tags/test.conll --scheme bio
@@ -88,8 +88,8 @@ print([path.name for path in pictures])
 tfreps_program("evaluate runs/code --data tags/test.conll")
 
 # %%
-# Ask it
-# ------
+# Use it in Python
+# ----------------
 
 tagger = tfreps.load(folder / "runs" / "code")
 answer = tagger("Call get_config before you pass the result to from_config.")
@@ -98,14 +98,14 @@ for token, tag, confidence in zip(answer.tokens, answer.tags, answer.confidences
 print(answer.spans)
 
 # %%
-# Other installations have other docstrings, so that the numbers differ between machines. The
-# Keras model is ``tagger.model``. On files: ``tfreps tag runs/code text.txt --format json``.
+# Docstrings differ between installations, so the numbers differ between machines. The Keras model
+# is ``tagger.model``. For files, use ``tfreps tag runs/code text.txt --format json``.
 #
 # Export
 # ------
 #
-# An export is a SavedModel that takes raw strings and needs TensorFlow alone; each is a new
-# version below its folder.
+# An export is a SavedModel that takes raw strings and needs only TensorFlow. Each export is a new
+# version in its folder.
 
 tfreps_program("export runs/code --to exports/code")
 tfreps_program('predict exports/code "Use numpy.dot when both arguments are arrays."')
@@ -114,9 +114,9 @@ tfreps_program('predict exports/code "Use numpy.dot when both arguments are arra
 # Serve
 # -----
 #
-# ``tfreps serve`` speaks TensorFlow Serving's gRPC and REST protocols; ``--try`` asks over both
-# and ends. It is for development, tests and small installations; in production the same folder
-# goes into ``tensorflow/serving``: :doc:`/auto_guides/plot_export`.
+# ``tfreps serve`` supports TensorFlow Serving's gRPC and REST protocols; ``--try`` sends a request
+# over both and ends. It is for development, tests and small installations. In production, use the
+# same folder with ``tensorflow/serving``: :doc:`/auto_guides/plot_export`.
 
 tfreps_program("""
     serve exports/code --rest-port 0 --grpc-port 0
@@ -124,8 +124,8 @@ tfreps_program("""
 """)
 
 # %%
-# ``tfreps serve exports/code --page`` adds a page that asks the models in a browser. With an
-# export that was written with ``--explain`` it shows the k best paths, marginals and attention
+# ``tfreps serve exports/code --page`` adds a web page on which the models can be tried. For an
+# export that was written with ``--explain``, it shows the k best paths, marginals and attention
 # maps.
 #
 # .. image:: /pictures/server_page.png

@@ -64,10 +64,10 @@ def test_nothing_to_restore(tmp_path):
 
 def test_checkpoints_of_another_model(tmp_path):
     fit(make_model(), 2, [checkpoints_in(tmp_path)])
-    with pytest.raises(ValueError, match=r"another model: .*kernel has shape \(2, 1\).* \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"different model: .*kernel has shape \(2, 1\).*\(2, 3\)"):
         checkpoints_in(tmp_path).restore(make_model(units=3))
     other = make_model(optimizer="sgd")
-    with pytest.raises(ValueError, match="belongs to another model or optimizer: .* arrays"):
+    with pytest.raises(ValueError, match="belongs to a different model or optimizer: .* arrays"):
         checkpoints_in(tmp_path).restore(other)
 
 

@@ -45,7 +45,7 @@ def test_scores_and_states(tmp_path, initial_state):
     assert tuple(states) == names and states["forward_cell"].shape == (3, 2, 12)
     zero = [not np.any(state) for state in states.values()]
     assert zero == [initial_state == "zero"] * 4
-    with pytest.raises(tf.errors.InvalidArgumentError, match="must lie in 0..4096"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be from 0 to 4096"):
         scoring.initial_states(tf.constant(200_000))
 
     kept = [None] * 3

@@ -76,7 +76,7 @@ def test_compare():
     assert compare(same, expected, 2e-4) == pytest.approx(1e-4, rel=1e-2)
     assert compare({"s": {"x": [1, 2], "y": None}}, expected, 1e-4) == 0
     for x, y, message in [
-        ([1.0, 2.1], strings, "x of the signature s differs by 0.05 of 2"),
+        ([1.0, 2.1], strings, "x of the signature s differs by 0.05 relative to 2"),
         ([1.0, np.nan], strings, "differs by nan"),
         ([1.0], strings, r"has shape \(1,\); expected \(2,\)"),
         ([1.0, 2.0], [["a", "c"]], "y of the signature s is"),
@@ -121,7 +121,7 @@ def test_a_check_that_fails_is_an_error(monkeypatch, tmp_path):
     ways.pop()
     check_signatures(signatures, signatures.functions(), tmp_path)
     ids = TinySignatures(reads_text=False)
-    with pytest.raises(ValueError, match="this one reads token ids"):
+    with pytest.raises(ValueError, match="this export reads only token ids"):
         check_signatures(ids, ids.functions(), tmp_path)
 
 

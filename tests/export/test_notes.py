@@ -21,7 +21,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     write_notes(base, 3, "a toy", functions, COUNTS)
     text = (base / "README.md").read_text()
     assert "\n---\n\n# toy\n\nA toy, written by" in text and "describes version 3" in text
-    assert "It needs TensorFlow\nalone." in text and text_ops(functions) == []
+    assert "It needs\nonly TensorFlow." in text and text_ops(functions) == []
     for line in (
         "| input | `text` | str | [N] | raw sentences or texts, UTF-8 |",
         "| output | `tags` | str | [N, T] | the best legal tag sequence,",
@@ -31,7 +31,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         '-v "$PWD/toy:/models/toy:ro" tensorflow/serving:2.20.0',
         '"signature_name": "explain"',
         "## Cost of a request\n\nThe time and memory of a request",
-        "Each of these is a token: every run",
+        "These count as tokens: every run",
         "## Training\n\nNot recorded",
     ):
         assert line in text, line
@@ -90,4 +90,4 @@ def test_operations_of_tensorflow_text_are_named(tmp_path):
     assert text_ops(functions) == ["FastWordpieceTokenizeWithOffsets"]
     write_notes(tmp_path, 1, "a toy", functions, COUNTS)
     notes = (tmp_path / "README.md").read_text()
-    assert "TensorFlow\nand these operations of TensorFlow Text: `FastWordpieceTokenizeW" in notes
+    assert "TensorFlow and these operations of TensorFlow Text: `FastWordpieceTokenizeW" in notes

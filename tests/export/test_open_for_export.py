@@ -49,7 +49,7 @@ def test_what_cannot_be_exported(tmp_path):
     with pytest.raises(ValueError, match="nowhere does not exist"):
         open_for_export(tmp_path / "nowhere")
     bilm = TextBiLM(make_pretrainer(), source="runs/elmo")
-    with pytest.raises(ValueError, match="runs/elmo holds a language model but no vocabulary"):
+    with pytest.raises(ValueError, match="runs/elmo contains a language model but no vocabulary"):
         open_for_export(bilm)
     with pytest.raises(ValueError, match="a biLM reads whole tokens"):
         open_for_export(TextBiLM(make_pretrainer(), VOCABULARY), core_ops=False)

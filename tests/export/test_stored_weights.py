@@ -75,5 +75,5 @@ def test_refusals():
         StoredWeights([make()]).store("int4")
     model = make()
     model.layers[0].quantize("int8")
-    with pytest.raises(ValueError, match="quantized already"):
+    with pytest.raises(ValueError, match="already quantized the model"):
         StoredWeights([model]).store("bfloat16")

@@ -56,7 +56,7 @@ def test_threshold_that_nothing_reaches():
     [
         ([1, 1], [0.1, 0.2], "AUC needs positive and negative examples; 2 of 2 are positive"),
         ([1, 0], [0.1], "got 1 predictions and 2 targets"),
-        ([1, 0], [0.1, np.nan], "`scores` must not be NaN; score 2 is"),
+        ([1, 0], [0.1, np.nan], "`scores` must not contain NaN; score 2 is"),
         ([1, 2], [0.1, 0.2], "`positive` must contain only 0 and 1"),
         ([1, 0], [[0.1], [0.2]], "one score per example"),
         ([], [], "at least one example"),

@@ -23,13 +23,13 @@ class BestModel(CountedSteps):
             (the default), training does not stop early.
 
     Attributes:
-        best: dict. The value of the metric, by its name without `val_`, and the `step` of the best
-            model.
+        best: dict. The `step` of the best model and its value of the metric, under the metric's
+            name without `val_`.
         waited: int. Number of epochs since the best model.
 
     Raises:
-        ValueError: If the mode is unknown, or the metric is unknown to `"auto"`. During `fit`, if
-            the loss is no longer finite; the model is not saved.
+        ValueError: If the mode is unknown, or `"auto"` cannot infer it from the name of the metric.
+            During `fit`, if the loss is no longer finite; the model is not saved.
 
     Example:
     >>> import keras, numpy as np

@@ -36,7 +36,8 @@ def save_checkpoint(
         arrays: dict from names to arrays of any shape, including 0-d, and of type float (including
             bfloat16), int or bool.
         state: dict of JSON types. Any other state that resuming needs.
-        keep: int, at least 1. Number of checkpoints up to this step that are kept. Defaults to 2.
+        keep: int, at least 1. Number of newest checkpoints to keep. Checkpoints of later steps are
+            counted, but never deleted. Defaults to 2.
 
     Returns:
         Path of the file.
@@ -44,8 +45,8 @@ def save_checkpoint(
     Raises:
         OSError: If the file cannot be written, for example because the disk is full. Older
             checkpoints are not changed.
-        ValueError: If `state` is not JSON, an array has an unsupported type, or `keep` or `step` is
-            out of range.
+        ValueError: If `state` contains values other than JSON types, an array has an unsupported
+            type, or `keep` or `step` is out of range.
 
     Example:
     >>> import numpy as np, tempfile
@@ -69,7 +70,7 @@ def save_checkpoint(
 
 
 def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
-    """Loads the newest checkpoint that is readable.
+    """Loads the newest readable checkpoint.
 
     If a file cannot be read (truncated, damaged or not a checkpoint), a warning that names it is
     logged, and the next older one is tried.
@@ -135,7 +136,7 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:
-            raise ValueError(f"expected the format {FORMAT!r}, found {metadata.get('format')!r}")
+            raise ValueError(f"expected the format {FORMAT!r}, got {metadata.get('format')!r}")
         if metadata.get("step") != str(step):
             raise ValueError(
                 f"its name says step {step}, but its header says {metadata.get('step')!r}"

@@ -12,42 +12,43 @@ from tfreps.optimizers import build_optimizer
 
 
 class OutOfTime(Exception):
-    """Exception that ends `fit` within an epoch after a checkpoint has been saved."""
+    """Exception that ends `fit` in the middle of an epoch, after a checkpoint has been saved."""
 
 
 class Checkpoints(CountedSteps):
     """Callback that saves and restores all state that an exact resumption needs.
 
-    A checkpoint contains the weights, optimizer, seeds of dropout and negatives, carried LSTM
-    states, running metrics, the position in the data, the step number and the state of other
-    callbacks. It is one file, which is written completely or not at all. Keras's own weights files
-    contain neither seeds nor metrics nor the position. The model must have all its variables once
-    it is compiled.
+    A checkpoint contains the weights, the state of the optimizer, the seeds of dropout and of
+    negative sampling, carried LSTM states, running metrics, the position in the data, the step
+    number and the states of other callbacks. It is one file, which is written completely or not at
+    all. Keras's own weights files do not contain the seeds, the metrics or the position. All
+    variables of the model must exist once it is compiled.
 
-    The checkpoint at the end of an epoch is saved after all callbacks have processed that end,
-    whatever their order. If a checkpoint cannot be written, a warning is logged and training
-    continues.
+    The checkpoint at the end of an epoch is saved after all callbacks have handled the end of the
+    epoch, regardless of their order. If a checkpoint cannot be written, a warning is logged and
+    training continues.
 
     A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step, with
     a checkpoint of that step. For signals during evaluation, see `kept_when_stopped`.
 
     Args:
         folder: str or path. Folder of the checkpoints.
-        position: function from a step number to the position in the data, of JSON types. If `None`
-            (the default), the position is the step number.
-        every: int. Number of steps between checkpoints; there is also one at the end of each epoch.
-            Defaults to 1000.
+        position: function that takes a step number and returns the position in the data, in JSON
+            types. If `None` (the default), the position is the step number.
+        every: int. Number of steps between checkpoints. A checkpoint is also saved at the end of
+            each epoch. Defaults to 1000.
         callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as
             `BestModel`. Their states are saved and restored under these names. Defaults to `None`.
-        minutes: float. Time limit of training in minutes. If `None` (the default), there is none.
-        measure_when_over: bool. Whether the epoch in which the limit is reached is evaluated like
-            any other epoch. If `False`, `OutOfTime` ends `fit`, and a resumed run continues within
-            the epoch. Defaults to `False`.
+        minutes: float. Time limit of training in minutes. If `None` (the default), there is no
+            limit.
+        measure_when_over: bool. Whether the epoch in which the limit is reached ends at once and is
+            evaluated. If `False`, `OutOfTime` ends `fit` without an evaluation, and a resumed run
+            continues within the epoch. Defaults to `False`.
 
     Attributes:
         unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which
-            has not been evaluated yet: those that `fit` passes to `on_epoch_end`, except validation
-            metrics.
+            has not been evaluated yet. They are the metrics that `fit` passes to `on_epoch_end`,
+            except validation metrics.
 
     Raises:
         ValueError: During `fit`, if the loss is no longer finite; this state is not saved.
@@ -65,7 +66,7 @@ class Checkpoints(CountedSteps):
     >>> trained = make_model()
     >>> _ = trained.fit(x, x[:, :1], epochs=2, callbacks=[Checkpoints(folder)], **given)
     >>> restored, checkpoints = make_model(), Checkpoints(folder)
-    >>> _ = restored.evaluate(x, x[:, :1], verbose=0)  # makes the variables of the metrics
+    >>> _ = restored.evaluate(x, x[:, :1], verbose=0)  # creates the variables of the metrics
     >>> checkpoints.restore(restored), checkpoints.step
     (4, 4)
     >>> bool(np.all(restored.get_weights()[0] == trained.get_weights()[0]))
@@ -99,8 +100,8 @@ class Checkpoints(CountedSteps):
             The position in the data; `None` if there is no checkpoint.
 
         Raises:
-            ValueError: If the checkpoint belongs to another model or has the states of other
-                callbacks.
+            ValueError: If the checkpoint belongs to a different model or has the states of
+                different callbacks.
         """
         found = load_latest_checkpoint(self.folder)
         if found is None:
@@ -125,7 +126,7 @@ class Checkpoints(CountedSteps):
         """Saves a checkpoint of the current state.
 
         Args:
-            in_epoch: bool. Whether training is within an epoch; else it is at the end of one.
+            in_epoch: bool. `True` within an epoch, `False` at the end of one.
         """
         arrays = {name: variable.numpy() for name, variable in _variables(self.model).items()}
         state = {
@@ -142,7 +143,7 @@ class Checkpoints(CountedSteps):
 
     @contextlib.contextmanager
     def kept_when_stopped(self, before=None):
-        """Context manager that saves a checkpoint if a signal ends the evaluation of an epoch.
+        """Context manager that saves a checkpoint if a signal interrupts an epoch's evaluation.
 
         Args:
             before: function that is called before the checkpoint is saved. Defaults to `None`.
@@ -205,14 +206,16 @@ class Checkpoints(CountedSteps):
         if set(variables) != set(arrays):
             odd = sorted(set(variables) ^ set(arrays))
             raise ValueError(
-                f"The checkpoint in {self.folder} belongs to another model or optimizer: "
-                f"{len(odd)} arrays are in only one of the two, such as {odd[0]}."
+                f"The checkpoint in {self.folder} belongs to a different model or optimizer: "
+                f"{len(odd)} arrays are only in the checkpoint or only in the model, such as "
+                f"{odd[0]}. Use the model and optimizer of the earlier run."
             )
         for name, variable in variables.items():
             if tuple(variable.shape) != arrays[name].shape:
                 raise ValueError(
-                    f"The checkpoint in {self.folder} belongs to another model: {name} has "
-                    f"shape {arrays[name].shape}, expected {tuple(variable.shape)}."
+                    f"The checkpoint in {self.folder} belongs to a different model: {name} has "
+                    f"shape {arrays[name].shape}; expected {tuple(variable.shape)}. Use the model "
+                    "of the earlier run."
                 )
             variable.assign(arrays[name])
 
@@ -225,7 +228,7 @@ def _variables(model):
     """Returns all variables of a model, its metrics and its optimizer under unique names.
 
     The names do not contain those of layers, because Keras numbers some layers across the process.
-    The variables of the optimizer are numbered only, because their names contain those of layers.
+    The variables of the optimizer are only numbered, because their names contain those of layers.
     """
     variables = {}
     for number, variable in enumerate(model.variables):

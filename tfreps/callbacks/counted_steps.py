@@ -6,8 +6,8 @@ import keras
 class CountedSteps(keras.callbacks.Callback):
     """Base class of callbacks that count training steps and have a state.
 
-    A step is counted when it begins, so that all callbacks of a `fit` agree at its end, whatever
-    their order.
+    A step is counted when it begins, so that all callbacks of a `fit` have the same count at its
+    end, regardless of their order.
 
     Attributes:
         step: int. Number of steps begun since the start of the run, including earlier calls of

@@ -6,7 +6,7 @@ from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_
 
 
 class EpochLog(MetricLog):
-    """Callback that writes metrics for TensorBoard and `history.jsonl`, and a progress line.
+    """Callback that logs metrics to TensorBoard and `history.jsonl` and shows a progress line.
 
     After each epoch, every metric of the model is written to TensorBoard under its own name
     (`loss`, `accuracy`, `f1` and so on) for the runs `train` and `validation`, as well as
@@ -14,13 +14,14 @@ class EpochLog(MetricLog):
 
     Args:
         folder: path. Folder for the event files and `history.jsonl`.
-        epochs: int. Number of epochs of the run. If `None` (the default), that of `fit`.
+        epochs: int. Number of epochs of the run. If `None` (the default), the number passed to
+            `fit` is used.
         tokens_per_epoch: int. Number of real tokens per epoch. If `None` (the default), no speed is
             shown.
-        minutes: float. Time limit of the run in minutes, used for the time left. If `None` (the
-            default), there is no limit.
+        minutes: float. Time limit of the run in minutes, which bounds the time left that is shown.
+            If `None` (the default), there is no limit.
         every: int. Number of steps between points within an epoch, each with the metrics of the
-            epoch so far. If `None` (the default), there are no such points.
+            epoch so far. If `None` (the default), points are written only at the end of an epoch.
         say: function that shows a line of progress; see `MetricLog`. If `None` (the default),
             nothing is shown.
 
@@ -108,7 +109,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self):
-        """Returns the tokens per second and the time left; nothing before a step was timed."""
+        """Returns the tokens per second and the time left as a list; empty if there is no speed."""
         if not self.rate:
             return []
         done = self._tokens(self.first_batch + self.batches)
@@ -121,5 +122,5 @@ class EpochLog(MetricLog):
 
 
 def _shown(logs):
-    """Formats the metrics like `loss 0.1234, f1 0.9012`."""
+    """Formats the metrics as in `loss 0.1234, f1 0.9012`."""
     return ", ".join(f"{name} {float(logs[name]):.4f}" for name in logs or () if "/" not in name)

@@ -51,7 +51,7 @@ class MetricLog(CountedSteps):
             text: str. The line.
             final: bool. Whether the line stays. If `False`, the next line may overwrite it.
                 Defaults to `False`.
-            progress: bool. Whether the line is only of interest while the program runs.
+            progress: bool. Whether the line is of interest only while the program runs.
                 Defaults to `False`.
         """
         if self.show is not None:
@@ -77,7 +77,7 @@ def check_finite(logs, step, metrics=("loss", "perplexity")):
 
     Args:
         logs: dict from the name of a metric to its value, as in `fit`.
-        step: int. Step number for the message.
+        step: int. Step number for the error message.
         metrics: tuple of str. Names, or suffixes of names, of metrics that must be finite.
             Defaults to `("loss", "perplexity")`.
 
@@ -93,7 +93,7 @@ def check_finite(logs, step, metrics=("loss", "perplexity")):
 
 
 def clock(seconds):
-    """Formats seconds like `1:02:03`."""
+    """Formats a number of seconds as in `1:02:03`."""
     hours, rest = divmod(int(seconds), 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

@@ -1,4 +1,4 @@
-"""Comparison of the values of a monitored metric, in Keras's modes."""
+"""Compares the values of a monitored metric in Keras's modes."""
 
 import math
 
@@ -30,13 +30,13 @@ def check_mode(monitor, mode):
     if monitor.endswith(LARGER_IS_BETTER):
         return "max"
     raise ValueError(
-        f'`mode="auto"` cannot infer whether {monitor!r} should be small or large; '
-        'pass `mode="min"` or `mode="max"`.'
+        f'`mode="auto"` cannot infer whether {monitor!r} is better when it is small or large. '
+        'Pass `mode="min"` or `mode="max"`.'
     )
 
 
 def is_better(value, best, mode):
-    """Returns True if a value is better than the best one so far; NaN never is.
+    """Returns True if a value is better than the best one so far. NaN is never better.
 
     Args:
         value: float. The new value.

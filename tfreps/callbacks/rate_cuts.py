@@ -23,7 +23,7 @@ class RateCuts(keras.callbacks.Callback):
         cuts: int. Number of reductions so far.
 
     Raises:
-        ValueError: If the mode is unknown, or the metric is unknown to `"auto"`.
+        ValueError: If the mode is unknown, or `"auto"` cannot infer it from the name of the metric.
 
     Example:
     >>> import keras, numpy as np
@@ -63,7 +63,7 @@ class RateCuts(keras.callbacks.Callback):
         return {"best": self.best, "cuts": self.cuts}
 
     def restore_state(self, state):
-        """Restores a state that `state` returned; the rate is set when `fit` begins."""
+        """Restores a state that `state` returned; the factor is set when `fit` begins."""
         self.best, self.cuts = state["best"], state["cuts"]
 
     def _set(self):

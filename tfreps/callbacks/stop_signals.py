@@ -1,4 +1,4 @@
-"""stopped_by_signals: an orderly end on SIGTERM and SIGINT, with a checkpoint."""
+"""stopped_by_signals: ends a program cleanly on SIGINT or SIGTERM."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import types
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 # Signals belong to the whole process, so this state is global: the number of the received signal,
-# whether it is held back, and the sentence about how to continue.
+# whether signals are held back, and the sentence that says how to continue.
 _state = types.SimpleNamespace(number=None, is_held=False, way_on="")
 
 
@@ -60,10 +60,10 @@ def go_on_with(command):
 
 @contextlib.contextmanager
 def held_back():
-    """Context manager that delays a signal until `raise_if_asked` or its own end.
+    """Context manager that delays a signal until `raise_if_asked` is called or the context ends.
 
     Raises:
-        Stopped: At the end, if a signal was received.
+        Stopped: When the context ends, if a signal was received.
     """
     _state.is_held = True
     try:
@@ -82,7 +82,7 @@ def raise_if_asked(place=""):
     """Raises `Stopped` if a signal was received.
 
     Args:
-        place: str. Position of the program for the message, such as `" at step 7"`.
+        place: str. Where the program stopped, for the message, such as `" at step 7"`.
             Defaults to `""`.
 
     Raises:

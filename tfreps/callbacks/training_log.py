@@ -8,7 +8,7 @@ from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_
 
 
 class TrainingLog(MetricLog):
-    """Callback that writes metrics by steps, for TensorBoard and `history.jsonl`, and progress.
+    """Callback that logs metrics to TensorBoard and `history.jsonl` by step and shows progress.
 
     TensorBoard shows `perplexity/forward`, `perplexity/backward` and `perplexity/mean` (full
     softmax) for the runs `train` and `validation`, and `training/sampled_perplexity`,
@@ -24,8 +24,8 @@ class TrainingLog(MetricLog):
         total_steps: int. Number of steps of the run.
         every: int. Number of steps between two points; each point is the mean over these steps.
             Defaults to 100.
-        minutes: float. Time limit of the run in minutes, used for the time left. If `None` (the
-            default), there is no limit.
+        minutes: float. Time limit of the run in minutes, which bounds the time left that is shown.
+            If `None` (the default), there is no limit.
         train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
         histograms: bool. Whether to write histograms of all weights after each epoch.

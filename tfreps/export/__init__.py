@@ -1,4 +1,4 @@
-"""Exports trained models as SavedModel versions with notes, and checks the exports."""
+"""Exports trained models as versioned SavedModels with notes, and checks the exports."""
 
 from tfreps.export.export_check import SENTENCES, check_export
 from tfreps.export.export_folder import write_export

@@ -2,8 +2,9 @@
 
     python -I ask_c_api.py JOB.json ANSWERS.json
 
-This file imports nothing of tfreps or of TensorFlow's Python; it loads the shared library of the
-installed wheel. The job names the tensors, which the caller has read from saved_model.pb:
+This file imports nothing from tfreps or from TensorFlow's Python package; it loads the shared
+library of the installed wheel. The job names the tensors, which the caller has read from
+saved_model.pb:
 
     {"folder": ..., "texts": [...], "needs_text": false, "signatures": {"default": {
      "input": "serving_default_text:0", "outputs": {"tags": "StatefulPartitionedCall:1"}}}}
@@ -60,7 +61,7 @@ def main(job_path, answers_path):
     found = {"version": version, "answers": answers}
     pathlib.Path(answers_path).write_text(json.dumps(found), encoding="utf-8")
     if "tensorflow" in sys.modules:
-        raise RuntimeError("TensorFlow's Python was imported; expected only its C API.")
+        raise RuntimeError("TensorFlow's Python package was imported; expected only its C API.")
 
 
 def load_library():
@@ -98,7 +99,7 @@ def load_model(library, folder, status):
 
 
 def ask(library, graph, session, signature, texts, status):
-    """Runs one signature and returns a dict of its outputs as shapes and values."""
+    """Runs one signature and returns a dict with the shape and the values of each output."""
     names = list(signature["outputs"])
     places = [place(library, graph, signature["outputs"][name]) for name in names]
     given = (ctypes.c_void_p * 1)(string_tensor(library, texts).value)
@@ -121,7 +122,7 @@ def place(library, graph, name):
 
 
 def string_tensor(library, texts):
-    """Makes a TF_Tensor of strings of shape `[N]`."""
+    """Creates a TF_Tensor of strings of shape `[N]`."""
     shape = (ctypes.c_int64 * 1)(len(texts))
     size = ctypes.c_size_t(STRING_SIZE * len(texts))
     tensor = pointer(library.TF_AllocateTensor(STRING, shape, 1, size))
@@ -156,7 +157,7 @@ def read_string(library, address):
 
 
 def pointer(address):
-    """Wraps an address, which ctypes would otherwise pass as a 32-bit integer."""
+    """Returns an address as a pointer, since ctypes would pass an int as a 32-bit integer."""
     return ctypes.c_void_p(address)
 
 

@@ -1,9 +1,10 @@
-"""Runs a SavedModel in a process that imports TensorFlow and nothing of tfreps.
+"""Runs a SavedModel in a process that imports TensorFlow but nothing from tfreps.
 
     python -I ask_tensorflow.py JOB.json ANSWERS.json
 
-The job has the format of ask_c_api.py; the names of tensors are not used. tensorflow_text is
-imported if the job says that the model needs it; otherwise importing it is an error.
+The job has the format that ask_c_api.py describes; the names of tensors are not used.
+tensorflow_text is imported if the job says that the model needs it; otherwise, importing it is an
+error.
 """
 
 import importlib
@@ -32,7 +33,7 @@ def main(job_path, answers_path):
 
 
 def plain(array):
-    """Returns shape and values; bytes of a string that are not UTF-8 are replaced."""
+    """Returns the shape and the values; bytes of a string that are not UTF-8 are replaced."""
     values = array.reshape(-1).tolist()
     if array.dtype == object:
         values = [value.decode("utf-8", "replace") for value in values]

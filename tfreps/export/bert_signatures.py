@@ -17,7 +17,8 @@ class BertSignatures(StringSignatures):
     """Signatures of an exported BERT, which map strings to dense float32 tensors.
 
         default     text str [N] (also called serving_default)
-        tokens      tokens str [N, T], sequence_len int32 [N]: words; those after it are ignored
+        tokens      tokens str [N, T], sequence_len int32 [N]; the tokens are words, and those
+                    beyond sequence_len are ignored
 
     They split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return,
     with zeros on padding,
@@ -28,13 +29,13 @@ class BertSignatures(StringSignatures):
         pooled_output       float32 [N, D], if there is a pooler
         sequence_len        int32 [N], the number of pieces
 
-    Texts that are too long for the model's positions, or longer than `max_length` of the
-    tokenizer, are truncated. `explain` takes `text` and returns `tokens`, `sequence_output`,
+    Texts that are too long for the model's positions, or longer than the tokenizer's `max_length`,
+    are truncated. `explain` takes `text` and returns `tokens`, `sequence_output`,
     `sequence_len`, `attention` and `attention_tokens`.
 
     Args:
         bert: `tfreps.inference.TextBert`.
-        explain: bool. Whether there is a signature `explain`. Defaults to `False`.
+        explain: bool. Whether to add the signature `explain`. Defaults to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
             operation of TensorFlow Text splits words into pieces, which is faster. Defaults to
             `True`.
@@ -70,7 +71,7 @@ class BertSignatures(StringSignatures):
         return {**{n: out[n] for n in names if n in out}, "sequence_len": lengths.numpy()}
 
     def from_text(self, text):
-        """Signature `default`: str `[N]`."""
+        """Computes the signature `default` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         out = self.encoder(features)
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
@@ -81,12 +82,12 @@ class BertSignatures(StringSignatures):
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def from_tokens(self, tokens, sequence_len):
-        """Signature `tokens`: words, str `[N, T]`, with lengths int32 `[N]`."""
+        """Computes the signature `tokens` for words, str `[N, T]`, with lengths int32 `[N]`."""
         words, _ = cut_tokens(tokens, sequence_len, None)
         return self.from_text(tf.strings.reduce_join(words, axis=1, separator=" "))
 
     def explain_text(self, text):
-        """Signature `explain`: str `[N]`."""
+        """Computes the signature `explain` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         vectors = tf.cast(self.encoder(features)["sequence_output"], tf.float32)
         answer = {"tokens": tokens, "sequence_output": vectors, "sequence_len": sequence_len}

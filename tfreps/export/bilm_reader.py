@@ -14,7 +14,7 @@ from tfreps.text.lookup_table import lookup_table
 
 
 class TokenReader:
-    """Converter from strings to the ids of a biLM that uses core TensorFlow operations only.
+    """Converter from strings to the ids of a biLM, with only core TensorFlow operations.
 
     Args:
         bilm: `BiLM`. The model that reads the ids.
@@ -33,7 +33,7 @@ class TokenReader:
             self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
 
     def to_ids(self, tokens, sequence_len):
-        """Returns the input ids of the biLM for the first `sequence_len` tokens, then 0."""
+        """Returns the input ids of the biLM; 0 after the first `sequence_len` tokens."""
         inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:
             return tf.where(inside, self.lookup(tokens) + 1, 0)
@@ -43,7 +43,7 @@ class TokenReader:
         return tf.where(inside[..., None], ids, 0)  # [N, T, C]
 
     def lookup(self, tokens):
-        """Returns the vocabulary ids of tokens, int32, which are the classes of the softmax."""
+        """Returns the vocabulary ids of tokens as int32; they are the classes of the softmax."""
         return tf.cast(self.table.lookup(tokens), tf.int32)
 
     def surround(self, ids, lengths):

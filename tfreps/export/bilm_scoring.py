@@ -1,4 +1,4 @@
-"""Scoring: language model signatures of a biLM; the caller stores the states."""
+"""Scoring: the language model signatures of a biLM; the caller stores the states."""
 
 import tensorflow as tf
 
@@ -10,13 +10,14 @@ MOST_SENTENCES = 4096  # largest batch size of `initial_states`
 class Scoring:
     """Signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
 
-        initial_states  batch_size int32 [], at most 4,096 -> the initial states (zeros, or warm
-                        ones)
+        initial_states  batch_size int32 [], at most 4,096 -> the initial states (zeros, or the
+                        states stored by `warm_up`)
         score           tokens str [N, T], sequence_len int32 [N], forward_hidden [N, L, P],
                         forward_cell [N, L, U], backward_hidden, backward_cell -> nll,
                         forward_nll, backward_nll float32 [N], sums in nats; token_count int32
-                        [N], the predictions per direction: a sentence's tokens and its end
-                        (backward: its start); and the new states, under the names of the inputs
+                        [N], the number of predictions per direction: a sentence's tokens and its
+                        end (backward: its start); and the new states, under the names of the
+                        inputs
 
     `nll` is the sum of both directions. The perplexity of both directions, over the full softmax
     and all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing between
@@ -34,14 +35,14 @@ class Scoring:
         self.reader = reader
 
     def initial_states(self, batch_size):
-        """Signature `initial_states`: the states before the first token."""
+        """Computes the signature `initial_states`, the states before the first token."""
         fits = (batch_size >= 0) & (batch_size <= MOST_SENTENCES)
-        tf.debugging.Assert(fits, [f"batch_size must lie in 0..{MOST_SENTENCES}", batch_size])
+        tf.debugging.Assert(fits, [f"batch_size must be from 0 to {MOST_SENTENCES}", batch_size])
         states = flatten_states(self.bilm.fixed_state(batch_size))
         return dict(zip(self.bilm.state_names, states, strict=True))
 
     def score(self, tokens, sequence_len, **states):
-        """Signature `score`: the negative log-likelihood of `tokens`, and the new states."""
+        """Computes the signature `score`: the NLL of `tokens` in nats, and the new states."""
         bilm = self.bilm
         ids = self.reader.to_ids(tokens, sequence_len)
         ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
@@ -74,8 +75,8 @@ class Scoring:
             0 on padding; `end_surprise` and `start_surprise` `[N]`, for the end of the sentence
             after all tokens and its start before them. From the initial states, `forward_nll` of
             `score` is the sum of `forward_surprise` and `end_surprise`, and `backward_nll` the sum
-            of the other two. Also `in_vocabulary`, int32 `[N, T]`, 0 on padding and on tokens that
-            are read as `<UNK>`.
+            of the other two. The dict also has `in_vocabulary`, int32 `[N, T]`, which is 0 on
+            padding and on tokens that are read as `<UNK>`, and 1 on other tokens.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])

@@ -12,12 +12,12 @@ from tfreps.text.tokenizers import split_tokens
 
 
 class BiLMSignatures:
-    """Signatures of an exported biLM, which map dense strings or int32 to dense float32 tensors.
+    """Signatures of an exported biLM, which map strings or ids to dense float32 tensors.
 
     Three signatures read `N` sentences of up to `T` tokens:
 
         default         text str [N], split like str.split() (also called serving_default)
-        tokens          tokens str [N, T], sequence_len int32 [N]; tokens after it are ignored
+        tokens          tokens str [N, T], sequence_len int32 [N]; tokens beyond it are ignored
         character_ids   character_ids int32 [N, T, C], from tfreps.text, sequence_len int32 [N]
                         (token_ids int32 [N, T] for a model that reads token ids)
 
@@ -42,7 +42,7 @@ class BiLMSignatures:
         loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and for models
             that read token ids. For an `Elmo`, the output `elmo` is the first mix. Carried states
             are not exported: `"carry"` becomes `"zero"`.
-        explain: bool. Whether there is a signature `explain`. Defaults to `False`.
+        explain: bool. Whether to add the signature `explain`. Defaults to `False`.
 
     Raises:
         ValueError: If the vocabulary does not match the model.
@@ -50,7 +50,7 @@ class BiLMSignatures:
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
 
-    known: dict = {}  # about the training; see `tfreps.runs.run_card`
+    known: dict = {}  # what is known about the training; see `tfreps.runs.run_card`
 
     def __init__(self, loaded, explain=False):
         model = loaded.model
@@ -102,7 +102,7 @@ class BiLMSignatures:
         return functions
 
     def scoring(self):
-        """Returns `Scoring` if there is a softmax with a vocabulary, else `None`."""
+        """Returns a `Scoring` if there is a softmax with a vocabulary, else `None`."""
         if self.pretrainer is None or self.reader.table is None:
             return None
         return Scoring(self.bilm, self.pretrainer, self.reader)
@@ -126,12 +126,12 @@ class BiLMSignatures:
         return {**layers, "sequence_len": lengths.numpy()}
 
     def embed_text(self, text):
-        """Signature `default`: sentences, str `[N]`."""
+        """Computes the signature `default` for sentences, str `[N]`."""
         tokens = split_tokens(text)  # [N, T]
         return self.embed_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
 
     def explain_text(self, text):
-        """Signature `explain`: str `[N]`."""
+        """Computes the signature `explain` for sentences, str `[N]`."""
         tokens = split_tokens(text)  # [N, T]
         sequence_len = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
         out = self.bilm(self.reader.to_ids(tokens, sequence_len))
@@ -142,11 +142,11 @@ class BiLMSignatures:
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def embed_tokens(self, tokens, sequence_len):
-        """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""
+        """Computes the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
         return self._outputs(self.reader.to_ids(tokens, sequence_len), sequence_len)
 
     def embed_ids(self, ids, sequence_len):
-        """Signature `character_ids` or `token_ids`: int32 `[N, T, C]` or `[N, T]`, and lengths.
+        """Computes the signature `character_ids` or `token_ids`, int32 `[N, T, C]` or `[N, T]`.
 
         The lengths are needed because TensorFlow Serving pads the sentences of a merged batch with
         their first value.
@@ -154,7 +154,7 @@ class BiLMSignatures:
         real = real_tokens(ids, sequence_len)
         characters = self.reader.reads_characters
         is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
-        message = "a token within sequence_len has no ids, only the zeros of padding"
+        message = "a token within sequence_len has no ids, only zeros, which mark padding"
         tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
         return self._outputs(
             tf.where(real[..., None] if characters else real, ids, 0), sequence_len

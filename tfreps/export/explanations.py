@@ -16,11 +16,11 @@ def explain_tags(model, features):
         features: dict. Inputs of the model.
 
     Returns:
-        dict of `path_tags` str `[N, k, T]`, best first, `""` on padding and if there are fewer
-        sequences; `path_scores` float32 `[N, k]`, the log-probability of each sequence, or -3.4e38
-        (which JSON can represent) if there are fewer sequences; `path_probabilities` float32
-        `[N, k]`, 0 if there are fewer sequences; `marginals` float32 `[N, T, K]`, 0 on padding;
-        `tag_names` str `[N, K]`, the same in every row.
+        dict of `path_tags` str `[N, k, T]`, best first, `""` on padding; `path_scores` float32
+        `[N, k]`, the log-probability of each sequence; `path_probabilities` float32 `[N, k]`;
+        `marginals` float32 `[N, T, K]`, 0 on padding; `tag_names` str `[N, K]`, the same in every
+        row. If there are fewer than k sequences, the others have `""` as tags, the score -3.4e38
+        (which JSON can represent) and the probability 0.
     """
     outputs = model(features)
     mask = outputs["mask"]  # [N, T]
@@ -58,7 +58,7 @@ def explain_attention(model, features, tokens, strings=None):
     """Computes the attention of the Transformer in a tagger or classifier, or of a BERT.
 
     Args:
-        model: Any model of tfreps.
+        model: Any tfreps model.
         features: dict. Inputs of the model.
         tokens: str tensor of shape `[N, T]`. The tokens of `features`, `""` on padding.
         strings: function. Converts piece ids to strings. Needed for a tagger on a BERT. Defaults
@@ -67,7 +67,7 @@ def explain_attention(model, features, tokens, strings=None):
     Returns:
         dict of `attention` float32 `[N, L, H, P, P]` (layer, head, from, to), in which rows of
         real tokens sum to 1 and other rows are 0; and `attention_tokens` str `[N, P]`, `""` on
-        padding. An empty dict if the model has no Transformer.
+        padding. The dict is empty if the model has no Transformer.
     """
     pieces = model.find(PieceEncoder)
     if pieces is not None:

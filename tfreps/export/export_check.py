@@ -37,8 +37,9 @@ class CheckedExport(NamedTuple):
 
     Attributes:
         way: str. Description of the process that ran the export.
-        largest: float. Largest difference from the model's outputs.
-        error: str or None. The error, or `None` if the check passed.
+        largest: float. Largest difference from the model's outputs. Outputs with values above 1 are
+            divided by their largest value.
+        error: str or None. The error message; `None` if the check passed.
     """
 
     way: str
@@ -62,8 +63,8 @@ def check_export(folder, expected, python=sys.executable, precision="float32", n
         folder: str or path-like. Folder of the version.
         expected: dict. For each signature that takes `text`, a dict of the model's outputs for
             `SENTENCES`. Only these outputs are compared.
-        python: str. Path of the Python interpreter, which may have another TensorFlow. Defaults to
-            the current one.
+        python: str. Path of the Python interpreter, which may have a different version of
+            TensorFlow. Defaults to the current interpreter.
         precision: str. Compute precision of the model: `"float32"` or `"bfloat16"`. Defaults to
             `"float32"`.
         needs_text: bool. Whether the model needs operations of tensorflow-text. Defaults to
@@ -96,15 +97,17 @@ def check_signatures(signatures, functions, folder, python=sys.executable, on_ch
             `open_for_export`.
         functions: dict. Concrete function of each signature, by name.
         folder: str or path-like. Folder of the version.
-        python: str. Path of the Python interpreter. Defaults to the current one.
+        python: str. Path of the Python interpreter. Defaults to the current interpreter.
         on_checked: function. Called with each `CheckedExport` when it is available. Defaults to
             `None`.
 
     Raises:
-        ValueError: If a check fails, or the export does not read text.
+        ValueError: If a check fails, or the export has no signature that reads text.
     """
     if "default" not in functions:
-        raise ValueError("The check needs a signature that reads text; this one reads token ids.")
+        raise ValueError(
+            "The check needs a signature that reads text; this export reads only token ids."
+        )
     expected = {"default": signatures.expected(SENTENCES)}
     if "explain" in functions:
         expected["explain"] = functions["explain"](text=tf.constant(SENTENCES))
@@ -127,7 +130,8 @@ def compare(answers, expected, allowed):
     """Returns the largest difference between the numbers of two sets of outputs.
 
     Raises:
-        ValueError: If it is too large, or if strings or shapes differ; names the output.
+        ValueError: If the difference is larger than `allowed`, an output is missing, or strings or
+            shapes differ. The message names the output.
     """
     largest = 0.0
     for signature, outputs in expected.items():
@@ -149,7 +153,10 @@ def compare(answers, expected, allowed):
             scale = max(1.0, float(np.abs(wanted).max(initial=0)))
             difference = float(np.abs(found - wanted).max(initial=0)) / scale
             if not difference <= allowed:
-                raise ValueError(f"{where} differs by {difference:.2g} of {scale:.3g}.")
+                raise ValueError(
+                    f"{where} differs by {difference:.2g} relative to {scale:.3g}; at most "
+                    f"{allowed:g} is allowed."
+                )
             largest = max(largest, difference)
     return largest
 
@@ -200,7 +207,7 @@ def shaped(shape, values):
 
 
 def ask_cli(needs_text, python, folder, signatures, place):
-    """Runs `saved_model_cli run`; reads numbers from its files and strings from its output."""
+    """Runs `saved_model_cli run` and reads numbers from its files and strings from its output."""
     answers = {}
     for name in signatures:
         command = [python, "-m", CLI] if not needs_text else [python, "-c", CLI_WITH_TEXT]
@@ -212,7 +219,7 @@ def ask_cli(needs_text, python, folder, signatures, place):
         answers[name] = dict(zip(parts[1::2], parts[2::2], strict=True))
         for key, text in answers[name].items():
             is_text = "b'" in text or 'b"' in text
-            text = text.rpartition("\nOutput ")[0]  # where it was saved
+            text = text.rpartition("\nOutput ")[0]  # without the path of its file
             found = printed_strings(text) if is_text else load(place / f"{key}.npy")
             answers[name][key] = found
     return "as a program", answers
@@ -227,7 +234,7 @@ def load(path):
 
 
 def printed_strings(text):
-    """Parses an array of bytes as printed by NumPy; returns `None` if the print is abbreviated."""
+    """Parses an array of bytes that NumPy printed; returns `None` if it is abbreviated."""
     if re.search(r"^ *\.\.\.|[\]'\"] \.\.\. ", text, re.M):
         return None
     literals = r"b'(?:[^'\\]|\\.)*'|b\"(?:[^\"\\]|\\.)*\""
@@ -241,7 +248,8 @@ def run(command, place):
     """Runs a process and returns its standard output.
 
     Raises:
-        RuntimeError: If it fails; the message ends with its last error output.
+        RuntimeError: If the process fails. The message ends with the last part of its standard
+            error.
     """
     # The process does not inherit the caller's Python path and TensorFlow settings.
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
@@ -249,5 +257,5 @@ def run(command, place):
     options = {"capture_output": True, "text": True, "cwd": place, "timeout": SECONDS}
     done = subprocess.run(command, env={**kept, **quiet}, **options)
     if done.returncode:
-        raise RuntimeError(f"The process exited with {done.returncode}: {done.stderr[-1500:]}")
+        raise RuntimeError(f"The process exited with code {done.returncode}: {done.stderr[-1500:]}")
     return done.stdout

@@ -32,8 +32,8 @@ class WrittenExport(NamedTuple):
 def write_export(signatures, base, check=False, overwrite=False, on_checked=None):
     """Writes the next version of a model.
 
-        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests, and with the
-                            tokenization of texts for servers that limit the tokens of a request
+        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests and a description
+                            of its tokenization for servers that limit the tokens of a request
         base/README.md          description, inputs and outputs, and example requests
         base/models.config, base/batching.config    for TensorFlow Serving
 
@@ -42,11 +42,11 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     Args:
         signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
             `open_for_export`.
-        base: str or path-like. Folder of the model, which may already hold versions. Its name is
+        base: str or path-like. Folder of the model, which may already contain versions. Its name is
             the name of the model.
         check: bool or path. If `True`, processes without tfreps run the version before it appears
             and compare its answers with the model's. A path selects the Python interpreter of these
-            processes, which may have another TensorFlow. Defaults to `False`.
+            processes, which may have a different version of TensorFlow. Defaults to `False`.
         overwrite: bool. Whether to replace a README.md, models.config or batching.config that
             tfreps did not write. Defaults to `False`.
         on_checked: function. Called with each `CheckedExport` when it is available. Defaults to
@@ -56,8 +56,9 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
         `WrittenExport`.
 
     Raises:
-        ValueError: If `base` is a file, if it holds such files and `overwrite` is `False`, if the
-            signatures cannot be built, or if a check fails.
+        ValueError: If `base` is a file, if it contains files with these names that tfreps did not
+            write and `overwrite` is `False`, if the signatures cannot be built, or if a check
+            fails.
     """
     base = pathlib.Path(base)
     if base.is_file():

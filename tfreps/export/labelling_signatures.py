@@ -25,7 +25,7 @@ class TextSignatures(StringSignatures):
     `tokens` reads tokens:
 
         default     text str [N]
-        tokens      tokens str [N, T], sequence_len int32 [N]; tokens after it are ignored
+        tokens      tokens str [N, T], sequence_len int32 [N]; tokens beyond it are ignored
 
     A tagger returns
 
@@ -56,7 +56,7 @@ class TextSignatures(StringSignatures):
 
     Args:
         trained: `tfreps.inference.TextTagger` or `TextClassifier`.
-        explain: bool. Whether there is a signature `explain`. Defaults to `False`.
+        explain: bool. Whether to add the signature `explain`. Defaults to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
             operation of TensorFlow Text splits a BERT's words into pieces, which is faster.
             Defaults to `True`.
@@ -101,18 +101,18 @@ class TextSignatures(StringSignatures):
         return {"label": np.array([a.label for a in answers], object), "probabilities": shares}
 
     def from_text(self, text):
-        """Signature `default`: str `[N]`."""
+        """Computes the signature `default` for texts, str `[N]`."""
         return self._answer(*self._read(text))
 
     def from_tokens(self, tokens, sequence_len):
-        """Signature `tokens`: str `[N, T]` with lengths int32 `[N]`."""
+        """Computes the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
         tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
         if self.reads_pieces:
             return self.from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
         return self._answer(*self._of_tokens(tokens, sequence_len))
 
     def explain_text(self, text):
-        """Signature `explain`: str `[N]`."""
+        """Computes the signature `explain` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         answer = {**self._answer(features, tokens, sequence_len), "tokens": tokens}
         explain = explain_tags if self.trained.is_tagger else explain_label
@@ -147,7 +147,7 @@ class TextSignatures(StringSignatures):
 
 
 def text_counts(trained):
-    """Returns how raw texts are tokenized, for servers; see `tfreps.export.text_counts`."""
+    """Returns a description of the tokenization for servers; see `tfreps.export.text_counts`."""
     if trained.tokenizer is None:
         return {
             "tokens": trained.tokens,
@@ -165,7 +165,7 @@ def text_counts(trained):
 
 
 def check_exportable(model):
-    """Raises a ValueError if the model reads stored vectors, which raw text does not have."""
+    """Raises a ValueError if the model reads stored vectors, which do not exist for raw text."""
     if model.reads_vectors:
         raise ValueError(
             "The model reads vectors that `tfreps embed` stored, which a server does not have. "
@@ -209,7 +209,7 @@ def _count(mask):
 
 
 def _padded(rows, filler):
-    """Pads lists of different lengths to one array of strings or float32."""
+    """Pads lists of different lengths into one array of strings or float32."""
     longest = max(map(len, rows), default=0)
     kind = object if filler == "" else "float32"
     filled = [[*row, *[filler] * (longest - len(row))] for row in rows]

@@ -16,8 +16,8 @@ SERVER = "tensorflow/serving:2.20.0"
 MAX_BATCH = 32
 
 MODELS = """\
-# Written by `tfreps export`. For tensorflow_model_server --model_config_file in its container, and
-# for `tfreps serve --model-config` with the base_path of this machine.
+# Written by `tfreps export`, for tensorflow_model_server --model_config_file in its container. For
+# `tfreps serve --model-config`, set base_path to the folder on your machine.
 model_config_list {{
   config {{
     name: {quoted}
@@ -28,7 +28,7 @@ model_config_list {{
 }}
 """
 BATCHING = f"""\
-# Written by `tfreps export`. For tensorflow_model_server --enable_batching
+# Written by `tfreps export`, for tensorflow_model_server --enable_batching
 # --batching_parameters_file.
 max_batch_size {{ value: {MAX_BATCH} }}
 batch_timeout_micros {{ value: 2000 }}
@@ -41,7 +41,7 @@ README = """\
 
 # {name}
 
-{title}, written by `tfreps export` as a SavedModel that takes raw strings. It needs TensorFlow
+{title}, written by `tfreps export` as a SavedModel that takes raw strings. It needs
 {needs}. The numbered folders are versions; this README describes version {version}.
 
 ## Requests
@@ -53,7 +53,7 @@ tfreps serve {name}
 tfreps query {name} "The dog sat on the mat ."
 ```
 
-For production, TensorFlow Serving answers gRPC on port 8500 and REST on port 8501:
+For production, use TensorFlow Serving, with gRPC on port 8500 and REST on port 8501:
 
 ```bash
 docker run --rm -p 8500:8500 -p 8501:8501 -v "$PWD/{name}:/models/{name}:ro" {server} \\
@@ -61,7 +61,8 @@ docker run --rm -p 8500:8500 -p 8501:8501 -v "$PWD/{name}:/models/{name}:ro" {se
     --enable_batching --batching_parameters_file=/models/{name}/batching.config
 ```
 
-With `-e MODEL_NAME={name}` instead of the two files, requests are not batched. Both servers answer:
+With `-e MODEL_NAME={name}` instead of the two files, requests are not batched. To send a request to
+either server:
 
 ```bash
 curl -d '{{"instances": ["The dog sat on the mat ."]}}' \\
@@ -85,10 +86,11 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 
 {origin}
 """
-ALONE = "alone"
+ALONE = "only TensorFlow"
 AND_TEXT = """\
-and these operations of TensorFlow Text: {ops}. TensorFlow Serving includes them, and `tfreps serve`
-uses them if tensorflow-text is installed; in Python, `import tensorflow_text` before loading it"""
+TensorFlow and these operations of TensorFlow Text: {ops}. TensorFlow Serving includes them, and
+`tfreps serve` uses them if tensorflow-text is installed; in Python, `import tensorflow_text` before
+loading the model"""
 IDS_ONLY = """\
 {front_matter}
 
@@ -106,18 +108,18 @@ are versions; this README describes version {version}.
 
 
 def write_notes(base, version, title, functions, counts, overwrite=False, known=None):
-    """Writes the three files atomically, replacing those of earlier versions.
+    """Writes README.md and the configuration files atomically, replacing those of earlier versions.
 
     Args:
         base: str or path-like. Folder with the versions; its name is the name of the model.
         version: int. Version that README.md describes.
         title: str. Description of the model.
         functions: dict. Concrete function of each signature, by name.
-        counts: dict. How texts are tokenized, see `write_counts`.
-        overwrite: bool. Whether to replace files of these names that tfreps did not write.
+        counts: dict. Description of the tokenization; see `write_counts`.
+        overwrite: bool. Whether to replace files with these names that tfreps did not write.
             Defaults to `False`.
-        known: dict. What is known about the training; see `tfreps.runs.run_card`. If `None`, the
-            README says that it is not recorded.
+        known: dict. What is known about the training; see `tfreps.runs.run_card`. If `None` (the
+            default), the README says that the training is not recorded.
 
     Raises:
         ValueError: If there is such a file and `overwrite` is `False`.
@@ -145,12 +147,12 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
 
 
 def check_notes(base, overwrite=False):
-    """Raises a ValueError if the folder holds a file of these names that tfreps did not write."""
+    """Raises a ValueError if the folder has one of these files and tfreps did not write it."""
     for path in (pathlib.Path(base, name) for name in FILES):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(
                 f"{path} exists already and was not written by `tfreps export`. Choose another "
-                "folder for the export, or allow it to be overwritten."
+                "folder for the export, or allow overwriting (`overwrite=True`, --overwrite)."
             )
 
 

@@ -18,8 +18,8 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         source: str, path-like or loaded model. Path of a model for `tfreps.load`; or a
             `TextTagger`, `TextClassifier`, `TextBiLM` or `TextBert`, each of which can also wrap a
             Keras model in memory.
-        explain: bool. Whether the export has a signature `explain`, which adds details to the
-            answers. Defaults to `False`.
+        explain: bool. Whether to add the signature `explain`, which returns more details. Defaults
+            to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
             operation of TensorFlow Text tokenizes the texts of a BERT, which is faster. Defaults
             to `True`.
@@ -29,8 +29,7 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         `BiLMSignatures`, `BertSignatures` or `TextSignatures`.
 
     Raises:
-        ValueError: If `tfreps.load` raises an error, or if the model cannot be exported with these
-            options.
+        ValueError: If the model cannot be loaded, or cannot be exported with these options.
 
     Example:
     >>> import tempfile
@@ -54,8 +53,8 @@ def open_for_export(source, explain=False, core_ops=True, **options):
             )
         if isinstance(loaded.model, BiLMPretrainer) and loaded.vocabulary is None:
             raise ValueError(
-                f"{loaded.source} holds a language model but no vocabulary.txt, which scoring "
-                "needs. Put back the vocabulary that it was trained with."
+                f"{loaded.source} contains a language model but no vocabulary.txt, which scoring "
+                "needs. Put back the vocabulary that the model was trained with."
             )
         signatures = BiLMSignatures(loaded, explain)
     else:

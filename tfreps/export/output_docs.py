@@ -45,7 +45,7 @@ MEANINGS = {
     "probability": ("N", "its probability"),
     "labels": ("NK", "all labels, the same in every row"),
     "probabilities": ("NK", "probability of each label in `labels`"),
-    "token_weights": ("NT", "weight of each token in the pooling; sums to 1"),
+    "token_weights": ("NT", "weight of each token in the pooling; the weights sum to 1"),
     "attention": ("NLHPP", "attention weights (from, to); rows of real pieces sum to 1"),
     "attention_tokens": ("NP", 'the pieces that attention reads, `""` on padding'),
 }

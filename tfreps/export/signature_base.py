@@ -15,7 +15,7 @@ LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
 
 
 def asset_folder(owner) -> str:
-    """Makes a temporary folder for assets of an export; it is removed together with its owner."""
+    """Creates a temporary folder for assets of an export, which is deleted with its owner."""
     folder = tempfile.mkdtemp(prefix="tfreps-export-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -35,7 +35,7 @@ class StringSignatures:
             vocabulary as an asset.
         weights: `tfreps.export.stored_weights.StoredWeights` of the model.
         title: str. Description of the model for its README.
-        explains: bool. Whether there is a signature `explain`.
+        explains: bool. Whether to add the signature `explain`.
 
     Attributes:
         known: dict. What is known about the training; see `tfreps.runs.run_card`.
@@ -77,7 +77,7 @@ def with_vocabulary(indexer, assets, core_ops=True):
             TensorFlow Text splits a BERT's words into pieces. Defaults to `True`.
 
     Raises:
-        ValueError: If `core_ops` is `False` and TensorFlow Text is missing or does not support the
+        ValueError: If `core_ops` is `False`, and TensorFlow Text is missing or does not support the
             tokenizer, or the model reads whole tokens.
     """
     path = os.path.join(assets, "vocabulary.txt")

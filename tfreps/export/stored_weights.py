@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 KINDS = "float32", "bfloat16", "int8"
-LEAST = 1024  # smallest size of a weight that is stored in fewer bits
+LEAST = 1024  # smallest number of values of an array that is stored in fewer bits
 
 
 class StoredWeights:
@@ -14,12 +14,12 @@ class StoredWeights:
         bfloat16    w = float32(stored)                 half the size, 8 bits of precision
         int8        w = scale * float32(stored)         a quarter of the size, 127 steps per sign
 
-    Arrays with at least two axes and 1,024 values are stored in this way; others, such as biases,
-    stay float32. `int8` has one scale per row if an array has more rows than columns (embeddings),
-    otherwise one per column (kernels). Every call converts the weights back to float32, which takes
-    time. The models themselves are given the rounded weights, so that they return what the export
-    returns. (Keras's `model.quantize("int8")` also rounds the inputs of products, and supports only
-    dense layers and embeddings.)
+    Arrays with at least two axes and at least 1,024 values are stored in this way; others, such as
+    biases, stay float32. `int8` has one scale per row if an array has more rows than columns
+    (embeddings), otherwise one per column (kernels). Every call converts the weights back to
+    float32, which takes time. The models themselves are given the rounded weights, so that they
+    return what the export returns. (Keras's `model.quantize("int8")` also rounds the inputs of
+    products, and supports only dense layers and embeddings.)
 
     Args:
         models: list of `keras.Model`.
@@ -42,7 +42,7 @@ class StoredWeights:
 
     @property
     def precision(self):
-        """Returns the compute precision of the models: `"float32"`, or `"bfloat16"` for 16 bits."""
+        """Compute precision of the models: `"float32"`, or `"bfloat16"` for 16 bits."""
         layers = [part for model in self.models for part in model._flatten_layers()]
         return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
 
@@ -60,7 +60,10 @@ class StoredWeights:
         if kind == "float32":
             return
         if any(v.dtype == "int8" for v in self.variables):
-            raise ValueError("The model is quantized already. Store its weights as float32.")
+            raise ValueError(
+                "Keras has already quantized the model, so its weights cannot be stored in fewer "
+                "bits. Store them as float32, which leaves them unchanged."
+            )
         for variable in self.variables:
             if variable.dtype == "float32" and len(variable.shape) > 1:
                 if np.prod(variable.shape) >= LEAST:
@@ -98,7 +101,7 @@ class StoredWeights:
 
 
 class _Rounded(tf.Module):
-    """An array in fewer bits; calling it returns float32."""
+    """Array stored in fewer bits, which returns its values as float32 when called."""
 
     def __init__(self, array, kind):
         super().__init__()

@@ -5,7 +5,7 @@ import pathlib
 import textwrap
 
 PLACE = "assets.extra/tfreps_counts.json"
-ATTENDED = 1024  # approximate number of tokens up to which attention is cheaper than the rest
+ATTENDED = 1024  # up to about this many tokens, attention costs less than the rest of the model
 UNITS = {
     "spaces": "every run of characters between white space",
     "words": "every run of letters, digits and underscores, and every other character except white "
@@ -53,7 +53,7 @@ def about_cost(counts) -> str:
         )
     text = (
         "The time and memory of a request grow with its tokens after padding: texts x tokens of "
-        "the longest text. An empty text counts as one token. Each of these is a token: "
+        "the longest text. An empty text counts as one token. These count as tokens: "
         f"{UNITS[counts['tokens']]}{added}{cut}.{squares} `tfreps serve` rejects requests beyond "
         "`--max-tokens` and `--max-text-tokens`. TensorFlow Serving has no such limit, so limit "
         "requests before they reach it."

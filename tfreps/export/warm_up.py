@@ -1,4 +1,4 @@
-"""write_warm_up: requests that a server runs before it serves a version."""
+"""write_warm_up: writes requests that a server runs before it serves a version."""
 
 import pathlib
 

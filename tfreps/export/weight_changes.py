@@ -18,7 +18,7 @@ def weight_changes(signatures, kind):
         `"float32"`.
 
     Raises:
-        ValueError: If `kind` is none of these, or the model is already quantized.
+        ValueError: If `kind` is none of these, or Keras has already quantized the model.
     """
     if kind == "float32":
         return ""

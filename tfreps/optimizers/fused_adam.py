@@ -20,7 +20,7 @@ class FusedAdam(keras.optimizers.Adam):
 
     Args:
         learning_rate: float or Keras schedule. Defaults to 0.001.
-        amsgrad: bool. Must be `False`; the kernel does not support it.
+        amsgrad: bool. Must be `False` (the default), because the kernel does not support it.
         name: str. Name of the optimizer. Defaults to `"adam"`.
         **kwargs: Further arguments of `keras.optimizers.Adam`.
 

@@ -8,18 +8,19 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class GroupedOptimizer(keras.optimizers.Optimizer):
-    """Optimizer that uses separate optimizers for some parts of a model and a default for the rest.
+    """Optimizer that uses separate optimizers for parts of a model and a default for the rest.
 
     It can fine-tune a biLM at a lower learning rate than a new head, for example. (With Adam or
     Adagrad, scaling the gradients instead has no effect.)
 
     Args:
-        default: Keras optimizer of all variables that are in no group. Its learning rate is the one
-            that is logged. Keras's `LearningRateScheduler` changes it together with the rates of
-            all groups; in Keras 3.12, the last version for Python 3.10, it changes only this one.
+        default: Keras optimizer for all variables that are in no group. Its learning rate is the
+            one that is logged. Keras's `LearningRateScheduler` changes it together with the rates
+            of all groups; in Keras 3.12, the last version for Python 3.10, it changes only this
+            one.
         groups: dict from the name of a group to its Keras optimizer. A group that is not in
-            `members` contains the variables whose paths contain a match of its name, which is a
-            regular expression. If several groups match, the first one is used.
+            `members` contains the variables whose paths contain a match for its name, which is a
+            regular expression. If several groups match a variable, the first one is used.
         members: dict from the name of a group to a list of its variables or their paths, such as
             `{"biLM": elmo.bilm.trainable_variables}`. If `None` (the default), all groups are
             matched by their names.
@@ -53,8 +54,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         unknown = sorted(set(self.members) - set(self.groups))
         if unknown:
             raise ValueError(
-                f"`members` lists variables of {unknown[0]!r}, which is not in `groups`: "
-                f"{', '.join(self.groups)}."
+                f"`members` lists variables of {unknown[0]!r}, which is not one of the `groups` "
+                f"({', '.join(self.groups)})."
             )
         self.optimizers = [*self.groups.values(), default]
 
@@ -68,8 +69,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
                 if part in self.members:
                     wanted = ", ".join(self.members[part]) or "none"
                     raise ValueError(
-                        f"The group {part!r} has no variable. Its members are {wanted}; the model "
-                        f"has {paths}."
+                        f"The group {part!r} has no variables: its members are {wanted}, but the "
+                        f"model has {paths}."
                     )
                 raise ValueError(f"The group {part!r} matches no variable of the model: {paths}.")
         super().build(variables)

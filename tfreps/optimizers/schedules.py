@@ -13,7 +13,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
                                                                             afterwards
 
     The rates of the first and the last update are above zero; from `total_steps` on, the rate is
-    zero. A step is one batch, even if an optimizer accumulates the gradients of several.
+    zero. A step is one batch, even if an optimizer accumulates the gradients of several batches.
 
     Args:
         learning_rate: float. Highest learning rate.
@@ -68,7 +68,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class CutRate(keras.optimizers.schedules.LearningRateSchedule):
-    """Learning rate schedule that multiplies another one by a variable factor.
+    """Learning rate schedule that multiplies another schedule by a variable factor.
 
         rate(step) = factor * learning_rate(step)
 

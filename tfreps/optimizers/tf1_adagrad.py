@@ -1,4 +1,4 @@
-"""TF1Adagrad: Adagrad of TensorFlow 1, which bilm-tf uses."""
+"""TF1Adagrad: the Adagrad optimizer of TensorFlow 1, which bilm-tf uses."""
 
 import keras
 import tensorflow as tf

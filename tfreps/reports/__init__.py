@@ -1,4 +1,4 @@
-"""Reports on tags and labels, which do not import TensorFlow."""
+"""Reports on tags and labels, computed without TensorFlow."""
 
 from tfreps.reports.binary_scores import auc, best_threshold, scores_at
 from tfreps.reports.tag_reports import (

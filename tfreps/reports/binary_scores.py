@@ -14,7 +14,7 @@ def auc(
 
         AUC = (pairs with the positive score higher + pairs with equal scores / 2) / pairs
 
-    The pairs consist of a positive and a negative example.
+    Each pair consists of a positive and a negative example.
 
     Args:
         positive: Sequence of bool or 0/1. Whether each example is positive.
@@ -71,7 +71,8 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
     positive, scores = _check_scores(positive, scores)
     if not positive.any():
         raise ValueError(
-            f"None of the {len(positive)} examples is positive, so no threshold is the best."
+            f"The best threshold needs a positive example; none of the {len(positive)} examples is "
+            "positive."
         )
     order = np.argsort(-scores, kind="stable")
     correct = np.cumsum(positive[order])
@@ -82,7 +83,7 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
 
 
 def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: float) -> Scores:
-    """Computes precision, recall, F1, support and accuracy of `score >= threshold`.
+    """Computes precision, recall, F1, support and accuracy at a threshold.
 
     Args:
         positive: Sequence of bool or 0/1. Whether each example is positive.
@@ -118,7 +119,7 @@ def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
 
 
 def check_lengths(true: Sequence, pred: Sequence) -> None:
-    """Checks that there are equally many predictions and targets, and at least one."""
+    """Checks that there are as many predictions as targets, and at least one."""
     if len(true) != len(pred):
         raise ValueError(
             f"Expected one prediction per target; got {len(pred)} predictions and {len(true)} "
@@ -140,6 +141,6 @@ def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
         )
     if np.isnan(scores).any():
         raise ValueError(
-            f"`scores` must not be NaN; score {int(np.isnan(scores).argmax()) + 1} is."
+            f"`scores` must not contain NaN; score {int(np.isnan(scores).argmax()) + 1} is NaN."
         )
     return positive.astype(bool), scores

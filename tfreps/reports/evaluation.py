@@ -17,15 +17,16 @@ def evaluate_tagger(trained, sentences, **options):
         **options: Options of `SequenceBatches`, such as `vectors`.
 
     Returns:
-        A dict for JSON: `sentences` and `tokens` are their numbers; `accuracy` is over tokens;
-        `weighted` has the scores of tags weighted by their counts; `confusion` has a row for each
-        true tag. With a tag scheme, `spans` is the strict `reports.span_report` and
-        `illegal_transitions` counts those in the predictions; without one, `labels` has the scores
-        of each tag.
+        A dict of JSON types: `sentences` and `tokens` are the numbers of sentences and tokens;
+        `accuracy` is the share of correctly tagged tokens; `weighted` has the mean scores of the
+        tags, weighted by their counts; `confusion` has a row for each true tag. With a tag scheme,
+        `spans` is the strict `reports.span_report`, and `illegal_transitions` is the
+        `reports.illegal_transition_report` of the predictions. Without a scheme, `labels` has the
+        scores of each tag.
 
     Raises:
-        ValueError: If the model does not have a tag, or a sentence is too long for it. The message
-            names the file and the line.
+        ValueError: If the model does not know a tag of the sentences, or a sentence is too long for
+            it. The message names the file and the line.
     """
     check_names(trained.names, sentences)
     true = [sentence.tags for sentence in sentences]
@@ -56,20 +57,22 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         trained: `tfreps.inference.TextClassifier`.
         tokens: List of lists of str. The tokens of each text.
         texts: List of `tfreps.data.LabelledText` with the labels.
-        threshold: float or `"best"`. Probability from which on the second of two labels is
+        threshold: float or `"best"`. Minimum probability at which the second of two labels is
             predicted for `at_threshold`. `"best"` selects the threshold with the best F1 on these
-            texts, which should be development data. If `None`, there is no `at_threshold`.
+            texts, which should be development data. If `None`, the result has no `at_threshold`.
+            Defaults to `None`.
         **options: Options of `SequenceBatches`.
 
     Returns:
-        A dict for JSON: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
-        `weighted` are those of `reports.classification_report`; `confusion` has a row for each true
+        A dict of JSON types: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
+        `weighted` are from `reports.classification_report`; `confusion` has a row for each true
         label. With two labels, of which the second is the positive one, `auc` is the value of the
         metric `AreaUnderCurve`. With a threshold, `threshold` is its value and `at_threshold` has
         the scores of the positive label.
 
     Raises:
-        ValueError: If the model does not have a label. The message names the file and the line.
+        ValueError: If the model does not know a label of the texts. The message names the file and
+            the line.
     """
     check_names(trained.names, texts)
     labels = [text.label for text in texts]
@@ -99,14 +102,15 @@ def _log_odds(probabilities, others):
 
 
 def check_names(names, examples):
-    """Checks that a model has all tags or labels of some examples.
+    """Checks that a model knows all tags or labels of some examples.
 
     Args:
         names: List of str. The tags or labels of the model.
         examples: List of `tfreps.data.TaggedSentence` or `LabelledText`.
 
     Raises:
-        ValueError: For the first tag or label that the model does not have.
+        ValueError: If the model does not know a tag or label. The message names the first one, with
+            its file and line.
     """
     known = set(names)
     for example in examples:

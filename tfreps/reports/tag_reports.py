@@ -29,7 +29,8 @@ def span_report(
         the same keys. 0 / 0 counts as 0.
 
     Raises:
-        ValueError: If the sentences have different lengths, or a tag is not in the scheme.
+        ValueError: If a sentence has different numbers of true and predicted tags, or a tag is not
+            in the scheme.
 
     Example:
         >>> from tfreps import reports
@@ -71,7 +72,7 @@ def classification_report(
     Returns:
         A dict: `accuracy` (float); `labels` maps each name to `precision`, `recall`, `f1` (float)
         and `support` (int); `macro` is their mean, and `weighted` their mean weighted by support
-        (the tag scores of luopeixiang/named_entity_recognition, see
+        (as in the tag scores of luopeixiang/named_entity_recognition; see
         `tfreps.metrics.WeightedTokenF1`).
 
     Raises:
@@ -222,7 +223,7 @@ def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
 
 
 def _mean(rows: dict[str, Scores], weights=None) -> Scores:
-    """Returns the mean of rows, but the sum of their `support`."""
+    """Returns the means of the rows' scores and the sum of their `support`."""
     table = np.array(
         [[row[name] for name in ("precision", "recall", "f1")] for row in rows.values()]
     )
