@@ -42,7 +42,7 @@ def chosen_model(options) -> tuple[str, dict]:
         Pair of the path (str) and the keyword arguments (dict).
 
     Raises:
-        ValueError: if MODEL and the published files are both given or both missing, or if only one
+        ValueError: If MODEL and the published files are both given or both missing, or if only one
             of the two published files is given.
 
     Example:
@@ -86,7 +86,7 @@ def open_bilm(path, how: dict):
         `tfreps.inference.TextBiLM`.
 
     Raises:
-        ValueError: if the model cannot be loaded or is not a biLM.
+        ValueError: If the model cannot be loaded or is not a biLM.
     """
     from tfreps.inference.load import load_as  # imports TensorFlow
     from tfreps.inference.text_bilm import TextBiLM

@@ -91,7 +91,7 @@ def make_encoder(options, inputs):
         Keras model that reads the dict that `inputs.indexer` returns.
 
     Raises:
-        ValueError: if the encoder is unknown or its parts do not fit together.
+        ValueError: If the encoder is unknown or its parts do not fit together.
 
     Example:
     >>> import argparse

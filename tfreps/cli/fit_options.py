@@ -72,7 +72,7 @@ def fit(model, batches, validation, run, monitor, options):
         dict of the best epoch's metrics that `fit_epochs` returned.
 
     Raises:
-        ValueError: if the data or the model differ from those of the run that is resumed.
+        ValueError: If the data or the model differ from those of the run that is resumed.
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()

@@ -83,7 +83,7 @@ def read_elmo(options):
         `Elmo`. `None` if no biLM is named.
 
     Raises:
-        ValueError: if the biLM cannot be loaded, the files hold a different kind of model, or the
+        ValueError: If the biLM cannot be loaded, the files hold a different kind of model, or the
             biLM reads token ids, whose vocabulary differs from that of the program.
     """
     if not (options.elmo or options.elmo_options or options.elmo_weights):
@@ -119,7 +119,7 @@ def read_bert(options, pooler=False):
         `EncoderAndTokenizer`. `None` without `--bert`.
 
     Raises:
-        ValueError: if the BERT cannot be loaded with these options.
+        ValueError: If the BERT cannot be loaded with these options.
     """
     if options.bert is None:
         return None
@@ -143,7 +143,7 @@ def check_sentences(data, bert):
         bert: `EncoderAndTokenizer` that `read_bert` returned. If `None`, all lengths are allowed.
 
     Raises:
-        ValueError: if a sentence is too long. The message names the file and the line.
+        ValueError: If a sentence is too long. The message names the file and the line.
     """
     if bert is not None:
         sentences = list(itertools.chain(*data.values()))
@@ -182,7 +182,7 @@ def keep(run, indexer):
     """Writes the tokenizer of an indexer to the run folder; without one, writes its vocabulary.
 
     Raises:
-        ValueError: if the run is resumed with a different vocabulary or tokenizer.
+        ValueError: If the run is resumed with a different vocabulary or tokenizer.
     """
     tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is None:

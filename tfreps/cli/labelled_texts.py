@@ -48,7 +48,7 @@ def read_parts(options, bert=None):
         dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that have no texts.
 
     Raises:
-        ValueError: if a file is invalid, or there are too few texts to hold some out.
+        ValueError: If a file is invalid, or there are too few texts to hold some out.
     """
     data = {part: read_part(options, bert, part) for part in ("train", "dev", "test")}
     if data["dev"] is None and options.dev_share:
@@ -92,7 +92,7 @@ def cut_texts(options, texts, bert=None):
         separator tokens) and the number of texts that were truncated.
 
     Raises:
-        ValueError: if a text is too long and `too_long` is `"refuse"`. The message names the file
+        ValueError: If a text is too long and `too_long` is `"refuse"`. The message names the file
             and the line.
     """
     strings, longest = [text.text for text in texts], options.max_length
@@ -132,7 +132,7 @@ def check_labels(label_set, data, monitor):
         monitor: str. Metric by which the best weights are chosen.
 
     Raises:
-        ValueError: if there are fewer than two labels; or, for `"val_auc"`, if there are more than
+        ValueError: If there are fewer than two labels; or, for `"val_auc"`, if there are more than
             two or the held-out texts lack one of them.
     """
     if len(label_set) < 2:

@@ -155,7 +155,7 @@ def parse_options(
         Namespace of options, without `config`.
 
     Raises:
-        ValueError: if the file is not a JSON object, has a key that is not an option of the program
+        ValueError: If the file is not a JSON object, has a key that is not an option of the program
             or a value that the flag would reject; if a number is out of the bounds of its `Option`;
             or if a text is empty.
 

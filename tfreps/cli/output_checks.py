@@ -23,7 +23,7 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
             input, which the program reads. Links to the same file are recognised. Defaults to `()`.
 
     Raises:
-        ValueError: if the program must not write to the file.
+        ValueError: If the program must not write to the file.
 
     Example:
         >>> import pathlib, tempfile

@@ -35,7 +35,7 @@ def flush() -> None:
     """Flushes standard output.
 
     Raises:
-        OSError: if it cannot be written to.
+        OSError: If it cannot be written to.
     """
     sys.stdout.flush()
 

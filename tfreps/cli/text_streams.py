@@ -29,7 +29,7 @@ def read_texts(
         list of str. Lines without line ends or surrounding white space, including empty lines.
 
     Raises:
-        ValueError: if the file cannot be read or is not valid text (see `text_lines`).
+        ValueError: If the file cannot be read or is not valid text (see `text_lines`).
     """
     at_once = 1 if os.fspath(path) == "-" and sys.stdin.isatty() else at_once
     block: list[str] = []
@@ -57,7 +57,7 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
         str. One line.
 
     Raises:
-        ValueError: if a line is too long or not UTF-8, starts with a byte order mark or contains a
+        ValueError: If a line is too long or not UTF-8, starts with a byte order mark or contains a
             NUL byte (the message names the line), or if the gzip file is damaged.
     """
     with file:

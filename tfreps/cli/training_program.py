@@ -60,8 +60,8 @@ def run_program(
         int. Exit code.
 
     Raises:
-        ValueError: if the options, the run folder or the data are invalid.
-        Stopped: if a signal ends the program.
+        ValueError: If the options, the run folder or the data are invalid.
+        Stopped: If a signal ends the program.
     """
     options = parse_options(parser, argv, recipes, either)
     check_options(options, *tables.values())

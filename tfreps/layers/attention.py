@@ -46,7 +46,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
     The softmax is computed in float32 under every dtype policy.
 
     Raises:
-        ValueError: if an option is out of range or `num_heads` does not divide the width of the
+        ValueError: If an option is out of range or `num_heads` does not divide the width of the
             inputs.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.2.

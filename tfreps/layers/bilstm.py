@@ -36,7 +36,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
     Masking: padding before, between and after tokens leaves the state unchanged.
 
     Raises:
-        ValueError: if `units` is not an integer of at least 1.
+        ValueError: If `units` is not an integer of at least 1.
 
     Reference: Graves and Schmidhuber, 2005, "Framewise phoneme classification with
     bidirectional LSTM networks"; Jozefowicz et al., 2015, for the forget bias.

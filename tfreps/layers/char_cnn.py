@@ -45,7 +45,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         float32, shape `[..., projection_dim]`, zero where there is no token.
 
     Raises:
-        ValueError: if `filters` is invalid for `max_characters`, or a size is out of range.
+        ValueError: If `filters` is invalid for `max_characters`, or a size is out of range.
         tf.errors.InvalidArgumentError: if an id is out of range.
 
     Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et

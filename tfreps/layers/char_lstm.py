@@ -32,7 +32,7 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         float32, shape `[..., 2 * units]`, zero where there is no token.
 
     Raises:
-        ValueError: if `units` or `character_dim` is below 1, or `max_characters` is below 3.
+        ValueError: If `units` or `character_dim` is below 1, or `max_characters` is below 3.
         tf.errors.InvalidArgumentError: if an id is out of range.
 
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition",

@@ -74,7 +74,7 @@ class CRF(Configurable, keras.layers.Layer):
     emissions were 0.
 
     Raises:
-        ValueError: if an option is invalid, `allowed_transitions` permits no sequence, or a call
+        ValueError: If an option is invalid, `allowed_transitions` permits no sequence, or a call
             argument has the wrong shape.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; Huang, Xu and
@@ -199,7 +199,7 @@ class CRF(Configurable, keras.layers.Layer):
             float32 scalar, in nats. NaN if a tag at a real token is outside 0 to K - 1.
 
         Raises:
-            ValueError: if an argument has the wrong shape.
+            ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         batch = tf.shape(emissions)[0]
@@ -287,7 +287,7 @@ class CRF(Configurable, keras.layers.Layer):
             has fewer than `k` legal sequences, the remaining tags are 0 and their scores `-inf`.
 
         Raises:
-            ValueError: if `k` is below 1 or an argument has the wrong shape.
+            ValueError: If `k` is below 1 or an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         scores = self._scores(float("-inf"))

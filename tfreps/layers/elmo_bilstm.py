@@ -60,7 +60,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         `LSTMState` after the last real token of each sentence.
 
     Raises:
-        ValueError: if an option is out of range.
+        ValueError: If an option is out of range.
 
     Reference: bilm-tf; see `projected_lstm` for the cell.
 
@@ -199,7 +199,7 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         zero on padding, and a tuple of the last `LSTMState` of each direction.
 
     Raises:
-        ValueError: if an option is out of range.
+        ValueError: If an option is out of range.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.1.
 

@@ -38,7 +38,7 @@ class Pooling(Configurable, keras.layers.Layer):
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
 
     Raises:
-        ValueError: if `pooling` is unknown or `attention_units` is below 1.
+        ValueError: If `pooling` is unknown or `attention_units` is below 1.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation",
     section 4 (after Lin et al., 2017), for attention.

@@ -46,7 +46,7 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         float32, shape `[B, T, D]`. Padding gets the position of the last token before it.
 
     Raises:
-        ValueError: if an option is out of range, or the static shape of the inputs has more
+        ValueError: If an option is out of range, or the static shape of the inputs has more
             columns than `max_positions`.
         tf.errors.InvalidArgumentError: if a text has more tokens than `max_positions`. XLA drops
             this check; the excess tokens then become NaN.

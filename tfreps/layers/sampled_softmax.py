@@ -43,7 +43,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
     Masking: masks are not supported. The caller excludes masked positions from the sum.
 
     Raises:
-        ValueError: if `num_sampled` is negative or not smaller than `vocabulary_size`.
+        ValueError: If `num_sampled` is negative or not smaller than `vocabulary_size`.
 
     Reference: Jean et al., 2014, "On Using Very Large Target Vocabulary for Neural Machine
     Translation", section 3. The sampled loss agrees with `tf.nn.sampled_softmax_loss`.

@@ -45,7 +45,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
     Masking: padding is mixed like real tokens. Without `layer_norm`, zeros on padding stay zero.
 
     Raises:
-        ValueError: if the number of `initial_weights` differs from the number of layers.
+        ValueError: If the number of `initial_weights` differs from the number of layers.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", equation 1.
 

@@ -33,7 +33,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
     Masking: each position is computed independently, and the mask is passed on unchanged.
 
     Raises:
-        ValueError: if an option is out of range.
+        ValueError: If an option is out of range.
         tf.errors.InvalidArgumentError: if an id is out of range. XLA drops this check; the
             vectors of these ids then become NaN.
 

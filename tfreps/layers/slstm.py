@@ -68,7 +68,7 @@ class SLSTM(Configurable, keras.layers.Layer):
     sentences of its batch, up to rounding.
 
     Raises:
-        ValueError: if an option is out of range, or the inputs do not have the width `units` with
+        ValueError: If an option is out of range, or the inputs do not have the width `units` with
             `initial_state="embedding"` or `input_term="embedding"`.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation". The

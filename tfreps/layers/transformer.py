@@ -70,7 +70,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
     dtype policy.
 
     Raises:
-        ValueError: if an option is out of range or `num_heads` does not divide the width of the
+        ValueError: If an option is out of range or `num_heads` does not divide the width of the
             inputs.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need"; Devlin et al., 2019, "BERT";
@@ -210,7 +210,7 @@ def activation_function(activation):
         activation: str, function or `None`, as accepted by Keras.
 
     Raises:
-        ValueError: if the name is unknown.
+        ValueError: If the name is unknown.
 
     Example:
     >>> float(activation_function("gelu_tanh")(tf.constant(1.0)))  # doctest: +ELLIPSIS

@@ -162,7 +162,7 @@ def k_best(emissions, mask, transitions, start, end, k):
         scores are `-inf` and their tags 0.
 
     Raises:
-        ValueError: if `k` is below 1.
+        ValueError: If `k` is below 1.
 
     Example:
     >>> zeros = tf.zeros([2, 2])

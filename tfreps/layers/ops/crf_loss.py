@@ -20,7 +20,7 @@ def checked_transitions(allowed, num_tags):
         List of `K + 2` lists of bool.
 
     Raises:
-        ValueError: if the shape or dtype is wrong, or if no sequence of any length is legal.
+        ValueError: If the shape or dtype is wrong, or if no sequence of any length is legal.
 
     Example:
     >>> checked_transitions(np.ones([3, 3], bool), 1)[0]

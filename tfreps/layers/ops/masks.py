@@ -14,7 +14,7 @@ def as_mask(mask, x):
         bool tensor, shape `[B, T]`, or `None`.
 
     Raises:
-        ValueError: if the static shape of the mask is not that of the tokens.
+        ValueError: If the static shape of the mask is not that of the tokens.
 
     Example:
     >>> as_mask([[1, 0]], tf.ones([1, 2, 8])).numpy()
@@ -40,7 +40,7 @@ def check_shape(name, tensor, shape, axes):
         axes: str. Expected shape in letters, for the error message.
 
     Raises:
-        ValueError: if the static shape of the tensor is not the expected shape.
+        ValueError: If the static shape of the tensor is not the expected shape.
 
     Example:
     >>> check_shape("tags", tf.zeros([2, 7]), [2, None], "[B, T]")

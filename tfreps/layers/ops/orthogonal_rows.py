@@ -45,7 +45,7 @@ def table_initializer(initializer, initializer_range):
         initializer_range: float. Standard deviation of `"truncated_normal"`.
 
     Raises:
-        ValueError: if the name is unknown or `initializer_range` is not above 0.
+        ValueError: If the name is unknown or `initializer_range` is not above 0.
 
     Example:
     >>> table_initializer("truncated_normal", 0.02).stddev, table_initializer("ones", 0.02)([1])
