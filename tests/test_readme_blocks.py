@@ -40,7 +40,7 @@ def readme_sections(text):
 
 
 TEXT = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-SLOW = "Train, load, ask, serve", "ELMo from published files, inside `model.fit`"  # they train
+SLOW = "Train, load, predict, serve", "ELMo from published files, inside `model.fit`"  # they train
 
 
 @pytest.mark.parametrize(
