@@ -42,8 +42,8 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
     model = folder.load_model()
     if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
         raise ValueError(
-            f"{run} holds a {type(model).__name__}; expected a biLM, as `tfreps pretrain-elmo` saves "
-            "it."
+            f"{run} holds a {type(model).__name__}; expected a biLM, as `tfreps pretrain-elmo` "
+            "saves it."
         )
     bilm = model.find(BiLM)
     if bilm.initial_state != initial_state:
