@@ -103,7 +103,7 @@ def test_histories_of_something_else(tmp_path, line):
 
 
 def test_histories_without_figures(tmp_path):
-    with pytest.raises(ValueError, match="no metrics to draw in .*history.jsonl"):
+    with pytest.raises(ValueError, match="no metrics per step to draw in .*history.jsonl"):
         plots.learning_curves(history(tmp_path, line(1)), tmp_path / "no.png")
     path = history(tmp_path, line(1, epoch=1, loss=1.0))
     with pytest.raises(ValueError, match="no metric 'f1'; the metrics are loss"):

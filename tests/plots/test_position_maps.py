@@ -66,5 +66,5 @@ def test_what_cannot_be_drawn():
             plots.position_curves(LEARNED, dimensions)
     with pytest.raises(ValueError, match="at least two positions .*; got 1"):
         plots.position_surface(LEARNED, first=23)
-    with pytest.raises(ValueError, match=r"shape \[positions, dimensions\]; got \(6,\)"):
+    with pytest.raises(ValueError, match=r"dimensions\] .*; got the shape \(6,\)"):
         plots.position_map(LEARNED[0])

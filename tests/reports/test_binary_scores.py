@@ -54,11 +54,12 @@ def test_threshold_that_nothing_reaches():
 @pytest.mark.parametrize(
     "positive, scores, message",
     [
-        ([1, 1], [0.1, 0.2], "AUC needs positive and negative examples; 2 of 2 are positive"),
-        ([1, 0], [0.1], "got 1 predictions and 2 targets"),
+        ([1, 1], [0.1, 0.2], "positive and negative examples for the AUC; 2 of 2 are positive"),
+        ([1, 0], [0.1], "`scores` must have the same length; got 2 and 1 values"),
         ([1, 0], [0.1, np.nan], "`scores` must not contain NaN; score 2 is"),
         ([1, 2], [0.1, 0.2], "`positive` must contain only 0 and 1"),
-        ([1, 0], [[0.1], [0.2]], "one score per example"),
+        ([1, 0], [[0.1], [0.2]], "`scores` must have one axis"),
+        ([[1], [0]], [0.1, 0.2], r"`positive` must have one axis, .*; got the shape \(2, 1\)"),
         ([], [], "at least one example"),
     ],
 )
@@ -68,5 +69,5 @@ def test_bad_scores(positive, scores, message):
 
 
 def test_no_positive_example():
-    with pytest.raises(ValueError, match="None of the 2 examples is positive"):
+    with pytest.raises(ValueError, match="none of the 2 examples is positive"):
         reports.best_threshold([0, 0], [0.1, 0.2])

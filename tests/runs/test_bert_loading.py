@@ -96,7 +96,7 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="has 7 tokens .* has 8 tokens .* another model's"):
         load_pretrainer(source)
     RunFolder.create(tmp_path / "empty", "pretrain-bert", {})
-    with pytest.raises(ValueError, match="holds no model.keras"):
+    with pytest.raises(ValueError, match="contains no model.keras"):
         load_pretrainer(tmp_path / "empty")
     run = RunFolder.create(tmp_path / "encoder", "pretrain-bert", {})
     run.save_model(make().encoder)
@@ -160,12 +160,12 @@ def test_freezing():
     assert trained() == {"block_1"}
     freeze_blocks(encoder, 2)
     assert trained() == set()
-    with pytest.raises(ValueError, match="frozen blocks must be from 0 to 2; got 3"):
+    with pytest.raises(ValueError, match=r"frozen blocks .* must be in \[0, 2\]; got 3"):
         freeze_blocks(encoder, 3)
 
 
 def test_what_cannot_be_loaded(tmp_path):
-    with pytest.raises(ValueError, match="Cannot load a BERT: .*nowhere does not exist"):
+    with pytest.raises(ValueError, match="Cannot load a BERT model: .*nowhere does not exist"):
         load_encoder(tmp_path / "nowhere")
     path, _ = tiny_bert.write_run(tmp_path / "run", TOKENIZER, pooler=False)
     with pytest.raises(ValueError, match="has no pooler. Choose another pooling"):

@@ -215,7 +215,7 @@ def test_malformed_requests_and_slow_clients(half, times):
 
 def test_nothing_to_serve(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="holds no version of a model to serve"):
+    with pytest.raises(ValueError, match="contains no version of a model to serve"):
         serving(tmp_path / "empty").start()
     (tmp_path / "empty" / "1").mkdir()
     with pytest.raises(ValueError, match="empty: no version can be served. .*saved_model.pb"):

@@ -89,7 +89,7 @@ def test_killed_and_started_again_at_once(zoo):
     [
         ([], "Give the base paths of models"),
         (["nowhere"], "nowhere is not a folder"),
-        (["."], "holds no version of a model to serve: expected folders"),
+        (["."], "contains no version of a model to serve: expected folders"),
         ([".", "--tls-cert", "x"], "must be given together"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
         ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
@@ -102,8 +102,8 @@ def test_killed_and_started_again_at_once(zoo):
             [".", "--allow-origin", "example.org"],
             "An origin must have the form https://example.org",
         ),
-        ([".", "--label", "x"], "Expected NAME:LABEL=VERSION"),
-        ([".", "--versions", "x:all"], "no model is called 'x'"),
+        ([".", "--label", "x"], "--label must have the form NAME:LABEL=VERSION"),
+        ([".", "--versions", "x:all"], "--versions 'x:all': no model is called 'x'"),
         (["--model-config", "nowhere"], "nowhere: No such file"),
     ],
 )

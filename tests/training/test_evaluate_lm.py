@@ -200,7 +200,7 @@ def test_bad_numbers(one_direction, heldout, capsys):
 def test_bad_runs(heldout, tmp_path, capsys):
     assert "not a folder" in refused(capsys, tmp_path / "nowhere", "--text", heldout)
     run = RunFolder.create(tmp_path / "run", "pretrain-elmo", {})
-    assert "holds no model.keras" in refused(capsys, run.path, "--text", heldout)
+    assert "contains no model.keras" in refused(capsys, run.path, "--text", heldout)
     run.save_model(BiLM(units=4, projection_dim=2, vocabulary_size=9))
     assert "without a softmax" in refused(capsys, run.path, "--text", heldout)
     run.model_path.write_bytes(b"PK torn")

@@ -12,8 +12,8 @@ class TF1Adagrad(keras.optimizers.Optimizer):
         weight -= learning_rate * gradient / sqrt(accumulator)
 
     Keras's own Adagrad adds an epsilon, starts its accumulators at 0.1 and makes five passes over
-    memory instead of one. Rows that are not in a sparse gradient are not changed. The indices of a
-    sparse gradient must be distinct, as those of `SampledSoftmax` are.
+    memory instead of one. A sparse gradient changes only the rows of the weight that its indices
+    select. These indices must be distinct, as those of `SampledSoftmax` are.
 
     Args:
         learning_rate: float or Keras schedule. Defaults to 0.2, as in bilm-tf.

@@ -9,7 +9,7 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
     Args:
         probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to): the attention
             probabilities of one text, for example from `encoder.attention(features)`.
-        tokens: List of T str.
+        tokens: List of T str. The tokens of the text.
         layer: int. The encoder layer, counted from 1. If `None`, the mean over all layers is drawn.
         head: int. The attention head, counted from 1. If `None`, the mean over all heads is drawn.
         fonts: `Fonts` for the tokens. If `None`, suitable fonts are searched for, with a warning
@@ -33,7 +33,7 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
     values = chosen_attention(probabilities, layer, head)
     if len(tokens) != len(values):
         raise ValueError(
-            f"`tokens` must have one token per row of the attention, {len(values)}; got "
+            f"`tokens` must have {len(values)} tokens, one per row of the attention; got "
             f"{len(tokens)}."
         )
     num_layers = len(probabilities)
@@ -58,7 +58,7 @@ def chosen_attention(probabilities, layer=None, head=None):
         A float64 array of shape `[T, T]`.
 
     Raises:
-        ValueError: If there is no such layer or head, or if the array has a different shape.
+        ValueError: If there is no such layer or head, or if `probabilities` has the wrong shape.
 
     Example:
     >>> import numpy as np
@@ -79,7 +79,7 @@ def chosen_attention(probabilities, layer=None, head=None):
     for name, number, count in ("layer", layer, len(values)), ("head", head, values.shape[1]):
         if number is not None and not 1 <= number <= count:
             raise ValueError(
-                f"{name} must be in [1, {count}]; got {number}. Omit it for the mean over all "
+                f"`{name}` must be in [1, {count}]; got {number}. Omit it for the mean over all "
                 f"{name}s."
             )
     values = values.mean(axis=0) if layer is None else values[layer - 1]  # [H, T, T]

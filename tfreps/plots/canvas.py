@@ -72,8 +72,8 @@ def show_in_tensorboard(logs: str | os.PathLike, pictures, step: int = 0) -> Non
 
     Args:
         logs: str or path. The folder with the logs of the run.
-        pictures: A list of paths of PNG files, whose names become the names of the images, or a
-            dict from names to figures.
+        pictures: A list of paths of PNG files, or a dict from names to figures. An image from a
+            file has the name of the file without the suffix.
         step: int. The training step of the images. Defaults to 0.
     """
     import tensorflow as tf
@@ -90,7 +90,7 @@ def show_in_tensorboard(logs: str | os.PathLike, pictures, step: int = 0) -> Non
 
 
 def matplotlib_module(name: str):
-    """Imports a module of matplotlib, or raises a ValueError if it is not installed."""
+    """Imports a module of matplotlib; raises a ValueError if matplotlib is not installed."""
     try:
         return importlib.import_module(f"matplotlib.{name}")
     except ImportError as error:

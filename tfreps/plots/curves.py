@@ -14,7 +14,7 @@ LOGARITHMIC = 20  # a perplexity that varies by more than this factor has a loga
 
 
 def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> pathlib.Path:
-    """Draws the metrics of a run in a PNG file, with one panel per metric.
+    """Draws the metrics of a run as a PNG file, with one panel per metric.
 
     Args:
         history: str or path. The `history.jsonl` of the run, as `EpochLog` or `TrainingLog` writes
@@ -43,7 +43,7 @@ def learning_curves_figure(histories, names=None, over=None):
             which are only drawn if there are no others.
         over: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
             each epoch; `"step"` also draws those that were measured in between. If `None`, it is
-            `"epoch"` if all runs have epochs, else `"step"`.
+            `"epoch"` if every history has epochs, else `"step"`.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -65,7 +65,7 @@ def learning_curves_figure(histories, names=None, over=None):
     by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
     place = over or ("epoch" if by_epoch else "step")
     runs = {label: [x for x in lines if place in x] for label, lines in runs.items()}
-    names = _names(runs, names, list(histories.values()))
+    names = _names(runs, names, list(histories.values()), place)
     columns = min(len(names), PANELS)
     rows = -(-len(names) // columns)
     figure = new_figure(4.5 * columns, 3.5 * rows)
@@ -107,12 +107,13 @@ def read_history(path: str | os.PathLike) -> list[dict]:
     return found
 
 
-def _names(runs, wanted, paths):
+def _names(runs, wanted, paths, place):
     """Returns the names of the metrics to draw, in the order of the histories."""
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
     if not names:
-        raise ValueError(f"There are no metrics to draw in {', '.join(map(str, paths))}.")
+        files = ", ".join(map(str, paths))
+        raise ValueError(f"There are no metrics per {place} to draw in {files}.")
     for name in wanted or ():
         if name not in names:
             raise ValueError(f"There is no metric {name!r}; the metrics are {', '.join(names)}.")

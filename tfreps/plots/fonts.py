@@ -35,12 +35,12 @@ SHOWN = 8  # maximum number of characters in a hint
 
 
 class Fonts(NamedTuple):
-    """Result of `fonts_for`.
+    """Fonts that `fonts_for` found for some texts, and the characters that no font has.
 
     Args:
-        families: List of str. Font families for matplotlib's `family`, in the order in which a
-            character is searched for.
-        missing: str. The characters that no font has.
+        families: List of str. Font families for matplotlib's `family`, in the order in which
+            matplotlib searches them for a character.
+        missing: str. All characters that no font has.
     """
 
     families: list[str]
@@ -48,7 +48,7 @@ class Fonts(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """A message that says how to add the missing characters; it is empty if there are none."""
+        """A message on how to install a font with the missing characters, or an empty string."""
         if not self.missing:
             return ""
         some = " ".join(self.missing[:SHOWN]) + (" ..." if len(self.missing) > SHOWN else "")
@@ -121,7 +121,7 @@ def _characters(font_manager, path):
 
 
 def _candidates(font_manager):
-    """Yields `(family, file)` for all fonts on the machine, in order of preference."""
+    """Yields `(family, file)` for the usable fonts on the machine, in order of preference."""
     known = font_manager.fontManager.ttflist
     yield from sorted({(f.name, f.fname) for f in known if _has_letters(f)}, key=_place)
     files = {os.path.realpath(f.fname) for f in known}

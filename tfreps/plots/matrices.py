@@ -17,8 +17,8 @@ UPRIGHT = 2  # column names of at most this many characters are not rotated
 def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=None) -> pathlib.Path:
     """Draws how often each true name (row) was predicted as each name (column).
 
-    Colours show each count as a share of its row, since names differ in frequency. With at most 12
-    names, the cells contain the counts.
+    Colours show each count as a share of the total of its row, since names differ in frequency.
+    With at most 12 names, the cells contain the counts.
 
     Args:
         counts: Integer array of shape `[K, K]`, as returned by
@@ -46,7 +46,7 @@ def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=No
 
 
 def matrix(values, rows, columns, path, **options):
-    """Draws a matrix with named rows and columns in a PNG file.
+    """Draws a matrix with named rows and columns as a PNG file.
 
     Args:
         values: Float array of shape `[R, C]`.
@@ -120,7 +120,7 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
 
 
 def mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
-    """Draws the weights of the layers in a `ScalarMix`.
+    """Draws the weights of the layers in a `ScalarMix` as a bar chart in a PNG file.
 
     Args:
         weights: Float array of shape `[L]`, which sums to 1, with the token layer first.
@@ -143,11 +143,11 @@ def mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
 
 
 def _name(axis, names, fonts, turned):
-    """Writes at most `MOST_NAMES` names along an axis, without interpreting `$` as a formula."""
+    """Labels an axis with names, or with numbers if there are more than `MOST_NAMES` names."""
     if len(names) > MOST_NAMES:
         return
     drawn = [fonts.drawn(name) for name in names]
-    style = {"family": fonts.families, "fontsize": 8, "parse_math": False}
+    style = {"family": fonts.families, "fontsize": 8, "parse_math": False}  # `$` is drawn as it is
     for label, name in zip(axis.set_ticks(range(len(names)), drawn, **style), drawn, strict=True):
         if len(name) > UPRIGHT:
             label.label1.set_rotation(turned)

@@ -10,8 +10,8 @@ def position_map(table, title=""):
     """Draws a table of position vectors as a heat map.
 
     Args:
-        table: Float array of shape `[P, D]`: a learned table, or the result of
-            `tfreps.layers.position_embedding.sinusoids`.
+        table: Float array of shape `[P, D]`, with a vector for each position: a learned table, or
+            the result of `tfreps.layers.position_embedding.sinusoids`.
         title: str. The title of the figure.
 
     Returns:
@@ -43,7 +43,7 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
     """Draws selected dimensions of position vectors as curves over the positions.
 
     Args:
-        table: Float array of shape `[P, D]`.
+        table: Float array of shape `[P, D]`, with a vector for each position.
         dimensions: List of int. The dimensions to draw, counted from 0. Defaults to `(1, 2, 3)`.
         title: str. The title of the figure.
 
@@ -79,12 +79,12 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
 
 
 def position_surface(table, title="", first=0):
-    """Draws the similarity of position vectors as a surface.
+    """Draws the dot products of all pairs of position vectors as a surface.
 
         products = table @ table^T
 
     Args:
-        table: Float array of shape `[P, D]`.
+        table: Float array of shape `[P, D]`, with a vector for each position.
         title: str. The title of the figure.
         first: int. The first position to draw. Use 1 to leave out position 0, which is a zero
             vector in the reference implementation. Defaults to 0.
@@ -125,10 +125,13 @@ def position_surface(table, title="", first=0):
 
 
 def _checked(table):
-    """Returns the table as float64 `[P, D]`, after checking its shape."""
+    """Returns the table as a float64 array `[P, D]`, after checking its shape."""
     import numpy as np
 
     table = np.asarray(table, "float64")
     if table.ndim != 2 or not table.size:
-        raise ValueError(f"`table` must have the shape [positions, dimensions]; got {table.shape}.")
+        raise ValueError(
+            "`table` must have the shape [positions, dimensions] and must not be empty; got the "
+            f"shape {table.shape}."
+        )
     return table

@@ -20,8 +20,8 @@ def draw_run(run, model, confusion=None) -> list[str]:
             `confusion.png` is not drawn.
 
     Returns:
-        A list of messages (str) for the user, for example why there are no pictures. It is empty if
-        everything was drawn.
+        A list of messages (str) for the user: why there are no pictures, or which characters no
+        font has. It is empty if there is nothing to report.
     """
     folder = run.pictures_path
     folder.mkdir(exist_ok=True)

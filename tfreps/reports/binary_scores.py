@@ -12,9 +12,10 @@ def auc(
 ) -> float:
     """Computes the area under the ROC curve.
 
-        AUC = (pairs with the positive score higher + pairs with equal scores / 2) / pairs
+        AUC = (correctly ordered pairs + tied pairs / 2) / pairs
 
-    Each pair consists of a positive and a negative example.
+    Each pair consists of a positive and a negative example. It is correctly ordered if the positive
+    example has the higher score, and tied if the scores are equal.
 
     Args:
         positive: Sequence of bool or 0/1. Whether each example is positive.
@@ -39,7 +40,8 @@ def auc(
     count = int(positive.sum())
     if count in (0, len(positive)):
         raise ValueError(
-            f"AUC needs positive and negative examples; {count} of {len(positive)} are positive."
+            "`positive` must contain positive and negative examples for the AUC; "
+            f"{count} of {len(positive)} are positive."
         )
     _, which, equal = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = np.cumsum(equal) - (equal - 1) / 2  # equal scores share the mean rank
@@ -71,8 +73,8 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
     positive, scores = _check_scores(positive, scores)
     if not positive.any():
         raise ValueError(
-            f"The best threshold needs a positive example; none of the {len(positive)} examples is "
-            "positive."
+            "`positive` must contain a positive example for the best threshold; none of the "
+            f"{len(positive)} examples is positive."
         )
     order = np.argsort(-scores, kind="stable")
     correct = np.cumsum(positive[order])
@@ -122,19 +124,29 @@ def check_lengths(true: Sequence, pred: Sequence) -> None:
     """Checks that there are as many predictions as targets, and at least one."""
     if len(true) != len(pred):
         raise ValueError(
-            f"Expected one prediction per target; got {len(pred)} predictions and {len(true)} "
-            "targets."
+            "`true` and `pred` must have the same length; got "
+            f"{len(true)} targets and {len(pred)} predictions."
         )
     if not len(true):
-        raise ValueError("Expected at least one example; got none.")
+        raise ValueError("`true` and `pred` must have at least one example; they are empty.")
 
 
 def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
-    check_lengths(positive, scores)
     positive = np.asarray(positive)
     scores = np.asarray(scores, np.float64)
-    if scores.ndim != 1 or positive.ndim != 1:
-        raise ValueError(f"`scores` must have one score per example; got the shape {scores.shape}.")
+    for name, array in ("positive", positive), ("scores", scores):
+        if array.ndim != 1:
+            raise ValueError(
+                f"`{name}` must have one axis, with one value per example; got the shape "
+                f"{array.shape}."
+            )
+    if len(positive) != len(scores):
+        raise ValueError(
+            f"`positive` and `scores` must have the same length; got {len(positive)} and "
+            f"{len(scores)} values."
+        )
+    if not len(positive):
+        raise ValueError("`positive` and `scores` must have at least one example; they are empty.")
     if not np.isin(positive, (0, 1)).all():
         raise ValueError(
             f"`positive` must contain only 0 and 1; got {np.unique(positive)[:5].tolist()}."

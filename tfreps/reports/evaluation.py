@@ -18,11 +18,11 @@ def evaluate_tagger(trained, sentences, **options):
 
     Returns:
         A dict of JSON types: `sentences` and `tokens` are the numbers of sentences and tokens;
-        `accuracy` is the share of correctly tagged tokens; `weighted` has the mean scores of the
-        tags, weighted by their counts; `confusion` has a row for each true tag. With a tag scheme,
-        `spans` is the strict `reports.span_report`, and `illegal_transitions` is the
-        `reports.illegal_transition_report` of the predictions. Without a scheme, `labels` has the
-        scores of each tag.
+        `accuracy` is the share of correctly tagged tokens; `weighted` has the means of precision,
+        recall and F1 over the tags, weighted by their counts; `confusion` has a row for each true
+        tag. With a tag scheme, `spans` is the `reports.span_report` in strict mode, and
+        `illegal_transitions` is the `reports.illegal_transition_report` of the predictions. Without
+        a scheme, `labels` has the precision, recall and F1 of each tag.
 
     Raises:
         ValueError: If the model does not know a tag of the sentences, or a sentence is too long for
@@ -61,14 +61,14 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
             predicted for `at_threshold`. `"best"` selects the threshold with the best F1 on these
             texts, which should be development data. If `None`, the result has no `at_threshold`.
             Defaults to `None`.
-        **options: Options of `SequenceBatches`.
+        **options: Options of `SequenceBatches`, such as `vectors`.
 
     Returns:
         A dict of JSON types: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
         `weighted` are from `reports.classification_report`; `confusion` has a row for each true
-        label. With two labels, of which the second is the positive one, `auc` is the value of the
-        metric `AreaUnderCurve`. With a threshold, `threshold` is its value and `at_threshold` has
-        the scores of the positive label.
+        label. If the model has two labels and both occur in the texts, the second label is the
+        positive one, and `auc` is the value of the metric `AreaUnderCurve`. With a threshold,
+        `threshold` is then its value, and `at_threshold` is the `reports.scores_at` for it.
 
     Raises:
         ValueError: If the model does not know a label of the texts. The message names the file and
@@ -95,7 +95,7 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
 
 
 def _log_odds(probabilities, others):
-    """Returns the differences between the logits of two labels, clipped as in the metric."""
+    """Returns the differences between the logits of two labels, clipped as in `AreaUnderCurve`."""
     tiny = np.finfo("float32").tiny
     odds = np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
     return np.clip(odds, -LARGEST, LARGEST)

@@ -30,7 +30,7 @@ def span_report(
 
     Raises:
         ValueError: If a sentence has different numbers of true and predicted tags, or a tag is not
-            in the scheme.
+            valid in the scheme.
 
     Example:
         >>> from tfreps import reports
@@ -61,7 +61,7 @@ def span_report(
 def classification_report(
     true: Sequence[str], pred: Sequence[str], names: Sequence[str] | None = None
 ) -> dict:
-    """Computes precision, recall and F1 of every label, or of every plain tag over all tokens.
+    """Computes precision, recall and F1 of each label, for labels of texts or tags of tokens.
 
     Args:
         true: Sequence of str. The true labels.
@@ -71,9 +71,10 @@ def classification_report(
 
     Returns:
         A dict: `accuracy` (float); `labels` maps each name to `precision`, `recall`, `f1` (float)
-        and `support` (int); `macro` is their mean, and `weighted` their mean weighted by support
-        (as in the tag scores of luopeixiang/named_entity_recognition; see
-        `tfreps.metrics.WeightedTokenF1`).
+        and `support` (int, the number of true labels); `macro` and `weighted` have the same keys,
+        with the sum of the supports and the means of the scores over the labels: unweighted in
+        `macro`, and weighted by support in `weighted` (as in the tag scores of
+        luopeixiang/named_entity_recognition; see `tfreps.metrics.WeightedTokenF1`).
 
     Raises:
         ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
@@ -142,11 +143,11 @@ def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | 
 
     Returns:
         A dict of int: `illegal` is the number of illegal transitions, `transitions` the number of
-        all transitions (including the start and the end of every sentence), and `sentences` the
-        number of sentences with an illegal transition.
+        all transitions (including those from the start and to the end of each sentence), and
+        `sentences` the number of sentences with an illegal transition.
 
     Raises:
-        ValueError: If a tag is not in the scheme.
+        ValueError: If a tag is not valid in the scheme.
 
     Example:
         >>> from tfreps import reports
@@ -169,7 +170,7 @@ def format_report(report: dict) -> str:
         report: dict, as returned by `span_report` or `classification_report`.
 
     Returns:
-        str. Lines without a line break after the last one. The empty type of spans is shown as `_`.
+        str. Lines without a line break after the last one. An empty span type is shown as `_`.
 
     Example:
         >>> from tfreps import reports
@@ -240,6 +241,6 @@ def _check_sentences(true: Sequence[Sequence[str]], pred: Sequence[Sequence[str]
     for number, (gold, guess) in enumerate(zip(true, pred, strict=True), 1):
         if len(gold) != len(guess):
             raise ValueError(
-                f"Every token needs a true and a predicted tag; sentence {number} has {len(gold)} "
-                f"true and {len(guess)} predicted tags."
+                "`true` and `pred` must have the same number of tags in each sentence; sentence "
+                f"{number} has {len(gold)} true and {len(guess)} predicted tags."
             )

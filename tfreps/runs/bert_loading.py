@@ -28,21 +28,22 @@ class EncoderAndTokenizer(NamedTuple):
 
 
 def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
-    """Loads the encoder of a pre-trained BERT without its heads; all weights are trainable.
+    """Loads the encoder of a pre-trained BERT model; all of its weights are trainable.
 
     Args:
         source: str or path-like. Run folder of `tfreps pretrain-bert`, or folder of a Google or
             Hugging Face checkpoint with its vocabulary.
         **changes: Options of `BertEncoder` that replace those of the source: `num_layers` to load
-            only the first blocks, `pooler=False`, `dropout`, `attention_dropout` or `dtype`.
+            only the first Transformer blocks, `pooler=False`, `dropout`, `attention_dropout` or
+            `dtype`.
 
     Returns:
         `EncoderAndTokenizer`.
 
     Raises:
         ValueError: If the source does not exist, is a run of another program, contains no model,
-            has fewer blocks than requested or no pooler, or has another model's vocabulary; also
-            if `BertEncoder.from_pretrained` raises an error.
+            has fewer blocks than requested, lacks a requested pooler, or has another model's
+            vocabulary; also if `BertEncoder.from_pretrained` raises an error.
     """
     run = bert_run(source)
     path = pathlib.Path(source)
@@ -58,7 +59,7 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
 def load_pretrainer(
     source: str | os.PathLike, next_sentence: bool | None = None, **changes
 ) -> PretrainedBert:
-    """Loads a pre-trained BERT with its heads to continue pre-training.
+    """Loads a pre-trained BERT model with its heads to continue pre-training.
 
     Args:
         source: str or path-like. Run folder of `tfreps pretrain-bert`, or folder of a Google or
@@ -101,12 +102,15 @@ def bert_run(source: str | os.PathLike):
     """
     path = pathlib.Path(source)
     if not path.exists() and not path.with_name(path.name + ".index").exists():
-        raise ValueError(f"Cannot load a BERT: {path} does not exist.")
+        raise ValueError(
+            f"Cannot load a BERT model: {path} does not exist. Give a run folder of `tfreps "
+            "pretrain-bert` or the folder of a Google or Hugging Face checkpoint."
+        )
     return RunFolder.open(path, "pretrain-bert") if (path / OPTIONS).is_file() else None
 
 
 def run_tokenizer(run, encoder):
-    """Reads the tokenizer of a run folder and checks it against the encoder (`check_size`)."""
+    """Reads the tokenizer of a run folder and checks it with `check_size`."""
     tokenizer = read_tokenizer(run.tokenizer_path)
     check_size(encoder, tokenizer, run.path)
     return tokenizer
@@ -120,7 +124,7 @@ def has_vocabulary(path: str | os.PathLike) -> bool:
 
 
 def published_tokenizer(path: pathlib.Path, encoder):
-    """Reads the tokenizer of a checkpoint and checks it against the encoder (`check_size`)."""
+    """Reads the tokenizer of a published checkpoint and checks it with `check_size`."""
     folder = path if path.is_dir() else path.parent
     tokenizer = checkpoint_tokenizer(folder, vocabulary_size=encoder.vocabulary_size)
     check_size(encoder, tokenizer, path)
@@ -130,7 +134,8 @@ def published_tokenizer(path: pathlib.Path, encoder):
 def check_size(encoder, tokenizer, source):
     """Checks that a tokenizer's vocabulary matches an encoder's token table.
 
-    Some table sizes were rounded up, so a vocabulary may have up to `MOST_SPARE` fewer tokens.
+    Some table sizes were rounded up, so a vocabulary may have up to `MOST_SPARE` tokens fewer than
+    the table has rows.
 
     Args:
         encoder: `BertEncoder`.
@@ -138,7 +143,8 @@ def check_size(encoder, tokenizer, source):
         source: str or path-like. Name of the encoder in the error message.
 
     Raises:
-        ValueError: If a token has no row, too many rows have no token, or the padding ids differ.
+        ValueError: If the vocabulary has more tokens than the table has rows, or over `MOST_SPARE`
+            fewer, or if the padding ids differ.
     """
     size = len(tokenizer.vocabulary)
     fits = 0 <= encoder.vocabulary_size - size <= MOST_SPARE
@@ -151,18 +157,20 @@ def check_size(encoder, tokenizer, source):
 
 
 def freeze_blocks(encoder, number: int) -> None:
-    """Freezes the embeddings and the first blocks of a BERT.
+    """Freezes the embeddings and the first blocks of a BERT encoder.
 
     Args:
         encoder: `BertEncoder`.
-        number: int. Number of blocks to freeze. If 0, nothing is frozen, not even the embeddings.
+        number: int. Number of Transformer blocks to freeze. If 0, nothing is frozen, not even the
+            embeddings.
 
     Raises:
-        ValueError: If the encoder has fewer blocks.
+        ValueError: If `number` is negative or the encoder has fewer blocks.
     """
     if not 0 <= number <= encoder.num_layers:
         raise ValueError(
-            f"The number of frozen blocks must be from 0 to {encoder.num_layers}; got {number}."
+            "The number of frozen blocks (--freeze-blocks) must be in "
+            f"[0, {encoder.num_layers}]; got {number}."
         )
     if number:
         tables = encoder.token_embedding, encoder.add_positions, encoder.segment_embedding
@@ -171,7 +179,7 @@ def freeze_blocks(encoder, number: int) -> None:
 
 
 def max_length(encoder, tokenizer) -> int | None:
-    """Returns the maximum length that a BERT and its tokenizer allow, or `None` if unlimited."""
+    """Returns the maximum text length of a BERT model and its tokenizer; `None` if unlimited."""
     positions = encoder.max_positions if encoder.positions == "learned" else None
     return least(positions, tokenizer.max_length)
 
@@ -187,10 +195,10 @@ def changed_encoder(old, path, changes):
     Args:
         old: `BertEncoder`.
         path: str or path-like. Name of the old encoder in error messages.
-        changes: dict. Options of the new encoder that differ; see `load_encoder`.
+        changes: dict. Options of the new encoder that differ, as in `load_encoder`.
 
     Raises:
-        ValueError: If the old encoder has fewer blocks than requested or no pooler.
+        ValueError: If the old encoder has fewer blocks than requested or lacks a requested pooler.
     """
     if changes.get("num_layers", 1) > old.num_layers:
         raise ValueError(
@@ -199,8 +207,8 @@ def changed_encoder(old, path, changes):
         )
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
-            f"{path} was trained without next-sentence prediction and has no pooler. "
-            "Choose another pooling."
+            f"{path} was trained without next-sentence prediction and has no pooler. Choose "
+            "another pooling (--pooling) or set `pooler` to `False`."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = (
@@ -221,8 +229,8 @@ def _continued(old, path, next_sentence, changes):
     old = _pretrainer(old, path)
     if next_sentence and not old.next_sentence:
         raise ValueError(
-            f"{path} was trained without next-sentence prediction and has no head for it. Continue "
-            "without it or start a new run."
+            f"{path} was trained without next-sentence prediction and has no head for it. Set "
+            "`next_sentence` to `False` (--no-next-sentence), or start a new run."
         )
     config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)
@@ -237,5 +245,8 @@ def _continued(old, path, next_sentence, changes):
 def _pretrainer(model, path):
     """Returns the model; raises a ValueError if it is not a `BertPretrainer`."""
     if not isinstance(model, BertPretrainer):
-        raise ValueError(f"{path} holds a {type(model).__name__}; expected a BertPretrainer.")
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}; expected a BertPretrainer, as `tfreps "
+            "pretrain-bert` saves it."
+        )
     return model

@@ -29,12 +29,12 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
         source: str or path-like. Folder of a Google or Hugging Face checkpoint with its vocabulary
             and a tag or label head. The model is a tagger if its `architectures` include
             `BertForTokenClassification`, or if it has no `architectures` and `scheme` is given.
-        scheme: str. Tag scheme of a tagger, see `tfreps.text.tags`; `"none"` for tags without
-            spans. If `None`, the tags of a tagger have no spans. Defaults to `None`.
+        scheme: str. Tag scheme of a tagger (see `tfreps.text.tags`). If `"none"` or `None`, the
+            tags of a tagger have no spans. Defaults to `None`.
 
     Returns:
-        tuple of the model (a `Classifier`, or a `Tagger` that reads the pieces of words) and the
-        tokenizer.
+        Tuple `(model, tokenizer)`. `model` is a `Classifier`, or a `Tagger` that reads words as
+        their pieces. `tokenizer` is a tokenizer of `tfreps.text.bert`.
 
     Raises:
         ValueError: If a scheme is given for a classifier, or if `Classifier.from_pretrained`,
@@ -65,7 +65,7 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
 
 
 def has_head(source: str | os.PathLike) -> bool:
-    """Returns True if a published BERT has a label or tag head.
+    """Returns True if a published BERT model has a label or tag head.
 
     Raises:
         ValueError: If `tfreps.convert.open_checkpoint` cannot open it.
@@ -131,7 +131,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
 
 
 def _tagger_of_pieces(tagger):
-    """Returns a copy of the tagger that reads pieces instead of words, like published taggers."""
+    """Returns a copy of a tagger which, like published taggers, reads pieces and not words."""
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)

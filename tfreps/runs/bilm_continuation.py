@@ -35,8 +35,9 @@ def continue_pretraining(
         **pretrainer_options: Options of `BiLMPretrainer`.
 
     Returns:
-        `Restored`. The model with its character table set, and the accumulators by path for
-        `restore_accumulators`.
+        `Restored`, a tuple `(model, accumulators)`. `model` is a `BiLMPretrainer` with its
+        character table set. `accumulators` is a dict from paths of weights to Adagrad's
+        accumulators, for `restore_accumulators`; it is empty unless `source` is a bilm-tf folder.
 
     Raises:
         ValueError: If the source does not exist or cannot be read, or if `vocabulary` differs from
@@ -45,7 +46,10 @@ def continue_pretraining(
     source = Path(source)
     changes = dict(bilm_options or {})
     if not source.exists():
-        raise ValueError(f"Cannot continue training: {source} does not exist.")
+        raise ValueError(
+            f"Cannot continue training: {source} does not exist. Give HDF5 weights, a bilm-tf "
+            "training folder or a run folder of tfreps."
+        )
     if source.is_dir() and not (source / "model.keras").exists():
         return continue_checkpoint(source, vocabulary, changes, **pretrainer_options)
     model = _from_bilm(source, vocabulary, options_file, changes, pretrainer_options)
@@ -59,7 +63,7 @@ def continue_checkpoint(
     bilm_options: dict | None = None,
     **pretrainer_options,
 ) -> Restored:
-    """Continues from a bilm-tf training folder; see `continue_pretraining`."""
+    """Continues from a bilm-tf training folder, as `continue_pretraining` describes."""
     changes = {**boundary_options(vocabulary), **(bilm_options or {})}
     restored = bilm_tf_checkpoint.read(folder, changes, **pretrainer_options)
     _check_size(folder, restored.model.vocabulary_size, vocabulary)
@@ -68,7 +72,7 @@ def continue_checkpoint(
 
 
 def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
-    """Assigns accumulators to the optimizer of a compiled model if it is `TF1Adagrad`."""
+    """Assigns accumulators to the optimizer of a compiled model if that is a `TF1Adagrad`."""
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped in float16
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
@@ -79,7 +83,7 @@ def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
 
 
 def set_vocabulary(model: BiLMPretrainer, vocabulary: Vocabulary) -> None:
-    """Sets the character table if the model reads characters."""
+    """Sets the character table of a model that reads characters; does nothing for others."""
     if model.character_table is not None:
         model.set_character_table(vocabulary.character_table(model.bilm.max_characters))
 
@@ -90,7 +94,7 @@ def word_options(vocabulary: Vocabulary) -> dict:
 
 
 def boundary_options(vocabulary: Vocabulary) -> dict:
-    """Returns the sentence boundary ids of a `BiLM` that reads token ids, where id 0 is padding."""
+    """Returns the ids of the boundary tokens for a `BiLM` that reads token ids (0 is padding)."""
     return {
         "sentence_start_id": vocabulary.start_id + 1,
         "sentence_end_id": vocabulary.end_id + 1,
@@ -110,7 +114,7 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
         if found.vocabulary is not None and not is_same:
             raise ValueError(
                 f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is a "
-                "different vocabulary. Omit the vocabulary or start a new run."
+                "different vocabulary. Use the vocabulary of the earlier run, or start a new run."
             )
         changes = {**changes, **boundary_options(vocabulary)}
     bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})

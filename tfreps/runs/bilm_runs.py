@@ -10,7 +10,7 @@ from tfreps.runs.run_folder import RunFolder
 
 
 class PretrainedBiLM(NamedTuple):
-    """Result of `load_bilm`.
+    """Result of `load_bilm`: a trained biLM and its vocabulary.
 
     Attributes:
         bilm: `BiLM`. The biLM inside `model`, with the given initial state.
@@ -29,19 +29,22 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
     Args:
         run: str or path-like. Run folder of a tfreps program.
         initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
-            `"carry"`. Defaults to `"zero"`.
+            `"carry"`, as in `BiLM`. Defaults to `"zero"`.
 
     Returns:
         `PretrainedBiLM`.
 
     Raises:
-        ValueError: If the run folder cannot be read, or holds a model without a biLM or another
-            model's vocabulary.
+        ValueError: If the run folder cannot be read, its model contains no biLM, or its vocabulary
+            is another model's.
     """
     folder = RunFolder.open(run)
     model = folder.load_model()
     if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
-        raise ValueError(f"{run} holds a {type(model).__name__}; expected a biLM.")
+        raise ValueError(
+            f"{run} holds a {type(model).__name__}; expected a biLM, as `tfreps pretrain-elmo` "
+            "saves it."
+        )
     bilm = model.find(BiLM)
     if bilm.initial_state != initial_state:
         bilm = bilm.with_initial_state(initial_state)
@@ -119,13 +122,15 @@ def load_published_bilm(
         vocabulary: `tfreps.text.Vocabulary`. Vocabulary of a biLM that reads token ids. Defaults
             to `None`.
         initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
-            `"carry"`. Defaults to `"zero"`.
+            `"carry"`, as in `BiLM`. Defaults to `"zero"`.
+
+    Returns:
+        `BiLM`.
 
     Raises:
         ValueError: If a file is damaged or not from bilm-tf or AllenNLP, the vocabulary is another
             model's, or a vocabulary is given for a biLM that reads characters.
     """
-
     ends = {}
     if vocabulary is not None:
         ends["sentence_start_id"] = vocabulary.start_id + 1

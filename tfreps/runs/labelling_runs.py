@@ -6,15 +6,15 @@ from itertools import zip_longest
 
 
 def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
-    """Checks that a tag or label file, if it exists, lists the names of the model.
+    """Checks that a tag or label file, if it exists, lists the tags or labels of the model.
 
     Args:
         path: `pathlib.Path`. Path of the file.
         names: sequence of str. Tags or labels of the model, in the order of their ids.
-        word: str. Word for a name in error messages: `"tag"` or `"label"`.
+        word: str. What the error message calls a name: `"tag"` or `"label"`.
 
     Raises:
-        ValueError: If the file lists different names.
+        ValueError: If the file lists different names or a different order.
     """
     from tfreps.text import TagSet
 
@@ -29,7 +29,7 @@ def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
 
 
 def check_table(path: pathlib.Path, vocabulary, model) -> None:
-    """Checks that a vocabulary has the size of the model's token table.
+    """Checks that a vocabulary has as many tokens as the model's token table has rows.
 
     Args:
         path: `pathlib.Path`. Path of the vocabulary file.
@@ -37,7 +37,7 @@ def check_table(path: pathlib.Path, vocabulary, model) -> None:
         model: `Tagger`, `HMMTagger` or `Classifier`.
 
     Raises:
-        ValueError: If the sizes differ.
+        ValueError: If the numbers differ.
     """
     size = model.num_tokens
     if size not in (None, len(vocabulary)):

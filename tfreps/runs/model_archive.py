@@ -34,12 +34,13 @@ def check_archive(path: str | os.PathLike) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             if missing := PARTS - set(archive.namelist()):
-                raise ValueError(_damaged(path, f"it holds no {', '.join(sorted(missing))}"))
+                raise ValueError(_damaged(path, f"it lacks {', '.join(sorted(missing))}"))
             claimed = sum(part.file_size for part in archive.infolist())
             if claimed > LARGEST_RATIO * size:
-                raise ValueError(_damaged(path, f"its {size:,} bytes would unpack to {claimed:,}"))
+                reason = f"its {size:,} bytes would unpack to {claimed:,} bytes, which is too many"
+                raise ValueError(_damaged(path, reason))
             if (bad := archive.testzip()) is not None:
-                raise ValueError(_damaged(path, f"the checksum of its {bad} is wrong"))
+                raise ValueError(_damaged(path, f"{bad} in it has a wrong checksum"))
     except BROKEN as error:
         raise ValueError(_damaged(path, str(error) or type(error).__name__)) from error
 

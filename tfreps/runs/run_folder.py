@@ -33,7 +33,7 @@ class RunFolder:
 
         options.json     program, format version, and the options of the run
         vocabulary.txt   the vocabulary of the model
-        tokenizer.json   the tokenizer of a BERT, including its vocabulary
+        tokenizer.json   the tokenizer of a BERT model, with its vocabulary
         tags.txt         the tags of a tagger
         labels.txt       the labels of a classifier
         assets.json      sizes and hashes of the previous four files, which `open` checks
@@ -86,18 +86,20 @@ class RunFolder:
         """Creates the folder and writes options.json.
 
         Args:
-            path: str or path-like. A folder that does not exist yet, or an empty one.
+            path: str or path-like. A folder that does not exist yet or is empty, or, if `overwrite`
+                is `True`, the folder of an earlier run.
             program: str. Name of the program, as in `tfreps <program>`.
             options: dict. Options of the run, including defaults, of JSON types or paths. All
                 options except `resume` and `overwrite` are stored.
-            overwrite: bool. Whether an earlier run in the folder may be removed. A folder that
-                holds anything other than a run is never changed. Defaults to `False`.
+            overwrite: bool. Whether an earlier run in the folder may be removed. A folder with
+                files but without a run is never changed. Defaults to `False`.
 
         Returns:
             `RunFolder`. The new run.
 
         Raises:
-            ValueError: If the folder is not empty, or an option cannot be written as JSON.
+            ValueError: If `check_free` raises an error, an option names an input that would be
+                removed, or an option cannot be written as JSON.
         """
         stored = {name: options[name] for name in options if name not in OF_ONE_COMMAND}
         run = cls(path, program, as_json(stored))
@@ -136,8 +138,9 @@ class RunFolder:
             caller must call `create`.
 
         Raises:
-            ValueError: If the folder is not free, an option differs from that of the resumed run,
-                another process writes into the folder, or `open` raises an error.
+            ValueError: If `check_free` or `open` raises an error, an option differs from that of
+                the resumed run or names an input that would be removed, or another process writes
+                into the folder.
         """
         earlier = path, program, options, free, defaults
         cls._earlier(*earlier)  # raises before anything is written
@@ -182,12 +185,14 @@ class RunFolder:
         """
         path = pathlib.Path(path)
         if path.exists() and not path.is_dir():
-            raise ValueError(f"Expected a folder for the run, but {path} is a file.")
+            raise ValueError(
+                f"Expected a folder for the run, but {path} is a file. Choose another path."
+            )
         names = (item.name for item in path.glob("*"))
         found = sorted(name for name in names if name != LOCK and not is_temporary(name))
         if found and OPTIONS not in found:
             raise ValueError(
-                f"{path} is neither empty nor a run folder (it holds {found[0]!r}). "
+                f"{path} is neither empty nor a run folder (it contains {found[0]!r}). "
                 "Choose another folder for the run."
             )
         if found:
@@ -219,7 +224,9 @@ class RunFolder:
         """
         path = pathlib.Path(path)
         if not path.is_dir():
-            raise ValueError(f"Expected a run folder, but {path} is not a folder.")
+            raise ValueError(
+                f"{path} is not a folder; expected the run folder of a tfreps program."
+            )
         head = read_head(path / OPTIONS)
         check_version(path, head["format_version"])
         wanted = (program,) if isinstance(program, str) else tuple(program or ())
@@ -237,10 +244,10 @@ class RunFolder:
 
         Args:
             path: `pathlib.Path`. Path of the file, such as `vocabulary_path`.
-            write: function. Called with a temporary path to which it writes the file.
+            write: Function that takes a temporary path and writes the file to it.
 
         Raises:
-            ValueError: If the file exists with other content.
+            ValueError: If the file exists with different content.
         """
         with replacing(path) as temporary:
             write(temporary)
@@ -256,11 +263,11 @@ class RunFolder:
         self.checkpoints_path.mkdir(exist_ok=True)
 
     def write_results(self, results: dict) -> None:
-        """Writes results.json, replacing an earlier one."""
+        """Writes results.json, replacing an existing one."""
         write_json(self.results_path, as_json(results))
 
     def add_evaluation(self, program: str, figures: dict) -> str:
-        """Adds the metrics of another program to results.json, as `evaluation`.
+        """Adds the metrics of another program to results.json, under the key `evaluation`.
 
         The file is not changed while another process writes into the folder.
 
@@ -302,7 +309,7 @@ class RunFolder:
                 tfreps or contains code.
         """
         if not self.model_path.is_file():
-            raise ValueError(f"{self.path} holds no {MODEL}: its run has not saved a model yet.")
+            raise ValueError(f"{self.path} contains no {MODEL}: its run has not saved a model yet.")
         check_archive(self.model_path)
         register_classes()
         keras = importlib.import_module("keras")
@@ -319,10 +326,10 @@ class RunFolder:
 
 
 def read_head(path: pathlib.Path) -> dict:
-    """Reads the options.json of a run and checks that it has the three expected keys."""
+    """Reads the options.json of a run and checks that it has the expected keys."""
     if not path.is_file():
         raise ValueError(
-            f"{path.parent} is not a run folder: it holds no {OPTIONS}. "
+            f"{path.parent} is not a run folder: it contains no {OPTIONS}. "
             "Expected the run folder of a tfreps program."
         )
     head = read_json(path)
@@ -346,7 +353,7 @@ def check_version(path: pathlib.Path, version) -> None:
 
 
 def run_files(path: str | os.PathLike) -> list[pathlib.Path]:
-    """Returns the files of the run in a folder, which programs must not use as output."""
+    """Returns the files of the run in a folder, which no output file may replace."""
     return [item for name in CONTENTS if (item := pathlib.Path(path, name)).is_file()]
 
 

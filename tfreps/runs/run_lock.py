@@ -59,7 +59,7 @@ def locked(folder: str | os.PathLike, program: str):
 
 
 def _take(path, program):
-    """Returns the open, locked file, or `None` if locks are not supported."""
+    """Locks the file and returns it open, or returns `None` if locks are not supported."""
     while fcntl is not None:
         file = open(path, "a+", encoding="utf-8")
         try:

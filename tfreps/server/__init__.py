@@ -6,7 +6,7 @@ gRPC: Predict, GetModelMetadata, GetModelStatus and the standard health service.
 - Classify, Regress, MultiInference, SessionRun and HandleReloadConfigRequest return UNIMPLEMENTED.
 - The health service reports NOT_SERVING while requests that exceeded their time limit occupy all
   workers of a model.
-- If a version cannot be loaded, the next best one is served, also at startup.
+- If a version cannot be loaded, the next best one is served, even at startup.
 - Each version that was loaded leaves behind an idle thread of TensorFlow's batch operation.
 
 It is deliberately stricter in these respects:
@@ -16,11 +16,12 @@ It is deliberately stricter in these respects:
 - A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400.
 - Requests with too many tokens, or with texts, arrays or bodies (compressed or not) that are too
   large, are rejected before memory is allocated. Answers that are too large are rejected once they
-  are computed (`ServerOptions`). Tokens are counted by the rule that the export states. For models
-  that `tfreps export` did not write, each text counts as one token.
+  are computed (`ServerOptions`). Tokens are counted by the rule that `tfreps export` stores with
+  the model. For models that it did not write, each text counts as one token.
 - Long requests wait in a separate queue. A request is stopped when its client disconnects or its
   time is up.
-- An input must have the shape of its signature; TensorFlow Serving leaves this check to the graph.
+- An input must have the shape that its signature declares; TensorFlow Serving leaves this check to
+  the graph.
 - JSON must be UTF-8, and an integer must be in the range of its type: 300 for an int8 is
   rejected, whereas TensorFlow Serving uses its lowest 8 bits.
 - Error messages to clients contain no absolute paths; the log does.

@@ -9,12 +9,12 @@ MOST_NUMBERS = 5
 def as_lines(text: str, answer: dict) -> list[str]:
     """Formats the answer of a model as lines of text.
 
-    Answers of taggers (with `tags`) and classifiers (with `label`) that `tfreps export` wrote have
-    their own formats. For other models, each output is shown with its shape and first numbers.
+    Answers of the taggers (with `tags`) and classifiers (with `label`) that `tfreps export` writes
+    have their own formats. For other models, each output is shown with its shape and first numbers.
 
     Args:
         text: str. The text that was sent to the model.
-        answer: dict from output names to numbers, strings and nested lists, for one text.
+        answer: dict from output names to numbers, strings or nested lists, for one text.
 
     Returns:
         A list of str: `text`, followed by the indented lines of the answer.

@@ -87,7 +87,7 @@ class ServerOptions:
 class ModelServer:
     """Server that loads models and answers requests over gRPC and REST.
 
-    Used as a context manager, it is started when the block is entered and stopped when it is left.
+    As a context manager, the server is started when the block is entered, and stopped on exit.
 
     Args:
         configs: List of `ModelConfig`.
@@ -149,7 +149,7 @@ class ModelServer:
         self.grpc_port = self._grpc and self._grpc.port
 
     def start(self):
-        """Loads the models, then starts to answer requests.
+        """Loads the models, then starts answering requests.
 
         Raises:
             ValueError: If no version of a model can be served.
@@ -202,13 +202,13 @@ def why_nothing(model):
     if errors:
         return f"{model.name}: no version can be served. {errors[0]}"
     return (
-        f"{model.config.base_path} holds no version of a model to serve: expected folders named 1, "
-        "2, ..., each with a SavedModel, as `tfreps export` writes them."
+        f"{model.config.base_path} contains no version of a model to serve: expected folders named "
+        "1, 2, ..., each with a SavedModel, as `tfreps export` writes them."
     )
 
 
 def grpc_credentials(cert, key):
-    """Returns gRPC server credentials from PEM files, or None without TLS."""
+    """Returns gRPC server credentials from PEM files, or `None` if no file is given."""
     if not cert and not key:
         return None
     pair = pathlib.Path(key or cert).read_bytes(), pathlib.Path(cert or key).read_bytes()

@@ -127,7 +127,7 @@ def test_a_table_whose_file_is_no_asset(regular):
 def test_assets_outside_the_folder(regular, name):
     model = read(regular)
     model.meta_graphs[0].asset_file_def[0].filename = name
-    with pytest.raises(ValueError, match="is outside of its folder"):
+    with pytest.raises(ValueError, match="is outside of its `assets` folder"):
         check_operations(model, "exports/m/1")
     check_asset("deep/words.txt", "exports/m/1")
 

@@ -84,7 +84,8 @@ class GrpcClient:
             label: str. The label of a version, which the server may ignore. Defaults to `None`.
 
         Returns:
-            A list of tuples `(version, state, error message)`, each with an int and two str.
+            A list of tuples `(version, state, error)`. `version` is an int, `state` is a str such
+            as `"AVAILABLE"`, and `error` is an error message, or an empty str if there is none.
 
         Raises:
             ValueError: If the server does not answer or returns an error.
@@ -111,7 +112,7 @@ class GrpcClient:
         if signature not in found.signature_def:
             known = ", ".join(sorted(n for n in found.signature_def if not n.startswith("__")))
             raise ValueError(
-                f"The model has no signature {signature!r}; its signatures are {known}."
+                f"The model has no signature {signature!r}. Choose one of its signatures: {known}."
             )
         inputs = found.signature_def[signature].inputs
         if [value.dtype for value in inputs.values()] != [tf.string.as_datatype_enum]:

@@ -19,13 +19,13 @@ SPARE = 16  # additional threads that reject requests and report the health
 
 
 class GrpcFront:
-    """gRPC interface of a server.
+    """gRPC interface of a server, with TensorFlow Serving's services and the health service.
 
     Args:
         core: `ServingCore`.
         host: str. The address to listen on.
         port: int. The port to listen on. 0 selects a free port.
-        max_message_bytes: int. Maximum size of a request. Larger ones are rejected with
+        max_message_bytes: int. Maximum size of a request in bytes. Larger ones are rejected with
             RESOURCE_EXHAUSTED. Defaults to 2**31 - 1.
         credentials: `grpc.ServerCredentials`. If `None`, TLS is not used.
 
@@ -71,13 +71,13 @@ class GrpcFront:
         core.pool.watchers.append(self.tell_health)
 
     def start(self):
-        """Starts to answer requests."""
+        """Starts answering requests."""
         self.tell_health()
         self._server.start()
         threading.Thread(target=self._watch_health, name="tfreps-health", daemon=True).start()
 
     def tell_health(self):
-        """Reports the health of the server, of its services and of every model."""
+        """Tells the health service whether the server, its services and every model are serving."""
         core = self._core
         for service in ("", *SERVICES):
             self._health.set(service, serving(core.ready))
@@ -89,7 +89,7 @@ class GrpcFront:
             self.tell_health()
 
     def stop(self, seconds):
-        """Rejects new requests, and waits at most `seconds` for those in progress."""
+        """Rejects new requests, and waits at most `seconds` for requests in progress."""
         self._stopped.set()
         self._health.enter_graceful_shutdown()
         self._prediction.is_ending = True  # grpc would cancel calls that are about to arrive

@@ -95,7 +95,7 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
 
 def answer(core, api, work, request, context):
-    """Returns the result of `work(request)`, or ends the call with the status of its error."""
+    """Returns the result of `work(request)`; ends the call with the code of a `ServingError`."""
     try:
         with core.recorded(request.model_spec.name, api, "GRPC"):
             return work(request)
@@ -115,7 +115,7 @@ def response_of(spec, version, outputs):
 
 
 def asked_for(request):
-    """Returns the name, version and label of a request's model. Version, label or both are None."""
+    """Returns the requested `(name, version, label)`, where version, label or both are `None`."""
     if not request.HasField("model_spec"):
         raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
     spec = request.model_spec

@@ -11,10 +11,10 @@ class BatchOptions:
     """Options for merging requests into batches.
 
     Args:
-        max_rows: int. Maximum number of rows (sentences) in a batch. If 0 or 1, requests are not
-            merged. Defaults to 64.
-        timeout_ms: float. Milliseconds that a batch waits for more requests when a thread is free
-            to run it. At 0, only requests that wait for a thread are merged, so that a single
+        max_rows: int. Maximum number of rows in a batch, where each text is a row. If 0 or 1,
+            requests are not merged. Defaults to 64.
+        timeout_ms: float. How long a batch waits for more requests when a thread is free to run it,
+            in milliseconds. If 0, only requests that wait for a thread are merged, so that a single
             request is not delayed. Defaults to 0.0.
         threads: int. Number of batches that run concurrently. Defaults to 1.
         max_queued: int. Maximum number of waiting batches. Further requests are rejected with
@@ -35,10 +35,10 @@ NUMBERS = itertools.count()
 
 
 def batched(call, signature, options: BatchOptions):
-    """Returns a function like `call` that merges concurrent calls of several threads.
+    """Returns a function like `call` that merges concurrent calls from several threads.
 
-    It uses TensorFlow's batch operation, which identifies its queue by name. Every function
-    therefore has a unique name for its queue.
+    The function uses TensorFlow's batch operation, which identifies queues by name. The queue of
+    each function therefore has a unique name.
 
     Args:
         call: Signature of a loaded SavedModel: a function that takes keyword arguments and returns
@@ -48,7 +48,7 @@ def batched(call, signature, options: BatchOptions):
 
     Returns:
         A function with the arguments and results of `call`, for at most `options.max_rows` rows
-        per call. If a batch fails, the calls of all its requests raise the error.
+        per call. If a batch fails, all calls that were merged into it raise the error.
     """
     takes = list(signature.inputs)
     gives = list(signature.outputs)

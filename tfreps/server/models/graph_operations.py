@@ -54,8 +54,8 @@ def check_operations(model, folder) -> None:
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has an asset outside of its folder, or other operations that use
-            files, the network or Python. The message names these operations.
+        ValueError: If the model has an asset outside of its folder, or operations that use files in
+            any other way, the network or Python. The message names these operations.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
@@ -84,7 +84,7 @@ def check_asset(name, folder):
     assets = pathlib.Path(folder).absolute() / "assets"
     parts = pathlib.PurePath(name).parts
     if ".." in parts or not (assets / name).is_relative_to(assets):
-        raise ValueError(f"its asset {name!r} is outside of its folder.")
+        raise ValueError(f"its asset {name!r} is outside of its `assets` folder.")
 
 
 def suspicious(graph):
@@ -124,8 +124,9 @@ def own_saver(graph, nodes, called):
     """Finds the nodes and functions that only save and restore the variables.
 
     Returns:
-        Two dicts from names to the operations that are allowed there: one for the nodes in a graph
-        of TensorFlow 1, one for the functions in a graph of TensorFlow 2.
+        Tuple `(nodes, functions)` of two dicts from names to the operations that are allowed there.
+        `nodes` is for nodes in a graph of TensorFlow 1, and `functions` is for functions in a graph
+        of TensorFlow 2.
     """
     saver = graph.saver_def
     library = graph.graph_def.library
@@ -195,7 +196,7 @@ def source(nodes, name):
 
 
 def taken(node, place):
-    """Returns the name of an input of a node, or an empty string if there are too few inputs."""
+    """Returns the name of the input at `place` of a node, or "" if the node has fewer inputs."""
     return node.input[place] if place < len(node.input) else ""
 
 

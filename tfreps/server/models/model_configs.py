@@ -59,8 +59,9 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
     Args:
         folders: List of base paths such as `"exports/ner"`. A model is named after its folder,
             unless a name precedes the path, as in `"tagger=exports/ner"`.
-        labels: List of `"NAME:LABEL=VERSION"`.
-        versions: List of `"NAME:POLICY"`, with policies in the format of `read_policy`.
+        labels: List of str in the form `"NAME:LABEL=VERSION"`, the values of `--label`.
+        versions: List of str in the form `"NAME:POLICY"`, the values of `--versions`. The format of
+            the policy is that of `read_policy`.
 
     Returns:
         A list of `ModelConfig`.
@@ -82,25 +83,26 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
             )
         configs[name] = ModelConfig(name, path)
     for text in labels:
-        name, rest = known(text, configs, "NAME:LABEL=VERSION")
+        name, rest = known(text, configs, "--label", "NAME:LABEL=VERSION")
         label, _, version = rest.partition("=")
         if not (version.isascii() and version.isdigit()):
-            raise ValueError(f"A label must be given as NAME:LABEL=VERSION; got {text!r}.")
+            raise ValueError(f"--label must have the form NAME:LABEL=VERSION; got {text!r}.")
         check_name(label, "label")
         configs[name].labels[label] = int(version)
     for text in versions:
-        name, rest = known(text, configs, "NAME:POLICY")
+        name, rest = known(text, configs, "--versions", "NAME:POLICY")
         configs[name].policy = read_policy(rest)
     return list(configs.values())
 
 
-def known(text, configs, form):
+def known(text, configs, flag, form):
     name, colon, rest = text.partition(":")
     if not colon:
-        raise ValueError(f"Expected {form}; got {text!r}.")
+        raise ValueError(f"{flag} must have the form {form}; got {text!r}.")
     if name not in configs:
         raise ValueError(
-            f"{text!r}: no model is called {name!r}; known models: {', '.join(configs) or 'none'}."
+            f"{flag} {text!r}: no model is called {name!r}; known models: "
+            f"{', '.join(configs) or 'none'}."
         )
     return name, rest
 
@@ -111,7 +113,10 @@ def check_base(path):
         raise ValueError("`base_path` must name the folder of a model's versions; it is empty.")
     folder = pathlib.Path(path)
     if not folder.is_dir():
-        raise ValueError(f"{path} is not a folder.")
+        raise ValueError(
+            f"{path} is not a folder. Give the folder that contains the numbered versions of a "
+            "model, as `tfreps export` writes it."
+        )
     if (folder / "saved_model.pb").is_file():
         raise ValueError(
             f"{path} is a single version of a model. Give its parent folder, "
@@ -130,7 +135,8 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
         A list of `ModelConfig`.
 
     Raises:
-        ValueError: If the file is too large, is not a valid config, or has no models.
+        ValueError: If the file is too large, is not a valid config or has no models, or if a base
+            path is not valid or a name is used twice.
     """
     from google.protobuf import text_format
     from tensorflow_serving.config import model_server_config_pb2
@@ -164,5 +170,5 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
             )
         )
     if not configs or len({config.name for config in configs}) < len(configs):
-        raise ValueError(f"{path} must have a `model_config_list` of models with unique names.")
+        raise ValueError(f"{path} must have a `model_config_list` of models with distinct names.")
     return configs

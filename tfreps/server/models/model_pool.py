@@ -18,7 +18,7 @@ class ModelPool:
         load: Function that takes the folder of a version and returns a `Servable`.
 
     Attributes:
-        models: dict from names to `ServedModel`.
+        models: dict from names of models to `ServedModel`.
         watchers: List of functions without arguments, which are called after every search.
 
     Example:
@@ -59,7 +59,7 @@ class ModelPool:
         self._thread.start()
 
     def ask_to_stop(self):
-        """Stops the search for versions. Loaded versions remain available."""
+        """Ends the search for versions without waiting for it. Loaded versions remain available."""
         self._stop.set()
 
     def stop(self, seconds=None):
@@ -80,8 +80,8 @@ class ModelPool:
 
         Args:
             name: str. The name of the model.
-            asked: str. Error message for an unknown name. If `None`, the message is the one for a
-                request to the newest version.
+            asked: str. Error message for an unknown name. If `None`, the message says that the
+                newest version was requested.
 
         Raises:
             ServingError: NOT_FOUND if there is no such model; INVALID_ARGUMENT if `name` is empty.
@@ -119,7 +119,7 @@ class ModelPool:
             yield leased
 
     def status(self, name, version=None):
-        """Returns `(version, state, error or None)` for each version of a model, the newest first.
+        """Returns a list of `(version, state, error or None)` for a model, newest version first.
 
         Raises:
             ServingError: NOT_FOUND if there is no such model or version.

@@ -102,7 +102,7 @@ class Servable:
         """Returns the signature with this name.
 
         Args:
-            name: str. If empty, the default signature is returned.
+            name: str. Name of the signature. If empty, `serving_default` is returned.
             code: str. Status code of the error for an unknown name.
 
         Raises:
@@ -168,7 +168,7 @@ class Servable:
             return finish(ticket.call(self._calls[signature.name], tensors))
 
     def _ask_together(self, name, tensors, rows, ticket, finish):
-        """Returns the answer from a batch, or None if merging is impossible or the batch failed."""
+        """Returns the answer from a batch; `None` if merging is impossible or the batch failed."""
         merged = self._merged.get(name)
         if merged is None or not rows or rows > self._batching.max_rows:
             return None
@@ -197,7 +197,7 @@ class Servable:
 
 
 def load(folder):
-    """Loads a SavedModel, and tensorflow-text for operations that TensorFlow lacks."""
+    """Loads a SavedModel; imports tensorflow-text if it has operations that TensorFlow lacks."""
     try:
         return tf.saved_model.load(folder, tags=[TAG])
     except RuntimeError as error:
@@ -207,8 +207,8 @@ def load(folder):
             importlib.import_module("tensorflow_text")  # registers its operations
         except ImportError as missing:
             raise ValueError(
-                f"it has operations that TensorFlow lacks ({missing}). Run pip install "
-                "tensorflow-text."
+                f"it has operations that TensorFlow lacks ({missing}). Install them with "
+                "`pip install tensorflow-text`."
             ) from error
     return tf.saved_model.load(folder, tags=[TAG])
 
@@ -238,7 +238,7 @@ def read_model(folder):
 
 
 def definitions(model):
-    """Returns the signatures as stored in the SavedModel. Loading does not preserve them."""
+    """Returns the signatures as the SavedModel stores them, which loading does not preserve."""
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)

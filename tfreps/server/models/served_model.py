@@ -16,7 +16,7 @@ STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 5
 
 @dataclasses.dataclass
 class Version:
-    """A version of a model, with its state, its error and its number of users."""
+    """Version of a model, with its state, its error and its number of users."""
 
     number: int
     state: str = "START"
@@ -66,7 +66,7 @@ class ServedModel:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
     def status(self, number=None):
-        """Returns `(number, state, error or None)` for all known versions, the newest first.
+        """Returns a list of `(number, state, error or None)` for all known versions, newest first.
 
         Args:
             number: int. The version to return. If `None`, all versions are returned.
