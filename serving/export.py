@@ -71,7 +71,7 @@ def say(options, written, changes):
 
 def make_parser():
     parser = program_parser("tfreps export", first_line(__doc__), EXAMPLES)
-    about = "Run folder of a biLM, BERT, tagger or classifier; or a published BERT."
+    about = "Run folder of any model of tfreps, or folder of a published BERT model."
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     group = parser.add_argument_group("model", "Published model, instead of a run folder.")
     add_bilm_flags(group)
@@ -81,14 +81,18 @@ def make_parser():
     about = "Folder of the model. The export becomes its next version: DIR/1, DIR/2 and so on"
     add("--to", metavar="DIR", required=True, help=f"{about}.")
     about = (
-        "Replace a README.md, models.config or batching.config in DIR that tfreps did not write."
+        "Replace README.md, models.config and batching.config in DIR even if tfreps export did not "
+        "write them."
     )
     add("--overwrite", action="store_true", help=about)
-    about = "Add the signature explain: k best paths, marginals, attention and surprise."
+    about = (
+        "Add the signature explain. Depending on the model, it returns the best tag sequences and "
+        "the marginals of the tags, attention weights, or the surprise of each token."
+    )
     add("--explain", action="store_true", help=about)
     about = (
-        "Tokenize the texts of a BERT with an operation of TensorFlow Text. This is faster, but "
-        "the export needs TensorFlow Text too."
+        "Tokenize the texts of a BERT model with an operation of TensorFlow Text. This is faster, "
+        "but the export then also needs TensorFlow Text."
     )
     add("--wordpiece", action="store_true", help=about)
     about = (
@@ -97,7 +101,10 @@ def make_parser():
     )
     add("--weights-as", choices=KINDS, default="float32", help=about)
     add = parser.add_argument_group("check", "Test of the export.").add_argument
-    about = "Run the export without tfreps in three ways and compare its outputs with the model's."
+    about = (
+        "Run the export without tfreps (in Python, with saved_model_cli and through the C API of "
+        "TensorFlow) and compare its outputs with the model's."
+    )
     add("--check", action="store_true", help=about)
     about = "Python interpreter for --check. Defaults to the one that runs this program."
     add("--check-python", metavar="FILE", help=about)

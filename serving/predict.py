@@ -57,15 +57,23 @@ def make_parser():
         add_help=False,
     )
     parser.add_argument("folder", metavar="EXPORT_FOLDER", help="Folder that tfreps export wrote.")
-    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="Raw sentences.")
+    about = "Raw sentences. Defaults to the lines of --file or of standard input."
+    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help=about)
     add = parser.add_argument_group("general", "Options that every program has.").add_argument
     add("-h", "--help", action="help", help="Show this help and exit.")
     add = parser.add_argument_group("input", "Sentences to read.").add_argument
     add("--file", help="UTF-8 text file with one sentence per line.")
     add = parser.add_argument_group("output", "Outputs to print.").add_argument
-    about = "Signature to call: default or tokens, which give the same outputs (default: default)."
+    about = (
+        "Signature to call: default, which reads raw text, or tokens, which reads tokens that are "
+        "split at white space (default: default)."
+    )
     add("--signature", default="default", help=about)
-    add("--full", action="store_true", help="Print all numbers of all outputs.")
+    about = (
+        "Print all numbers of the outputs of a biLM or BERT model, or the probabilities of all "
+        "labels of a classifier."
+    )
+    add("--full", action="store_true", help=about)
     return parser
 
 

@@ -16,7 +16,11 @@ from tfreps.cli.text_streams import read_texts
 from tfreps.server.answers import as_lines
 
 BATCH = 32
-WHICH = {"version": Option(int, None, "Version to query. Defaults to the newest.", at_least=0)}
+WHICH = {
+    "version": Option(
+        int, None, "Number of the version to query. Defaults to the newest.", at_least=0
+    )
+}
 WHERE = {
     "rest_port": Option(int, 8501, "REST port of the server.", at_least=0, at_most=65535),
     "grpc_port": Option(int, 8500, "gRPC port of the server.", at_least=0, at_most=65535),
@@ -53,12 +57,13 @@ def main(argv=None):
 
 def make_parser():
     parser = program_parser("tfreps query", first_line(__doc__), EXAMPLES)
-    parser.add_argument("model", metavar="NAME", help="Name of the model.")
-    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help="Raw sentences.")
+    parser.add_argument("model", metavar="NAME", help="Name of the model on the server.")
+    about = "Raw sentences. Defaults to the lines of --file or of standard input."
+    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help=about)
     add = parser.add_argument_group("input", "Sentences to send.").add_argument
     add("--file", help="UTF-8 text file with one sentence per line.")
     add = parser.add_argument_group("output", "Answers to print.").add_argument
-    add("--json", action="store_true", help="Print all outputs as JSON lines.")
+    add("--json", action="store_true", help="Print all outputs of the model as JSON lines.")
     about = "Print the versions of the model and their states instead of sending sentences."
     add("--status", action="store_true", help=about)
     which = parser.add_argument_group("version", "Version and signature of the model.")

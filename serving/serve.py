@@ -33,7 +33,7 @@ MODELS = {
     "poll_seconds": Option(
         float,
         1.0,
-        "Seconds between searches for new versions; 0 disables the searches.",
+        "Seconds between searches for new versions. With 0, the server searches only at startup.",
         at_least=0,
         at_most=1e6,
     ),
@@ -82,7 +82,7 @@ WORK = {
     ),
     "max_text_tokens": Option(int, 2**12, "Maximum number of tokens in a text.", at_least=1),
     "max_answer_mb": Option(
-        int, 128, "Maximum size of an answer in MiB, as arrays and as JSON.", at_least=1
+        int, 128, "Maximum size of an answer in MiB, both as arrays and as JSON.", at_least=1
     ),
     "grace_seconds": Option(
         float, 30.0, "Seconds that the server waits for accepted requests when it stops.",
@@ -165,20 +165,25 @@ def make_parser():
     parser = program_parser("tfreps serve", f"Serves SavedModels. {TRUST} {NOTE}", EXAMPLES)
     parser.add_argument(
         "folders", metavar="[NAME=]DIR", nargs="*",
-        help="Base path of a model, with numbered versions. NAME defaults to the folder's name.",
+        help="Base path of a model: a folder with numbered versions. NAME is the name of the model "
+        "in requests and defaults to the folder's name.",
     )  # fmt: skip
     models = parser.add_argument_group("models", "Models and versions to serve.")
     add = models.add_argument
-    about = "Model config file of TensorFlow Serving (models.config), instead of base paths."
+    about = (
+        "Model config file in the format of TensorFlow Serving, such as models.config, instead of "
+        "base paths."
+    )
     add("--model-config", metavar="FILE", help=about)
     add(
         "--label", metavar="NAME:LABEL=VERSION", action="append", default=[],
-        help="Label of a version. The version is served too, at /v1/models/NAME/labels/LABEL. May "
-        "be repeated.",
+        help="Label for a version of a model. The version is also served, with the path "
+        "/v1/models/NAME/labels/LABEL. May be repeated.",
     )  # fmt: skip
     add(
         "--versions", metavar="NAME:POLICY", action="append", default=[],
-        help="Versions of a model to serve: latest, latest:2, all, or numbers such as 3,4. "
+        help="Versions of a model to serve: the newest (latest), the two newest "
+        "(latest:2), all versions (all), or those with the given numbers (3,4). "
         "Defaults to latest. May be repeated.",
     )  # fmt: skip
     add_flags(models, MODELS)
@@ -207,7 +212,10 @@ def make_parser():
     add = parser.add_argument_group("page", "Web page on the REST port.").add_argument
     about = "Serve a web page that shows the outputs of all models for a text."
     add("--page", action="store_true", help=about)
-    about = f"Text file in whose first {MOST_SENTENCES:,} lines the page searches for neighbours."
+    about = (
+        f"Text file with one sentence per line. The page searches its first {MOST_SENTENCES:,} "
+        "lines for the nearest neighbours of a word."
+    )
     add("--sentences", metavar="FILE", help=about)
     add_flags(parser.add_argument_group("batches and limits", LIMITS), WORK)
     return parser

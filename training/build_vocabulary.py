@@ -28,7 +28,9 @@ UNKNOWN = "<UNK>"
 TOKENS = "spaces", "bert-characters"
 SIZES = {
     "min_count": Option(int, 1, "Leave out tokens that occur fewer than N times.", at_least=1),
-    "max_size": Option(int, None, "Maximum number of ids, special tokens included.", at_least=4),
+    "max_size": Option(
+        int, None, "Maximum size of the vocabulary, special tokens included.", at_least=4
+    ),
 }
 EXAMPLES = (
     "tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt",
@@ -86,15 +88,23 @@ def build_characters(options):
 def make_parser():
     parser = program_parser("tfreps build-vocabulary", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILES", help="Files or globs of text, optionally gzipped.")
+    about = "Text files, optionally gzipped, or glob patterns."
+    add("files", nargs="+", metavar="FILES", help=about)
     add = parser.add_argument_group("output", "File to write.").add_argument
     add("--output", required=True, metavar="FILE", help="Vocabulary file to write.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     group = parser.add_argument_group("tokens", "Tokens to count and to leave out.")
     add = group.add_argument
-    about = "Tokenizer: white space (spaces), or that of a BERT that reads characters."
+    about = (
+        "How to split the text into tokens: at white space (spaces), or with the tokenizer of a "
+        "BERT model that reads characters (bert-characters)."
+    )
     add("--tokens", choices=TOKENS, default=TOKENS[0], help=about)
-    add("--cased", action="store_true", help="Keep capital letters with --tokens bert-characters.")
+    about = (
+        "With --tokens bert-characters, keep capital letters instead of converting the text to "
+        "lower case."
+    )
+    add("--cased", action="store_true", help=about)
     add_flags(group, SIZES)
     return parser
 

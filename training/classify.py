@@ -53,7 +53,8 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("run", help="Run folder of a classifier, or folder of a published BERT with a label head.")
+    about = "Run folder of a classifier, or folder of a published BERT model with a label head."
+    add("run", help=about)
     about = "File with one text per line, optionally gzipped; - reads standard input."
     add("text", nargs="?", default="-", help=about)
     add_flags(parser.add_argument_group("input", "Limits of the texts."), LIMITS)

@@ -68,23 +68,28 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("from", "Model to convert.").add_argument
-    about = "Run folder, or folder of a published BERT with a label or tag head."
+    about = "Run folder, or folder of a published BERT model with a label or tag head."
     add("model", metavar="FOLDER", nargs="?", help=about)
     add("--options", metavar="FILE.json", help="options.json of a biLM from bilm-tf or AllenNLP.")
-    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the biLM that --options describes.")
-    add("--checkpoint", metavar="FOLDER", help="Training folder of bilm-tf.")
-    about = "Vocabulary file. Required with --checkpoint, and for --weights that read token ids."
+    about = "HDF5 file with the weights of the biLM that --options describes."
+    add("--weights", metavar="FILE.hdf5", help=about)
+    about = "Folder in which bilm-tf saved the options and checkpoints of a training run."
+    add("--checkpoint", metavar="FOLDER", help=about)
+    about = (
+        "Vocabulary file. Required with --checkpoint, and with --weights if the biLM reads token "
+        "ids."
+    )
     add("--vocabulary", metavar="FILE", help=about)
     about = (
-        "Tag scheme of a published BERT. Marks the BERT as a tagger if its config.json names no "
-        "architecture."
+        "Tag scheme of a published BERT model with a tag head. If config.json names no "
+        "architecture, this option also marks the model as a tagger."
     )
     add("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
     add = parser.add_argument_group("to", "Folder to write; exactly one is required.").add_argument
     add("--to-run", metavar="RUN", help="Run folder to create.")
     about = "New folder in which to write the model in the format of bilm-tf and AllenNLP."
     add("--to-bilm-tf", metavar="FOLDER", help=about)
-    about = "New folder in which to write the model in the format of transformers."
+    about = "New folder in which to write the model in the format of Hugging Face transformers."
     add("--to-hugging-face", metavar="FOLDER", help=about)
     return parser
 

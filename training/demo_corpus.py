@@ -65,7 +65,10 @@ def main(argv=None):
 def make_parser():
     parser = program_parser("tfreps demo-corpus", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("input", "Source of the text.").add_argument
-    about = "File or folder of your own text, instead of Python's documentation. May be repeated."
+    about = (
+        "Text file, or folder with .txt files, to use instead of Python's documentation. May be "
+        "repeated."
+    )
     add("--text", action="append", metavar="PATH", help=about)
     group = parser.add_argument_group("output", "Folder and size of the corpus.")
     add = group.add_argument

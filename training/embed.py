@@ -28,7 +28,9 @@ from tfreps.runs.run_folder import run_files
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 LAYERS = ("all", "top", "average", "mix")
 NUMBERS = {
-    "gamma": Option(float, 1.0, "Factor that multiplies the mix of the layers with --layers mix."),
+    "gamma": Option(
+        float, 1.0, "Factor by which --layers mix multiplies the weighted sum of the layers."
+    ),
 }
 INPUT = {
     "column": Option(
@@ -82,15 +84,23 @@ def make_parser():
     parser = program_parser("tfreps embed", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
     add("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
-    about = "UTF-8 text with one tokenized sentence per line, optionally gzipped."
+    about = (
+        "UTF-8 text file with one tokenized sentence per line or, with --column, one token per "
+        "line; optionally gzipped."
+    )
     add("text", metavar="TEXT", help=about)
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
     add_flags(parser.add_argument_group("input", "Format and limits of the text."), INPUT)
     group = parser.add_argument_group("vectors", "Layers and data type of the vectors.")
     add = group.add_argument
-    about = "Layers to write: all layers, the top layer, the average of all, or the mix of --mix."
+    about = (
+        "Vectors to write for each token: those of all layers (all), those of the top layer (top), "
+        "their average over the layers (average), or their weighted sum (mix)."
+    )
     add("--layers", choices=LAYERS, default="all", help=about)
-    about = "Weights of the layers before the softmax, token layer first. Requires --layers mix."
+    about = (
+        "Weights of the layers for --layers mix, the token layer first. A softmax normalizes them."
+    )
     add("--mix", metavar="W0,W1,...", help=about)
     add_flags(group, NUMBERS)
     about = "Data type of the vectors in the file."
@@ -99,7 +109,7 @@ def make_parser():
     add("--output", metavar="FILE.hdf5", required=True, help="HDF5 file to write.")
     add("--resume", action="store_true", help="Continue writing an incomplete output file.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    about = "Do not write sentence_to_index, which contains the sentences."
+    about = "Do not write the data set sentence_to_index, which contains the sentences."
     add("--forget-sentences", action="store_true", help=about)
     add_flags(parser.add_argument_group("speed", "Memory and speed."), SPEED)
     return parser

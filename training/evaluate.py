@@ -67,19 +67,28 @@ def make_parser():
     parser.add_argument("run", help="Run folder of train-tagger, train-classifier or train-hmm.")
     about = "Held-out data and their format, which defaults to that of the run's training data."
     add = parser.add_argument_group("data", about).add_argument
-    add("--data", nargs="+", required=True, help="Files or globs of tagged or labelled data.")
+    about = "Files with tagged sentences or labelled texts, or glob patterns."
+    add("--data", nargs="+", required=True, help=about)
     about = (
         "File that tfreps embed wrote, with vectors for the data. Required if the run was trained "
         "with --train-vectors."
     )
     add("--vectors", metavar="FILE", help=about)
-    add("--format", help="Format of the files, as in train-tagger and train-classifier.")
-    add("--token-column", type=int, metavar="N", help="Column of the tokens, for a tagger.")
-    add("--tag-column", type=int, metavar="N", help="Column of the tags, for a tagger.")
-    add("--text-field", metavar="NAME", help="Column or JSON field of the texts, for a classifier.")
-    about = "Column or JSON field of the labels, for a classifier."
+    about = (
+        "Format of the files: one of the formats of train-tagger or train-classifier. Defaults to "
+        "the format of the training data."
+    )
+    add("--format", help=about)
+    about = "For a tagger: column of the tokens, counted from 0, or from the end if negative."
+    add("--token-column", type=int, metavar="N", help=about)
+    about = "For a tagger: column of the tags, counted from 0, or from the end if negative."
+    add("--tag-column", type=int, metavar="N", help=about)
+    about = "For a classifier: name of the column or JSON field that contains the text."
+    add("--text-field", metavar="NAME", help=about)
+    about = "For a classifier: name of the column or JSON field that contains the label."
     add("--label-field", metavar="NAME", help=about)
-    add("--encoding", help="Encoding of the files.")
+    about = "Encoding of the files. Defaults to the encoding of the training data."
+    add("--encoding", help=about)
     add = parser.add_argument_group("output", "File of the metrics.").add_argument
     about = "JSON file in which to write the metrics, in addition to results.json of the run."
     add("--output", metavar="FILE", help=about)

@@ -21,7 +21,13 @@ from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
 ROWS = {
-    "batch_size": Option(int, 32, "Number of rows in a batch.", at_least=1),
+    "batch_size": Option(
+        int,
+        32,
+        "Number of rows in a batch. A row is one sentence or, with --state carry, a stream of "
+        "sentences.",
+        at_least=1,
+    ),
     "unroll_steps": Option(
         int, 20, "Number of tokens in each row of a batch with --state carry.", at_least=1
     ),
@@ -82,18 +88,22 @@ def main(argv=None):
 
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    parser.add_argument("model", metavar="RUN", help="Run folder of tfreps pretrain-elmo.")
+    about = "Run folder of a biLM with a softmax, from pretrain-elmo or from convert --checkpoint."
+    parser.add_argument("model", metavar="RUN", help=about)
     group = parser.add_argument_group("evaluation", "Text, and how it is read.")
     add = group.add_argument
-    about = "Files or globs of text with one tokenized sentence per line."
+    about = "Files with one tokenized sentence per line, or glob patterns."
     add("--text", nargs="+", required=True, help=about)
     about = (
-        "Initial state of a sentence: the model's fixed state (fixed), or the state after the "
-        "previous sentence (carry)."
+        "LSTM state at the start of a sentence: the model's fixed state (fixed), or the state "
+        "after the previous sentence (carry)."
     )
     add("--state", choices=["fixed", "carry"], default="fixed", help=about)
     add_flags(group, ROWS)
-    about = "Training text of a unigram model, which is evaluated on --text for comparison."
+    about = (
+        "Text files or glob patterns from which to estimate a unigram model, whose perplexity on "
+        "--text is printed for comparison."
+    )
     add("--unigram-from", nargs="+", metavar="FILE", help=about)
     return parser
 

@@ -64,7 +64,7 @@ def make_parser():
     parser.add_argument("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
     group = parser.add_argument_group("text", "Sentences to embed, and the word to look up.")
-    add, about = group.add_argument, "UTF-8 text with one tokenized sentence per line."
+    add, about = group.add_argument, "UTF-8 text file with one tokenized sentence per line."
     add("--text", metavar="FILE", required=True, help=about)
     about = "Word of --text to look up. Defaults to a word that occurs in varied contexts."
     add("--word", help=about)

@@ -23,10 +23,16 @@ KINDS, WIDTH = (
 )  # of sinusoidal positions; the first kind is the default of --positions
 OF_ATTENTION = {
     "layer": Option(
-        int, None, "Encoder layer, counted from 1. Defaults to the mean of all layers.", at_least=1
+        int,
+        None,
+        "Encoder layer to draw, counted from 1. By default, the mean over all layers is drawn.",
+        at_least=1,
     ),
     "head": Option(
-        int, None, "Attention head, counted from 1. Defaults to the mean of all heads.", at_least=1
+        int,
+        None,
+        "Attention head to draw, counted from 1. By default, the mean over all heads is drawn.",
+        at_least=1,
     ),
 }
 OF_POSITIONS = {
@@ -35,10 +41,12 @@ OF_POSITIONS = {
         "with MODEL.", at_least=1, at_most=100_000,
     ),
     "length": Option(
-        int, None, "Number of positions. Defaults to 100, or to all positions of a learned table.",
-        at_least=1, at_most=100_000,
+        int, None, "Number of positions to draw. Defaults to 100, or to all positions if MODEL has "
+        "learned position vectors.", at_least=1, at_most=100_000,
     ),
-    "first": Option(int, 0, "First position of the surface that --view surface draws.", at_least=0),
+    "first": Option(
+        int, 0, "First position that --view surface draws, counted from 0.", at_least=0
+    ),
     "dimensions": Option(
         int, [1, 2, 3], "Dimensions that --view curves draws, counted from 0.", many=True,
         at_least=0,
@@ -112,30 +120,41 @@ def make_parser(what):
 
 def add_attention(parser):
     about = (
-        "Run folder of a Transformer (pretrain-bert, train-tagger, train-classifier), or folder of "
-        "a published BERT with its vocabulary (Google, Hugging Face)."
+        "Run folder of pretrain-bert, or of a tagger or classifier with --encoder transformer or "
+        "bert; or folder of a published BERT model with its vocabulary."
     )
     parser.add_argument("model", metavar="MODEL", help=about)
     group = parser.add_argument_group("attention", "Text, and the attention weights to draw.")
     add = group.add_argument
     add("--text", required=True, help="Raw text, which is tokenized as in training.")
-    add("--second", metavar="TEXT", help="Second text, which a BERT reads after the first.")
+    about = "Second text of a pair, for BERT models and for classifiers with --encoder bert."
+    add("--second", metavar="TEXT", help=about)
     add_flags(group, OF_ATTENTION)
-    about = "Font file with the characters of the tokens. Defaults to an installed font with them."
+    about = (
+        "Font file that has the characters of the tokens. By default, an installed font that has "
+        "them is used."
+    )
     add("--font", metavar="FILE", help=about)
 
 
 def add_positions(parser):
     about = (
-        "Run folder of a Transformer, or folder of a published BERT, whose position vectors are "
-        "drawn. By default, the sinusoidal vectors of --positions are drawn."
+        "Run folder of a model with a Transformer, or folder of a published BERT model, whose "
+        "position vectors are drawn. Without MODEL, sinusoidal vectors are drawn."
     )
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     group = parser.add_argument_group("positions", "Position vectors, and how to draw them.")
     add = group.add_argument
-    about = "Kind of picture: heat map, curves of --dimensions, or surface of vector products."
+    about = (
+        "Kind of picture: a heat map (map), curves of the --dimensions (curves), or a surface of "
+        "the products of all pairs of vectors (surface)."
+    )
     add("--view", choices=VIEWS, default="map", help=about)
-    about = f"Kind of sinusoidal vectors. Defaults to {KINDS[0]}. Cannot be used with MODEL."
+    about = (
+        "Sinusoidal vectors to draw: those of the Transformer paper (sinusoidal), or a variant in "
+        "which each dimension has its own wavelength (sinusoidal_full_index). Defaults to "
+        f"{KINDS[0]}. Cannot be used with MODEL."
+    )
     add("--positions", choices=KINDS, help=about)
     about = "Scale each sinusoidal position vector to length 1. Cannot be used with MODEL."
     add("--normalize-positions", action="store_true", default=None, help=about)
@@ -147,8 +166,11 @@ def add_curves(parser):
     add = parser.add_argument_group("curves", "Metrics to draw.").add_argument
     about = "Horizontal axis: epochs or steps. Defaults to epochs if all runs have them."
     add("--over", choices=PLACES, help=about)
-    about = "Names of the metrics, such as loss. Defaults to all that do not begin with training/"
-    add("--figures", nargs="+", metavar="NAME", help=f"{about}.")
+    about = (
+        "Names of the metrics to draw, such as loss. Defaults to all metrics whose names do not "
+        "begin with training/."
+    )
+    add("--figures", nargs="+", metavar="NAME", help=about)
 
 
 def check_picture(output, overwrite):

@@ -54,22 +54,28 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("run", help="Run folder of a tagger, or folder of a published BERT with a tag head.")
+    about = "Run folder of a tagger, or folder of a published BERT model with a tag head."
+    add("run", help=about)
     about = "File to tag, optionally gzipped; - reads standard input."
     add("text", nargs="?", default="-", help=about)
     group = parser.add_argument_group("input", "Format and limits of the text.")
     add, kinds = group.add_argument, ["text", "conll"]
     about = "Format of the file: one sentence per line (text) or one token per line (conll)."
     add("--input", choices=kinds, default="text", help=about)
-    about = "Column of the tokens with --input conll. Defaults to the column of the training data."
+    about = (
+        "With --input conll: column of the tokens, counted from 0, or from the end if negative. "
+        "Defaults to the column of the training data."
+    )
     add("--token-column", type=int, metavar="N", help=about)
-    about = "Encoding of the file with --input conll. Defaults to that of the training data."
+    about = (
+        "With --input conll: encoding of the file. Defaults to the encoding of the training data."
+    )
     add("--encoding", help=about)
     add_flags(group, LIMITS)
     add = parser.add_argument_group("output", "File and format of the tags.").add_argument
     add("--output", metavar="FILE", help="File to write. Defaults to standard output.")
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    about = "Output format: columns of token, tag and probability (conll), or JSON lines."
+    about = "Output format: columns of token, tag and probability (conll), or JSON lines (json)."
     add("--format", choices=["conll", "json"], default="conll", help=about)
     return parser
 

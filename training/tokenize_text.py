@@ -41,21 +41,35 @@ def main(argv=None):
 
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    parser.add_argument("text", nargs="+", help="Files or globs of raw text, optionally gzipped.")
+    about = (
+        "Files with raw text, optionally gzipped, or glob patterns. With --format folders, folders "
+        "of labelled texts."
+    )
+    parser.add_argument("text", nargs="+", help=about)
     add = parser.add_argument_group("input", "Format of the files.").add_argument
     kinds = ["lines", "tab", "csv", "tsv", "json", "python", "folders"]
-    about = "Format: one text per line (lines), or labelled texts as in train-classifier."
+    about = (
+        "Format of the files: one text per line (lines), or a format of labelled texts, as in "
+        "train-classifier (all others)."
+    )
     add("--format", choices=kinds, default="lines", help=about)
-    add("--text-field", metavar="NAME", default="text", help="Column or JSON field of the text.")
-    add("--label-field", metavar="NAME", default="label", help="Column or JSON field of the label.")
+    about = "Name of the column or JSON field that contains the text."
+    add("--text-field", metavar="NAME", default="text", help=about)
+    about = "Name of the column or JSON field that contains the label."
+    add("--label-field", metavar="NAME", default="label", help=about)
     add("--encoding", default="utf-8", help="Encoding of the files.")
     group = parser.add_argument_group("tokens", "Tokenizer, and changes to the tokens.")
     add = group.add_argument
-    add("--tokens", choices=TOKENIZERS, default="words", help="Tokenizer for the texts.")
+    about = (
+        "How to split the texts into tokens: at white space (spaces), into characters "
+        "(characters), or into words and punctuation marks (words)."
+    )
+    add("--tokens", choices=TOKENIZERS, default="words", help=about)
     add("--lowercase", action="store_true", help="Write tokens in lower case.")
     add_flags(group, SIZES)
     add = parser.add_argument_group("output", "File to write.").add_argument
-    add("--output", metavar="FILE", required=True, help="File of tokenized texts to write.")
+    about = "File in which to write the tokenized texts."
+    add("--output", metavar="FILE", required=True, help=about)
     add("--overwrite", action="store_true", help="Replace the output file if it exists.")
     return parser
 

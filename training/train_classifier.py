@@ -40,18 +40,20 @@ EXAMPLES = (
 
 DATA = {
     "train": Option(
-        str, None, "Files or globs of labelled texts, or a folder with --format folders.",
-        many=True, required=True,
+        str, None, "Files with labelled texts, or glob patterns. With --format folders, folders of "
+        "labelled texts.", many=True, required=True,
     ),
     "dev": Option(
-        str, None, "Files or globs of held-out texts, used to select the best weights.", many=True,
+        str, None, "Files with held-out texts, or glob patterns. The texts are used to select the "
+        "best weights.", many=True,
     ),
     "dev_share": Option(
-        float, 0.1, "Share of the training texts that is held out if --dev is not given; 0 holds "
-        "out none.", at_least=0, below=1,
+        float, 0.1, "Share of the training texts that is held out if --dev is not given. With "
+        "0, none are held out.", at_least=0, below=1,
     ),
     "test": Option(
-        str, None, "Files or globs of texts on which the final metrics are measured.", many=True
+        str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
+        many=True,
     ),
     "format": Option(
         str, "tab", "Format of the files: label<TAB>text (tab), columns with a header (csv, tsv), "
@@ -59,37 +61,44 @@ DATA = {
         "(folders).",
         FORMATS,
     ),
-    "text_field": Option(str, "text", "Column or JSON field of the text."),
-    "label_field": Option(str, "label", "Column or JSON field of the label."),
+    "text_field": Option(str, "text", "Name of the column or JSON field that contains the text."),
+    "label_field": Option(
+        str, "label", "Name of the column or JSON field that contains the label."
+    ),
     "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
-        str, None, "Tokenizer for the texts. Defaults to words; bert uses its own tokenizer.",
+        str, None, "How to split the texts into tokens: at white space (spaces), into characters "
+        "(characters), or into words and punctuation marks (words). Defaults to words. Cannot be "
+        "used with --encoder bert, which has its own tokenizer.",
         TOKENIZERS, excludes="encoder=bert",
     ),
     "max_length": Option(
-        int, None, "Maximum number of tokens in a text. By default, there is no limit; for bert, "
-        "the limit is its number of positions.", at_least=1,
+        int, None, "Maximum number of tokens in a text. By default, there is no limit; with "
+        "--encoder bert, the limit is the number of positions of the BERT model.", at_least=1,
     ),
     "too_long": Option(
         str, None, "What to do with texts longer than --max-length: truncate them (cut), or stop "
         "with an error (refuse). Defaults to cut.", TOO_LONG,
     ),
     "cut_share": Option(
-        float, 0.0, "Share of training texts that are cut at a random punctuation mark, redrawn "
-        "every epoch.",
+        float, 0.0, "Share of training texts from which the part before or after a random "
+        "punctuation mark is removed. Texts and marks are drawn anew in every epoch.",
         at_least=0, below=1, excludes="train_vectors",
     ),
 }  # fmt: skip
 HEAD = {
     "pooling": Option(
-        str, None, "Pooling of the encoder's output into a vector per text. Defaults to pooled for "
-        "slstm and cnn, and to mean for the other encoders.", POOLINGS,
+        str, None, "How to combine the output vectors of the encoder into one vector per text: "
+        "their mean (mean), their maximum (max), both (mean_max), their mean weighted by learned "
+        "attention (attention), the first vector (first), or the pooled output of the encoder "
+        "(pooled). Defaults to pooled for slstm and cnn, and to mean for the other encoders.",
+        POOLINGS,
     ),
     "hidden_units": Option(
         int, None, "Width of a hidden layer between the pooling and the output layer. By default, "
         "there is none.", at_least=1,
     ),
-    "balance": Option(bool, False, "Weight each label by its inverse frequency in the loss."),
+    "balance": Option(bool, False, "In the loss, weight each label by its inverse frequency."),
     "monitor": Option(
         str, "val_accuracy", "Dev metric by which the best weights are chosen; val_auc needs two "
         "labels.", MONITORS,

@@ -46,12 +46,16 @@ def is_smoothing(value):
 
 
 DATA = {
-    "train": Option(str, None, "Files or globs of tagged sentences.", many=True, required=True),
+    "train": Option(
+        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
+    ),
     "dev": Option(
-        str, None, "Files or globs of held-out sentences, used to choose the smoothing.", many=True,
+        str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
+        "used to choose the smoothing and, with --unlabelled, the best Baum-Welch step.", many=True,
     ),
     "test": Option(
-        str, None, "Files or globs of sentences on which the final metrics are measured.", many=True
+        str, None, "Files with tagged sentences on which the final metrics are measured, or glob "
+        "patterns.", many=True,
     ),
     "format": Option(
         str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
@@ -68,11 +72,16 @@ DATA = {
         SCHEMES, required=True,
     ),
     "tokens": Option(
-        str, "spaces", "Tokenizer for raw text in tfreps tag, in exported models and in "
-        "--unlabelled.", TOKENIZERS,
+        str, "spaces", "How to split raw text into tokens in tfreps tag, in exported models and in "
+        "--unlabelled: at white space (spaces), into characters (characters), or into words and "
+        "punctuation marks (words).", TOKENIZERS,
     ),
-    "lowercase": Option(bool, False, "Look tokens up in lower case."),
-    "digits_to_zero": Option(bool, False, "Look tokens up with every digit replaced by 0."),
+    "lowercase": Option(
+        bool, False, "Convert tokens to lower case before they are looked up in the vocabulary."
+    ),
+    "digits_to_zero": Option(
+        bool, False, "Replace every digit by 0 before tokens are looked up in the vocabulary."
+    ),
     "min_count": Option(
         int, 1, "Treat tokens that occur fewer than N times in the training data as unknown.",
         at_least=1,
@@ -80,26 +89,27 @@ DATA = {
 }  # fmt: skip
 COUNTS = {
     "smoothing": Option(
-        smoothing, "tuned", "Number added to every count. With tuned, the best number for each "
-        "table is chosen on --dev.", must_be=(is_smoothing, "tuned or a finite number at least 0"),
+        smoothing, "tuned", "Number added to every count. With tuned, the number that is best on "
+        "--dev is chosen for each table of probabilities.",
+        must_be=(is_smoothing, "tuned or a finite number at least 0"),
     ),
     "floor": Option(
         float, None, "Number that replaces counts of 0, in place of smoothing.", above=0,
         excludes="smoothing",
     ),
-    "use_end": Option(bool, False, "Use the probability that a sentence ends after a tag."),
+    "use_end": Option(bool, False, "Model the probability that a sentence ends after a tag."),
     "unknown": Option(
-        str, "hapax", "Emission probability of unknown tokens: that of tokens seen once (hapax), "
-        "or equal for all tags (uniform).", ["hapax", "uniform"],
+        str, "hapax", "Emission probabilities of unknown tokens: estimated from all tokens that "
+        "occur once (hapax), or the same for every tag (uniform).", ["hapax", "uniform"],
     ),
     "skip_single_tokens": Option(
-        bool, False, "Do not count the tags of one-token sentences as first tags."
+        bool, False, "Exclude sentences of one token from the counts of first tags."
     ),
 }  # fmt: skip
 UNLABELLED = {
     "unlabelled": Option(
-        str, None, "Files or globs of additional raw training text, one sentence per line.",
-        many=True,
+        str, None, "Files with additional raw training text, one sentence per line, or glob "
+        "patterns.", many=True,
     ),
     "baum_welch_steps": Option(
         int, 5, "Maximum number of passes over --unlabelled.", at_least=1, needs="unlabelled"

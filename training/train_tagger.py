@@ -32,12 +32,16 @@ EXAMPLES = (
 )
 
 DATA = {
-    "train": Option(str, None, "Files or globs of tagged sentences.", many=True, required=True),
+    "train": Option(
+        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
+    ),
     "dev": Option(
-        str, None, "Files or globs of held-out data, used to select the best weights.", many=True,
+        str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
+        "used to select the best weights.", many=True,
     ),
     "test": Option(
-        str, None, "Files or globs of data on which the final metrics are measured.", many=True
+        str, None, "Files with tagged sentences on which the final metrics are measured, or glob "
+        "patterns.", many=True,
     ),
     "format": Option(
         str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
@@ -55,8 +59,10 @@ DATA = {
     ),
     "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
-        str, "spaces", "Tokenizer for raw text in tfreps tag and in exported models; bert is the "
-        "tokenizer of --bert.", [*TOKENIZERS, "bert"], needs="encoder=bert if tokens=bert",
+        str, "spaces", "How to split raw text into tokens in tfreps tag and in exported models: at "
+        "white space (spaces), into characters (characters), into words and punctuation marks "
+        "(words), or with the tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
+        needs="encoder=bert if tokens=bert",
     ),
 }  # fmt: skip
 HEAD = {
@@ -65,7 +71,8 @@ HEAD = {
     ),
     "constrain": Option(
         str, "both", "Where transitions that the scheme forbids are excluded: in the loss and in "
-        "decoding (both), in decoding only, or nowhere (none).", ["both", "decode", "none"],
+        "decoding (both), in decoding only (decode), or nowhere (none).",
+        ["both", "decode", "none"],
     ),
     "transition_learning_rate": Option(
         float, 1.0, "Factor that multiplies the learning rate of the CRF's transitions.", above=0,

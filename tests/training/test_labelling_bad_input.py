@@ -230,7 +230,7 @@ def test_options_of_classifiers(files, tmp_path, capsys, words, message):
 
 def test_what_is_required(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-tagger", "--scheme", "bio")
-    assert "--train is missing: files or globs of tagged sentences." in err
+    assert "--train is missing: files with tagged sentences, or glob patterns." in err
     err = refuse(capsys, tmp_path, "train-tagger", "--train", files("a", GOOD))
     assert "--scheme is missing: tag scheme that marks the spans" in err
     assert "--train is missing" in refuse(capsys, tmp_path, "train-classifier")

@@ -17,16 +17,19 @@ SCHEDULES = "linear", "constant"
 OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
 TEXT = {
-    "train": Option(str, None, "Files or globs of training text.", many=True, required=True),
+    "train": Option(
+        str, None, "Files with training text, or glob patterns.", many=True, required=True
+    ),
     "validation": Option(
-        str, None, "Files or globs of held-out text, used to select the best weights.", many=True,
+        str, None, "Files with held-out text, or glob patterns. The text is used to select the "
+        "best weights.", many=True,
     ),
     "format": Option(
         str, "lines", "Format of the text: one sentence per line with blank lines between "
         "documents (lines), or one record of two sentences per line (records).", FORMATS,
     ),
     "fields": Option(
-        str, list(RECORD_FIELDS), "Names of the fields of a record that hold its sentences.",
+        str, list(RECORD_FIELDS), "Names of the fields of a record that contain its sentences.",
         many=True, needs="format=records",
     ),
     "max_length": Option(
@@ -35,11 +38,13 @@ TEXT = {
 }  # fmt: skip
 TOKENS = {
     "tokens": Option(
-        str, None, "Tokenizer for the text. Defaults to characters. With --init, the tokenizer of "
-        "that model is used.", sorted(KINDS),
+        str, None, "How to split the text into tokens: into characters, whole Latin words and "
+        "numbers (characters), or into WordPiece pieces (wordpiece). Defaults to characters. With "
+        "--init, the tokenizer of that model is used.", sorted(KINDS),
     ),
     "vocabulary": Option(
-        str, None, "Vocabulary file with one piece per line, or a .json dictionary from aespresso."
+        str, None, "Vocabulary file with one piece per line, or a .json dictionary from aespresso. "
+        "Required with --tokens wordpiece. By default, it is built from the training text.",
     ),
     "cased": Option(
         bool, False, "Keep capital letters instead of converting the text to lower case."
@@ -58,17 +63,20 @@ TASKS = {
         [0, 1], excludes="no_next_sentence",
     ),
     "mask_rate": Option(
-        float, 0.15, "Share of the tokens that the model predicts.", above=0, below=1
+        float, 0.15, "Share of the tokens that are masked for the model to predict.", above=0,
+        below=1,
     ),
-    "whole_words": Option(bool, False, "Mask all pieces of a word together."),
+    "whole_words": Option(
+        bool, False, "Mask all pieces of a word together. Cannot be used with --tokens characters."
+    ),
 }  # fmt: skip
 MODEL = {
     "init": Option(
-        str, None, "Run folder or published checkpoint from which training continues."
+        str, None, "Run folder or published BERT checkpoint from which training continues."
     ),
     "preset": Option(
-        str, None, f"Named set of sizes, which the flags below override. Defaults to {PRESET}.",
-        sorted(BERT),
+        str, None, "Named set of sizes. Flags such as --hidden-dim override single sizes. "
+        f"Defaults to {PRESET}.", sorted(BERT),
     ),
     "hidden_dim": Option(int, None, "Width of the hidden vectors.", at_least=1),
     "num_layers": Option(int, None, "Number of encoder layers.", at_least=1),
@@ -81,7 +89,11 @@ MODEL = {
     "activation": Option(
         str, None, "Activation function of the feed-forward layers.", sorted(ACTIVATIONS)
     ),
-    "positions": Option(str, None, "Kind of position vectors.", POSITIONS),
+    "positions": Option(
+        str, None, "Position vectors: learned (learned), the sines and cosines of the Transformer "
+        "paper (sinusoidal), or a variant of these in which each dimension has its own wavelength "
+        "(sinusoidal_full_index).", POSITIONS,
+    ),
     "max_positions": Option(int, None, "Number of learned position vectors.", at_least=1),
     "dropout": Option(
         float, None, "Dropout rate of the hidden vectors. Defaults to the rate of the preset or of "
@@ -105,7 +117,9 @@ TRAINING = {
     "gradient_accumulation_steps": Option(
         int, 1, "Number of batches whose gradients are accumulated for one update.", at_least=1
     ),
-    "optimizer": Option(str, "adamw", "Optimizer.", sorted(OPTIMIZERS)),
+    "optimizer": Option(
+        str, "adamw", "Optimizer: AdamW (adamw) or LAMB (lamb).", sorted(OPTIMIZERS)
+    ),
     "learning_rate": Option(
         float, 5e-4, "Highest learning rate, reached after the warmup.", above=0
     ),
@@ -114,8 +128,8 @@ TRAINING = {
         "tenth of all batches.", at_least=0,
     ),
     "schedule": Option(
-        str, "linear", "Learning rate after the warmup: falls linearly to 0, or stays constant.",
-        SCHEDULES,
+        str, "linear", "Learning rate after the warmup: falls linearly to 0 (linear), or stays the "
+        "same (constant).", SCHEDULES,
     ),
     "weight_decay": Option(
         float, 0.01, "Decoupled weight decay of all weights except biases and layer "

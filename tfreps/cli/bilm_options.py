@@ -20,14 +20,15 @@ def add_bilm_flags(parser) -> None:
         parser: `argparse.ArgumentParser`, or a group of one.
     """
     add = parser.add_argument
-    about = "options.json of a published biLM, in place of MODEL."
+    about = "options.json of a published biLM, in place of MODEL. Requires --weights."
     add("--options", metavar="FILE.json", help=about)
-    add("--weights", metavar="FILE.hdf5", help="HDF5 weights of the biLM that --options describes.")
-    about = "Vocabulary of the published biLM. Required if the biLM reads token ids."
+    about = "HDF5 file with the weights of the biLM that --options describes."
+    add("--weights", metavar="FILE.hdf5", help=about)
+    about = "Vocabulary file of the published biLM. Required if the biLM reads token ids."
     add("--vocabulary", metavar="FILE", help=about)
     about = (
-        "Initial state of each sentence: zeros (zero), or the state after a fixed sentence (warm). "
-        "Defaults to zero."
+        "LSTM state at the start of each sentence: zeros (zero), or the state after a fixed "
+        "sentence (warm). Defaults to zero."
     )
     add("--state", choices=["zero", "warm"], help=about)
 

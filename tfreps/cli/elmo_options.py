@@ -40,12 +40,12 @@ def are_filters(pairs):
 
 TEXT = {
     "train": Option(
-        str, None, "Files or globs of training text, one tokenized sentence per line.",
+        str, None, "Files with one tokenized training sentence per line, or glob patterns.",
         many=True, required=True,
     ),
     "validation": Option(
-        str, None, "Files or globs of held-out text, used to measure perplexity and to select the "
-        "best weights.", many=True,
+        str, None, "Files with one tokenized held-out sentence per line, or glob patterns. They "
+        "are used to measure perplexity and to select the best weights.", many=True,
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file that tfreps build-vocabulary wrote. Defaults to the vocabulary "
@@ -60,9 +60,12 @@ SIZES = {
     ),
     "character_dim": Option(int, None, "Width of the character vectors.", at_least=1),
     "num_highways": Option(int, None, "Number of highway layers.", at_least=0),
-    "activation": Option(str, None, "Activation function of the character CNN."),
+    "activation": Option(
+        str, None, "Activation function of the character CNN, such as relu or tanh."
+    ),
     "max_characters": Option(
-        int, None, "Number of character ids per token, including its start and end.", at_least=3
+        int, None, "Number of character ids per token, including those that mark its start and "
+        "end.", at_least=3,
     ),
     "units": Option(int, None, "Width of the cell states.", at_least=1),
     "projection_dim": Option(int, None, "Width of the hidden states.", at_least=1),
@@ -72,8 +75,8 @@ SIZES = {
         float, None, "Bound on the absolute values of the hidden states.", above=0
     ),
     "dropout": Option(
-        float, None, "Dropout rate. Defaults to 0.1, or to the rate of the --init model.",
-        at_least=0, below=1,
+        float, None, "Dropout rate of the input of each LSTM layer. Defaults to 0.1, or to the "
+        "rate of the --init model.", at_least=0, below=1,
     ),
 }  # fmt: skip
 MODEL = {
@@ -86,12 +89,12 @@ MODEL = {
         needs="init",
     ),
     "preset": Option(
-        str, None, "Named set of sizes, which the flags below override. Defaults to elmo_small.",
-        sorted(ELMO),
+        str, None, "Named set of sizes. Flags such as --units override single sizes. Defaults to "
+        "elmo_small.", sorted(ELMO),
     ),
     **SIZES,
     "use_skip_connections": Option(
-        bool, True, "Add the input of an LSTM to its output, from the second layer on."
+        bool, True, "Add the input of each LSTM layer to its output, from the second layer on."
     ),
     "bidirectional": Option(
         bool, True, "Train both directions instead of only the forward direction."
@@ -103,7 +106,10 @@ MODEL = {
     "precision": fit_options.SHARED["precision"]._replace(choices=sorted(PRECISIONS)),
 }  # fmt: skip
 TRAINING = {
-    "batch_size": Option(int, 128, "Number of rows in a batch.", at_least=1),
+    "batch_size": Option(
+        int, 128, "Number of rows in a batch. Each row is a separate stream of sentences.",
+        at_least=1,
+    ),
     "unroll_steps": Option(int, 20, "Number of tokens in each row of a batch.", at_least=1),
     "epochs": Option(
         float, None, "Number of passes over the text. Defaults to 10.", above=0, at_most=1e6,
@@ -118,15 +124,20 @@ TRAINING = {
     "any_order": Option(
         bool, False, "Allow the sampled softmax with a vocabulary that is not sorted by frequency."
     ),
-    "optimizer": Option(str, "adagrad", "Optimizer.", ["adagrad", "adam"]),
+    "optimizer": Option(
+        str, "adagrad", "Optimizer: Adagrad as in bilm-tf (adagrad), or Adam (adam).",
+        ["adagrad", "adam"],
+    ),
     "learning_rate": Option(
         float, None, "Learning rate. Defaults to 0.2 for adagrad and 0.001 for adam.", above=0
     ),
     "schedule": Option(
-        str, "constant", "Schedule of the learning rate.", ["constant", "cosine"]
+        str, "constant", "Learning rate over the steps: stays the same (constant), or falls to 0 "
+        "along a cosine curve (cosine).", ["constant", "cosine"],
     ),
     "warmup_steps": Option(
-        int, 0, "Number of warmup steps of the cosine schedule.", at_least=0
+        int, 0, "Number of steps over which the learning rate rises linearly from 0. Has an effect "
+        "only with --schedule cosine.", at_least=0,
     ),
     "clip_norm": Option(
         float, 10.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",

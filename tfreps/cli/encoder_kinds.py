@@ -158,15 +158,16 @@ VECTORS = {
         int, 100, "Width of the word vectors. Has no effect with --vectors.", at_least=1
     ),
     "no_words": Option(
-        bool, False, "Use no word vectors, only characters, ELMo or stored vectors.",
+        bool, False, "Use no word vectors, only character features, vectors of a biLM, or vectors "
+        "that tfreps embed wrote.",
         needs="characters or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(
-        bool, True, "Train the word vectors from --vectors.", needs="vectors"
+        bool, True, "Update the word vectors of --vectors during training.", needs="vectors"
     ),
     "characters": Option(
-        str, None, "Encoder of character features, which are concatenated with the word vectors.",
-        choices=["cnn", "bilstm"],
+        str, None, "Encoder of the characters of each word: a CNN (cnn) or a bidirectional LSTM "
+        "(bilstm). Its output is concatenated with the word vector.", choices=["cnn", "bilstm"],
     ),
     **input_options.VECTORS,
     **{name: optimizer_options.OPTIONS[name] for name in ("embedding_learning_rate",)},
@@ -194,13 +195,14 @@ TRANSFORMER = {
     ),
 }
 SLSTM = {
-    "num_steps": Option(int, 9, "Number of steps of slstm.", at_least=1),
+    "num_steps": Option(int, 9, "Number of steps in which slstm updates its states.", at_least=1),
     "window": Option(
         int, 1, "Number of neighbours on each side that a word state of slstm reads.", at_least=1
     ),
     "num_sentence_nodes": Option(int, 1, "Number of sentence states of slstm.", at_least=0),
     "boundary": Option(
-        str, "learned", "States that slstm reads beyond the ends of a text.",
+        str, "learned", "What slstm reads beyond the two ends of a text: boundary tokens with "
+        "learned inputs (learned), learned states that no step changes (fixed), or zeros (zeros).",
         choices=["learned", "fixed", "zeros"],
     ),
 }  # fmt: skip
@@ -235,7 +237,7 @@ ENCODERS = {
     kind.name: kind
     for kind in (
         EncoderKind(
-            "embeddings", make_embedder, {**WORDS, **VECTORS}, HEADS, "token vectors alone"
+            "embeddings", make_embedder, {**WORDS, **VECTORS}, HEADS, "only the token vectors"
         ),
         EncoderKind(
             "bilstm", make_bilstm, {**WORDS, **VECTORS, **UNITS, **NUM_LAYERS}, HEADS,

@@ -15,8 +15,12 @@ from tfreps.text.bert import write_tokenizer
 from tfreps.text.bert.piece_indexer import PieceIndexer, check_room
 
 WORDS = {
-    "lowercase": Option(bool, False, "Look words up in lower case."),
-    "digits_to_zero": Option(bool, False, "Look words up with every digit replaced by 0."),
+    "lowercase": Option(
+        bool, False, "Convert words to lower case before they are looked up in the vocabulary."
+    ),
+    "digits_to_zero": Option(
+        bool, False, "Replace every digit by 0 before words are looked up in the vocabulary."
+    ),
     "min_count": Option(
         int,
         1,
@@ -44,11 +48,12 @@ VECTORS = {
         needs="elmo_weights",
     ),
     "elmo_weights": Option(
-        str, None, "HDF5 weights of the biLM that --elmo-options describes.", needs="elmo_options"
+        str, None, "HDF5 file with the weights of the biLM that --elmo-options describes.",
+        needs="elmo_options",
     ),
     "elmo_initial_state": Option(
-        str, "zero", "Initial state of the biLM: zeros (zero), or the state after a fixed sentence "
-        "(warm).", ["zero", "warm"], needs="elmo or elmo_weights",
+        str, "zero", "LSTM state of the biLM at the start of each sentence: zeros (zero), or the "
+        "state after a fixed sentence (warm).", ["zero", "warm"], needs="elmo or elmo_weights",
     ),
     "elmo_top_only": Option(
         bool, False, "Use the top layer of the biLM instead of a learned mix of all layers.",

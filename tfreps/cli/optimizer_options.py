@@ -17,11 +17,11 @@ OPTIONS = {
         "dev metric.", above=0,
     ),
     "warmup_steps": Option(
-        int, 0, "Number of batches in which the learning rate rises linearly from 0.", at_least=0
+        int, 0, "Number of batches over which the learning rate rises linearly from 0.", at_least=0
     ),
     "schedule": Option(
-        str, "constant", "Learning rate after warmup: stays constant, or falls linearly to 0 over "
-        "all epochs.",
+        str, "constant", "Learning rate after the warmup: stays the same (constant), or falls "
+        "linearly to 0 at the end of the last epoch (linear).",
         choices=["constant", "linear"],
     ),
     "clip_norm": Option(
@@ -54,12 +54,12 @@ OPTIONS = {
         "before it. Defaults to --learning-rate.", above=0, needs="bert",
     ),
     "layer_decay": Option(
-        float, None, "Learning rate of each BERT layer divided by that of the next layer; below 1, "
-        "earlier layers learn more slowly. Defaults to 1.", above=0, needs="bert",
+        float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "
+        "below 1 give earlier layers lower learning rates. Defaults to 1.", above=0, needs="bert",
     ),
     "average": Option(
         float, 0.0, "Momentum of a moving average of the weights, which is evaluated and saved in "
-        "place of the weights; 0.99 averages about 100 updates, 0 turns averaging off.",
+        "place of the weights; 0.99 averages about 100 updates, and 0 turns averaging off.",
         at_least=0, below=1,
     ),
 }  # fmt: skip
