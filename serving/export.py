@@ -3,12 +3,13 @@
 The export becomes the next version in the folder: exports/elmo/1, exports/elmo/2 and so on. It
 includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api is
 installed). A README.md describes all inputs and outputs. The signatures of a biLM are `default`
-(sentences), `tokens`, `character_ids` and, for a run folder, `score`, the language model (see
-`tfreps.export.bilm_signatures`). Published weights that read token ids need --vocabulary FILE. The
-signatures of BERTs, taggers and classifiers are `default` (raw text) and `tokens` (see
+(sentences), `tokens`, `character_ids` and, if the model includes a softmax, `initial_states` and
+`score`, which computes the losses of the language model (see `tfreps.export.bilm_signatures`).
+Published weights that read token ids need --vocabulary FILE to export signatures that read text.
+The signatures of BERT models, taggers and classifiers are `default` (raw text) and `tokens` (see
 `tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`
-with the k best paths, marginals, attention and surprise. With --wordpiece, TensorFlow Text, which
-TensorFlow Serving includes, tokenizes the texts of a BERT.
+with the k best paths, marginal probabilities, attention and surprise. With --wordpiece, the texts
+of a BERT model are tokenized by TensorFlow Text, which TensorFlow Serving includes.
 """
 
 from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags
@@ -32,7 +33,7 @@ ALIAS = "serving_default"  # name under which servers look up the signature `def
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     if options.check_python is not None and not options.check:
-        raise ValueError("--check-python needs --check too.")
+        raise ValueError("--check-python requires --check.")
     path, how = chosen_model(options)
     if options.scheme is not None:
         how["scheme"] = options.scheme

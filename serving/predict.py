@@ -118,14 +118,14 @@ def lines(file, name):
                 )
             if b"\0" in line:
                 raise ValueError(
-                    f"{name}, line {number}: expected UTF-8 text, found a NUL byte. The file "
+                    f"{name}, line {number}: expected UTF-8 text; got a NUL byte. The file "
                     "looks binary."
                 )
             try:
                 yield line.decode("utf-8").strip()
             except UnicodeDecodeError as error:
                 raise ValueError(
-                    f"{name}, line {number}: expected UTF-8 text, found the byte "
+                    f"{name}, line {number}: expected UTF-8 text; got the byte "
                     f"0x{line[error.start]:02x}. Convert it first, for example from Latin-1: "
                     "iconv -f LATIN1 -t UTF-8."
                 ) from None
@@ -142,8 +142,10 @@ def load_signature(folder, name):
     except Exception as error:  # damaged protobufs, missing files and others have their own types
         raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
     if name not in signatures:
-        known = ", ".join(signatures)
-        raise ValueError(f"{folder} has no signature {name!r}; it has {known or 'none'}.")
+        known = ", ".join(signatures) or "none"
+        raise ValueError(
+            f"--signature must name a signature of {folder} (it has {known}); got {name!r}."
+        )
     signature = signatures[name]
     takes = set(signature.structured_input_signature[1])
     if takes not in ({"text"}, {"tokens", "sequence_len"}):
@@ -154,14 +156,14 @@ def load_signature(folder, name):
     names = set(signature.structured_outputs)
     if "sequence_len" not in names or not names & set(DESCRIBED_BY):
         raise ValueError(
-            f"{folder} is not an export of tfreps: it must have the output sequence_len and one of "
-            "the outputs default, tags and label."
+            f"{folder} is not an export that tfreps wrote: the signature {name!r} must have the "
+            "output sequence_len and one of the outputs default, tags and label."
         )
     return signature
 
 
 def load(tf, folder):
-    """Loads a SavedModel; imports tensorflow-text if TensorFlow lacks some of its operations."""
+    """Loads a SavedModel, and imports TensorFlow Text if the model needs its operations."""
     try:
         return tf.saved_model.load(folder)
     except RuntimeError as error:
@@ -171,7 +173,7 @@ def load(tf, folder):
             importlib.import_module("tensorflow_text")  # registers them
         except ImportError as missing:
             raise ValueError(
-                f"it needs operations of TensorFlow Text ({missing}). Run pip install "
+                f"the model needs operations of TensorFlow Text ({missing}). Run pip install "
                 "tensorflow-text."
             ) from error
     return tf.saved_model.load(folder)
@@ -179,10 +181,10 @@ def load(tf, folder):
 
 @contextlib.contextmanager
 def quiet_import():
-    """Context manager that hides what TensorFlow writes to stderr while it starts.
+    """Context manager that hides the messages of TensorFlow on stderr while it is imported.
 
-    The text is shown if the import fails, or if the environment variable TF_CPP_MIN_LOG_LEVEL is
-    below 3.
+    They are shown if the import fails, or if the environment variable TF_CPP_MIN_LOG_LEVEL is below
+    3.
     """
     level = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if "tensorflow" in sys.modules or level in ("", "0", "1", "2"):
@@ -218,7 +220,7 @@ def quiet_absl():
 
 
 def answers(signature, sentences, full):
-    """Yields a dict per sentence with its outputs, without padding."""
+    """Yields a dict with the outputs of each sentence, without padding."""
     outputs = {name: value.numpy() for name, value in ask(signature, sentences).items()}
     lengths = outputs.pop("sequence_len").tolist()
     describe = next(DESCRIBED_BY[name] for name in DESCRIBED_BY if name in outputs)
@@ -279,7 +281,7 @@ def ask(signature, sentences):
 
 
 def numbers(array):
-    """Returns nested lists of numbers with the precision of float32."""
+    """Returns an array as nested lists of numbers, with the precision of float32."""
     if array.ndim:
         return [numbers(part) for part in array]
     return float(f"{array:.9g}")

@@ -1,12 +1,12 @@
 """Serves SavedModels over gRPC and REST with the API of TensorFlow Serving.
 
-Every DIR is the base path of a model: it holds numbered versions that `tfreps export --to DIR`
+Every DIR is the base path of a model: it contains numbered versions that `tfreps export --to DIR`
 wrote, or other SavedModels. The newest version is served. A newer version that appears is loaded,
 warmed up and served in its place; if it cannot be loaded, the error is reported and the previous
 version is still served. --page adds a web page that shows the outputs of all models for a text. For
-exports that were made with --explain, these include the best paths, attention or surprise. Serve
+exports that were made with --explain, the outputs include best paths, attention or surprise. Serve
 only exports that you trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the
-server answers all accepted requests and then stops. To query it, run for example
+server answers all accepted requests and then stops. To query the server, run, for example,
 
     curl -d '{"instances": ["Ada lived in London ."]}' localhost:8501/v1/models/ner:predict
 """
@@ -144,13 +144,13 @@ def run(options, stopped, log):
 
 
 def unfinished(server, seconds):
-    """Returns the line about requests that were unfinished when the server stopped."""
+    """Returns the message about requests that were unfinished when the server stopped."""
     count = server.core.dispatcher.accepted
     return f"Stopped after {seconds:.1f} seconds with {count} unfinished requests."
 
 
 def stop_on_signals(stopped):
-    """Stops the server gracefully on the first Ctrl-C or SIGTERM, and at once on the second."""
+    """Makes Ctrl-C or SIGTERM stop the server gracefully, and a second one stop it at once."""
 
     def stop(*_):
         if stopped.is_set():
@@ -222,7 +222,7 @@ def make_parser():
 
 
 def make_server(options):
-    """Returns a `ModelServer` of the models on the command line."""
+    """Returns a `ModelServer` for the models on the command line."""
     check(options)
     try:
         from tfreps.server.model_server import ModelServer, ServerOptions
@@ -293,9 +293,10 @@ def make_routes(options):
 def check(options):
     check_options(options, MODELS, PORTS, WORK)
     if bool(options.folders) == bool(options.model_config):
-        raise ValueError("Give the base paths of models, or --model-config, but not both.")
+        given = "both" if options.folders else "neither"
+        raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")
     if options.sentences and not options.page:
-        raise ValueError("--sentences needs --page too.")
+        raise ValueError("--sentences requires --page.")
     if bool(options.tls_cert) != bool(options.tls_key):
         raise ValueError("--tls-cert and --tls-key must be given together.")
 
@@ -316,7 +317,7 @@ def report(server, options):
 
 
 def try_out(server, options):
-    """Sends the sentence of --try to the first model over both protocols."""
+    """Sends the sentence of --try to the first model over both protocols; prints the answers."""
     from tfreps.server.answers import as_lines
     from tfreps.server.grpc.grpc_client import GrpcClient
     from tfreps.server.rest.rest_client import RestClient

@@ -1,4 +1,4 @@
-"""The `tfreps` command: runs a program by name and reports its errors in one line."""
+"""The `tfreps` command: runs a program by name and reports its errors on one line."""
 
 import difflib
 import importlib
@@ -51,7 +51,7 @@ def main(argv=None):
     """Runs `tfreps <program> ...`; returns the exit code.
 
     Errors that the user can correct (ValueError, OSError, and values that do not fit into a tensor
-    or into memory) are printed in one line, with exit code 2. The environment variable
+    or into memory) are printed on one line, with exit code 2. The environment variable
     TFREPS_DEBUG=1 shows the traceback instead.
 
     Example:
@@ -94,7 +94,7 @@ def overview():
 
 
 def unknown_program(name):
-    """Returns the message about a program that does not exist."""
+    """Returns the error message for a program that does not exist."""
     close = difflib.get_close_matches(name, PROGRAMS, n=1)
     hint = f"did you mean `tfreps {close[0]}`?" if close else "`tfreps --help` lists the programs."
     return f"there is no program {name!r}; {hint}"
@@ -129,7 +129,7 @@ def run_program(name, argv):
 
 
 def unwritable(command, error, stream="standard output", *_):
-    """Reports a stream that is not writable, unless its reader ended; returns the exit code."""
+    """Reports a stream that is not writable unless its reader has ended; returns the exit code."""
     standard_streams.drop_unwritable()
     if isinstance(error, BrokenPipeError):
         return 1
@@ -138,21 +138,21 @@ def unwritable(command, error, stream="standard output", *_):
 
 
 def needs_tensorflow(name, argv):
-    """Returns True if a program imports TensorFlow; `query` does so for gRPC only."""
+    """Returns True if a program imports TensorFlow; `query` does so only for gRPC."""
     if {"-h", "--help"} & set(argv):
         return False
     return "--grpc" in argv if name == "query" else name not in WITHOUT_TENSORFLOW
 
 
 def is_for_the_user(error):
-    """Returns True for errors that are printed in one line, those of TensorFlow by name."""
+    """Returns True if an error is printed on one line; TensorFlow errors are found by name."""
     kinds = ValueError, OSError, OverflowError, MemoryError
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
 
 
 def start_tensorflow():
-    """Imports TensorFlow and lists the GPUs; TensorFlow logs to stderr while it does so."""
+    """Imports TensorFlow and lists the GPUs, so that the caller can filter their log lines."""
     importlib.import_module("tensorflow").config.list_physical_devices()
 
 
@@ -175,7 +175,7 @@ def import_program(module):
 
 
 def one_line(error):
-    """Returns the message of an error in one line; file errors begin with the file."""
+    """Returns the message of an error as one line; file errors begin with the file name."""
     name = type(error).__name__
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{printable(str(error.filename))}: {error.strerror}"
@@ -192,7 +192,7 @@ def one_line(error):
 
 
 def printable(text, longest=800):
-    """Returns a text in one line of limited length, with unprintable characters escaped."""
+    """Returns a text as one line of limited length, with unprintable characters escaped."""
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
     if len(text) <= longest:
         return text
@@ -200,7 +200,7 @@ def printable(text, longest=800):
 
 
 def essence(message):
-    """Returns the message of a TensorFlow error without its locations in the code."""
+    """Returns the message of a TensorFlow error without its code locations."""
     noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
     lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
     text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))

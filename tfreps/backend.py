@@ -6,7 +6,7 @@ import sys
 
 
 def require_tensorflow_backend():
-    """Checks that Keras is version 3 on the TensorFlow backend and not the legacy package.
+    """Checks that TensorFlow and tfreps use Keras 3 with the TensorFlow backend.
 
     This function is called when `tfreps.layers` or `tfreps.models` is imported. It checks the
     settings before it imports Keras, because importing Keras with a backend that is not installed

@@ -147,4 +147,4 @@ def test_a_header_without_a_state_is_passed_over(tmp_path, caplog):
         path = save_checkpoint(tmp_path, step, {"w": np.ones(2)}, {"seed": step})
     path.write_bytes(path.read_bytes().replace(b'"state"', b'"stata"'))
     assert load_latest_checkpoint(tmp_path)[::2] == (1, {"seed": 1})
-    assert "its header has no 'state'" in caplog.text
+    assert "the header does not contain 'state'" in caplog.text

@@ -33,7 +33,7 @@ def test_filters(filters):
         ({"init": "r", "units": 3}, "--units cannot be combined with --init"),
         ({"init": "r", "preset": "elmo_tiny"}, "--preset cannot be combined with --init"),
         ({"init": "r", "tied": True}, "--tied cannot be combined with --init"),
-        ({"init_options": "o"}, "--init-options needs --init too"),
+        ({"init_options": "o"}, "--init-options requires --init"),
     ],
 )
 def test_what_cannot_be(changes, message):

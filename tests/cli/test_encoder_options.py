@@ -83,7 +83,7 @@ def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
         ),
         (
             {"linear_dropout": 0.1},
-            "--linear-dropout needs --encoder linear, --linear-features or --ngrams too.",
+            "--linear-dropout requires --encoder linear, --linear-features or --ngrams.",
         ),
     ],
 )

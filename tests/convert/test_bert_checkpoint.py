@@ -47,10 +47,10 @@ def test_blocks_that_are_not_asked_for_are_not_looked_at(tmp_path):
 @pytest.mark.parametrize(
     "overrides, message",
     [
-        ({"num_layers": 4}, "`num_layers` must be from 1 to 3, .* has 3 blocks; got 4"),
-        ({"num_layers": "2"}, "`num_layers` must be from 1 to 3, .*; got '2'"),
-        ({"num_layers": 0}, "`num_layers` must be from 1 to 3, .*; got 0"),
-        ({"max_positions": 13}, "`max_positions` must be from 1 to 12, .* 12 positions; got 13"),
+        ({"num_layers": 4}, "`num_layers` must be an int from 1 to 3, .* has 3 layers; got 4"),
+        ({"num_layers": "2"}, "`num_layers` must be an int from 1 to 3, .*; got '2'"),
+        ({"num_layers": 0}, "`num_layers` must be an int from 1 to 3, .*; got 0"),
+        ({"max_positions": 13}, "`max_positions` must be an int from 1 to 12, .*; got 13"),
         ({"hidden_dim": 8}, "`hidden_dim` of .* is 16 and cannot be changed, .*; got 8"),
         ({"vocabulary_size": 20}, "`vocabulary_size` of .* is 19 and cannot be changed"),
         ({"num_heads": 4}, "`num_heads` of .* is 2"),
@@ -74,7 +74,7 @@ def test_the_second_task_may_be_left_out(tmp_path):
     model = BertPretrainer.from_pretrained(tmp_path, next_sentence=False, num_layers=3)
     assert check(model, USUAL) == {"token_logits"}
     hugging_face(tmp_path, kind="BertForMaskedLM")
-    with pytest.raises(ValueError, match="has no next-sentence head. Continue without"):
+    with pytest.raises(ValueError, match="has no next-sentence head. Pass `next_sentence=False`"):
         BertPretrainer.from_pretrained(tmp_path, next_sentence=True)
 
 
@@ -118,7 +118,7 @@ def test_a_classifier_of_pairs_needs_the_second_task(tmp_path):
 def test_a_classifier_chooses_one_label(tmp_path):
     for kind in "regression", "multi_label_classification":
         hugging_face(tmp_path, kind="BertForSequenceClassification", config={"problem_type": kind})
-        with pytest.raises(ValueError, match=f"does not choose one of several labels .*{kind}"):
+        with pytest.raises(ValueError, match=f"must choose one of at least two labels, .*{kind}"):
             Classifier.from_pretrained(tmp_path)
     hugging_face(tmp_path, kind="BertForSequenceClassification")
     with pytest.raises(ValueError, match="`pooling` must be 'pooled' .*; got 'mean'"):
@@ -128,7 +128,7 @@ def test_a_classifier_chooses_one_label(tmp_path):
     model = Classifier.from_pretrained(tmp_path, ["x", "y", "z"], dropout=0.2)
     assert model.labels == ["x", "y", "z"] and model.dropout == 0.2
     hugging_face(tmp_path / "pairs", kind="BertForPreTraining")
-    with pytest.raises(ValueError, match="`pooler` must be True with `next_sentence`"):
+    with pytest.raises(ValueError, match="`pooler` must be True if `next_sentence` is True"):
         BertPretrainer.from_pretrained(tmp_path / "pairs", pooler=False)
     with pytest.raises(ValueError, match="`id2label` must name .* 0 to 2, .* \\['0', '1'\\]"):
         names = {"id2label": {"0": "a", "1": "b"}}

@@ -114,7 +114,7 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
         (["--weights", "w.hdf5"], "either a run folder, or both --options"),
         (["--vocabulary", "v"], "--vocabulary applies to a biLM"),
         (["--scheme", "bio"], "--scheme applies to a published BERT with a tag head"),
-        (["--check-python", "python"], "--check-python needs --check too"),
+        (["--check-python", "python"], "--check-python requires --check"),
     ],
 )
 def test_flags_that_a_bert_would_not_see(tmp_path, capsys, more, message):

@@ -93,7 +93,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
     for arguments, message in [
         ([str(tmp_path), "a"], "has no saved_model.pb"),
         ([str(torn), "a"], "cannot be loaded as a SavedModel"),
-        ([folder, "a", "--signature", "scores"], "has no signature 'scores'; it has default"),
+        ([folder, "a", "--signature", "scores"], "); got 'scores'."),
         (
             [folder, "a", "--signature", "character_ids"],
             "must name a signature that takes sentences; 'character_ids' takes",
@@ -104,7 +104,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
         ([folder, "--file", str(tmp_path / "bom")], "bom, line 1: starts with a byte order mark"),
         (
             [folder, "--file", str(tmp_path / "nul")],
-            "nul, line 2: expected UTF-8 text, found a NUL",
+            "nul, line 2: expected UTF-8 text; got a NUL",
         ),
     ]:
         assert main(["predict", *arguments]) == 2

@@ -87,7 +87,7 @@ def test_killed_and_started_again_at_once(zoo):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ([], "Give the base paths of models"),
+        ([], "Expected either base paths of models or --model-config; got neither."),
         (["nowhere"], "nowhere is not a folder"),
         (["."], "contains no version of a model to serve: expected folders"),
         ([".", "--tls-cert", "x"], "must be given together"),

@@ -149,14 +149,14 @@ BOTH = [
     ("--window 0", "--window must be at least 1"),
     ("--num-sentence-nodes -1", "--num-sentence-nodes must be at least 0"),
     ("--dropout 2", "--dropout must be at least 0 and below 1; got 2."),
-    ("--dropout nan", "--dropout must be a finite number at least 0 and below 1; got nan."),
+    ("--dropout nan", "--dropout must be a finite number, at least 0 and below 1; got nan."),
     ("--epochs 0", "--epochs must be at least 1"),
     ("--patience 0", "--patience must be at least 1"),
     ("--minutes 0", "--minutes must be above 0"),
     ("--batch-tokens 0", "--batch-tokens must be at least 1"),
     ("--batch-rows -1", "--batch-rows must be at least 1"),
     ("--learning-rate -1", "--learning-rate must be above 0"),
-    ("--learning-rate inf", "--learning-rate must be a finite number above 0; got inf"),
+    ("--learning-rate inf", "--learning-rate must be a finite number, above 0; got inf"),
     ("--decay 0", "--decay must be above 0"),
     ("--clip-norm -1", "--clip-norm must be at least 0"),
     ("--weight-decay -1", "--weight-decay must be at least 0"),
@@ -168,11 +168,11 @@ BOTH = [
     ("--min-count 0", "--min-count must be at least 1"),
     ("--max-vocabulary 3", "--max-vocabulary must be at least 4"),
     ("--max-characters 2", "--max-characters must be at least 3"),
-    ("--no-words", "--no-words needs --characters, --elmo, --elmo-weights or --train-vectors"),
-    ("--no-trainable-embeddings", "--no-trainable-embeddings needs --vectors too."),
-    ("--elmo-fine-tune", "--elmo-fine-tune needs --elmo or --elmo-weights too."),
+    ("--no-words", "--no-words requires --characters, --elmo, --elmo-weights or --train-vectors"),
+    ("--no-trainable-embeddings", "--no-trainable-embeddings requires --vectors."),
+    ("--elmo-fine-tune", "--elmo-fine-tune requires --elmo or --elmo-weights."),
     ("--elmo absent", "absent does not exist"),
-    ("--elmo-weights a.hdf5", "--elmo-weights needs --elmo-options too"),
+    ("--elmo-weights a.hdf5", "--elmo-weights requires --elmo-options"),
     ("--vectors absent.txt", "absent.txt"),
     (
         "--encoder linear --characters cnn",
@@ -182,7 +182,7 @@ BOTH = [
         "--encoder linear --linear-features",
         "--linear-features cannot be combined with --encoder linear.",
     ),
-    ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors needs --test-vectors too"),
+    ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors requires --test-vectors"),
     ("--train-vectors absent.hdf5", "absent.hdf5: expected an HDF5 file of vectors"),
     ("--config absent.json", "Cannot read absent.json"),
 ]
@@ -316,7 +316,7 @@ def test_an_elmo_that_is_none(files, tmp_path, capsys):
         tmp_path / "ids", vocabulary_size=19, sentence_start_id=1, sentence_end_id=2
     )
     err = refuse(capsys, tmp_path, "train-tagger", *flags, path)
-    assert "expected a biLM that reads characters" in err
+    assert "--elmo must be a biLM that reads character ids; " in err
 
 
 def test_an_earlier_run_is_left_alone(files, tmp_path, capsys):

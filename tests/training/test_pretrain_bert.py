@@ -155,7 +155,7 @@ def test_bad_text(tmp_path, capsys):
     assert "There is no text in" in refused(capsys, written(b"\n \n"), run, *SIZES)
     assert "text.txt, line 2" in refused(capsys, written(b"a\n\xff\n"), run, *SIZES)
     line = [*written(b"a\nb\n"), "--patience", "2"]
-    assert "--patience needs --validation too." in refused(capsys, line, run, *SIZES)
+    assert "--patience requires --validation." in refused(capsys, line, run, *SIZES)
     line = [*written(b"a\nb\n\nc\nd\n"), "--whole-words"]
     assert "--whole-words has no effect with --tokens characters" in refused(
         capsys, line, run, *SIZES

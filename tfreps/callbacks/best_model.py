@@ -15,7 +15,7 @@ class BestModel(CountedSteps):
     does not count as the best one.
 
     Args:
-        save: function that saves a model, either completely or not at all.
+        save: function that is called with the model and saves it, completely or not at all.
         monitor: str. Name of the metric in the logs of `fit`. Defaults to `"val_loss"`.
         mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the
             mode. Defaults to `"auto"`.
@@ -23,13 +23,14 @@ class BestModel(CountedSteps):
             (the default), training does not stop early.
 
     Attributes:
-        best: dict. The `step` of the best model and its value of the metric, under the metric's
+        best: dict. The `step` of the best model, and the value of its metric under the metric's
             name without `val_`.
         waited: int. Number of epochs since the best model.
 
     Raises:
         ValueError: If the mode is unknown, or `"auto"` cannot infer it from the name of the metric.
-            During `fit`, if the loss is no longer finite; the model is not saved.
+            During `fit`, if the training loss or perplexity is no longer finite; the model is not
+            saved.
 
     Example:
     >>> import keras, numpy as np
@@ -68,7 +69,7 @@ class BestModel(CountedSteps):
         self.waited = 0
 
     def has_waited_enough(self):
-        """Returns True if `patience` is exhausted."""
+        """Returns True if the metric has not improved for `patience` epochs."""
         return self.patience is not None and self.waited >= self.patience
 
     def state(self):

@@ -1,4 +1,4 @@
-"""Checkpoints to resume from: one safetensors file per step, of which the newest are kept."""
+"""Checkpoints to resume from: safetensors files, of which the newest are kept."""
 
 import json
 import logging
@@ -27,14 +27,14 @@ def save_checkpoint(
     state: dict,
     keep: int = 2,
 ) -> pathlib.Path:
-    """Writes a checkpoint, completely or not at all, then deletes older ones beyond `keep`.
+    """Writes a checkpoint, completely or not at all, and then deletes older ones beyond `keep`.
 
     Args:
         folder: str or path. Folder of the checkpoints; created if it does not exist.
         step: int, at least 0. Number of updates so far. It determines the file name, such as
             `step-00000123.safetensors`. A checkpoint of the same step is replaced.
-        arrays: dict from names to arrays of any shape, including 0-d, and of type float (including
-            bfloat16), int or bool.
+        arrays: dict from names to arrays of any shape, including 0-d. Their data type must be float
+            (including bfloat16), int or bool.
         state: dict of JSON types. Any other state that resuming needs.
         keep: int, at least 1. Number of newest checkpoints to keep. Checkpoints of later steps are
             counted, but never deleted. Defaults to 2.
@@ -57,7 +57,7 @@ def save_checkpoint(
     (5, [1.0, 1.0], {'seed': 1})
     """
     if keep < 1 or step < 0:
-        raise ValueError(f"`keep` must be at least 1 and `step` at least 0; got {keep} and {step}.")
+        raise ValueError(f"`keep` must be at least 1 and `step` at least 0; got {keep=}, {step=}.")
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"step-{step:08d}.safetensors"
@@ -79,8 +79,8 @@ def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
         folder: str or path. Folder of the checkpoints.
 
     Returns:
-        Tuple `(step, arrays, state)` as passed to `save_checkpoint`; `None` if there is no readable
-        checkpoint.
+        Tuple `(step, arrays, state)` with the values that were passed to `save_checkpoint`; `None`
+        if there is no readable checkpoint.
     """
     for step, path in list_checkpoints(pathlib.Path(folder)):
         try:
@@ -91,7 +91,7 @@ def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
 
 
 def list_checkpoints(folder: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
-    """Returns `(step, path)` of all files named like checkpoints, newest first."""
+    """Returns a list of `(step, path)` for all files named like checkpoints, newest first."""
     if not folder.is_dir():
         return []
     named = ((NAME.fullmatch(path.name), path) for path in folder.iterdir())
@@ -99,7 +99,7 @@ def list_checkpoints(folder: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
 
 
 def as_metadata(step: int, state: dict) -> dict[str, str]:
-    """Returns the header of the file: its format, step and state."""
+    """Returns the metadata in the header of a checkpoint: its format, step and state."""
     try:
         text = json.dumps(state, allow_nan=False)
         changed = json.loads(text) != state
@@ -107,14 +107,14 @@ def as_metadata(step: int, state: dict) -> dict[str, str]:
         raise ValueError(f"`state` must contain only JSON types: {error}.") from error
     if changed:
         raise ValueError(
-            "`state` must not change in a JSON round trip; use str keys, and lists instead of "
-            f"tuples. Got {state!r}."
+            f"`state` must not change in a JSON round trip; got {state!r}. Use str keys, and lists "
+            "instead of tuples."
         )
     return {"format": FORMAT, "step": str(step), "state": text}
 
 
 def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> None:
-    """Writes to a temporary file, waits for the disk and renames the file."""
+    """Writes the arrays to a temporary file, flushes it to disk and renames it."""
     # safetensors copies the memory unchanged, so arrays must be in C order (0-d stays 0-d).
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     try:
@@ -125,7 +125,7 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
         remove_unfinished(path.parent)
         if "I/O error" in str(error):
             raise OSError(f"The checkpoint {path} could not be written: {error}.") from error
-        raise ValueError(f"The arrays cannot be saved to {path}: {error}.") from error
+        raise ValueError(f"`arrays` cannot be saved to {path}: {error}.") from error
     except BaseException:
         remove_unfinished(path.parent)
         raise
@@ -136,22 +136,22 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:
-            raise ValueError(f"expected the format {FORMAT!r}, got {metadata.get('format')!r}")
+            raise ValueError(f"the format must be {FORMAT!r}; got {metadata.get('format')!r}")
         if metadata.get("step") != str(step):
             raise ValueError(
-                f"its name says step {step}, but its header says {metadata.get('step')!r}"
+                f"the file name says step {step}, but the header says {metadata.get('step')!r}"
             )
         if "state" not in metadata:
-            raise ValueError("its header has no 'state'")
+            raise ValueError("the header does not contain 'state'")
         try:
             state = json.loads(metadata["state"])
         except RecursionError:
-            raise ValueError("the state in its header is nested too deeply") from None
+            raise ValueError("the state in the header is nested too deeply") from None
         return step, {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-    """Deletes the files that an interrupted or failed save left."""
+    """Deletes the temporary files that an interrupted or failed save left behind."""
     for path in folder.iterdir():
         if UNFINISHED.fullmatch(path.name) or is_temporary(path.name):
             path.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from tfreps.optimizers import build_optimizer
 
 
 class OutOfTime(Exception):
-    """Exception that ends `fit` in the middle of an epoch, after a checkpoint has been saved."""
+    """Exception that ends `fit` within an epoch at the time limit, after a checkpoint is saved."""
 
 
 class Checkpoints(CountedSteps):
@@ -28,12 +28,12 @@ class Checkpoints(CountedSteps):
     epoch, regardless of their order. If a checkpoint cannot be written, a warning is logged and
     training continues.
 
-    A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step, with
-    a checkpoint of that step. For signals during evaluation, see `kept_when_stopped`.
+    A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step, and
+    a checkpoint of that step is saved. For signals during evaluation, see `kept_when_stopped`.
 
     Args:
         folder: str or path. Folder of the checkpoints.
-        position: function that takes a step number and returns the position in the data, in JSON
+        position: function that takes a step number and returns the position in the data, as JSON
             types. If `None` (the default), the position is the step number.
         every: int. Number of steps between checkpoints. A checkpoint is also saved at the end of
             each epoch. Defaults to 1000.
@@ -51,9 +51,11 @@ class Checkpoints(CountedSteps):
             except validation metrics.
 
     Raises:
-        ValueError: During `fit`, if the loss is no longer finite; this state is not saved.
+        ValueError: During `fit`, if the training loss or perplexity is no longer finite; this state
+            is not saved.
         Stopped: During `fit`, if a signal was received.
-        OutOfTime: During `fit`, if the time limit is reached.
+        OutOfTime: During `fit`, if the time limit is reached within an epoch and
+            `measure_when_over` is `False`.
 
     Example:
     >>> import keras, numpy as np, tempfile
@@ -91,7 +93,7 @@ class Checkpoints(CountedSteps):
         self.is_due = False  # whether the end of an epoch must be saved
 
     def restore(self, model):
-        """Restores the newest checkpoint into a compiled model, and the states of the callbacks.
+        """Restores a compiled model and the states of the callbacks from the newest checkpoint.
 
         Args:
             model: `keras.Model`, compiled.
@@ -143,10 +145,11 @@ class Checkpoints(CountedSteps):
 
     @contextlib.contextmanager
     def kept_when_stopped(self, before=None):
-        """Context manager that saves a checkpoint if a signal interrupts an epoch's evaluation.
+        """Context manager that saves a checkpoint if a signal interrupts an evaluation in `fit`.
 
         Args:
-            before: function that is called before the checkpoint is saved. Defaults to `None`.
+            before: function without arguments that is called before the checkpoint is saved. If
+                `None`, no function is called.
         """
         try:
             yield
@@ -227,8 +230,8 @@ def _names(callbacks):
 def _variables(model):
     """Returns all variables of a model, its metrics and its optimizer under unique names.
 
-    The names do not contain those of layers, because Keras numbers some layers across the process.
-    The variables of the optimizer are only numbered, because their names contain those of layers.
+    The names do not contain layer names, because Keras numbers some layers across the process. The
+    variables of the optimizer are only numbered, because their own names contain layer names.
     """
     variables = {}
     for number, variable in enumerate(model.variables):

@@ -4,10 +4,10 @@ import keras
 
 
 class CountedSteps(keras.callbacks.Callback):
-    """Base class of callbacks that count training steps and have a state.
+    """Base class for callbacks that count training steps and have a state.
 
-    A step is counted when it begins, so that all callbacks of a `fit` have the same count at its
-    end, regardless of their order.
+    A step is counted when it begins, so that all callbacks have the same count at the end of the
+    step, regardless of their order.
 
     Attributes:
         step: int. Number of steps begun since the start of the run, including earlier calls of

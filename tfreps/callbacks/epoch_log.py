@@ -9,28 +9,28 @@ class EpochLog(MetricLog):
     """Callback that logs metrics to TensorBoard and `history.jsonl` and shows a progress line.
 
     After each epoch, every metric of the model is written to TensorBoard under its own name
-    (`loss`, `accuracy`, `f1` and so on) for the runs `train` and `validation`, as well as
-    `training/tokens_per_second` and `training/learning_rate` for `train`.
+    (`loss`, `accuracy`, `f1` and so on) for the runs `train` and `validation`. The run `train` also
+    has `training/learning_rate` and, if `tokens_per_epoch` is given, `training/tokens_per_second`.
 
     Args:
         folder: path. Folder for the event files and `history.jsonl`.
         epochs: int. Number of epochs of the run. If `None` (the default), the number passed to
             `fit` is used.
-        tokens_per_epoch: int. Number of real tokens per epoch. If `None` (the default), no speed is
-            shown.
-        minutes: float. Time limit of the run in minutes, which bounds the time left that is shown.
-            If `None` (the default), there is no limit.
+        tokens_per_epoch: int. Number of tokens per epoch, without padding. If `None` (the default),
+            no speed is shown.
+        minutes: float. Time limit of the run in minutes, which is used only to estimate the
+            remaining time. If `None` (the default), there is no limit.
         every: int. Number of steps between points within an epoch, each with the metrics of the
             epoch so far. If `None` (the default), points are written only at the end of an epoch.
-        say: function that shows a line of progress; see `MetricLog`. If `None` (the default),
-            nothing is shown.
+        say: function that shows a line of progress, with the arguments that `MetricLog` describes.
+            If `None` (the default), nothing is shown.
 
     Attributes:
         first_batch: int. Number of batches of this epoch that were processed before `fit` was
             called.
 
     Raises:
-        ValueError: During `fit`, if the loss is no longer finite.
+        ValueError: During `fit`, if the training loss or perplexity is no longer finite.
 
     Example:
     >>> import json, keras, numpy as np, pathlib, tempfile
@@ -109,7 +109,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self):
-        """Returns the tokens per second and the time left as a list; empty if there is no speed."""
+        """Returns a list with a text about speed and remaining time; empty without a speed."""
         if not self.rate:
             return []
         done = self._tokens(self.first_batch + self.batches)

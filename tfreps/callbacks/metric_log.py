@@ -14,7 +14,7 @@ SECONDS_BETWEEN_LINES = 0.5
 
 
 class MetricLog(CountedSteps):
-    """Base class of callbacks that write the metrics of the runs `train` and `validation`.
+    """Base class for callbacks that write the metrics of the runs `train` and `validation`.
 
     Args:
         folder: path. Folder for the event files and `history.jsonl`.
@@ -33,13 +33,13 @@ class MetricLog(CountedSteps):
         }
 
     def write(self, run, step, metrics):
-        """Writes scalars for TensorBoard."""
+        """Writes the metrics of a run at a step for TensorBoard."""
         with self.writers[run].as_default():
             for name, value in metrics.items():
                 tf.summary.scalar(name, value, step)
 
     def append(self, metrics):
-        """Appends a line to the history."""
+        """Appends the metrics as a line to `history.jsonl`."""
         path = self.history_path
         with naming(path), open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(metrics) + "\n")
@@ -63,7 +63,7 @@ class MetricLog(CountedSteps):
             writer.flush()
 
     def forget_later_steps(self):
-        """Removes from the history the lines of steps that will be repeated."""
+        """Removes the lines of steps that will be repeated from `history.jsonl`."""
         if not self.history_path.exists():
             return
         lines = self.history_path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -73,7 +73,9 @@ class MetricLog(CountedSteps):
 
 
 def check_finite(logs, step, metrics=("loss", "perplexity")):
-    """Raises an error if training has diverged, before a checkpoint or a model is saved.
+    """Raises a ValueError if training has diverged.
+
+    It is called before a checkpoint or a model is saved.
 
     Args:
         logs: dict from the name of a metric to its value, as in `fit`.

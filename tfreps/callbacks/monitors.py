@@ -1,4 +1,4 @@
-"""Compares the values of a monitored metric in Keras's modes."""
+"""Compares the values of a monitored metric, with the modes that Keras uses."""
 
 import math
 
@@ -30,7 +30,7 @@ def check_mode(monitor, mode):
     if monitor.endswith(LARGER_IS_BETTER):
         return "max"
     raise ValueError(
-        f'`mode="auto"` cannot infer whether {monitor!r} is better when it is small or large. '
+        f'`mode="auto"` cannot infer whether smaller or larger values of {monitor!r} are better. '
         'Pass `mode="min"` or `mode="max"`.'
     )
 
@@ -52,5 +52,5 @@ def is_better(value, best, mode):
 
 
 def short_name(monitor):
-    """Returns the name of the metric in results, without `val_`: `"val_loss"` -> `"loss"`."""
+    """Returns the name of a metric without `val_`, as used in results: `"loss"`."""
     return monitor.removeprefix("val_")

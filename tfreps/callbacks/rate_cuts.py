@@ -9,11 +9,11 @@ class RateCuts(keras.callbacks.Callback):
     """Callback that multiplies the learning rate by a factor after each epoch without improvement.
 
     `keras.callbacks.ReduceLROnPlateau` sets the learning rate to a number, so it cannot reduce a
-    schedule or the rates of several groups of variables. This callback changes the factor of a
-    `tfreps.optimizers.CutRate` instead.
+    schedule or the learning rates of several groups of variables. This callback changes the factor
+    of a `tfreps.optimizers.CutRate` instead.
 
     Args:
-        factor: `tf.Variable`. The factor of a `CutRate`, which several rates may share.
+        factor: `tf.Variable`. The factor of a `CutRate`. Several learning rates may share it.
         cut: float in (0, 1]. Value by which the factor is multiplied at each reduction.
         monitor: str. Name of the metric in the logs of `fit`. Defaults to `"val_loss"`.
         mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the

@@ -13,10 +13,11 @@ class TrainingLog(MetricLog):
     TensorBoard shows `perplexity/forward`, `perplexity/backward` and `perplexity/mean` (full
     softmax) for the runs `train` and `validation`, and `training/sampled_perplexity`,
     `training/tokens_per_second`, `training/learning_rate` and `training/gradient_norm` (before
-    clipping) for `train`. Metrics with other names keep their names.
+    clipping) for `train`. Other metrics of training steps get the prefix `training/`, and other
+    metrics of evaluations keep their names.
 
-    The metrics of the model are reset after each training point, so those that `fit` reports after
-    an epoch cover only the last steps. For a model that is trained by epochs, use `EpochLog`.
+    The metrics of the model are reset after each point, so those that `fit` reports after an epoch
+    cover only the last steps. For a model that is trained by epochs, use `EpochLog`.
 
     Args:
         folder: path. Folder for the event files and `history.jsonl`.
@@ -24,14 +25,14 @@ class TrainingLog(MetricLog):
         total_steps: int. Number of steps of the run.
         every: int. Number of steps between two points; each point is the mean over these steps.
             Defaults to 100.
-        minutes: float. Time limit of the run in minutes, which bounds the time left that is shown.
-            If `None` (the default), there is no limit.
+        minutes: float. Time limit of the run in minutes, which is used only to estimate the
+            remaining time. If `None` (the default), there is no limit.
         train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
         histograms: bool. Whether to write histograms of all weights after each epoch.
             Defaults to `False`.
-        say: function that shows a line of progress; see `MetricLog`. If `None` (the default),
-            nothing is shown.
+        say: function that shows a line of progress, with the arguments that `MetricLog` describes.
+            If `None` (the default), nothing is shown.
 
     Raises:
         ValueError: During `fit`, if the loss or a perplexity is no longer finite.

@@ -9,14 +9,14 @@ class WeightAverages(keras.callbacks.Callback):
         average = momentum * average + (1 - momentum) * weight        after every update
 
     Training continues with the weights themselves. Averaging reduces fluctuations between epochs,
-    in particular of the bias between two labels. The averages come from `use_ema` in the
+    in particular in the preference for one of two labels. The averages come from `use_ema` in the
     optimizers of a `GroupedOptimizer`, so checkpoints contain them. (If `use_ema` is set in the
     model's own optimizer instead, Keras's `fit` overwrites the weights with the averages at its
     end, and the next call continues from them.)
 
     Args:
-        save: function that saves a model. Pass the method `WeightAverages.save` to `BestModel`; it
-            saves the model with the averages.
+        save: function that is called with the model and saves it. Pass the method
+            `WeightAverages.save` to `BestModel`; it saves the model with the averages.
 
     Reference: Polyak and Juditsky, 1992, "Acceleration of stochastic approximation by averaging";
     for moving averages: Izmailov et al., 2018, and `keras.callbacks.SwapEMAWeights`, which supports

@@ -4,7 +4,7 @@ import contextlib
 
 from tfreps.cli.option_rules import listed
 
-# Argument of `tfreps.load` -> flag of the programs.
+# Maps arguments of `tfreps.load` to flags of the programs.
 FLAGS = {
     "weights_file": "--weights",
     "vocabulary": "--vocabulary",
@@ -14,10 +14,12 @@ FLAGS = {
 
 
 def add_bilm_flags(parser) -> None:
-    """Adds --options and --weights, which replace a positional MODEL, --vocabulary and --state.
+    """Adds the flags --options, --weights, --vocabulary and --state.
+
+    The files of --options and --weights replace a positional MODEL.
 
     Args:
-        parser: `argparse.ArgumentParser`, or a group of one.
+        parser: `argparse.ArgumentParser`, or one of its argument groups.
     """
     add = parser.add_argument
     about = "options.json of a published biLM, in place of MODEL. Requires --weights."
@@ -34,13 +36,14 @@ def add_bilm_flags(parser) -> None:
 
 
 def chosen_model(options) -> tuple[str, dict]:
-    """Returns the path and the keyword arguments of `tfreps.load` that the flags name.
+    """Returns the arguments of `tfreps.load` for the model that the options name.
 
     Args:
         options: namespace with `model` and the flags of `add_bilm_flags`.
 
     Returns:
-        Pair of the path (str) and the keyword arguments (dict).
+        Tuple `(path, how)`. `path` is the str of the run folder or of the options.json; `how` is a
+        dict of the keyword arguments.
 
     Raises:
         ValueError: If MODEL and the published files are both given or both missing, or if only one
@@ -70,14 +73,14 @@ def chosen_model(options) -> tuple[str, dict]:
 
 
 def given_of(options) -> list[str]:
-    """Returns the model and the published files that were given, as typed on the command line."""
+    """Returns descriptions of the run folder and published files given, for error messages."""
     files = {"--options": options.options, "--weights": options.weights}
     given = [f"run folder {options.model}"] if options.model is not None else []
     return given + [f"{flag} {value}" for flag, value in files.items() if value is not None]
 
 
 def open_bilm(path, how: dict):
-    """Loads a biLM.
+    """Loads a biLM; error messages name flags of the program.
 
     Args:
         path: str. Path that `chosen_model` returned.
@@ -98,7 +101,7 @@ def open_bilm(path, how: dict):
 
 @contextlib.contextmanager
 def naming_flags():
-    """Context manager that names flags instead of `tfreps.load` arguments in a ValueError.
+    """Context manager that replaces arguments of `tfreps.load` with flags in error messages.
 
     Example:
     >>> with naming_flags():

@@ -12,7 +12,7 @@ CHANGEABLE = "dropout", "precision"  # options of a model that can be changed wi
 
 
 def json_or_text(text):
-    """Returns the value of a JSON text; returns other text unchanged, for `are_filters` to reject.
+    """Returns the value of a JSON text; returns other text unchanged, which `are_filters` rejects.
 
     Example:
     >>> json_or_text("[[1, 8]]"), json_or_text("[[1, 8")

@@ -27,9 +27,9 @@ class EncoderKind(NamedTuple):
         name: str. The value of `--encoder`.
         build: function. Maps the program's options and `EncoderInputs` to the encoder.
         options: dict of name -> `Option`. Options that this encoder reads and at least one other
-            encoder does not. Encoders that share an option use the same row. A row that belongs to
-            another table of the program, such as one of `tfreps.cli.input_options`, is shown in
-            that table.
+            encoder does not. Encoders that share an option use the same `Option`. An option that
+            belongs to another table of the program, such as one of `tfreps.cli.input_options`, is
+            shown in that table.
         heads: tuple of str. Heads that can use the encoder, from `HEADS`.
         help: str. Description in `--help`.
         pooling: str. Pooling of classifiers if `--pooling` is not given. Defaults to `"mean"`.
@@ -56,12 +56,12 @@ class EncoderInputs(NamedTuple):
         num_classes: int. Number of tags or labels. Defaults to 1.
         vectors: `tfreps.text.WordVectors`, in the order of the vocabulary. Initial word vectors.
             If `None`, they are random.
-        elmo: `Elmo`. Its vectors are concatenated with those of each token. If `None`, there is no
-            biLM.
+        elmo: `Elmo`. Its vectors are concatenated with the other vectors of each token. If `None`,
+            there is no biLM.
         bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned. If `None`,
-            there is no BERT.
-        stored: pair of ints, `(layers, width)` of vectors that `tfreps embed` computed. Defaults to
-            `(0, 0)`, which means that there are no stored vectors.
+            there is no BERT model.
+        stored: pair of ints `(layers, width)`. Number of layers and width of the vectors that
+            `tfreps embed` computed. Defaults to `(0, 0)`, which means that there are none.
     """
 
     indexer: Any
@@ -73,7 +73,7 @@ class EncoderInputs(NamedTuple):
 
 
 def make_embedder(options, inputs):
-    """Returns a `TokenEmbedder` of words, characters, ELMo and stored vectors."""
+    """Returns a `TokenEmbedder` for the word, character, ELMo and stored vectors in use."""
     vectors = inputs.vectors
     embedder = TokenEmbedder(
         vocabulary_size=None if options.no_words else inputs.indexer.vocabulary_size,
@@ -145,7 +145,7 @@ def make_linear_encoder(options, inputs):
 
 
 def make_bert(options, inputs):
-    """Returns the BERT; for words, a `PieceEncoder` with the vector of each first piece."""
+    """Returns the BERT encoder; if the inputs are words, it is wrapped in a `PieceEncoder`."""
     encoder, tokenizer = inputs.bert
     if inputs.indexer.words:
         return PieceEncoder(encoder, tokenizer.start_id, tokenizer.separator_id, name="words")

@@ -6,7 +6,7 @@ from tfreps.models import LinearEncoder
 
 DEFAULT = "bilstm"
 
-# Options that apply to all encoders. N-grams describe a whole text: taggers cannot use them.
+# Options that apply to all encoders. N-grams describe a whole text, so taggers cannot use them.
 BESIDE = {
     "dropout": Option(
         float, 0.5, "Dropout rate of the token vectors and of the encoder's output.", at_least=0,
@@ -28,7 +28,7 @@ BESIDE = {
 
 
 def kinds_for(head):
-    """Returns the entries of `ENCODERS` that a head can use, by name."""
+    """Returns a dict of the entries of `ENCODERS` that a head can use."""
     return {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
 
 
@@ -57,7 +57,7 @@ def encoder_table(head, elsewhere=()):
 
 
 def with_readers(table, head):
-    """Adds to each option of a table a rule that names its encoders, unless all encoders read it.
+    """Adds a rule to each option that only some encoders read; the rule names these encoders.
 
     Args:
         table: dict of name -> `Option`.
@@ -117,7 +117,7 @@ def make_linear(options, inputs):
         inputs: `tfreps.cli.encoder_kinds.EncoderInputs`.
 
     Returns:
-        `LinearEncoder` for the `linear` of a `Tagger` or `Classifier`. `None` if neither
+        `LinearEncoder` for the argument `linear` of a `Tagger` or `Classifier`. `None` if neither
         `linear_features` nor `ngrams` is set.
     """
     ngrams = getattr(options, "ngrams", None)  # taggers do not have this option
@@ -125,7 +125,7 @@ def make_linear(options, inputs):
     more = {"dropout": options.linear_dropout, "name": "linear"}
     if ngrams:
         names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
-        # The scores are summed over the text: a second offset would count the same n-grams twice.
+        # The scores are summed over the text, so a second offset would count n-grams twice.
         offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
         return LinearEncoder(*sizes, **offsets, **more)
     if options.linear_features:

@@ -56,7 +56,7 @@ def make_reproducible(options):
 def fit(model, batches, validation, run, monitor, options):
     """Trains a model with Adam and `fit_epochs`.
 
-    The number of sentences, tokens and parameters is written to the run's results.json as
+    The numbers of sentences, tokens and parameters are written to the run's results.json as
     `training`. A resumed run must have the same numbers.
 
     Args:
@@ -69,10 +69,10 @@ def fit(model, batches, validation, run, monitor, options):
         options: namespace with the options of `OPTIONS`, and `resume`.
 
     Returns:
-        dict of the best epoch's metrics that `fit_epochs` returned.
+        dict of the metrics of the best epoch that `fit_epochs` returned.
 
     Raises:
-        ValueError: If the data or the model differ from those of the run that is resumed.
+        ValueError: If the data or the model of a resumed run has changed.
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()

@@ -88,8 +88,8 @@ def read_elmo(options):
         `Elmo`. `None` if no biLM is named.
 
     Raises:
-        ValueError: If the biLM cannot be loaded, the files hold a different kind of model, or the
-            biLM reads token ids, whose vocabulary differs from that of the program.
+        ValueError: If the biLM cannot be loaded, the files contain a different kind of model, or
+            the biLM reads token ids instead of character ids.
     """
     if not (options.elmo or options.elmo_options or options.elmo_weights):
         return None
@@ -98,9 +98,10 @@ def read_elmo(options):
         how["initial_state"] = options.elmo_initial_state
     bilm = load_as(TextBiLM, options.elmo or options.elmo_options, **how).bilm
     if bilm.vocabulary_size is not None:
+        flag = "--elmo" if options.elmo else "--elmo-weights"
         raise ValueError(
-            f"{options.elmo or options.elmo_weights} reads token ids of its own vocabulary; "
-            "expected a biLM that reads character ids."
+            f"{flag} must be a biLM that reads character ids; "
+            f"{options.elmo or options.elmo_weights} reads token ids of its own vocabulary."
         )
     # No other layer uses this biLM, so `Elmo` need not copy it.
     bilm.trainable = options.elmo_fine_tune
@@ -114,7 +115,7 @@ def read_elmo(options):
 
 
 def read_bert(options, pooler=False):
-    """Reads the BERT that `--bert` names.
+    """Reads the BERT model that `--bert` names.
 
     Args:
         options: namespace with the options of `tfreps.cli.encoder_kinds.BERT`, and `num_layers`.
@@ -124,7 +125,7 @@ def read_bert(options, pooler=False):
         `EncoderAndTokenizer`. `None` without `--bert`.
 
     Raises:
-        ValueError: If the BERT cannot be loaded with these options.
+        ValueError: If the model cannot be loaded with these options.
     """
     if options.bert is None:
         return None
@@ -141,7 +142,7 @@ def read_bert(options, pooler=False):
 
 
 def check_sentences(data, bert):
-    """Checks that tagged sentences are not too long for a BERT.
+    """Checks that tagged sentences are not too long for a BERT model.
 
     Args:
         data: dict of the part of the data -> list of `tfreps.data.TaggedSentence`.
@@ -160,15 +161,15 @@ def check_sentences(data, bert):
 def make_indexer(options, sentences, elmo=None, bert=None, words=True):
     """Returns a `TokenIndexer` over the vocabulary of the training data.
 
-    With a BERT, returns a `PieceIndexer` over the vocabulary of the BERT.
+    With a BERT model, returns a `PieceIndexer` over the vocabulary of that model.
 
     Args:
         options: namespace with the options of `OPTIONS`, and `characters`.
-        sentences: list of lists of tokens of the training data.
-        elmo: `Elmo` that reads character ids. If `None`, character ids are returned only with
-            `--characters`.
+        sentences: list of list of str. Tokens of the training data.
+        elmo: `Elmo` that reads character ids. If `None`, the indexer returns character ids only
+            with `--characters`.
         bert: `EncoderAndTokenizer` that `read_bert` returned, or `None`.
-        words: bool. Whether the sentences hold words instead of pieces of the BERT. Defaults to
+        words: bool. Whether the tokens are words instead of pieces of the BERT model. Defaults to
             `True`.
     """
     if bert is not None:
@@ -184,7 +185,7 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
 
 
 def keep(run, indexer):
-    """Writes the tokenizer of an indexer to the run folder; without one, writes its vocabulary.
+    """Writes the tokenizer of an indexer to the run folder, or its vocabulary if it has none.
 
     Raises:
         ValueError: If the run is resumed with a different vocabulary or tokenizer.

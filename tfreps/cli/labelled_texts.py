@@ -9,13 +9,13 @@ from tfreps.text.tokenizers import tokenize_texts
 
 
 class TextPart(NamedTuple):
-    """One part of the data.
+    """One part of the data: its texts, their tokens and where their vectors are stored.
 
     Args:
         texts: list of `LabelledText`.
         tokens: list of the tokens of each text.
-        num_cut: int. Number of texts of the file that were truncated to `--max-length`.
-        stored: dict of options of `SequenceBatches` that locate stored vectors.
+        num_cut: int. Number of texts in the files that were truncated for a BERT model.
+        stored: dict. Arguments of `SequenceBatches` that locate the stored vectors.
     """
 
     texts: list[LabelledText]
@@ -25,11 +25,11 @@ class TextPart(NamedTuple):
 
     @property
     def labels(self):
-        """List of the label of each text."""
+        """List of the labels of the texts."""
         return [text.label for text in self.texts]
 
     def take(self, places):
-        """Returns the texts at these places, with the numbers of their vectors unchanged."""
+        """Returns a `TextPart` of the texts at these places, which keep their stored vectors."""
         return self._replace(
             texts=[self.texts[i] for i in places],
             tokens=[self.tokens[i] for i in places],
@@ -38,14 +38,14 @@ class TextPart(NamedTuple):
 
 
 def read_parts(options, bert=None):
-    """Reads all parts of the data; without `--dev`, holds out some of the training texts.
+    """Reads all parts of the data; without `--dev`, holds out `--dev-share` of the training texts.
 
     Args:
         options: namespace of the options of `train-classifier`.
         bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned, or `None`.
 
     Returns:
-        dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that have no texts.
+        dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that were not given.
 
     Raises:
         ValueError: If a file is invalid, or there are too few texts to hold some out.
@@ -79,7 +79,7 @@ def read_part(options, bert, part):
 
 
 def cut_texts(options, texts, bert=None):
-    """Tokenizes labelled texts, and truncates them for a BERT.
+    """Tokenizes labelled texts, and truncates them for a BERT model.
 
     Args:
         options: namespace with `tokens`, `max_length` and `too_long` of `train-classifier`.
@@ -88,8 +88,9 @@ def cut_texts(options, texts, bert=None):
             texts are not truncated here.
 
     Returns:
-        Pair of the list of tokens of each text (for a BERT, its pieces enclosed in the start and
-        separator tokens) and the number of texts that were truncated.
+        Tuple `(tokens, num_cut)`. `tokens` is a list of the tokens of each text; for a BERT model,
+        these are its pieces, enclosed in the start and separator tokens. `num_cut` is the number of
+        texts that were truncated.
 
     Raises:
         ValueError: If a text is too long and `too_long` is `"refuse"`. The message names the file
@@ -124,7 +125,7 @@ def cut_texts(options, texts, bert=None):
 
 
 def check_labels(label_set, data, monitor):
-    """Checks that there are at least two labels, and exactly two for an area under the curve.
+    """Checks that there are at least two labels, and exactly two if the monitor is `"val_auc"`.
 
     Args:
         label_set: `tfreps.text.TagSet` of the labels of the training texts.

@@ -19,7 +19,7 @@ GROUPS = {
 
 
 def option_tables(head, data, rest):
-    """Returns the tables of the options of a program.
+    """Returns the tables of options of a program.
 
     Args:
         head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
@@ -45,10 +45,10 @@ def read_inputs(options, sentences, num_classes, bert=None, words=True):
 
     Args:
         options: namespace of the options of the program.
-        sentences: list of lists of tokens of the training data.
+        sentences: list of list of str. Tokens of the training data.
         num_classes: int. Number of tags or labels.
         bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned, or `None`.
-        words: bool. Whether the sentences hold words instead of pieces of the BERT. Defaults to
+        words: bool. Whether the tokens are words instead of pieces of the BERT model. Defaults to
             `True`.
 
     Returns:

@@ -6,12 +6,12 @@ from tfreps.reports import format_report
 
 
 def say_progress(text, final=False, progress=False):
-    """Prints a line to standard error; on a terminal, it replaces a line that was not final.
+    """Prints a line to standard error; on a terminal, replaces the last line if it was not final.
 
     Args:
         text: str. The line.
-        final: bool. Whether the next line leaves this one in place. Defaults to `False`.
-        progress: bool. Whether the line is printed on terminals only. Defaults to `False`.
+        final: bool. Whether the line stays when the next one is printed. Defaults to `False`.
+        progress: bool. Whether the line is printed only on a terminal. Defaults to `False`.
     """
     if sys.stderr.isatty():
         end = "\n" if final else ""
@@ -21,7 +21,7 @@ def say_progress(text, final=False, progress=False):
 
 
 def say_bert(source, bert):
-    """Prints the size of a BERT, and how many rows of its embedding table no token uses."""
+    """Prints the size of a BERT model, and how many rows of its embedding table have no token."""
     encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
     spare = encoder.vocabulary_size - size
     rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""

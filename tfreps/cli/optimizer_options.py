@@ -102,7 +102,7 @@ def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=
         options: namespace with the options of `OPTIONS`.
         rate: float. Learning rate before the schedule is applied.
         steps_per_epoch: int. Number of updates per epoch.
-        clip: float. Maximum norm over all gradients. If `None`, they are not clipped.
+        clip: float. Maximum norm of the gradient over all weights. If `None`, it is not clipped.
         factor: `tf.Variable` that multiplies the learning rate. If `None`, it is not changed.
         has_norms: bool. Whether the model has layer normalization, which is excluded from weight
             decay. Defaults to `False`.
@@ -133,8 +133,9 @@ def part_rates(options, model):
         model: `Tagger` or `Classifier` that is built.
 
     Returns:
-        dict of the name of a part -> `(rate, variables)`. Parts without trainable variables are
-        left out.
+        dict of the name of a part -> `(rate, variables)`. `rate` is its learning rate, and
+        `variables` is the list of its trainable variables. Parts without such variables are left
+        out.
     """
     found = {}
     embedder, elmo = model.find(TokenEmbedder), model.find(Elmo)
@@ -156,9 +157,10 @@ def part_rates(options, model):
 
 
 def penalize(model, l2):
-    """Adds `l2 / 2 * sum w^2` over all trainable weights except biases to the loss of a model.
+    """Adds `l2 / 2 * sum w^2` over the trainable weights of a model to its loss.
 
-    Adam scales the gradient of this penalty like any other gradient, but not `weight_decay`.
+    Vectors and scalars, such as biases, are excluded. Adam scales the gradient of this penalty like
+    any other gradient; it does not scale `weight_decay`.
 
     Args:
         model: Keras model that is built and whose loss includes `model.losses`.
@@ -177,7 +179,7 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """Returns the rates and variables of the parts of a BERT; {} if no option sets the rates."""
+    """Returns the parts of a BERT model as in `part_rates`; {} if no option sets their rates."""
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

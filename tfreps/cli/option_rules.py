@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 
 class Term(NamedTuple):
-    """Condition of a rule: an option is given, or has one of some values.
+    """Condition of a rule: an option is given, or has one of several values.
 
-    A switch that is on by default, such as `use_crf`, is given as `no_use_crf`.
+    A switch that is on by default, such as `use_crf`, is named `no_use_crf`.
 
     Args:
         name: str. Name of the option.
@@ -19,12 +19,12 @@ class Term(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "Term":
-        """Parses a term as tables write it: `elmo`, or `encoder=bilstm|slstm`."""
+        """Parses a term as it is written in a table: `elmo`, or `encoder=bilstm|slstm`."""
         name, _, values = text.partition("=")
         return cls(name, tuple(values.split("|")) if values else ())
 
     def holds(self, options, known: dict[str, Any]) -> bool:
-        """Returns True if the term holds; terms about options that the program lacks never do."""
+        """Returns True if the term holds. It never holds if the program lacks the option."""
         name = _option(self, known)
         if name is None:
             return False
@@ -55,7 +55,7 @@ def check_rules(options, *tables: dict[str, Any]) -> None:
         *tables: dicts of name -> `Option`.
 
     Raises:
-        ValueError: for the first option that breaks a rule. The message names its flag.
+        ValueError: If an option breaks a rule. The message names the flag of the first such option.
 
     Example:
     >>> import argparse
@@ -84,7 +84,7 @@ def check_rules(options, *tables: dict[str, Any]) -> None:
 
 
 def applies_to(option, name: str) -> list[str]:
-    """Returns the values of another option with which an option has an effect; `[]` for all.
+    """Returns the values of the option `name` with which `option` has an effect; `[]` for all.
 
     Example:
     >>> from tfreps.cli.options import Option
@@ -96,7 +96,7 @@ def applies_to(option, name: str) -> list[str]:
 
 
 def brought_by(name: str, table: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Returns a table whose options are excluded by an option that determines them.
+    """Returns a copy of a table in which an option excludes the options that it determines.
 
     Args:
         name: str. Option that determines the others, such as `"init"`.
@@ -147,7 +147,7 @@ def as_flag(name: str) -> str:
 
 
 def with_flags(text: str, names) -> str:
-    """Replaces options in backquotes by their flags.
+    """Replaces the names of options in backquotes with their flags.
 
     Args:
         text: str. Message of the library, such as an error.
@@ -184,7 +184,7 @@ def _check_required(name, option, options, known):
     term = Term.read(option.required)
     if term.holds(options, known) and not Term(name, ()).holds(options, known):
         raise ValueError(
-            f"{as_flag(name)} is missing: {as_clause(option.about)}. {term.words()} needs it."
+            f"{as_flag(name)} is missing: {as_clause(option.about)}. {term.words()} requires it."
         )
 
 
@@ -206,7 +206,7 @@ def _check_need(name, rule, options, known):
             f"{flag} has no effect with {as_flag(other)} {getattr(options, other)}; it applies "
             f"to {listed(list(terms[0].values))}."
         )
-    raise ValueError(f"{flag} needs {listed([t.words() for t in terms], 'or')} too.")
+    raise ValueError(f"{flag} requires {listed([t.words() for t in terms], 'or')}.")
 
 
 def _option(term, known):

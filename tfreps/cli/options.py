@@ -18,7 +18,7 @@ OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not inherited by a res
 
 
 class Option(NamedTuple):
-    """Row of a table of options, which maps names to rows.
+    """Option of a program. A table of options is a dict of name -> `Option`.
 
     Args:
         kind: type, or function of a str. Type of the value. `bool` makes a switch, with `--no-x`
@@ -103,14 +103,14 @@ def default_values(*tables: dict[str, Option]) -> dict:
 
 
 def check_options(options, *tables: dict[str, Option]) -> None:
-    """Checks that required options are given, values are valid, and every option has an effect.
+    """Checks that required options are given, values are valid, and each given option is used.
 
     Args:
         options: namespace that `parse_options` returned.
         *tables: dicts of name -> `Option`.
 
     Raises:
-        ValueError: for the first option that fails a check. The message names its flag.
+        ValueError: If an option fails a check. The message names the flag of the first such option.
 
     Example:
     >>> import argparse
@@ -157,7 +157,7 @@ def parse_options(
     Raises:
         ValueError: If the file is not a JSON object, has a key that is not an option of the program
             or a value that the flag would reject; if a number is out of the bounds of its `Option`;
-            or if a text is empty.
+            or if a value is an empty text.
 
     Example:
     >>> import argparse
@@ -205,7 +205,7 @@ def parse_options(
 
 
 def short_errors(parser):
-    """Makes a parser report errors in one line, without the usage, and returns it."""
+    """Makes a parser report errors on one line, without the usage, and returns the parser."""
 
     def error(message):
         line = " ".join(message.split())
@@ -237,7 +237,7 @@ def _flags_of(argv: list[str]) -> set[str]:
 
 
 def earlier_options(path: pathlib.Path, flags: dict) -> dict:
-    """Returns the options in the options.json of a run that the program has as flags."""
+    """Returns those options in the options.json of a run that are also flags of the program."""
     options = read_json(path).get("options") if path.is_file() else None
     if not isinstance(options, dict):
         return {}  # no run, or a damaged one, which raises an error when it is opened
@@ -299,7 +299,7 @@ def check_numbers(flag: str, value, option: Option) -> None:
             continue
         wanted = " and ".join(f"{word} {_short(bound)}" for word, (bound, _) in bounds.items())
         if isinstance(number, float) and not math.isfinite(number):
-            wanted = f"a finite number {wanted}".strip()
+            wanted = f"a finite number, {wanted}" if wanted else "a finite number"
         elif isinstance(number, int) and abs(number) > LARGEST:
             least = wanted or f"at least -{LARGEST}"
             wanted = least if option.at_most else f"{least} and at most {LARGEST}"
@@ -309,10 +309,10 @@ def check_numbers(flag: str, value, option: Option) -> None:
 
 
 def _short(number: float) -> str:
-    """Formats a number; an integer has all its digits unless there are more than 40."""
+    """Formats a number; of an integer of more than 40 digits, only the size is given."""
     if isinstance(number, float):
         return f"{number:g}"
-    return str(number) if abs(number) < 10**40 else f"one of {number.bit_length():,} bits"
+    return str(number) if abs(number) < 10**40 else f"an integer of {number.bit_length():,} bits"
 
 
 def exactly(value, kind: type):

@@ -13,14 +13,14 @@ Path = str | os.PathLike
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
     """Checks that a program may write to a file, without changing the file.
 
-    Files that are not empty are replaced only with `overwrite`, and inputs never. Empty files,
-    devices and pipes such as `/dev/stdout` may be written to.
+    A file that is not empty is replaced only if `overwrite` is `True`. Inputs are never replaced.
+    Empty files, devices and pipes such as `/dev/stdout` may be written to.
 
     Args:
         path: output file. If `None`, nothing is checked.
         overwrite: bool. Whether the user gave `--overwrite`. Defaults to `False`.
-        inputs: files, folders (including their contents), glob patterns, and `"-"` for standard
-            input, which the program reads. Links to the same file are recognised. Defaults to `()`.
+        inputs: inputs of the program: files, folders (including their contents), glob patterns, and
+            `"-"` for standard input. Links to the same file are recognized. Defaults to `()`.
 
     Raises:
         ValueError: If the program must not write to the file.
@@ -42,13 +42,13 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Checks the same for a file whose folder need not exist yet."""
+    """Checks the same as `check_output`, but the folder of the file need not exist yet."""
     given = path
     path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
     if not path.exists():
         return
     if path.is_dir():
-        raise ValueError(f"Cannot write to {given}: it is a folder.")
+        raise ValueError(f"Cannot write to {given}: it is a folder. Give the name of a file.")
     for each in inputs:
         if any(_holds(found, path) for found in _found(each)):
             raise ValueError(

@@ -17,7 +17,7 @@ def make_progress(what: str) -> Callable[[int, int], None]:
         what: str. Name of the items, such as `"lines"`.
 
     Returns:
-        function of two ints: the items and the tokens since the last call.
+        function of two ints: the numbers of items and of tokens since the last call.
 
     Example:
     >>> progress = make_progress("lines")

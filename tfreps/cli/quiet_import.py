@@ -21,10 +21,12 @@ def quiet_tensorflow():
     """Context manager that filters TensorFlow's C++ log on stderr while TensorFlow is imported.
 
     TensorFlow 2.21 prints some lines regardless of TF_CPP_MIN_LOG_LEVEL. The text that is written
-    to stderr in this context is buffered and then printed without
+    to stderr in this context is buffered and then printed without the excluded lines:
 
-    - information and lines about missing GPUs if the variable is not set (it is set to "3");
-    - otherwise information from level 1 on, warnings from level 2 on, and errors from level 3 on.
+    - If the variable is not set, it is set to "3", and information and lines about missing GPUs are
+      excluded.
+    - At level 1, information is excluded; at level 2, also warnings; at level 3, also errors.
+    - At level 0, no line is excluded, and the text is not buffered.
     """
     given = os.environ.get(LEVEL)
     if given is None:
@@ -51,7 +53,7 @@ def quiet_tensorflow():
 
 
 def is_wanted(line: bytes, given: str | None) -> bool:
-    """Returns True if a line is printed.
+    """Returns True if a line should be printed.
 
     Args:
         line: bytes. Line that TensorFlow or other code wrote to stderr.
@@ -71,7 +73,7 @@ def is_wanted(line: bytes, given: str | None) -> bool:
 
 
 def level_of(text: str) -> int:
-    """Returns the lowest severity that is shown; 0, as in TensorFlow, for text without a number."""
+    """Returns the lowest severity that is shown; 0, as in TensorFlow, for non-numeric text."""
     try:
         return max(0, int(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""server_log: prints the log of the model server, with flags in place of options."""
+"""server_log: prints the log of the model server, with flags in place of option names."""
 
 import contextlib
 import logging
@@ -11,7 +11,7 @@ FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin"}
 
 
 class ServerLog(logging.Handler):
-    """Handler that prints the log of the server with flags instead of options.
+    """Handler that prints the log of the server, with flags in place of option names.
 
     Errors are held back until the server has started, since the error that ends the program repeats
     one of them.
@@ -29,7 +29,7 @@ class ServerLog(logging.Handler):
             say(with_flag_names(self.format(record), self.options))
 
     def flush_errors(self, but=""):
-        """Prints the errors that were held back, except those whose reason is part of `but`."""
+        """Prints the errors that were held back, except those whose exception `but` quotes."""
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
@@ -39,7 +39,7 @@ class ServerLog(logging.Handler):
 
 @contextlib.contextmanager
 def server_log(options):
-    """Context manager that prints the log of the server once, and yields its `ServerLog`."""
+    """Context manager that prints the log of the server and yields its `ServerLog`."""
     log, handler = logging.getLogger("tfreps.server"), ServerLog(options)
     before = log.level, log.propagate
     log.addHandler(handler)
@@ -56,7 +56,7 @@ def server_log(options):
 
 
 def with_flag_names(text, options):
-    """Replaces the names of options in a message by flags."""
+    """Replaces the names of options in a message with flags."""
     for name, flag in FLAGS.items():
         text = text.replace(f"`{name}`", f"`{flag}`")
     return with_flags(text, vars(options))

@@ -35,7 +35,7 @@ def flush() -> None:
     """Flushes standard output.
 
     Raises:
-        OSError: If it cannot be written to.
+        OSError: If standard output cannot be written to.
     """
     sys.stdout.flush()
 
@@ -43,10 +43,10 @@ def flush() -> None:
 def drop_unwritable() -> list[str]:
     """Replaces streams that can no longer be written to with the null device.
 
-    This happens if the reader has ended (`| head`) or the disk is full.
+    A stream is no longer writable if its reader has ended (`| head`) or the disk is full.
 
     Returns:
-        list of str. Names of these streams: "standard output", "standard error".
+        list of str. Names of the replaced streams: "standard output", "standard error".
     """
     dropped = []
     for name in ("stdout", "stderr"):
@@ -65,7 +65,7 @@ def drop_unwritable() -> list[str]:
 
 
 def say(text: str) -> None:
-    """Prints a line to standard error; does nothing if that fails."""
+    """Prints a line to standard error; ignores errors."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr)
 
@@ -92,7 +92,7 @@ def _open_null(number: int) -> None:
 
 
 def _has_no_reader(stream) -> bool:
-    """Returns True for a pipe whose reader has ended; `flush` finds it only if text is buffered."""
+    """Returns True if the reader of a pipe has ended, even if no text is buffered."""
     try:
         poll = select.poll()
         poll.register(stream.fileno(), 0)
@@ -102,7 +102,7 @@ def _has_no_reader(stream) -> bool:
 
 
 def _is_full(stream) -> bool:
-    """Returns True for a file on a full disk; `flush` finds it only if text is buffered."""
+    """Returns True if a file is on a full disk, even if no text is buffered."""
     try:
         number = stream.fileno()
     except OSError:  # no descriptor in tests

@@ -16,7 +16,8 @@ def read_texts(
 ) -> Iterator[list[str]]:
     """Yields the lines of a file in blocks.
 
-    If standard input is a terminal, each line is a block of its own.
+    A block also ends once it has 262,144 characters. If standard input is a terminal, each line is
+    a block of its own.
 
     Args:
         path: path of the file, which is decompressed if its name ends in `.gz`; `"-"` reads

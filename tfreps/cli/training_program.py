@@ -7,14 +7,14 @@ from tfreps.cli.options import add_flags, check_options, default_values, parse_o
 from tfreps.cli.program_help import program_parser
 from tfreps.runs.run_folder import RunFolder
 
-# Options that may differ when a run is resumed: in every program, and if the learning rate does not
-# depend on the length of the run.
+# Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
+# not depend on the length of the run.
 MAY_CHANGE = {"minutes", "checkpoint_every"}
 LENGTHS = {"epochs", "steps"}
 
 
 def make_parser(program, about, tables, groups=None, examples=()):
-    """Returns the parser of a program, with `--run`, `--resume`, `--overwrite` and its tables.
+    """Returns the parser of a program, with `--run`, `--resume`, `--overwrite` and its own options.
 
     Args:
         program: str. Name of the program, as in `tfreps <program>`.
@@ -77,7 +77,7 @@ def run_program(
 
 
 def begin_run(program, options, earlier):
-    """Creates the run folder unless a run is resumed, and sets the hint that a signal prints.
+    """Creates the run folder unless a run is resumed, and sets the command shown after a signal.
 
     Args:
         program: str. Name of the program.

@@ -27,17 +27,21 @@ UNTOLD = ("num_heads", "normalize_positions")
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a state dict of aespresso's code (`bert.model.epoch.N`) as safetensors.
+    """Opens a state dict of aespresso's code that was converted to safetensors.
 
-    The sizes follow from the arrays. The labels of the next-sentence head are reversed: label 1
-    means that the second sentence follows the first.
+    The sizes of the model follow from the shapes of the arrays. The labels of the next-sentence
+    head are reversed: label 1 means that the second sentence follows the first.
 
     Args:
-        path: str or path-like. A safetensors file. The original is a pickle, which is not read.
+        path: str or path-like. Path of the safetensors file. The original file
+            (`bert.model.epoch.N`) is a pickle, which cannot be read.
+
+    Returns:
+        `Checkpoint`.
 
     Raises:
-        ValueError: If the file is damaged, is not a safetensors file, or does not hold an aespresso
-            model.
+        ValueError: If the file is damaged, is not a safetensors file, or does not contain an
+            aespresso model.
 
     Reference: aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
     """
@@ -56,8 +60,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     for name in words, segments, wide:
         if len(shapes.get(name, ())) != 2:
             raise ValueError(
-                f"{path}: expected an aespresso model with a matrix {name}; got "
-                f"{shapes.get(name, 'none')}."
+                f"{path}: expected an aespresso model, in which {name} is a matrix; got "
+                f"{f'the shape {shapes[name]}' if name in shapes else 'no such array'}."
             )
     vocabulary_size, units = shapes[words]
     options = {

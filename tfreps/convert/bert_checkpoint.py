@@ -38,7 +38,7 @@ FIXED = (
 
 
 class Checkpoint(NamedTuple):
-    """An open BERT checkpoint: its config and array names; the arrays are read later.
+    """Open BERT checkpoint: its config and the shapes of its arrays, which are read later.
 
     Args:
         source: str. Name of the checkpoint in error messages.
@@ -62,14 +62,14 @@ class Checkpoint(NamedTuple):
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
-    """Reads the encoder of a checkpoint; see `BertEncoder.from_pretrained`."""
+    """Reads the encoder of a checkpoint, as described in `BertEncoder.from_pretrained`."""
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
 
 
 def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
 ) -> BertPretrainer:
-    """Reads the encoder and the pre-training heads; see `BertPretrainer.from_pretrained`."""
+    """Reads the encoder and heads of pre-training, as in `BertPretrainer.from_pretrained`."""
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     heads, second = (
@@ -84,11 +84,11 @@ def read_pretrainer(
     next_sentence = has(second, shapes) if next_sentence is None else next_sentence
     if next_sentence and not has(second, shapes):
         raise ValueError(
-            f"{checkpoint.source} has no next-sentence head. Continue without it "
-            "(`next_sentence=False`)."
+            f"{checkpoint.source} has no next-sentence head. Pass `next_sentence=False` to build "
+            "the model without one."
         )
     if next_sentence and not overrides.get("pooler", True):
-        raise ValueError("`pooler` must be True with `next_sentence`; got pooler=False.")
+        raise ValueError("`pooler` must be True if `next_sentence` is True; got pooler=False.")
     if next_sentence:
         heads = heads + second
         overrides = {**overrides, "pooler": True}
@@ -107,7 +107,7 @@ def read_classifier(
     next_sentence: bool = False,
     **options,
 ) -> Classifier:
-    """Reads the encoder and the label head; see `Classifier.from_pretrained`."""
+    """Reads the encoder and the label head, as described in `Classifier.from_pretrained`."""
     if next_sentence:
         found, rows = _second_task(checkpoint)
     else:
@@ -115,8 +115,9 @@ def read_classifier(
     problem = checkpoint.config.get("problem_type")
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
-            f"{checkpoint.source} does not choose one of several labels (`problem_type` "
-            f"{problem!r}, number of labels: {len(found)}). Classifier supports no other task."
+            f"The head of {checkpoint.source} must choose one of at least two labels, which is the "
+            f"only task that Classifier supports; got `problem_type` {problem!r} and the number of "
+            f"labels {len(found)}."
         )
     for name, only in ("pooling", "pooled"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:
@@ -125,7 +126,7 @@ def read_classifier(
                 f"{options[name]!r}."
             )
     if not encoder_options.get("pooler", True):
-        raise ValueError(f"`pooler` must be True: the head of {checkpoint.source} needs it.")
+        raise ValueError(f"`pooler` must be True: the head of {checkpoint.source} requires it.")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
     options = {"dropout": dropout, **options, "pooling": "pooled"}
@@ -140,7 +141,7 @@ def read_classifier(
 def read_tagger(
     checkpoint: Checkpoint, tags: Sequence[str] | None, encoder_options: Mapping, **options
 ) -> Tagger:
-    """Reads the encoder and the tag head; see `Tagger.from_pretrained`."""
+    """Reads the encoder and the tag head, as described in `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "BertForSequenceClassification")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
@@ -154,7 +155,7 @@ def read_tagger(
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
-    """Returns the weights of a pretrainer's heads by path."""
+    """Returns a dict from paths to the weights of the heads of a pretrainer."""
     norm = model.transform_norm
     found = {
         "transform/kernel": model.transform.kernel,
@@ -170,7 +171,7 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, object]:
-    """Returns the weights of a label or tag head by path."""
+    """Returns a dict from paths to the weights of a label or tag head."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
@@ -202,21 +203,21 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
                 f"`{name}` of {source} is {theirs[name]!r} and cannot be changed, since the "
                 f"arrays depend on it; got {overrides[name]!r}."
             )
-    for name, what in ("num_layers", "blocks"), ("max_positions", "positions"):
+    for name, what in ("num_layers", "layers"), ("max_positions", "positions"):
         if theirs["positions"] != "learned" and name == "max_positions":
             continue
         wanted = overrides.get(name, theirs[name])
         if not isinstance(wanted, int) or not 1 <= wanted <= theirs[name]:
             raise ValueError(
-                f"`{name}` must be from 1 to {theirs[name]}, since {source} has {theirs[name]} "
-                f"{what}; got {wanted!r}."
+                f"`{name}` must be an int from 1 to {theirs[name]}, since {source} has "
+                f"{theirs[name]} {what}; got {wanted!r}."
             )
     pooler = has(pooler_rows(checkpoint.names, theirs), checkpoint.arrays.shapes)
     return {**theirs, "pooler": pooler, **overrides}
 
 
 def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
-    """Returns the arrays that may be present but are not read, such as other blocks or heads."""
+    """Returns the arrays that may be present but are not read, such as other layers or heads."""
     names = checkpoint.names
     options = {**checkpoint.options, "pooler": True}
     known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
@@ -231,7 +232,10 @@ def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
 
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
-    """Returns the labels and rows of a checkpoint's head; rejects heads for other tasks."""
+    """Returns the labels of a checkpoint's head and the table of its arrays, a list of `Row`.
+
+    Raises a ValueError if the head belongs to another task.
+    """
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     source = checkpoint.source
@@ -245,7 +249,8 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
     if {other, "BertForMultipleChoice"} & set(made_for.get("architectures") or ()):
         raise ValueError(
             f"{source} has the head of {', '.join(made_for['architectures'])}, which "
-            f"{model.__name__} cannot read."
+            f"{model.__name__} cannot read. To start with a new one, use "
+            f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
     count = (*shapes.get(rows[0].foreign, ()), 1)[0]
     return (
@@ -255,10 +260,12 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
 
 
 def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
-    """Returns the labels of the next-sentence head in the order of their ids, and its rows."""
+    """Returns the labels of the next-sentence head, ordered by id, and the table of its arrays."""
     rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
     if not has(rows, checkpoint.arrays.shapes):
-        raise ValueError(f"{checkpoint.source} has no next-sentence head.")
+        raise ValueError(
+            f"`next_sentence` must be False: {checkpoint.source} has no next-sentence head."
+        )
     labels = ["next", "other"]
     return labels[::-1] if checkpoint.next_label else labels, rows
 
@@ -282,7 +289,9 @@ def _check_tied(checkpoint: Checkpoint) -> None:
     again, *biases = DECODER
     table = names.table(WORDS, (0, 0), "").foreign
     if again not in arrays.shapes and not checkpoint.config.get("tie_word_embeddings", True):
-        raise ValueError(f"{source}: `tie_word_embeddings` is false, but {again} is missing.")
+        raise ValueError(
+            f"{source}: `tie_word_embeddings` is false, but the array {again} is missing."
+        )
     for first, second in (table, again), biases:
         if {first, second} <= set(arrays.shapes) and not np.array_equal(
             arrays.array(first), arrays.array(second)
