@@ -53,8 +53,8 @@ def read_labelled(
         files: str, path-like object, or list of them. Paths or glob patterns, read in order of
             name; `*.gz` files are decompressed. With format "folders", one or more folders.
         format: str. One of the formats above. Defaults to `"tab"`.
-        text_field: str. Name of the column or field that holds the text. Defaults to `"text"`.
-        label_field: str. Name of the column or field that holds the label. Defaults to `"label"`.
+        text_field: str. Column or field that contains the text. Defaults to `"text"`.
+        label_field: str. Column or field that contains the label. Defaults to `"label"`.
         empty_texts: str. Treatment of texts that are empty or contain only white space: `"error"`
             raises an error, `"skip"` removes them, and `"keep"` returns them. Defaults to
             `"error"`.

@@ -64,9 +64,9 @@ def read_tagged(
             part of the text. Defaults to `None`.
         skip_document_starts: bool. Whether `-DOCSTART-` lines in CoNLL files are skipped. They
             end a sentence in either case. Defaults to `True`.
-        token_field: str. Field that holds the tokens in a record. Defaults to `"text"`.
-        tag_field: str or None. Field that holds the tags in a record. If `None`, no tags are read.
-            Defaults to `"label"`.
+        token_field: str. Field of a record that contains the tokens. Defaults to `"text"`.
+        tag_field: str or None. Field of a record that contains the tags. If `None`, no tags are
+            read. Defaults to `"label"`.
         encoding: str. Encoding of the files. Defaults to `"utf-8"`.
 
     Returns:
