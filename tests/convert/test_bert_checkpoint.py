@@ -25,11 +25,11 @@ def more(name, *shape):
         (more(WORDS, 20, 16), f"{WORDS}: expected \\(19, 16\\), got \\(20, 16\\)"),
         (
             lambda arrays: arrays.update({QUERY: np.full([16, 16], np.nan, "f")}),
-            "query.weight holds 256 values that are not finite",
+            "256 of the 256 values of array .*query.weight are not finite",
         ),
         (
             lambda arrays: arrays.update({QUERY: np.ones([16, 16], "int64")}),
-            "query.weight must hold floats; got int64",
+            "query.weight must contain floats; got int64",
         ),
     ],
 )

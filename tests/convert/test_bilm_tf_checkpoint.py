@@ -151,7 +151,7 @@ def change(arrays, name):
         ("transposed", r"lm/softmax/W: expected \(20, 4\), got \(4, 20\)"),
         ("NaN", "array lm/RNN_1/rnn/multi_rnn_cell/cell_1/lstm_cell/kernel.* not finite"),
         ("NaN accumulator", "array lm/softmax/b/Adagrad .* not finite"),
-        ("integers", "array lm/softmax/b must hold floats; got int64"),
+        ("integers", "array lm/softmax/b must contain floats; got int64"),
     ],
 )
 def test_wrong_arrays(tmp_path, mistake, message):

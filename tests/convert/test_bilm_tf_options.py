@@ -120,8 +120,8 @@ def test_what_is_written_reads_back(tmp_path, vocabulary_size):
 
 
 WRONG = {
-    "no lstm": (changed(lstm=...), "expected an object `lstm`; got None"),
-    "lstm a list": (changed(lstm=[1]), "expected an object `lstm`; got \\[1\\]"),
+    "no lstm": (changed(lstm=...), "`lstm` must be an object; got None"),
+    "lstm a list": (changed(lstm=[1]), "`lstm` must be an object; got \\[1\\]"),
     "no dim": (changed(lstm__dim=...), "`lstm.dim` is missing"),
     "dim a string": (changed(lstm__dim="1024"), "`lstm.dim` must be a whole.*; got '1024'"),
     "dim a float": (changed(lstm__dim=1024.5), "`lstm.dim` must be a whole number"),
@@ -143,7 +143,7 @@ WRONG = {
         changed(lstm__use_skip_connections=1),
         "`lstm.use_skip_connections` must be true or false; got 1",
     ),
-    "char_cnn null": (changed(char_cnn=None), "expected an object `char_cnn`; got None"),
+    "char_cnn null": (changed(char_cnn=None), "`char_cnn` must be an object; got None"),
     "no embedding": (changed(char_cnn__embedding=...), "an object `char_cnn.embedding`; got None"),
     "embedding dim": (changed(char_cnn__embedding__dim=0), "`char_cnn.embedding.dim` must be"),
     "no filters": (changed(char_cnn__filters=...), "`char_cnn.filters` is missing"),
@@ -157,7 +157,7 @@ WRONG = {
     ),
     "filters too few": (
         changed(char_cnn__filters=[[1, 32]]),
-        "larger than the total number of filters; got 128 and 32",
+        "larger than the total number of filters in `char_cnn.filters`; got 128 and 32",
     ),
     "highways": (changed(char_cnn__n_highway=-1), "`char_cnn.n_highway` must be"),
     "activation": (changed(char_cnn__activation="gelu"), '"relu" or "tanh"; got \'gelu\''),

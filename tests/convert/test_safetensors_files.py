@@ -67,7 +67,7 @@ def index(folder, change):
         (lambda c: c["weight_map"].update(a="x.safetensors"), "the file does not exist"),
         (
             lambda c: c["weight_map"].update(a="model-00001-of-00002.safetensors"),
-            "the arrays a are listed, but none of its files has them",
+            "the arrays a are listed, but no file contains them",
         ),
         (
             lambda c: c["weight_map"].pop("cls.predictions.bias"),
@@ -84,7 +84,7 @@ def test_an_index_that_does_not_fit_its_files(tmp_path, change, message):
 def test_an_array_in_two_files(tmp_path):
     for name in "ab":
         save_file({"x": np.ones(1)}, tmp_path / name)
-    with pytest.raises(ValueError, match="b: array x is also in another file"):
+    with pytest.raises(ValueError, match="b: array x is also in a. Remove"):
         open_files([tmp_path / "a", tmp_path / "b"])
 
 
@@ -132,5 +132,5 @@ def test_nothing_is_half_written(tmp_path):
     assert json.loads((tmp_path / "new" / "config.json").read_text()) == {"b": 1}
     assert len(list((tmp_path / "new").iterdir())) == 2
     (tmp_path / "new" / INDEX).write_text("{}")
-    with pytest.raises(ValueError, match="holds the weights of another model"):
+    with pytest.raises(ValueError, match="contains the weights of another model"):
         write_folder(tmp_path / "new", {}, {})

@@ -133,7 +133,7 @@ def test_a_single_label(files, tmp_path, capsys):
 
 def test_one_text_is_too_few_to_hold_some_out(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-classifier", "--train", files("a", "good\tx\n"))
-    assert "A split needs at least two examples; got 1" in err
+    assert "A split needs at least two examples in `labels`; got 1" in err
     flags = ["--train", files("a", TEXTS), "--format", "folders"]
     assert "is not a folder" in refuse(capsys, tmp_path, "train-classifier", *flags)
     flags = ["--train", files("a", "x,y\n1,2\n"), "--format", "csv"]

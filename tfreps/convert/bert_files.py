@@ -28,7 +28,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
 
     Raises:
         ValueError: If the path is not such a checkpoint, if the checkpoint is incomplete or
-            damaged, or if its `vocab.txt` has more tokens than its table has rows.
+            damaged, or if its `vocab.txt` has more tokens than its token table has rows.
     """
     path = Path(path)
     if path.name == SINGLE and (path.parent / "config.json").is_file():
@@ -51,7 +51,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
 
 
 def is_checkpoint(path: str | os.PathLike) -> bool:
-    """Returns True if a path looks like a checkpoint for `open_checkpoint`; run folders do not."""
+    """Returns True if a path looks like a BERT checkpoint and not like a run folder."""
     path = Path(path)
     if path.is_dir():
         return any((path / name).is_file() for name in CONFIGS)
@@ -59,13 +59,13 @@ def is_checkpoint(path: str | os.PathLike) -> bool:
 
 
 def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
-    """Checks that a vocabulary has no more tokens than the checkpoint's table has rows.
+    """Checks that a vocabulary file has no more tokens than the checkpoint's token table has rows.
 
-    Fewer tokens are accepted: some tables were rounded up, and their last rows have no token. A
-    missing file is accepted as well.
+    Fewer tokens are accepted: the sizes of some tables were rounded up, and no token belongs to
+    their last rows. A missing file is accepted as well.
 
     Raises:
-        ValueError: If the vocabulary has more tokens than the table has rows.
+        ValueError: If the vocabulary has more tokens than the token table has rows.
     """
     if not path.is_file():
         return
@@ -74,8 +74,8 @@ def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
     size = checkpoint.options["vocabulary_size"]
     if count > size:
         raise ValueError(
-            f"{path} has {count} tokens, but the table of {checkpoint.source} has {size} rows: "
-            "that is another model's vocabulary. Put the original file back."
+            f"{path} has {count} tokens, but the token table of {checkpoint.source} has {size} "
+            "rows: this is another model's vocabulary. Put the original file back."
         )
 
 
@@ -87,11 +87,11 @@ def _folder(path: Path) -> Checkpoint:
         return google_bert.open_checkpoint(path)
     if is_ours:
         raise ValueError(
-            f"{path}: expected config.json next to the weights; there is none. No other file "
-            "states the number of attention heads and the variant of GELU."
+            f"{path}: expected config.json next to the weights; there is none. Add the original "
+            "file: no other file states the number of attention heads and the variant of GELU."
         )
     found = ", ".join(sorted(file.name for file in path.iterdir())) or "nothing"
-    raise ValueError(f"{path}: found {found}. {EXPECTED}.")
+    raise ValueError(f"{path} is not a BERT checkpoint: it contains {found}. {EXPECTED}.")
 
 
 def _start(path: Path) -> bytes:

@@ -68,7 +68,10 @@ class HuggingFaceNames:
 
 @dataclass(frozen=True)
 class GoogleNames:
-    """Names of the arrays in Google's TF 1 files: kernels are `[in, out]`, heads `[out, in]`."""
+    """Names of the arrays in Google's TF 1 files.
+
+    Kernels are `[in, out]`, but those of heads are `[out, in]`.
+    """
 
     token_bias: str = "cls/predictions/output_bias"
 

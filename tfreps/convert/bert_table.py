@@ -1,4 +1,4 @@
-"""Tables that map BERT arrays from Google, Hugging Face and aespresso to our weights."""
+"""Tables that match the arrays of BERT checkpoints with the weights of tfreps."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,13 +12,13 @@ NEXT_SENTENCE = "cls.seq_relationship"
 
 
 def encoder_rows(names: Names, options: Mapping, max_positions: int | None = None) -> list[Row]:
-    """Returns the rows for a `BertEncoder`, from its embeddings to its last block and its pooler.
+    """Returns a `Row` for each array of a `BertEncoder`, from the embeddings to the pooler.
 
     Args:
         names: `HuggingFaceNames` or `GoogleNames`. Naming scheme of the arrays.
         options: dict. Options of the encoder that the arrays belong to, including `pooler`.
-        max_positions: int. Number of rows to read from the start of the position table. If
-            `None`, all rows are read. Defaults to `None`.
+        max_positions: int. Number of positions to read from the start of the position table. If
+            `None`, all positions are read. Defaults to `None`.
     """
     o = options
     dim = options["hidden_dim"]
@@ -35,7 +35,7 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
 
 
 def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
-    """Returns the rows for one block of a `BertEncoder`."""
+    """Returns a `Row` for each array of one block of a `BertEncoder`."""
     theirs = f"encoder.layer.{number}."
     ours = f"block_{number}/"
     dim = options["hidden_dim"]
@@ -54,12 +54,12 @@ def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
 
 
 def pooler_rows(names: Names, options: Mapping) -> list[Row]:
-    """Returns the rows for the pooler."""
+    """Returns a `Row` for each array of the pooler."""
     return names.dense("pooler.dense", options["hidden_dim"], options["hidden_dim"], "pooler_dense")
 
 
 def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
-    """Returns the rows for the head that predicts masked tokens."""
+    """Returns a `Row` for each array of the masked-LM head."""
     theirs = f"{MASKED_LM}.transform."
     dim = options["hidden_dim"]
     rows = names.dense(f"{theirs}dense", dim, dim, "transform")
@@ -70,12 +70,12 @@ def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
 def next_sentence_rows(
     names: Names, options: Mapping, ours: str = "next_sentence_dense"
 ) -> list[Row]:
-    """Returns the rows for the head that predicts whether a sentence follows another."""
+    """Returns a `Row` for each array of the next-sentence head."""
     return names.output(NEXT_SENTENCE, options["hidden_dim"], 2, ours)
 
 
 def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:
-    """Returns the rows for a label or tag head."""
+    """Returns a `Row` for each array of a label or tag head."""
     return names.output(LABELS, options["hidden_dim"], num_labels, "head")
 
 
@@ -90,5 +90,5 @@ def weights_of(encoder: BertEncoder) -> dict[str, object]:
 
 
 def has(rows: Sequence[Row], shapes: Mapping) -> bool:
-    """Returns True if any array of these rows is present; then all of them must be."""
+    """Returns True if `shapes` contains any array of these rows; it should then contain all."""
     return any(row.foreign in shapes for row in rows)

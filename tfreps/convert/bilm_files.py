@@ -1,4 +1,4 @@
-"""Finds, reads and writes published biLM files and bilm-tf training folders."""
+"""Reads and writes published biLM files; also reads bilm-tf training folders."""
 
 import os
 import pathlib
@@ -37,17 +37,19 @@ def find_files(
     """Finds the options file and the weights file of a published biLM.
 
     Args:
-        source: str or path-like. Path of `options.json` or `X_options.json` with its weights next
-            to it, or of a folder that holds one such pair.
+        source: str or path-like. Path of `options.json` with `weights.hdf5` next to it, of
+            `X_options.json` with `X_weights.hdf5` next to it, where X is any text, or of a folder
+            that contains one such pair.
         weights_file: str or path-like. Path of the weights. If `None`, they are expected next to
             the options. Defaults to `None`.
 
     Returns:
-        The paths of the options and of the weights.
+        Tuple `(options_file, weights_file)` of two paths.
 
     Raises:
-        ValueError: If the source does not exist, if there are no weights next to it, or if a
-            folder holds no such pair or more than one.
+        ValueError: If `source` is a folder that does not contain exactly one such pair (exactly
+            one options file, if `weights_file` is given), or if `weights_file` is `None` and
+            `source` does not exist or has no weights next to it.
 
     Example:
     >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
@@ -75,7 +77,7 @@ def find_files(
 
 
 def _beside(options_file):
-    """Returns the path of an options file's weights, or `None` if it has a different name."""
+    """Returns the path of the weights for `[X_]options.json`, or `None` for any other name."""
     if not options_file.name.endswith(OPTIONS):
         return None
     return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
@@ -87,17 +89,16 @@ def _only_options(folder, needs_weights):
         found = [path for path in found if _beside(path).exists()]
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
-        wanted = f"{OPTIONS} with {WEIGHTS}" if needs_weights else OPTIONS
+        wanted = f"{OPTIONS} or X_{OPTIONS}"
+        if needs_weights:
+            wanted = f"{OPTIONS} with {WEIGHTS}, or one X_{OPTIONS} with its X_{WEIGHTS}"
         advice = "Pass the path of the options.json that you want." if found else "Check the path."
-        raise ValueError(
-            f"{folder}: expected one {wanted}, or one X_{OPTIONS} with its X_{WEIGHTS}; found "
-            f"{names}. {advice}"
-        )
+        raise ValueError(f"{folder}: expected one {wanted}; found {names}. {advice}")
     return found[0]
 
 
 def is_training_folder(source: str | os.PathLike) -> bool:
-    """Returns True if a path is a folder with TF 1 checkpoints and without published files."""
+    """Returns True if a path is a folder with TF 1 checkpoints but no published weights."""
     source = pathlib.Path(source)
     if not source.is_dir() or any(_beside(p).exists() for p in source.glob(f"*{OPTIONS}")):
         return False

@@ -17,7 +17,7 @@ from tfreps.models.bilm import BiLM
 
 
 def table(model_options: dict) -> list[Row]:
-    """Returns the rows for a `BiLM` with these options, from its characters to its last layer."""
+    """Returns a `Row` for each array of a `BiLM`, from the token encoder to the last LSTM layer."""
     o = model_options
     dim = o["projection_dim"]
     units = o["units"]
@@ -51,7 +51,7 @@ def read(
         embedding_file: str or path-like. Path of an HDF5 file with the array `embedding`, as
             written by bilm-tf's `dump_token_embeddings`; the model then reads token ids. If
             `None`, the token encoder is read from `weights_file`. Defaults to `None`.
-        **model_options: Further options of `BiLM`.
+        **model_options: Options of `BiLM` that replace the stored ones.
 
     Raises:
         ValueError: If a file is missing or damaged, or if the files do not belong together.
@@ -98,7 +98,7 @@ def read(
 def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.PathLike) -> None:
     """Writes `options.json` and an HDF5 file for bilm-tf and AllenNLP, each atomically.
 
-    The arrays are float32 and have the canonical names. (For models with one layer or one
+    The arrays are float32 and have the names that bilm-tf reads. (For models with one layer or one
     direction, bilm-tf's own dump omits parts of the names, so that bilm-tf cannot read the file.)
 
     Warns:
@@ -166,7 +166,7 @@ def _embedding_row(o: dict) -> Row:
 
 
 def _prepend_zero_row(array):
-    """Prepends row 0 ("no token"): the table has 261 rows in bilm-tf and 262 in tfreps."""
+    """Prepends row 0, which stands for padding and which bilm-tf does not store."""
     return np.concatenate([np.zeros_like(array[:1]), array])
 
 

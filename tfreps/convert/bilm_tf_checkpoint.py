@@ -24,14 +24,14 @@ UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Restored(NamedTuple):
-    """A model, and Adagrad's accumulators by the path of their weights."""
+    """A model, and a dict of Adagrad's accumulators by the paths of the weights."""
 
     model: BiLMPretrainer
     accumulators: dict[str, np.ndarray]
 
 
 def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
-    """Returns the rows for a pretrainer's weights, with the names of the training graph."""
+    """Returns a `Row` for each array of a pretrainer, named as in bilm-tf's training graph."""
     dim = model_options["projection_dim"]
     rows = [
         row._replace(foreign=_training_name(row, model_options))
@@ -56,12 +56,13 @@ def read(
             `options.json`.
 
     Returns:
-        `Restored`. The model, and the accumulators for `TF1Adagrad` (empty if the checkpoint has
-        none). If the model reads characters, the caller sets the character table from the
-        vocabulary.
+        `Restored`, a tuple `(model, accumulators)`. `accumulators` are those for `TF1Adagrad`; the
+        dict is empty if the checkpoint has none. If the model reads characters, the caller must
+        set its character table from the vocabulary.
 
     Raises:
-        ValueError: If the folder has no checkpoint, or if the arrays do not match the options.
+        ValueError: If the folder has no checkpoint, if a file is missing or damaged, or if the
+            arrays do not match the options.
 
     Reference: bilm-tf, `training.py`; its `bin/restart.py` restores the same arrays.
     """
@@ -87,7 +88,10 @@ def read(
         try:
             return reader.get_tensor(name)
         except UNREADABLE as error:
-            raise ValueError(f"{source}: array {name} cannot be read ({error}).") from error
+            raise ValueError(
+                f"{source}: array {name} cannot be read ({error}). Compare the sizes of the files "
+                "with the originals."
+            ) from error
 
     bilm = BiLM(**{**options, **(model_changes or {})})
     model = BiLMPretrainer(bilm, **{**training, **pretrainer_options})
@@ -127,7 +131,7 @@ def check_size(reader, prefix: str | os.PathLike) -> None:
     if Path(f"{prefix}.index").is_file() and claimed > there:
         raise ValueError(
             f"{prefix}: its index claims {claimed:,} bytes of arrays, but its data files have "
-            f"{there:,}: they are incomplete. Compare their sizes with the originals."
+            f"{there:,}, so they are incomplete. Compare their sizes with the originals."
         )
 
 
@@ -160,11 +164,14 @@ def _open(folder: str | os.PathLike):
         return tf.train.load_checkpoint(path), path
     except UNREADABLE as error:
         message = getattr(error, "message", str(error))
-        raise ValueError(f"{path}: the checkpoint cannot be read ({message}).") from error
+        raise ValueError(
+            f"{path}: the checkpoint cannot be read ({message}). Compare the sizes of the files "
+            "with the originals."
+        ) from error
 
 
 def _newest(folder: Path) -> str:
-    """Returns the checkpoint that `checkpoint` names; also finds it if the folder was moved."""
+    """Returns the path that the file `checkpoint` names, also if the folder was moved."""
     try:
         state = tf.train.get_checkpoint_state(os.fspath(folder))
     except ValueError as error:

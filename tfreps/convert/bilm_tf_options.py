@@ -11,7 +11,7 @@ ACTIVATIONS = ("relu", "tanh")  # of the character CNN, in bilm-tf and AllenNLP
 
 
 def read(path: str | os.PathLike) -> dict:
-    """Reads `options.json` and returns keyword arguments of `BiLM`.
+    """Reads `options.json` and returns keyword arguments for `BiLM`.
 
     Training options and unknown keys are ignored, as in bilm-tf and AllenNLP.
     `n_characters` may be 261 (in training) or 262; both have the same meaning.
@@ -23,7 +23,7 @@ def read(path: str | os.PathLike) -> dict:
 
 
 def from_json(options: dict, source: str) -> dict:
-    """Converts bilm-tf options to keyword arguments of `BiLM`; see `read`."""
+    """Converts bilm-tf options to keyword arguments for `BiLM`, as `read` does for a file."""
     lstm = _Section(options, "lstm", source)
     result = {
         "units": lstm.get("dim", _positive),
@@ -49,7 +49,7 @@ def from_json(options: dict, source: str) -> dict:
     if result["projection_dim"] > total:
         raise ValueError(
             f"{source}: `lstm.projection_dim` must not be larger than the total number of "
-            f"filters; got {result['projection_dim']} and {total}."
+            f"filters in `char_cnn.filters`; got {result['projection_dim']} and {total}."
         )
     if max(width for width, _ in characters["filters"]) > length:
         raise ValueError(
@@ -63,8 +63,8 @@ def training_options(options: dict, source: str) -> dict:
     """Returns the training options of a bilm-tf run, without the sizes of the network.
 
     Returns:
-        dict with `bidirectional` and `dropout` of the biLM, and `vocabulary_size`, `tied`,
-        `num_sampled`, `batch_size` and `clip_norm` of `BiLMPretrainer`.
+        dict with the options `bidirectional` and `dropout` of `BiLM`, and the options
+        `vocabulary_size`, `tied`, `num_sampled`, `batch_size` and `clip_norm` of `BiLMPretrainer`.
 
     Raises:
         ValueError: If a key is missing or has an invalid value.
@@ -126,7 +126,7 @@ def as_json(model_options: dict) -> dict:
 
 
 def unlike_allennlp(model_options: dict) -> list[str]:
-    """Lists the properties of a `BiLM` that bilm-tf can load but AllenNLP cannot.
+    """Lists the properties of a `BiLM` that bilm-tf supports but AllenNLP does not.
 
     Args:
         model_options: dict. Config of the `BiLM`.
@@ -175,15 +175,15 @@ class _Section:
         self.name = prefix + name
         self.source = source
         if not isinstance(self.values, dict):
-            raise ValueError(f"{source}: expected an object `{self.name}`; got {self.values!r}.")
+            raise ValueError(f"{source}: `{self.name}` must be an object; got {self.values!r}.")
 
     def get(self, key: str, check: Callable, *default):
-        if key not in self.values:
-            if default:
-                return default[0]
-            raise ValueError(f"{self.source}: `{self.name}.{key}` is missing.")
-        value = self.values[key]
+        if key not in self.values and default:
+            return default[0]
+        value = self.values.get(key)
         expected, good = check(value)
+        if key not in self.values:
+            raise ValueError(f"{self.source}: `{self.name}.{key}` is missing; expected {expected}.")
         if not good:
             raise ValueError(
                 f"{self.source}: `{self.name}.{key}` must be {expected}; got {value!r}."
@@ -242,4 +242,4 @@ def _filters(value):
             for pair in value
         )
     )
-    return "a list of [width, count] pairs of positive numbers", bool(good)
+    return "a list of [width, count] pairs of positive whole numbers", bool(good)

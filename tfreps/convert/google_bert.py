@@ -19,9 +19,9 @@ USUAL = "bert_model.ckpt"
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a checkpoint from Google's code; checks the sizes but reads no array yet.
+    """Opens a checkpoint from Google's code; checks the sizes of its files but reads no arrays yet.
 
-    `gelu` in a Google config is the tanh approximation. For arrays that were trained with the
+    `gelu` in a Google config means the tanh approximation. For arrays that were trained with the
     exact GELU, as in some conversions, pass `activation="gelu"` when reading the model.
 
     Args:
@@ -37,8 +37,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     config_file = prefix.parent / CONFIG
     if not config_file.is_file():
         raise ValueError(
-            f"{prefix}: expected {CONFIG} next to the checkpoint; there is none. Google publishes "
-            "it with the weights, and no other file states the number of attention heads."
+            f"{prefix}: expected {CONFIG} next to the checkpoint; there is none. Add the original "
+            "file: no other file states the number of attention heads."
         )
     config = read_json(config_file)
     options = hugging_face_config.encoder_options(config, str(config_file))
@@ -56,7 +56,10 @@ def _arrays(prefix: Path) -> Arrays:
         shapes = reader.get_variable_to_shape_map()
     except UNREADABLE as error:
         message = getattr(error, "message", str(error))
-        raise ValueError(f"{prefix}: the checkpoint cannot be read ({message}).") from error
+        raise ValueError(
+            f"{prefix}: the checkpoint cannot be read ({message}). Compare the sizes of the files "
+            "with the originals."
+        ) from error
     shapes = {name: tuple(shape) for name, shape in shapes.items()}
     check_size(reader, prefix)
 
@@ -64,7 +67,10 @@ def _arrays(prefix: Path) -> Arrays:
         try:
             return reader.get_tensor(name)
         except UNREADABLE as error:
-            raise ValueError(f"{prefix}: array {name} cannot be read ({error}).") from error
+            raise ValueError(
+                f"{prefix}: array {name} cannot be read ({error}). Compare the sizes of the files "
+                "with the originals."
+            ) from error
 
     return Arrays(shapes, array)
 

@@ -25,11 +25,11 @@ from tfreps.models.tagger import Tagger
 
 
 def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
-    """Opens a Hugging Face folder; checks the config and the headers but reads no array yet.
+    """Opens a Hugging Face folder; checks the config and the headers but reads no arrays yet.
 
     Args:
-        folder: str or path-like. Folder with `config.json`, and with `model.safetensors` or with
-            its index and the files that the index names.
+        folder: str or path-like. Folder with `config.json` and either `model.safetensors` or an
+            index, `model.safetensors.index.json`, and the files that it names.
 
     Raises:
         ValueError: If a file is missing, damaged or not a safetensors file, or if the config
@@ -45,7 +45,7 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
 
 
 def names_in(shapes: Mapping) -> HuggingFaceNames:
-    """Detects the naming scheme of a file: the prefix, the layer norms and the output bias."""
+    """Detects the naming scheme of arrays: the prefix, the layer norms and the output bias."""
     prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
     norm = ("gamma", "beta") if early else ("weight", "bias")
@@ -106,7 +106,7 @@ def _write_labels(model, labels: list[str], needed: Mapping, kind: str, folder) 
             )
     if not isinstance(model.encoder, BertEncoder):
         raise ValueError(
-            f"The encoder must be a BertEncoder for Hugging Face's {kind}; this "
+            f"`encoder` must be a BertEncoder for Hugging Face's {kind}; this "
             f"{type(model).__name__} has a {type(model.encoder).__name__}. Use `model.save` "
             "instead."
         )
@@ -132,13 +132,14 @@ def _write(
     for part in encoder._flatten_layers():
         if getattr(part, "lora_enabled", False):
             raise ValueError(
-                f"{part.path} has LoRA adapters (`enable_lora`), which these files cannot store. "
-                "Save the model as .keras and load it again, which merges them into the weights."
+                f"{part.path} has LoRA adapters (`enable_lora`), which Hugging Face files cannot "
+                "store. Save the model with `model.save` and load it again: this merges the "
+                "adapters into the weights."
             )
         if getattr(part, "quantization_mode", None):
             raise ValueError(
-                f"{part.path} was quantized ({part.quantization_mode}), which these files cannot "
-                "store. Use `model.save` instead."
+                f"{part.path} was quantized ({part.quantization_mode}); Hugging Face files cannot "
+                "store quantized weights. Use `model.save` instead."
             )
     options = encoder.get_config()
     config = hugging_face_config.as_json(options)

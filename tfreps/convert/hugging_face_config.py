@@ -1,6 +1,7 @@
 """Converts Hugging Face and Google configs to options of `BertEncoder` and back."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -16,7 +17,11 @@ ACTIVATIONS = {
 
 
 class Key(NamedTuple):
-    """A key of the file, the matching option of `BertEncoder`, and the check of its value."""
+    """A key of a config, the matching option of `BertEncoder`, and the default value.
+
+    `check` maps a value to a tuple `(expected, good)`: a description of valid values, and whether
+    this value is valid.
+    """
 
     theirs: str
     ours: str
@@ -172,7 +177,7 @@ def encoder_options(config: Mapping, source: str) -> dict:
         source: str. Name of the file in error messages.
 
     Raises:
-        ValueError: If a key is missing or unknown, has an invalid value, or selects another
+        ValueError: If a key is missing or unknown, has an invalid value, or selects a different
             network.
     """
     for key, accepted in OTHER_NETWORKS.items():
@@ -185,7 +190,7 @@ def encoder_options(config: Mapping, source: str) -> dict:
     unknown = sorted(set(config) - known)
     if unknown:
         raise ValueError(
-            f"{source}: the keys {', '.join(unknown)} are not supported. Remove them from the "
+            f"{source}: these keys are not supported: {', '.join(unknown)}. Remove them from the "
             "file if they do not change the network."
         )
     options = {key.ours: _value(config, key, source) for key in KEYS}
@@ -208,7 +213,7 @@ def encoder_options(config: Mapping, source: str) -> dict:
 def label_names(config: Mapping, count: int, source: str) -> list[str]:
     """Returns the names of `count` labels in the order of their ids.
 
-    Without `id2label`, the names are LABEL_0, LABEL_1 and so on.
+    If the config has no `id2label`, the names are LABEL_0, LABEL_1 and so on.
 
     Raises:
         ValueError: If `id2label` does not name exactly the labels 0 to `count` - 1, if a name is
@@ -227,14 +232,16 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
     if not isinstance(names, dict) or set(names) != expected:
         got = sorted(names) if isinstance(names, dict) else names
         raise ValueError(
-            f"{source}: `id2label` must name the labels 0 to {count - 1}, since the head has "
-            f"{count}; got {got}."
+            f"{source}: `id2label` must name the labels 0 to {count - 1}, because the head has "
+            f"{count} labels; got {got}."
         )
     found = [str(names[str(number)]) for number in range(count)]
-    if len(set(found)) < count or any(n.splitlines() != [n] or "\t" in n for n in found):
+    numbers = Counter(found)
+    wrong = [n for n in found if numbers[n] > 1 or n.splitlines() != [n] or "\t" in n]
+    if wrong:
         raise ValueError(
-            f"{source}: `id2label` must give each label a unique name of one line without tabs; "
-            f"got {found}."
+            f"{source}: `id2label` must give each label a unique name that is not empty and "
+            f"contains no line break or tab; got {', '.join(map(repr, wrong))}. Change these names."
         )
     return found
 
@@ -250,7 +257,7 @@ def head_dropout(config: Mapping, source: str) -> float:
 def as_json(options: Mapping) -> dict:
     """Returns the Hugging Face config for the options of a `BertEncoder`.
 
-    Sinusoidal positions become a table of `max_positions` rows.
+    Sinusoidal positions are described as a learned table of `max_positions` vectors.
 
     Raises:
         ValueError: If Hugging Face's BERT does not support one of the options.
@@ -277,9 +284,9 @@ def as_json(options: Mapping) -> dict:
 
 def _value(config: Mapping, key: Key, source: str):
     value = config.get(key.theirs, key.default)
-    if value is REQUIRED:
-        raise ValueError(f"{source}: `{key.theirs}` is missing.")
     expected, good = key.check(value)
+    if value is REQUIRED:
+        raise ValueError(f"{source}: `{key.theirs}` is missing; expected {expected}.")
     if not good:
         raise ValueError(f"{source}: `{key.theirs}` must be {expected}; got {value!r}.")
     return value

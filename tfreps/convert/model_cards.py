@@ -1,4 +1,4 @@
-"""write_model_card: writes a README.md next to weights that are published for others."""
+"""write_model_card: writes a README.md that describes published weights."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ def write_model_card(
         name: str. Name of the model. If `None`, the name of the folder is used. Defaults to
             `None`.
         known: dict. Further arguments of `tfreps.files.model_card.ModelCard`, such as the result
-            of `tfreps.runs.run_card.run_card`. Defaults to `None`.
+            of `tfreps.runs.run_card.run_card`. If `None`, none are passed. Defaults to `None`.
 
     Returns:
         bool. Whether the model card was written.
@@ -88,12 +88,14 @@ def _bert_card(model, name: str) -> dict:
 def _kind(model) -> tuple[str, str, str]:
     """Returns the class in transformers, the task on the Hugging Face Hub and a description."""
     if isinstance(model, Tagger):
-        return "BertForTokenClassification", "token-classification", "A BERT that tags tokens."
+        description = "A BERT model that tags tokens."
+        return "BertForTokenClassification", "token-classification", description
     if isinstance(model, Classifier):
-        return "BertForSequenceClassification", "text-classification", "A BERT that labels texts."
+        description = "A BERT model that labels texts."
+        return "BertForSequenceClassification", "text-classification", description
     if isinstance(model, BertPretrainer):
         kind = "BertForPreTraining" if model.next_sentence else "BertForMaskedLM"
-        return kind, "fill-mask", "A BERT with its masked-LM head."
+        return kind, "fill-mask", "A BERT model with its masked-LM head."
     return "BertModel", "feature-extraction", "A BERT encoder."
 
 

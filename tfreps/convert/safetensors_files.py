@@ -26,10 +26,11 @@ class Arrays(NamedTuple):
 
 
 def open_folder(folder: str | os.PathLike) -> Arrays:
-    """Opens `model.safetensors`, or the files that its index names.
+    """Opens a folder's `model.safetensors`, or the files that `model.safetensors.index.json` names.
 
     Raises:
-        ValueError: If the folder has no such file, or a file is damaged or not a safetensors file.
+        ValueError: If the folder has no such file, a file is damaged or not a safetensors file, or
+            the index does not match its files.
     """
     folder = Path(folder)
     if (folder / SINGLE).exists():
@@ -43,25 +44,28 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
     ):
         raise ValueError(
             f"{folder / INDEX}: `weight_map` must be an object that maps array names to file "
-            "names in the same folder."
+            f"names in the same folder; got {str(places)[:60]}."
         )
     found = open_files([folder / name for name in sorted(set(places.values()))])
     for names, text in (
-        (sorted(set(places) - set(found.shapes)), "are listed, but none of its files has them"),
+        (sorted(set(places) - set(found.shapes)), "are listed, but no file contains them"),
         (sorted(set(found.shapes) - set(places)), "are in its files, but not listed"),
     ):
         if names:
-            raise ValueError(f"{folder / INDEX}: the arrays {', '.join(names)} {text}.")
+            raise ValueError(
+                f"{folder / INDEX}: the arrays {', '.join(names)} {text}. Use the index that was "
+                "published with these files."
+            )
     return found
 
 
 def open_files(paths: list[Path]) -> Arrays:
     """Opens safetensors files; reads only their headers.
 
-    A header that claims more bytes than the file holds is rejected before memory is allocated.
+    A header that claims more bytes than the file has is rejected before memory is allocated.
 
     Raises:
-        ValueError: If a file is missing, damaged or not a safetensors file, or if two files hold
+        ValueError: If a file is missing, damaged or not a safetensors file, or if two files contain
             the same array.
     """
     files = {}
@@ -70,7 +74,9 @@ def open_files(paths: list[Path]) -> Arrays:
         file = _open(path)
         for name in file.keys():
             if name in files:
-                raise ValueError(f"{path}: array {name} is also in another file.")
+                raise ValueError(
+                    f"{path}: array {name} is also in {files[name][0].name}. Remove one of the two."
+                )
             files[name] = (path, file)
             shapes[name] = tuple(file.get_slice(name).get_shape())
 
@@ -79,7 +85,10 @@ def open_files(paths: list[Path]) -> Arrays:
         try:
             value = file.get_tensor(name)
         except (SafetensorError, AttributeError, OSError) as error:
-            raise ValueError(f"{path}: array {name} cannot be read ({error}).") from error
+            raise ValueError(
+                f"{path}: array {name} cannot be read ({error}). Compare the size of the file with "
+                "the original."
+            ) from error
         # Plain NumPy has no bfloat16; the conversion to float32 is exact.
         return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
 
@@ -96,17 +105,18 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
         folder: str or path-like. It is created if it does not exist. Other files in it are not
             changed.
         config: dict. Content of `config.json`.
-        arrays: dict. Functions that compute the arrays by name, as returned by
+        arrays: dict. Maps the name of each array to a function that computes it, as returned by
             `table.written_rows`.
 
     Raises:
-        ValueError: If the folder has weights in several files, which could be read instead.
+        ValueError: If the folder contains `model.safetensors.index.json`, the index of other
+            weights.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / INDEX).exists():
         raise ValueError(
-            f"{folder} holds the weights of another model (see {INDEX}). Choose another folder."
+            f"{folder} contains the weights of another model (see {INDEX}). Choose another folder."
         )
     with replacing(folder / "config.json") as text:
         text.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")

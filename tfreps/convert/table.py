@@ -1,4 +1,4 @@
-"""Strict table of foreign arrays and our weights, used by all converters."""
+"""Tables that match foreign arrays with weights of tfreps, and their strict checks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -11,17 +11,20 @@ def _as_it_is(array: np.ndarray) -> np.ndarray:
 
 
 class Row(NamedTuple):
-    """Table row with a foreign array, our weight, and the conversions between them.
+    """Table row that matches an array of a foreign file with a weight of tfreps.
 
     Args:
         foreign: str. Name of the foreign array.
         shape: tuple of int. Shape of the foreign array. It follows from the options, so it is
             known before memory is allocated.
-        ours: str. Path of our weight.
-        read: function. Converts the foreign array to our value. Defaults to the identity.
-        write: function. Converts our value to the foreign array. Defaults to the identity.
-        part: pair of int. Index of this array among the arrays of our weight, and their number. The
-            arrays have equal widths and are concatenated along the last axis. Defaults to `(0, 1)`.
+        ours: str. Path of the weight.
+        read: function. Converts the foreign array to the value of the weight. Defaults to the
+            identity.
+        write: function. Converts the value of the weight to the foreign array. Defaults to the
+            identity.
+        part: pair of int. If several foreign arrays make up the weight, the index of this one among
+            them, and their number. They have equal widths and are concatenated along the last axis.
+            Defaults to `(0, 1)`.
     """
 
     foreign: str
@@ -45,7 +48,7 @@ def check_names(
     source: str,
     ignored: Sequence[Ignored] = (),
 ) -> None:
-    """Checks that foreign arrays and rows match one to one and have the right shapes.
+    """Checks that the foreign arrays match the rows one to one and have the right shapes.
 
     Args:
         rows: sequence of `Row`. The table.
@@ -55,8 +58,8 @@ def check_names(
             `()`.
 
     Raises:
-        ValueError: If arrays are missing, unexpected or of a wrong shape; the message lists all of
-            them.
+        ValueError: If arrays are missing or unexpected, or have the wrong shape. The message lists
+            all of them.
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
     if len(wanted) != len(rows):
@@ -65,7 +68,7 @@ def check_names(
     extra = sorted(set(shapes) - set(wanted) - {item.foreign for item in ignored})
     if missing or extra:
         raise ValueError(
-            f"{source} does not hold the arrays that its options require.\n"
+            f"{source} does not contain the arrays that its options require.\n"
             f"  missing: {_listed(missing)}\n  not used: {_listed(extra)}\n"
             "Check that the options belong to these weights."
         )
@@ -76,8 +79,9 @@ def check_names(
     ]
     if wrong:
         raise ValueError(
-            f"{source} holds arrays whose shapes differ from those that its options require "
-            f"(transposed arrays, or the options of another model):\n  " + "\n  ".join(wrong)
+            f"{source} contains arrays whose shapes differ from those that its options require:\n  "
+            + "\n  ".join(wrong)
+            + "\nCheck that the options belong to these weights and no array is transposed."
         )
 
 
@@ -92,11 +96,12 @@ def read_rows(
     Args:
         rows: sequence of `Row`. The table.
         arrays: function. Returns a foreign array by its name; arrays are read one at a time.
-        weights: dict. Our weights by path, each with `assign`, `shape` and `dtype`.
+        weights: dict. Weights by path, each with `assign`, `shape` and `dtype`.
         source: str. Name of the source in error messages.
 
     Raises:
-        ValueError: If a weight has no row, a row has no weight, or a value is not a finite number.
+        ValueError: If a weight has no row, a row has no weight, a value is not a finite number, or
+            a converted array does not have the shape of its weight.
     """
     by_weight = _by_weight(rows)
     leftover = sorted(set(weights) - set(by_weight))
@@ -123,14 +128,16 @@ def read_rows(
 def written_rows(
     rows: Sequence[Row], weights: Mapping[str, object]
 ) -> dict[str, Callable[[], np.ndarray]]:
-    """Returns the foreign arrays of a model by name, as functions that compute them.
+    """Returns a dict that maps the name of each foreign array to a function that computes it.
 
     Raises:
         ValueError: If a weight has no row.
     """
     leftover = sorted(set(weights) - {row.ours for row in rows})
     if leftover:
-        raise ValueError(f"This format cannot store the weights {_listed(leftover)}.")
+        raise ValueError(
+            f"This format cannot store the weights {_listed(leftover)}. Use `model.save` instead."
+        )
 
     def make(row: Row) -> np.ndarray:
         number, count = row.part
@@ -148,20 +155,20 @@ def written_rows(
 def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
     """Returns the array in float32; raises a ValueError unless all values are finite floats."""
     if not np.issubdtype(array.dtype, np.floating):
-        raise ValueError(f"{source}: array {name} must hold floats; got {array.dtype}.")
+        raise ValueError(f"{source}: array {name} must contain floats; got {array.dtype}.")
     with np.errstate(over="ignore"):  # an overflow becomes infinite and is counted below
         array = array.astype(np.float32, copy=False)
     bad = array.size - np.count_nonzero(np.isfinite(array))
     if bad:
         raise ValueError(
-            f"{source}: array {name} holds {bad} values that are not finite (NaN or infinity) "
-            f"among {array.size}. The file is damaged, or the training diverged."
+            f"{source}: {bad} of the {array.size} values of array {name} are not finite (NaN or "
+            "infinity). The file is damaged, or the training diverged. Use another checkpoint."
         )
     return array
 
 
 def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Groups the rows by our weights, in the order of their parts; checks the parts."""
+    """Groups the rows by weight, sorted by part; every part must occur exactly once."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.ours, []).append(row)

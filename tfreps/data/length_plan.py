@@ -6,7 +6,7 @@ import numpy as np
 
 
 class PlannedBatch(NamedTuple):
-    """Sentence numbers of one batch, int64 `[B]`, and the padded length of its rows."""
+    """Numbers of the sentences in a batch, int64 `[B]`, and the length to which they are padded."""
 
     sentences: np.ndarray
     length: int
@@ -16,12 +16,13 @@ class LengthPlan:
     """Plan that divides sentences into batches of at most `batch_tokens` padded tokens.
 
     Sentences are sorted by length. Starting with the shortest, sentences are added to a batch
-    while rows x longest length is at most `batch_tokens`; a sentence longer than that forms a
-    batch of its own. With `shuffle`, lengths are first rounded up to a multiple of
-    `length_multiple`, or to steps of about 10 % of the length if `length_multiple` is 1, and
-    sentences of equal rounded length are permuted in every epoch. Because lengths are rounded
-    before sentences are grouped, all epochs have the same number of batches with the same
-    sizes. Finally, the order of the batches is permuted.
+    while its number of sentences times the longest length is at most `batch_tokens`; a sentence
+    longer than that forms a batch of its own. Lengths are first rounded up to a multiple of
+    `length_multiple`, or, if that is 1 and `shuffle` is `True`, in steps of about 10 %.
+
+    If `shuffle` is `True`, sentences of equal rounded length are permuted in every epoch, and so
+    are the batches. Because lengths are rounded before sentences are grouped, all epochs have the
+    same number of batches with the same sizes.
 
     Args:
         lengths: int array, shape `[N]`. Number of tokens of each sentence.
@@ -31,7 +32,7 @@ class LengthPlan:
         length_multiple: int. If greater than 1, batches are padded to a multiple of it, so that
             only a few shapes occur, the same ones in every epoch.
         shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long, and
-            sentences of equal length keep their original order.
+            sentences of equal rounded length keep their original order.
         seed: int, non-negative. Random seed. The order depends only on it and on the epoch.
 
     Attributes:

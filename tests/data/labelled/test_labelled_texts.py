@@ -79,7 +79,7 @@ def test_folders(tmp_path):
         pairs(tmp_path / "pos", format="folders")
     with pytest.raises(ValueError, match="README is not a folder"):
         pairs(tmp_path / "README", format="folders")
-    with pytest.raises(ValueError, match="No folders were given"):
+    with pytest.raises(ValueError, match="`files` must contain at least one folder"):
         pairs([], format="folders")
 
 

@@ -53,8 +53,8 @@ def read_labelled(
         files: str, path-like object, or list of them. Paths or glob patterns, read in order of
             name; `*.gz` files are decompressed. With format "folders", one or more folders.
         format: str. One of the formats above. Defaults to `"tab"`.
-        text_field: str. Name of the column or field that holds the text. Defaults to `"text"`.
-        label_field: str. Name of the column or field that holds the label. Defaults to `"label"`.
+        text_field: str. Column or field that contains the text. Defaults to `"text"`.
+        label_field: str. Column or field that contains the label. Defaults to `"label"`.
         empty_texts: str. Treatment of texts that are empty or contain only white space: `"error"`
             raises an error, `"skip"` removes them, and `"keep"` returns them. Defaults to
             `"error"`.
@@ -64,11 +64,11 @@ def read_labelled(
         list of `LabelledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
-        ValueError: If a line has no tab; a column or field is missing; a row does not match the
-            header; a label is blank, is surrounded by white space, or is neither a string nor an
-            integer; a text is empty (with `empty_texts="error"`); a file contains no text or
-            has a different encoding; or a class folder contains no files. The message names the
-            file and the line. Also if `format` or `empty_texts` is not one of the values above.
+        ValueError: If `format` or `empty_texts` is not one of the values above; a line has no tab;
+            a column or field is missing; a row does not match the header; a label is blank, is
+            surrounded by white space, or is neither a string nor an integer; a text is empty and
+            `empty_texts` is `"error"`; a file contains no text or has a different encoding; or a
+            class folder contains no files. The message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -105,7 +105,10 @@ def _read_tab(path, encoding, fields) -> Iterator[LabelledText]:
         place = f"{path}, line {number}"
         label, tab, text = line.partition("\t")
         if not tab:
-            raise ValueError(f"{place}: expected label<TAB>text; got no tab in {line[:60]!r}.")
+            raise ValueError(
+                f"{place}: expected label<TAB>text; got no tab in {line[:60]!r}. If the file has "
+                "another format, set `format`."
+            )
         yield LabelledText(text, _label(label, place), path, number)
 
 
@@ -154,7 +157,8 @@ def _read_csv(path, encoding, fields, delimiter) -> Iterator[LabelledText]:
             line = rows.line_num + 1
     except csv.Error as error:
         raise ValueError(
-            f"{path}, row that begins at line {line}: invalid CSV ({error})."
+            f"{path}, row that begins at line {line}: invalid CSV ({error}). Check the double "
+            "quotes of the row."
         ) from None
     if is_empty:
         raise ValueError(f"{path} contains no text.")
@@ -165,7 +169,7 @@ def _check_header(row, fields, place):
         if row.count(name) != 1:
             raise ValueError(
                 f"{place}: expected one column named {name!r} in the header; got "
-                f"{', '.join(map(repr, row))}."
+                f"{', '.join(map(repr, row))}. Check `text_field` and `label_field`."
             )
     return row
 
@@ -174,11 +178,12 @@ def _list_folders(files) -> list[pathlib.Path]:
     folders = [files] if isinstance(files, str | os.PathLike) else list(files)
     folders = sorted(pathlib.Path(folder) for folder in folders)
     if not folders:
-        raise ValueError("No folders were given; give at least one.")
+        raise ValueError("`files` must contain at least one folder; got none.")
     for folder in folders:
         if not folder.is_dir():
             raise ValueError(
-                f"{folder} is not a folder. Give a folder that contains one folder per class."
+                f"`files` must be folders that contain one folder per class; {folder} is not a "
+                "folder."
             )
     return folders
 
@@ -233,5 +238,7 @@ def _without_empty(texts, empty_texts) -> list[LabelledText]:
             f'{len(texts)} are). Remove it, or set `empty_texts` to "skip" or "keep".'
         )
     if not filled:
-        raise ValueError(f"{texts[0].file}: every text is empty.")
+        raise ValueError(
+            f"{texts[0].file}: every text is empty; expected at least one that is not."
+        )
     return filled

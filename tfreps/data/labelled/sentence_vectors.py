@@ -20,15 +20,16 @@ class SentenceVectors:
         numbers: sequence of int. Number of each sentence in the file.
         lengths: sequence of int. Number of tokens of each sentence.
         cut_lengths: sequence of int. Number of tokens of each sentence after truncation. The
-            file may contain vectors of either length.
+            file may contain vectors for either number of tokens.
 
     Attributes:
         num_layers: int. Number of layers, L.
         dim: int. Width of a vector, D.
 
     Raises:
-        ValueError: If the file is not an HDF5 file, a sentence is missing, or a sentence has
-            vectors for the wrong number of tokens, layers or features.
+        ValueError: If `numbers` and `lengths` have different lengths, the file is not an HDF5 file,
+            a sentence is missing, or a sentence has vectors for the wrong number of tokens, or a
+            different number of layers or features from the first sentence.
     """
 
     def __init__(
@@ -42,8 +43,8 @@ class SentenceVectors:
         self.numbers = [str(number) for number in numbers]
         if len(self.numbers) != len(lengths):
             raise ValueError(
-                f"Expected one number per sentence for {self.path}; got {len(lengths)} "
-                f"sentences and {len(self.numbers)} numbers."
+                f"`vector_numbers` must have one number per sentence for {self.path}; got "
+                f"{len(lengths)} sentences and {len(self.numbers)} numbers."
             )
         self.cut_lengths = cut_lengths
         with self.open() as file:
@@ -62,7 +63,7 @@ class SentenceVectors:
             shape: tuple of int. B and T. Vectors of shorter sentences are padded with zeros to T.
 
         Returns:
-            float32 `[B, L, T, D]`.
+            float32 array, shape `[B, L, T, D]`.
         """
         batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
         for row, sentence in enumerate(sentences.tolist()):
@@ -88,7 +89,8 @@ class SentenceVectors:
             if len(shape) not in (2, 3):
                 raise ValueError(
                     f"{self.path}, sentence {number}: expected the shape [layers, tokens, "
-                    f"features] or [tokens, features]; got {list(shape)}."
+                    f"features] or [tokens, features]; got {list(shape)}. Write the file with "
+                    "`tfreps embed`."
                 )
             if shape[-2] not in (lengths[place], cut_lengths[place]):
                 raise ValueError(
@@ -103,6 +105,6 @@ class SentenceVectors:
                 raise ValueError(
                     f"{self.path}, sentence {number}: expected {expected[0]} layers of "
                     f"{expected[1]} features, as in the first sentence; got {found[0]} layers of "
-                    f"{found[1]}."
+                    f"{found[1]}. Write the file again with `tfreps embed`."
                 )
         return expected

@@ -16,7 +16,7 @@ _PREFETCH = 8
 
 
 class SequenceBatches:
-    """Batches of tokenized sentences with tags or labels, limited by their padded tokens.
+    """Batches of tokenized sentences with tags or labels, with a maximum number of padded tokens.
 
     Every sentence occurs once per epoch, in a batch with sentences of similar length. The
     batches depend only on the seed and the epoch number, so `dataset(epoch, first_batch)` can
@@ -26,7 +26,7 @@ class SequenceBatches:
 
     - `features`: dict of tensors. The features that `indexer` computes from the tokens, such as
       `token_ids` int32 `[B, T]`, `character_ids` int32 `[B, T, C]` and `mask` bool `[B, T]`;
-      with `vectors`, also `vectors` float32 `[B, L, T, D]`; and the arrays of `extra`.
+      `vectors` float32 `[B, L, T, D]`, if `vectors` is given; and the arrays of `extra`.
     - `y`: int32 `[B, T]` of tag ids, 0 on padding, or int32 `[B]` of label ids.
     - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its number of rows, so a
       sentence counts more in a small batch. In shuffled batches, which are meant for training, the
@@ -68,16 +68,16 @@ class SequenceBatches:
             sentence, an array with one value or row per token. The feature is an int32, float32
             or bool tensor `[B, T, ...]`, 0 on padding. Defaults to `None`.
         cuts: `TextCuts` or None. Selects the tokens to remove from each sentence in each epoch. It
-            must have been created from the same sentences and with the same `max_length`. The
-            grouping into batches and `num_tokens` are based on the full sentences. If `None`, no
-            tokens are removed. Defaults to `None`.
+            must have been created from the same sentences and with the same `max_length`. Sentences
+            are grouped by their lengths before the removal, and `num_tokens` includes the removed
+            tokens. If `None`, no tokens are removed. Defaults to `None`.
 
     Attributes:
         num_sentences: int. Number of sentences.
         num_tokens: int. Number of tokens per epoch, padding excluded.
         num_cut: int. Number of sentences that are truncated to `max_length`.
-        vector_shape: tuple of int. Number of layers and width of the `vectors`, or `(0, 0)` without
-            them.
+        vector_shape: tuple of int. Number of layers and width of the `vectors`, or `(0, 0)` if
+            there are none.
 
     Masking: `mask` is True on real tokens.
 
@@ -158,7 +158,7 @@ class SequenceBatches:
         """Returns the batches of one or more epochs.
 
         Args:
-            epoch: int, non-negative. The first epoch. Defaults to 0.
+            epoch: int, non-negative. Number of the first epoch. Defaults to 0.
             first_batch: int. Number of batches to skip at the start of that epoch, for example to
                 resume training. Skipping takes no time. Defaults to 0.
             epochs: int or None. Number of consecutive epochs. If `None`, the data set is endless.
@@ -189,7 +189,7 @@ class SequenceBatches:
         return self._plan.num_batches
 
     def order(self, epoch: int = 0) -> np.ndarray:
-        """Returns the positions in `tokens` of the sentences of an epoch, in order: int64 `[N]`."""
+        """Returns the positions in `tokens` of the sentences in epoch order: int64 `[N]`."""
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
     def in_order(self, rows: Sequence, epoch: int = 0) -> list:
@@ -255,7 +255,7 @@ class SequenceBatches:
 
 
 def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValues]:
-    """Returns the values of `extra` by name; a name must not be that of another feature."""
+    """Returns the values of `extra` by name; checks that no other feature has the same name."""
     for name in {*rows.specs(), "vectors"}.intersection(extra):
         raise ValueError(
             f"`extra` must not contain {name!r}, which is the name of another feature. Rename it."
@@ -269,10 +269,12 @@ def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValue
 def _weights(given: Sequence[float] | None, size: int) -> np.ndarray:
     """Returns the weight of each sentence, float32 `[N]`."""
     weights = np.ones([size], np.float32) if given is None else np.asarray(given, np.float32)
-    if weights.shape != (size,) or not np.isfinite(weights).all() or (weights < 0).any():
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+    if weights.shape != (size,) or wrong.size:
+        got = f"the value {wrong[0]}" if wrong.size else f"shape {list(weights.shape)}"
         raise ValueError(
             f"`sentence_weights` must be {size} finite non-negative numbers, one per sentence; "
-            f"got shape {list(weights.shape)}. Check the number of weights and their values."
+            f"got {got}."
         )
     return weights
 

@@ -1,4 +1,4 @@
-"""Stores the targets of batches of sentences: one value per token or one per sentence."""
+"""Stores the targets of sentences, one per token or one per sentence, for batches."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,8 @@ class TokenValues:
     Args:
         values: sequence. For each sentence, an array or list `[n, ...]`.
         lengths: int array, shape `[N]`. Number of tokens n of each sentence.
-        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that are used.
+        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that remain after
+            truncation.
         name: str. Name of the values in error messages.
 
     Numbers are stored as int32 or float32.
@@ -54,7 +55,13 @@ class TokenValues:
         return tf.TensorSpec(self._shape, self.flat.dtype)
 
     def batch(self, sentences: np.ndarray, places: np.ndarray, real: np.ndarray) -> np.ndarray:
-        """Returns the values of a batch `[B, T, ...]`, 0 on padding; see `TokenRows.places`."""
+        """Returns the values of a batch, `[B, T, ...]`, which are 0 on padding.
+
+        Args:
+            sentences: int array, shape `[B]`. Numbers of the sentences. Not used.
+            places: int array, shape `[B, T]`. Positions among all tokens, from `TokenRows.places`.
+            real: bool array, shape `[B, T]`. True on real tokens, from `TokenRows.places`.
+        """
         values = self.flat[places]
         values[~real] = 0
         return values
@@ -68,7 +75,7 @@ class SentenceValues:
         self.spec = tf.TensorSpec([None], tf.int32)
 
     def batch(self, sentences: np.ndarray, places: np.ndarray, real: np.ndarray) -> np.ndarray:
-        """Returns the values of a batch, int32 `[B]`."""
+        """Returns the values of a batch, int32 `[B]`; uses only `sentences`."""
         return self.values[sentences]
 
 
@@ -80,11 +87,12 @@ def make_targets(
     Args:
         targets: sequence. For each sentence, a list of integers or one integer.
         lengths: int array, shape `[N]`. Number of tokens of each sentence.
-        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that are used.
+        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that remain after
+            truncation.
 
     Raises:
-        ValueError: If a target is negative or not an integer, or a sentence has different
-            numbers of tags and tokens.
+        ValueError: If a target is negative or not an integer, a sentence has different numbers of
+            tags and tokens, or there is not one target per sentence, all of the same kind.
     """
     check_number(targets, lengths, "`targets`")
     are_labels = [np.ndim(target) == 0 for target in targets]

@@ -44,7 +44,7 @@ def stratified_split(
     if single not in ("error", "keep"):
         raise ValueError(f'`single` must be "error" or "keep"; got {single!r}.')
     if len(labels) < 2:
-        raise ValueError(f"A split needs at least two examples; got {len(labels)}.")
+        raise ValueError(f"A split needs at least two examples in `labels`; got {len(labels)}.")
     places: dict[Hashable, list[int]] = {}
     for place in _permutation(len(labels), seed):
         places.setdefault(labels[place], []).append(place)
@@ -79,8 +79,9 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
     """Describes the distribution of examples over classes as text.
 
     The text has one line per class with its share, followed by the share of the largest class,
-    which is the accuracy that a classifier has to exceed. It warns if a class has only one
-    example, or if the largest class has at least ten times as many examples as the smallest.
+    which is the accuracy that a classifier has to exceed. It ends with a warning if a class has
+    only one example, or if the largest class has at least ten times as many examples as the
+    smallest.
 
     Args:
         labels: sequence of hashable objects, not empty. Class of each example.
@@ -138,7 +139,7 @@ def _permutation(size: int, seed: int) -> list[int]:
 
 
 def _shares(counts: dict, fraction: float) -> dict:
-    """Returns the number of examples of each class that the second part takes."""
+    """Returns how many examples of each class go to the second part."""
     exact = {label: fraction * count for label, count in counts.items()}
     taken = {label: int(share + 1e-9) for label, share in exact.items()}
     missing = int(sum(exact.values()) + 0.5 + 1e-9) - sum(taken.values())

@@ -64,9 +64,9 @@ def read_tagged(
             part of the text. Defaults to `None`.
         skip_document_starts: bool. Whether `-DOCSTART-` lines in CoNLL files are skipped. They
             end a sentence in either case. Defaults to `True`.
-        token_field: str. Field that holds the tokens in a record. Defaults to `"text"`.
-        tag_field: str or None. Field that holds the tags in a record. If `None`, no tags are read.
-            Defaults to `"label"`.
+        token_field: str. Field of a record that contains the tokens. Defaults to `"text"`.
+        tag_field: str or None. Field of a record that contains the tags. If `None`, no tags are
+            read. Defaults to `"label"`.
         encoding: str. Encoding of the files. Defaults to `"utf-8"`.
 
     Returns:
@@ -74,11 +74,10 @@ def read_tagged(
         str and an int. `tags` is empty if no tags are read.
 
     Raises:
-        ValueError: If the lines of a file have too few or different numbers of columns; a token or
-            tag is empty; a sentence has different numbers of tokens and tags; a line is not a
-            record; or a file contains no sentence or has a different encoding. The message names
-            the file and the line. Also if `format` or `separator` is not one of the values
-            above.
+        ValueError: If `format` or `separator` is not one of the values above; the lines of a file
+            have too few or different numbers of columns; a token or tag is empty; a sentence has
+            different numbers of tokens and tags; a line is not a record; or a file contains no
+            sentence or has a different encoding. The message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -154,7 +153,8 @@ def _check_columns(place, width, columns, line):
         tag = "" if tag_column is None else f" and a tag in a different one, column {tag_column}"
         raise ValueError(
             f"{place}: expected a token in column {token_column}{tag}, counted from 0; got "
-            f"{width} column{'s' * (width != 1)}: {line[:60]!r}."
+            f"{width} column{'s' * (width != 1)}: {line[:60]!r}. Check the column numbers and the "
+            "column separator."
         )
 
 
@@ -200,5 +200,7 @@ def _strings(value, name, place):
 
 def _filled(text, what, path, number):
     if not text:
-        raise ValueError(f"{path}, line {number}: the {what} is empty.")
+        raise ValueError(
+            f"{path}, line {number}: the {what} is empty. Check the column separators of the line."
+        )
     return text

@@ -13,9 +13,9 @@ class TextCuts:
 
     In every epoch, each text is selected with probability `share`. One punctuation mark of a
     selected text is drawn at random, and either all tokens after the mark are removed, or the
-    mark and all tokens before it. Marks among the first or last two tokens are ignored, and a
-    text without any other mark is left whole. The result depends only on the seed and the epoch
-    number.
+    mark and all tokens before it. Marks among the first or last two tokens are ignored (`ends` + 2
+    tokens if `ends` is given), and a text without any other mark is left whole. The result depends
+    only on the seed and the epoch number.
 
     Args:
         tokens: sequence of lists of str. The tokens of each text.
@@ -66,8 +66,8 @@ class TextCuts:
             epoch: int, non-negative. Number of the epoch.
 
         Returns:
-            int64 array, shape `[N, 2]`. Position of the first removed token of each text and the
-            number of removed tokens; both are 0 for a text that is left whole.
+            int64 array, shape `[N, 2]`. For each text, the position of the first removed token and
+            the number of removed tokens; both are 0 for a text that is left whole.
         """
         draw = np.random.default_rng([self.seed, epoch]).random([len(self._marks), 3])
         gaps = np.zeros([len(self._marks), 2], np.int64)

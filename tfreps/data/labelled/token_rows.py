@@ -69,7 +69,10 @@ class TokenRows:
     def batch(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Returns the features of the given sentences, `[B, T, ...]`, with T = `length`."""
+        """Returns the features of the given sentences, `[B, T, ...]`, with T = `length`.
+
+        The arguments are those of `places`.
+        """
         places, real = self.places(sentences, length, gaps)
         rows = np.where(real, self._rows[places], 0)  # [B, T]
         return {name: table[rows] for name, table in self._tables.items()}
@@ -86,8 +89,9 @@ class TokenRows:
                 each sentence, and the number of tokens to remove.
 
         Returns:
-            tuple of an int64 and a bool array, shape `[B, T]`. The mask is True on real tokens;
-            positions of padding are arbitrary but valid.
+            Tuple `(places, real)` of arrays of shape `[B, T]`. `places` is int64 and contains the
+            positions, which are arbitrary but valid on padding. `real` is the mask, a bool array
+            that is True on real tokens.
         """
         position = np.arange(length)  # [T]
         if gaps is not None:
@@ -100,7 +104,7 @@ class TokenRows:
 
 
 def _tables(tokens: list[str], indexer: Callable) -> dict[str, np.ndarray]:
-    """Returns the features of all distinct tokens as a dict of arrays `[U, ...]`."""
+    """Returns the features of the U distinct tokens as a dict of arrays `[U, ...]`."""
     if not all(isinstance(token, str) for token in tokens):
         wrong = next(token for token in tokens if not isinstance(token, str))
         raise ValueError(f"Tokens must be strings; got {wrong!r} of type {type(wrong).__name__}.")

@@ -18,9 +18,9 @@ class CorpusCounts(NamedTuple):
         tokens: int. Number of words.
         unknown_tokens: int. Number of words that a model reads or predicts as `<UNK>`, because
             they are outside the vocabulary or are `<UNK>` in the text itself.
-        token_counts: int64 array, shape `[V]`. Occurrences of each token of the vocabulary, the
-            argument of `Vocabulary.check_order`. It is 0 for `<UNK>`, `<S>` and `</S>`, so
-            `token_counts.sum() + unknown_tokens == tokens`.
+        token_counts: int64 array, shape `[V]`. Number of occurrences of each token of the
+            vocabulary, as expected by `Vocabulary.check_order`. It is 0 for `<UNK>`, `<S>` and
+            `</S>`, so that `token_counts.sum() + unknown_tokens == tokens`.
     """
 
     positions: int
@@ -36,7 +36,7 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files;
             `*.gz` files are decompressed.
-        vocabulary: `tfreps.text.Vocabulary`. Tokens that are counted as known.
+        vocabulary: `tfreps.text.Vocabulary`. Its tokens are counted as known.
         skip_blank: bool. If `True`, blank lines are skipped; if `False`, a blank line counts as
             a sentence without words. Defaults to `False`.
 
@@ -84,9 +84,7 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
             counts += found
     where = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
     if not tokens:
-        raise ValueError(
-            f"There is no text in {where}: every line is blank, or there are no lines."
-        )
+        raise ValueError(f"`files` must contain at least one token; there is no text in {where}.")
     if unknown == tokens:
         raise ValueError(
             f"None of the {tokens} tokens in {where} is in the vocabulary {vocabulary.source}. "

@@ -46,11 +46,11 @@ class LMBatches:
       arrays. Words outside the vocabulary keep their own characters.
     - `character_rows` and `unknown_characters`, with `characters="table"`: int32 `[B, T]` and
       `[U, C]`. The same character ids in less space. `character_rows` are row numbers of the
-      table made of `vocabulary.character_table()` followed by `unknown_characters`, which holds
-      the words of this batch outside the vocabulary in order of appearance. Padding has row 0.
-      A model gathers the characters on its device.
-    - with `bidirectional`, the same keys with the suffix `_reverse` (`unknown_characters` is
-      shared): inputs `</S> wn .. w1`, targets `wn .. w1 <S>`.
+      table made of `vocabulary.character_table()` followed by `unknown_characters`, which has one
+      row for each of the U words of this batch outside the vocabulary, in order of appearance.
+      Padding has row 0. The model looks up the characters on its device.
+    - If `bidirectional` is `True`, the same keys with the suffix `_reverse` (`unknown_characters`
+      is shared): inputs `</S> wn .. w1`, targets `wn .. w1 <S>`.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns, read in order of
@@ -215,13 +215,13 @@ class LMBatches:
     def batches_per_pass(self) -> int:
         """Number of batches that the positions of one pass fill, rounded up.
 
-        An endless data set yields this many batches per pass. A finite one yields a few more,
-        padded, until its last rows end.
+        An endless data set yields about this many batches per pass. A finite one ends with a few
+        more batches, which are padded because some rows end before others.
         """
         return math.ceil(self.count().positions / (self.batch_size * self.unroll_steps))
 
     def _batches(self, start: int, snapshots: list[dict] | None, skip: int) -> Iterator[Batch]:
-        """Yields the batches that follow a snapshot, except the first `skip`."""
+        """Yields the batches after a snapshot, except the first `skip` of them."""
         words = WordRows(self.vocabulary, self.max_characters)
         streams = self._open_streams(words, snapshots)
         limit = _UNKNOWN_WORDS_KEPT
@@ -304,7 +304,7 @@ def _check_at_least(least: int, **given: int) -> None:
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
-    """Drops the unknown words that no stream uses any more; returns how many remain."""
+    """Drops the unknown words that no stream needs any longer; returns how many remain."""
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]

@@ -1,4 +1,4 @@
-"""Converts NumPy batches of word rows to a `tf.data.Dataset` of named tensors."""
+"""Converts NumPy batches of words to a `tf.data.Dataset` of named tensors."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfreps.text import Vocabulary
 
-# Rows and targets, int32 [directions, B, T], and character ids of unknown words, int32 [U, C].
+# A tuple (word_rows, targets, unknown_characters); see `to_dataset`.
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 _GROUP = 8  # batches passed from Python to TensorFlow at once; each transfer costs 0.4 ms
 
@@ -25,9 +25,12 @@ def to_dataset(
 
     Args:
         make_batches: callable. Returns an iterator over batches; called once per iteration over
-            the data set. Rows below V are vocabulary ids, row V + k is the k-th unknown word of
-            the batch, and targets are -1 on padding. Up to eight consecutive batches of equal
-            shape are passed to TensorFlow together.
+            the data set. A batch is a tuple `(word_rows, targets, unknown_characters)`:
+            `word_rows` is int32 `[directions, B, T]` and contains, for each input word, its
+            vocabulary id, or V + k for the k-th unknown word of the batch (from k = 0). `targets`
+            is int32 `[directions, B, T]` and contains vocabulary ids, or -1 on padding.
+            `unknown_characters` is int32 `[U, C]` and contains the character ids of the U unknown
+            words. Up to eight consecutive batches of equal shape are passed to TensorFlow together.
         vocabulary: `tfreps.text.Vocabulary` of V tokens.
         shape: tuple. B and T; `None` if they vary.
         bidirectional: bool. Whether there are two directions.

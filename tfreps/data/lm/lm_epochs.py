@@ -14,7 +14,7 @@ class LMEpochs:
     Args:
         batches: `LMBatches` with `passes=None`, so that it never ends.
         steps_per_epoch: int, positive. Number of batches per epoch.
-        total_steps: int, positive. Number of batches of all epochs together.
+        total_steps: int, positive. Number of batches in all epochs together.
 
     Attributes:
         num_epochs: int. Number of epochs.
@@ -70,10 +70,10 @@ class LMEpochs:
         self._restored = state["number"], state["batches"]
 
     def _position(self, number: int) -> dict:
-        """Returns the position in `LMBatches`: the restored one if it is that of this batch.
+        """Returns the state of `LMBatches` after `number` batches, the restored one if it fits.
 
-        Without a restored position, a resumed data set that has not been read yet would read
-        all text before this batch again.
+        If the restored state were not used, a resumed data set that has not been read yet would
+        read all text before this position again.
         """
         if self._restored is not None and self._restored[0] == number:
             return self._restored[1]

@@ -11,23 +11,27 @@ from tfreps.text import Vocabulary
 
 
 class LMStream:
-    """Stream of batches in the order of bilm-tf: a row that needs a sentence takes the next one.
+    """Batches of one direction of a corpus, in the order of bilm-tf.
 
-    A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn`, targets `w1 .. wn </S>`;
-    reversed, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer holds the
-    positions not yet delivered: the rest of each row's sentence, then the current slice of the
-    text.
+    A batch has B rows of T positions, and each row continues in the next batch where it stopped.
+    A row that reaches the end of its sentence takes the next sentence of the corpus.
+
+    A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn` and targets `w1 .. wn </S>`,
+    or, if `reverse` is `True`, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer
+    contains the positions that are not delivered yet: the rest of each row's sentence, followed by
+    the current slice of the corpus.
 
     Args:
         corpus: Corpus. The files and their order.
         vocabulary: Vocabulary. Converts words to ids.
-        words: WordRows. Shared by the two directions.
+        words: WordRows. Converts words to numbers; shared by the two directions.
         blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
         batch_size: int. Number of rows B.
         unroll_steps: int. Number of positions T per row.
         reverse: bool. Whether sentences are reversed.
-        snapshot: dict or None. The result of `snapshot()()` of a stream with the same arguments.
-            If `None`, the stream starts at the beginning. Defaults to `None`.
+        snapshot: dict or None. A position that was recorded by the method `snapshot` of a stream
+            with the same arguments, as a dict. If `None`, the stream starts at the beginning.
+            Defaults to `None`.
     """
 
     def __init__(
@@ -56,9 +60,11 @@ class LMStream:
             self._next += snapshot["used"]
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns the word rows of the inputs and the ids of the targets, both int32 `[B, T]`.
+        """Returns the next batch, or `None` at the end of the stream.
 
-        At the end of the stream, returns `None`. Padding has input 0 and target -1.
+        Returns:
+            Tuple `(inputs, targets)`, both int32 `[B, T]`. `inputs` are the numbers that `words`
+            assigns to the input words, 0 on padding. `targets` are vocabulary ids, -1 on padding.
         """
         own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
         need = self.unroll_steps - own
@@ -75,7 +81,15 @@ class LMStream:
         return batch
 
     def _pull(self, need: list[int]) -> np.ndarray:
-        """Returns the start of each row's new sentences, then the last end: int `[B + 1]`."""
+        """Assigns the next sentences to the rows that need positions; loads slices if necessary.
+
+        Args:
+            need: list of int. Number of positions that each row needs.
+
+        Returns:
+            int array, shape `[B + 1]`. Buffer position at which the new sentences of each row
+            begin, and finally the one at which those of the last row end.
+        """
         bounds = [self._next]
         position = self._next
         sentence_end = self._sentence_end.item
@@ -114,12 +128,22 @@ class LMStream:
         return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
-        """Returns the arrays of word rows, for renumbering in place."""
+        """Returns the arrays that contain numbers of words, to be renumbered in place."""
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 
     def _gather(self, begin, own, fresh, filled):
-        """Returns a batch: the rest of each row's sentence, then new ones. Arguments are `[B]`."""
+        """Returns a batch with the rest of each row's sentence, followed by new sentences.
+
+        Args:
+            begin: int array, shape `[B]`. Buffer position at which the rest of the sentence begins.
+            own: int array, shape `[B]`. Number of positions from the rest of the sentence.
+            fresh: int array, shape `[B]`. Buffer position at which the new sentences begin.
+            filled: int array, shape `[B]`. Number of positions that are not padding.
+
+        Returns:
+            Tuple `(inputs, targets)` as in `next_batch`, or `None` if all positions are padding.
+        """
         if not filled.any():
             return None
         step = np.arange(self.unroll_steps)
@@ -150,7 +174,7 @@ class LMStream:
     def _drop_delivered(self) -> None:
         """Removes delivered positions from the buffer.
 
-        The rest of each row's sentence and the sentences that no row has taken remain.
+        It keeps the rest of each row's sentence and the sentences that no row has taken.
         """
         index = self._leftover()
         shift = len(index) - self._next
@@ -163,12 +187,12 @@ class LMStream:
         self._next += shift
 
     def _leftover(self) -> np.ndarray:
-        """Returns the buffer positions of the rest of each row's sentence, row after row."""
+        """Returns the buffer positions of the rest of each row's sentence, row by row."""
         begins = np.cumsum(self._left) - self._left
         return np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
 
     def _restore_rows(self, rows: list[list[int]]) -> None:
-        """Initializes the buffer with the rest of each row's sentence."""
+        """Initializes the buffer with `rows`, the words that remain of each row's sentence."""
         self._left = np.array([len(row) for row in rows])  # [B], remaining positions of each row
         self._at = np.cumsum(self._left) - self._left  # [B], where they begin in the buffer
         self._inputs = np.array([n for row in rows for n in row], np.int32)

@@ -27,9 +27,10 @@ def sentence_batches(
     """Returns batches of whole sentences, one per row, for a model with a fixed initial state.
 
     Elements are dicts with the keys and dtypes of `LMBatches`. A sentence of n words has n + 1
-    positions: `token_ids` is `<S> w1 .. wn` and `next_token_id` is `w1 .. wn </S>`; reversed,
-    `token_ids_reverse` is `</S> wn .. w1` and `next_token_id_reverse` is `wn .. w1 <S>`. Rows
-    are padded on the right to a multiple of 8, so that only a few shapes occur.
+    positions: `token_ids` is `<S> w1 .. wn` and `next_token_id` is `w1 .. wn </S>`. If
+    `bidirectional` is `True`, `token_ids_reverse` is `</S> wn .. w1` and `next_token_id_reverse` is
+    `wn .. w1 <S>`. Rows are padded on the right to a multiple of 8, so that only a few shapes
+    occur.
 
     Blank lines are skipped. Within each block of text, sentences are sorted by length, sentences
     of equal length keep their order, and all sentences of a batch have the same padded length.
@@ -93,7 +94,7 @@ def sentence_batches(
 
 
 def _by_length(block: Block, batch_size: int, batch_tokens: int) -> Iterator[np.ndarray]:
-    """Yields the sentences of a block in batches, shortest first."""
+    """Yields the numbers of the sentences in each batch of a block, shortest first."""
     order = np.argsort(block.positions, kind="stable")
     order = order[block.positions[order] > 1]
     width = _round_up(block.positions)
@@ -111,7 +112,7 @@ def _pad(
     words: WordRows,
     bidirectional: bool,
 ) -> Batch:
-    """Returns the arrays of one batch; see `lm_elements.Batch`."""
+    """Returns one batch, in the form that `lm_elements.to_dataset` expects."""
     positions = block.positions[chosen]
     shape = [1 + bidirectional, len(chosen), int(_round_up(positions.max()))]
     rows = np.zeros(shape, np.int32)

@@ -13,7 +13,7 @@ _POSITIONS_PER_SLICE = 1 << 13
 
 
 class Corpus(NamedTuple):
-    """Files of a corpus and their order; see the arguments of `LMBatches`."""
+    """Files of a corpus and options of their order, as described in `LMBatches`."""
 
     files: list[str]
     shuffle: bool
@@ -26,9 +26,9 @@ class Corpus(NamedTuple):
 class Place(NamedTuple):
     """Place where a slice begins.
 
-    `shard` is the rank of the file in the order of the pass. `block`, `offset` and `line` are
-    the number, first byte and first line of the block in the file, and `sentence` is the rank of
-    the sentence in the order of the block.
+    `pass_number` is the number of the pass, and `shard` is the rank of the file in the order of
+    that pass. `block`, `offset` and `line` are the number, first byte and first line of the block
+    in the file, and `sentence` is the rank of the sentence in the order of the block.
     """
 
     pass_number: int = 0
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 class Block:
-    """A block of text as rows of its words, each sentence followed by `LINE_END`."""
+    """A block of text as word rows (see `WordRows`), with `LINE_END` after each sentence."""
 
     def __init__(self, rows: np.ndarray):
         self.rows = rows
@@ -48,7 +48,7 @@ class Block:
         self.positions = np.diff(self.ends, prepend=-1)  # n + 1 for a sentence of n words
 
     def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
-        """Concatenates the given sentences, with their words in order or reversed."""
+        """Concatenates the sentences with the given numbers, their words in order or reversed."""
         positions = self.positions[order]
         before = np.cumsum(positions) - positions
         step = np.arange(positions.sum())
@@ -61,11 +61,11 @@ class Block:
 
 
 class SentenceSlices:
-    """Slices of a corpus in one direction. The blocks in use are shared by both directions.
+    """Slices of a corpus in one direction: consecutive sentences with about 8,000 positions.
 
     Args:
         corpus: Corpus. The files and their order.
-        words: WordRows. Shared by the two directions.
+        words: WordRows. Converts words to rows; shared by the two directions.
         blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
         reverse: bool. Whether the words of a sentence are reversed.
         place: Place. Where to start.
@@ -87,7 +87,13 @@ class SentenceSlices:
         self.block: Block | None = None  # keeps the current block alive in `blocks`
 
     def __iter__(self) -> Iterator[tuple[Place, np.ndarray]]:
-        """Yields the place of each slice and its word rows, with `LINE_END` after each sentence."""
+        """Yields tuples of the place and the word rows of a slice.
+
+        `LINE_END` follows each sentence.
+
+        Raises:
+            ValueError: If the files contain no sentence.
+        """
         pass_number, shard, number, offset, line, sentence = self.place
         passes = self.corpus.passes
         files = self.corpus.files
@@ -109,7 +115,10 @@ class SentenceSlices:
                 offset = 0
                 line = 1
             if not found:
-                raise ValueError(f"There is no sentence in {', '.join(files)}.")
+                raise ValueError(
+                    "`files` must contain at least one sentence; there is no sentence in "
+                    f"{', '.join(files)}."
+                )
             pass_number += 1
             shard = 0
 
@@ -123,7 +132,7 @@ class SentenceSlices:
         return order[self.block.positions[order] > 1] if self.corpus.skip_blank else order
 
     def _slices(self, order: np.ndarray, sentence: int) -> Iterator[tuple[int, np.ndarray]]:
-        """Yields the first sentence and the word rows of each slice of the current block."""
+        """Yields the rank of the first sentence of each slice of the block, and the word rows."""
         ends = np.cumsum(self.block.positions[order])
         while sentence < len(order):
             before = ends[sentence - 1] if sentence else 0
