@@ -106,7 +106,11 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
     for name, value in named.items():
         wanted = signature.inputs[name]
         if wanted is None:
-            raise ServingError("UNIMPLEMENTED", f"Input '{name}' is not a dense tensor.")
+            raise ServingError(
+                "UNIMPLEMENTED",
+                f"The model declares input '{name}' as a sparse or composite tensor, but this "
+                "server supports only dense tensors.",
+            )
         arrays[name] = json_array(value, wanted.dtype.name, f"input '{name}'")
     return arrays, "instances" in request
 
