@@ -60,7 +60,11 @@ def to_array(
         )
     size = math.prod(shape)
     if size > most_elements:
-        raise invalid(where, f"its shape {shape} has more than {most_elements} elements")
+        raise invalid(
+            where,
+            f"its shape {shape} has more than {most_elements} elements, the maximum (server option "
+            "`max_elements`)",
+        )
     if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes at least one byte
         raise invalid(where, f"{proto.ByteSize()} bytes are too few for its shape {shape}")
     try:
