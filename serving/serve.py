@@ -121,10 +121,10 @@ def main(argv=None):
 
 def run(options, stopped, log):
     """Serves until a signal stops the server; returns the exit code."""
-    server = make_server(options)
-    gc.collect()
-    gc.freeze()  # excludes all current objects from later collections
     try:
+        server = make_server(options)
+        gc.collect()
+        gc.freeze()  # excludes all current objects from later collections
         server.start()
     except ValueError as error:
         log.flush_errors(but=str(error))

@@ -100,7 +100,7 @@ def test_killed_and_started_again_at_once(zoo):
         ([".", "--timeout-seconds", "0"], "--timeout-seconds must be above 0"),
         (
             [".", "--allow-origin", "example.org"],
-            "An origin must have the form https://example.org",
+            "An origin in --allow-origin must have the form https://example.org",
         ),
         ([".", "--label", "x"], "--label must have the form NAME:LABEL=VERSION"),
         ([".", "--versions", "x:all"], "--versions 'x:all': no model is called 'x'"),

@@ -42,5 +42,5 @@ def test_broken_records(tmp_path, records, words):
 def test_broken_file(tmp_path):
     write(tmp_path, [b""])
     (tmp_path / FILE).write_bytes(b"no record at all")
-    with pytest.raises(ValueError, match="not a TFRecord file"):
+    with pytest.raises(ValueError, match="not a valid TFRecord file"):
         warm_up_requests(tmp_path)

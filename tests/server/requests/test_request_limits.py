@@ -32,7 +32,7 @@ def test_as_many_as_are_allowed():
 
 
 def test_too_many_bytes():
-    with pytest.raises(ServingError, match="2 texts of up to 6000 bytes.*max_text_mb"):
+    with pytest.raises(ServingError, match="to 6000 bytes each, they have 12000 .*max_text_mb"):
         LIMITS.check_bytes({"text": np.array([b"a" * 6_000, b""], object)})
     with pytest.raises(ServingError, match="has 101 bytes, more than the 100 .*max_answer_mb"):
         LIMITS.check_answer(101)

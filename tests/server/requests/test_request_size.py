@@ -93,7 +93,7 @@ def test_read_from_an_export(tmp_path):
             '{"tokens": "x", "most_per_text": 1, "attends": true, "added_per_text": 2}',
             "`tokens` must be one of .*; got 'x'",
         ),
-        ("{}", "must have exactly the keys added_per_text, attends, most_per_text, tokens"),
+        ("{}", "the keys added_per_text, attends, most_per_text, tokens; got none"),
         ("[]", "expected a JSON object"),
         ("{", "Expecting"),
     ):

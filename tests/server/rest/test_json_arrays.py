@@ -36,8 +36,8 @@ def test_arrays(value, dtype, expected):
 @pytest.mark.parametrize(
     "value, dtype, words",
     [
-        ([[1], [1, 2]], "int32", "lists of sizes 1 and 2 at level 1"),
-        ([[1], 2], "int32", "values next to lists at level 1"),
+        ([[1], [1, 2]], "int32", "lists of sizes 1 and 2 at nesting level 1"),
+        ([[1], 2], "int32", "both lists and other values at nesting level 1"),
         ([1, "a"], "float32", "String is not of expected type: float32"),
         ([True], "float32", "Bool is not"),
         ([1], "bool", "Number is not"),

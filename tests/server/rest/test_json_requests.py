@@ -104,7 +104,7 @@ def test_special_numbers():
         ('{"instances": []}', ONE, "No values in 'instances' array"),
         ('{"instances": [[1,2],[3,4],[5,6,7]]}', ONE, "sizes 2 and 3"),
         ('{"instances": [[1,2],[3,4],[[5,6]]]}', ONE, "is not a dense tensor"),
-        ('{"instances": [1, [1]]}', ONE, "values next to lists"),
+        ('{"instances": [1, [1]]}', ONE, "both lists and other values"),
         ('{"instances": [[1,2],["a","b"]]}', ONE, "not of expected type: int32"),
         (
             '{"instances": [1, {"default": 1}]}',

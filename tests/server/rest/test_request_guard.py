@@ -101,7 +101,7 @@ def test_types_of_bodies(kind, expected):
 
 @pytest.mark.parametrize("origin", ["example.org", "https://", "https://a b", "https://x/path"])
 def test_an_origin_that_is_none(origin):
-    with pytest.raises(ValueError, match="An origin must have the form https://example.org"):
+    with pytest.raises(ValueError, match="`allowed_origins` must have the form https://exa"):
         RequestGuard(None, "127.0.0.1", origins=[origin])
 
 

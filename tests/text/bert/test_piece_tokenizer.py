@@ -70,7 +70,7 @@ def test_pieces_that_a_file_cannot_hold(tmp_path):
     with pytest.raises(ValueError, match=r"'a\\nb' cannot be written to a file"):
         tokenizer.write_vocabulary(tmp_path / "v")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="line 2: expected a str; got 7"):
+    with pytest.raises(ValueError, match="line 2: a piece must be a str; got 7"):
         WordPieceTokenizer(["a", 7])
 
 
@@ -101,9 +101,11 @@ def test_a_batch_is_what_pack_says_padded():
 
 
 def test_batches_that_are_none():
-    with pytest.raises(ValueError, match="must be lists of texts; got a single string"):
+    with pytest.raises(ValueError, match="`texts` must be a list of texts; .* 'a text'"):
         TOKENIZER.batch("a text")
-    with pytest.raises(ValueError, match="must have one text for each of the 2 texts; got 1"):
+    with pytest.raises(ValueError, match="`second` must be a list of texts; got the string 'a'"):
+        TOKENIZER.batch(["a"], "a")
+    with pytest.raises(ValueError, match="`second` must have as many texts as `texts`, 2; got 1"):
         TOKENIZER.batch(["a", "a"], ["a"])
     with pytest.raises(ValueError, match="at most 1 fit"):
         TOKENIZER.batch(["a a"], max_length=3)

@@ -56,7 +56,10 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         spec = request.model_spec
         with core.pool.lease(*asked_for(request)) as (number, servable):
             servable.signature(spec.signature_name).check_names(request.inputs)  # before `to_array`
-            inputs = {key: to_array(v, core.most_elements) for key, v in request.inputs.items()}
+            inputs = {
+                key: to_array(value, core.most_elements, f"input '{key}'")
+                for key, value in request.inputs.items()
+            }
             write = functools.partial(response_of, spec, number)
             filter_ = request.output_filter
             return core.run(spec.name, servable, spec.signature_name, inputs, filter_, write)

@@ -188,7 +188,10 @@ class Servable:
     def _warm_up(self, most_elements):
         for number, request in enumerate(warm_up_requests(self.folder), 1):
             try:
-                inputs = {key: to_array(v, most_elements) for key, v in request.inputs.items()}
+                inputs = {
+                    key: to_array(value, most_elements, f"input '{key}'")
+                    for key, value in request.inputs.items()
+                }
                 self.run(request.model_spec.signature_name, inputs, request.output_filter)
             except (ServingError, tf.errors.OpError) as error:
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""Signature: the inputs and outputs of a signature, which requests are checked against."""
+"""Signature: the inputs and outputs of a model, against which requests are checked."""
 
 import numpy as np
 import tensorflow as tf
@@ -42,7 +42,11 @@ class Signature:
 
     @property
     def batches(self):
-        """`True` if requests can be merged: inputs have rank 1, and outputs a row per input row."""
+        """`True` if the rows of several requests can be merged into one call.
+
+        Every input must be required and have the shape `[None]`, and the first axis of every output
+        must have the size `None`.
+        """
         takes = list(self.inputs.values())
         gives = list(self.outputs.values())
         return (
@@ -56,7 +60,7 @@ class Signature:
         """Checks that all required inputs and no unknown inputs are given.
 
         Args:
-            given: Names of the inputs of a request.
+            given: Iterable of str. Names of the inputs of a request.
 
         Raises:
             ServingError: INVALID_ARGUMENT if an input is missing or unknown.
@@ -81,13 +85,17 @@ class Signature:
 
         Raises:
             ServingError: INVALID_ARGUMENT if a name, dtype or shape does not match the signature;
-                UNIMPLEMENTED for an input that is not a dense tensor.
+                UNIMPLEMENTED if the signature declares an input that is not a dense tensor.
         """
         self.check_names(inputs)
         for name, value in inputs.items():
             wanted = self.inputs[name]
             if wanted is None:
-                raise ServingError("UNIMPLEMENTED", f"Input '{name}' is not a dense tensor.")
+                raise ServingError(
+                    "UNIMPLEMENTED",
+                    f"The model declares input '{name}' as a sparse or composite tensor, but this "
+                    "server supports only dense tensors.",
+                )
             found = tf.string if value.dtype.kind in "OSU" else tf.as_dtype(value.dtype)
             if found != wanted.dtype:
                 raise ServingError(
@@ -102,10 +110,10 @@ class Signature:
                 )
 
     def check_filter(self, names):
-        """Returns the names of the requested outputs.
+        """Checks the names of the requested outputs and returns them.
 
         Args:
-            names: List of str. If empty, all outputs are returned.
+            names: List of str. The names in the request. If empty, all output names are returned.
 
         Raises:
             ServingError: INVALID_ARGUMENT if a name is unknown or given twice.
@@ -123,7 +131,7 @@ class Signature:
 
 
 def rows_of(inputs: dict[str, np.ndarray]) -> int | None:
-    """Returns the size of all inputs along their first axis, or None if the sizes differ."""
+    """Returns the common size of all inputs along their first axis, or None if there is none."""
     sizes = {value.shape[:1] for value in inputs.values()}
     return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else None
 

@@ -8,8 +8,8 @@ class VersionPolicy:
     """Policy that selects the newest versions, all versions or specific versions.
 
     Args:
-        latest: int. Number of the newest versions to serve. If 0, all versions are served. Defaults
-            to 1.
+        latest: int. How many of the newest versions to serve. If 0, all versions are served.
+            Defaults to 1.
         specific: Tuple of int. Version numbers to serve. If given, `latest` is ignored.
 
     Example:
@@ -30,11 +30,11 @@ class VersionPolicy:
 
 
 def read_policy(text: str) -> VersionPolicy:
-    """Parses a policy as it is written on the command line.
+    """Parses a version policy from the command line.
 
     Args:
-        text: str. `"all"`, `"latest"`, `"latest:2"`, or comma-separated version numbers such as
-            `"3,4"`.
+        text: str. `"all"`, `"latest"`, `"latest:N"` for the N newest versions, or comma-separated
+            version numbers such as `"3,4"`.
 
     Returns:
         A `VersionPolicy`.
@@ -54,4 +54,7 @@ def read_policy(text: str) -> VersionPolicy:
     numbers = text.split(",")
     if all(number.isascii() and number.isdigit() for number in numbers):
         return VersionPolicy(specific=tuple(map(int, numbers)))
-    raise ValueError(f"A version policy must be all, latest, latest:2 or 3,4; got {text!r}.")
+    raise ValueError(
+        "A version policy must be all, latest, latest:N for the N newest versions, or version "
+        f"numbers such as 3,4; got {text!r}."
+    )

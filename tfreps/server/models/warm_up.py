@@ -10,7 +10,9 @@ MOST = 1_000  # records that TensorFlow Serving accepts
 
 
 def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictRequest]:
-    """Reads the requests in `assets.extra/tf_serving_warmup_requests`.
+    """Reads the Predict requests in `assets.extra/tf_serving_warmup_requests`.
+
+    Records with other kinds of requests are ignored.
 
     Args:
         folder: str or path. The folder of one version of a model.
@@ -32,14 +34,18 @@ def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictReque
     try:
         for number, record in enumerate(tf.data.TFRecordDataset(path).as_numpy_iterator()):
             if number == MOST:
-                raise ValueError(f"{path} has more than {MOST} records, the maximum.")
+                raise ValueError(
+                    f"{path} has more than {MOST} records, the maximum in TensorFlow Serving."
+                )
             log = prediction_log_pb2.PredictionLog.FromString(record)
             if log.WhichOneof("log_type") == "predict_log":
                 requests.append(log.predict_log.request)
     except (tf.errors.OpError, UnicodeError) as error:
-        raise ValueError(f"{path} is not a TFRecord file: {error}") from error
+        raise ValueError(f"{path} is not a valid TFRecord file: {error}") from error
     except Exception as error:
         if isinstance(error, ValueError):
             raise
-        raise ValueError(f"{path} has a record that is not a PredictionLog: {error}") from error
+        raise ValueError(
+            f"{path} contains a record that is not a PredictionLog message: {error}"
+        ) from error
     return requests

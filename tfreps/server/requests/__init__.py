@@ -1,3 +1,3 @@
-"""Requests: limits, queues, time limits, errors and metrics."""
+"""Handling of requests: size and time limits, queues, errors and metrics."""
 
 __all__: list[str] = []  # tfreps.server exports the public names

@@ -9,7 +9,7 @@ from tfreps.server.requests.ticket import Ticket, too_late
 
 
 class Dispatcher:
-    """Dispatcher that runs the requests of both interfaces in threads.
+    """Dispatcher that runs the requests of the gRPC and REST interfaces in threads.
 
     Every accepted request gets a thread immediately; most of these threads wait in TensorFlow's
     batch operation. A request that exceeds its time limit is answered with DEADLINE_EXCEEDED and
@@ -18,7 +18,7 @@ class Dispatcher:
     Args:
         max_queue: int. Maximum number of requests in progress. Further requests are rejected with
             UNAVAILABLE. Defaults to 256.
-        seconds: float. Time limit of a request. Defaults to 60.0.
+        seconds: float. Time limit of a request in seconds. Defaults to 60.0.
 
     Example:
     >>> dispatcher = Dispatcher(max_queue=2, seconds=10)
@@ -37,11 +37,19 @@ class Dispatcher:
 
     @property
     def ticket(self):
-        """The `Ticket` of the request that the calling thread processes, or a new one."""
+        """The `Ticket` of the request that the calling thread processes.
+
+        In a thread that processes no request, it is a new one.
+        """
         return getattr(self._local, "ticket", None) or self.new_ticket()
 
     def new_ticket(self, seconds=None):
-        """Returns a `Ticket` for a client that waits `seconds`, by default the server's limit."""
+        """Returns a `Ticket` for a request.
+
+        Args:
+            seconds: float. Seconds that the client waits for the answer. If `None`, or if larger,
+                the time limit of the server is used.
+        """
         limit = self.seconds if seconds is None else min(seconds, self.seconds)
         return Ticket(limit, self.seconds)
 
@@ -62,7 +70,7 @@ class Dispatcher:
             A `concurrent.futures.Future`.
 
         Raises:
-            ServingError: UNAVAILABLE if too many requests are in progress, or the server is
+            ServingError: UNAVAILABLE if `max_queue` requests are in progress, or the server is
                 shutting down.
         """
         with self._changed:
@@ -71,7 +79,8 @@ class Dispatcher:
             if self._accepted >= self.max_queue:
                 raise ServingError(
                     "UNAVAILABLE",
-                    f"{self._accepted} requests are already in progress. Try again.",
+                    f"{self._accepted} requests are in progress, the maximum (server option "
+                    "`max_queue`). Try again later.",
                 )
             self._accepted += 1
         try:
@@ -89,7 +98,8 @@ class Dispatcher:
             ticket: The `Ticket` of the request. If `None`, a new one is created.
 
         Raises:
-            ServingError: UNAVAILABLE as in `submit`; DEADLINE_EXCEEDED if the time is up.
+            ServingError: UNAVAILABLE if `submit` rejects the request; DEADLINE_EXCEEDED if the
+                time limit of the ticket is exceeded.
         """
         ticket = ticket or self.new_ticket()
         future = self.submit(work, *arguments, ticket=ticket)
@@ -100,10 +110,10 @@ class Dispatcher:
             raise too_late(ticket.seconds) from None
 
     def drain(self, seconds):
-        """Rejects new requests and waits for the requests in progress.
+        """Rejects new requests and waits for the requests in progress to end.
 
         Args:
-            seconds: float. Maximum time to wait.
+            seconds: float. Maximum number of seconds to wait.
 
         Returns:
             bool. `True` if all requests ended in time.
@@ -116,7 +126,7 @@ class Dispatcher:
             return not self._accepted
 
     def close(self):
-        """Releases the threads."""
+        """Releases the threads, without waiting for the requests in progress."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _work(self, work, arguments, ticket):

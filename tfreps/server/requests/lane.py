@@ -16,11 +16,12 @@ class Lane:
     A request whose client has disconnected or whose time is up leaves the queue without running.
 
     Args:
-        name: str. The name of this kind of requests in error messages, such as `"long"`.
-        slots: int. Number of requests, or of their rows, that may run concurrently.
+        name: str. The name of this kind of request in error messages, such as `"long"`.
+        slots: int. Number of slots. A request occupies one or more of them while it runs.
         most_waiting: int. Maximum number of waiting requests. Further requests are rejected with
             UNAVAILABLE. Defaults to 1,000.
-        workers: int. Number of slots that actually run concurrently. Defaults to `slots`.
+        workers: int. Number of requests over their time limit at which the queue counts as stuck.
+            Defaults to `slots`.
 
     Example:
     >>> from tfreps.server.requests.ticket import Ticket
@@ -41,14 +42,14 @@ class Lane:
 
     @property
     def is_stuck(self):
-        """`True` if requests that exceeded their time limit occupy all workers."""
+        """`True` if at least `workers` requests are still running after their time limit."""
         now = time.monotonic()
         with self._changed:
             return sum(late < now for late, _ in self._running.values()) >= self._workers
 
     @contextlib.contextmanager
     def turn(self, ticket, slots=1):
-        """Waits for free slots, and occupies them while the block runs.
+        """Context manager that waits for free slots and occupies them while its block runs.
 
         Args:
             ticket: The `Ticket` of the request.
@@ -72,7 +73,8 @@ class Lane:
             if len(self._waiting) >= self._most_waiting:
                 raise ServingError(
                     "UNAVAILABLE",
-                    f"{len(self._waiting)} {self._name} requests are already waiting. Try again.",
+                    f"{len(self._waiting)} {self._name} requests are already waiting, the maximum. "
+                    "Try again later.",
                 )
             self._waiting.append(ticket)
             try:

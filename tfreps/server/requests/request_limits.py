@@ -17,7 +17,8 @@ class RequestLimits:
     Args:
         tokens: int. Maximum number of tokens in a request, after all texts (or rows) are padded to
             the longest and to at least one token. Defaults to 2**14.
-        text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
+        text_tokens: int. Maximum number of tokens in a single text, without those that the model
+            adds. Defaults to 2**12.
         text_bytes: int. Maximum number of bytes in the texts of an input, after all are padded to
             the longest and to at least 64 bytes. Defaults to 2**24.
         answer_bytes: int. Maximum number of bytes of an answer, both as arrays and as JSON.
@@ -30,7 +31,7 @@ class RequestLimits:
     answer_bytes: int = 2**27
 
     def check_bytes(self, inputs):
-        """Checks the bytes of the texts of a request.
+        """Checks the number of bytes in the texts of a request.
 
         Args:
             inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
@@ -45,10 +46,12 @@ class RequestLimits:
         for name, value in inputs.items():
             if value.dtype == object and value.size:
                 longest = max(longest, *map(len, value.flat), 0)
-                if max(longest, LEAST) * value.size > self.text_bytes:
+                padded = max(longest, LEAST)
+                if padded * value.size > self.text_bytes:
                     raise too_large(
-                        f"Input '{name}' has {value.size} texts of up to {longest} bytes. Padded, "
-                        f"these have more than the {self.text_bytes} bytes that are allowed",
+                        f"Input '{name}' has {value.size} texts. Padded to {padded} bytes each, "
+                        f"they have {padded * value.size} bytes, more than the {self.text_bytes} "
+                        "that are allowed",
                         "max_text_mb",
                     )
         return longest
@@ -94,17 +97,30 @@ class RequestLimits:
             )
 
     def merges(self, size: RequestSize, longest_bytes, most_rows):
-        """Returns True if a request can be merged without exceeding the limit on tokens."""
+        """Returns True if a request can be merged with others.
+
+        It must not be long, and a batch of `most_rows` rows of its length must not exceed the limit
+        on tokens.
+
+        Args:
+            size: The `RequestSize` of the request.
+            longest_bytes: int. The number of bytes of its longest text.
+            most_rows: int. Maximum number of rows in a batch.
+        """
         fits = size.longest * most_rows <= self.tokens and size.rows <= most_rows
         return fits and not self.is_long(size, longest_bytes)
 
     def is_long(self, size: RequestSize, longest_bytes):
-        """Returns True if a request is a long one, which waits in the queue of long requests."""
+        """Returns True if a request must wait in the queue of long requests.
+
+        These are requests that, after padding, have more than 1/8 of the allowed tokens, and
+        requests with a text of more than 16,384 bytes.
+        """
         return size.padded > self.tokens // LONG_SHARE or longest_bytes > LONG_BYTES
 
 
 def too_large(message, option):
-    """Returns the error for exceeding a limit, which has the HTTP status 413.
+    """Returns the error for a request or answer that exceeds a limit, with HTTP status 413.
 
     Args:
         message: str. The error message, without a period.

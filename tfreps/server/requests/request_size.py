@@ -14,7 +14,7 @@ PLANES = 0x20000  # combining marks are searched for below this code point
 
 
 def marks():
-    """Returns the combining marks, which `re` does not match as letters."""
+    """Returns a str of all combining marks, which `re` does not count as word characters."""
     found = [c for c in map(chr, range(0x300, PLANES)) if unicodedata.category(c)[0] == "M"]
     return "".join(found)
 
@@ -34,7 +34,7 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 
 @functools.cache
 def pattern(tokens):
-    """Returns the pattern of a tokenization, compiled when a model first needs it."""
+    """Returns the compiled pattern of a tokenization, which is a key of `PATTERNS`."""
     text = PATTERNS[tokens]
     if "{marks}" in text:
         text = text.replace("{marks}", marks())
@@ -42,7 +42,7 @@ def pattern(tokens):
 
 
 class RequestSize(NamedTuple):
-    """Size of a request after padding.
+    """Size of a request: its number of rows, and the number of tokens of the longest one.
 
     Args:
         rows: int. Number of texts, or of rows of the arrays.
@@ -58,7 +58,7 @@ class RequestSize(NamedTuple):
     def padded(self):
         """The number of tokens after all rows are padded to the longest.
 
-        With attention, a row of t > 1,024 tokens counts as t * t / 1,024.
+        If `attends` is `True`, a row of t > 1,024 tokens counts as t * t / 1,024 tokens.
         """
         longest = self.longest
         if self.attends and longest > ATTENDED:
@@ -67,13 +67,13 @@ class RequestSize(NamedTuple):
 
 
 class RequestCounter:
-    """Counter of the tokens of requests to a model, by the rules that its export states.
+    """Counter of the tokens in requests to a model, by rules that are stored with the model.
 
     Args:
         tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, as for
             models that `tfreps export` did not write, every text counts as one token.
-        most_per_text: int. Number of tokens to which the model truncates texts. If `None`, it does
-            not truncate them.
+        most_per_text: int. Number of tokens to which the model truncates texts. If `None`, texts
+            are not truncated.
         attends: bool. Whether every token of a text attends to all others. Defaults to `False`.
         added_per_text: int. Number of tokens that the model adds to every text. Defaults to 0.
 
@@ -97,20 +97,23 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """Returns the counter for an export, or the default one if it has no `tfreps_counts.json`.
+        """Returns the counter for an export, or a default one if it has no `tfreps_counts.json`.
 
         Args:
             folder: str or path. The folder of one version of a model.
 
         Raises:
-            ValueError: If `tfreps_counts.json` is corrupt.
+            ValueError: If `tfreps_counts.json` is not valid.
         """
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
             return cls()
         found = read_json(path)
         if set(found) != KEYS:
-            raise ValueError(f"{FILE} must have exactly the keys {', '.join(sorted(KEYS))}.")
+            raise ValueError(
+                f"{path} must have exactly the keys {', '.join(sorted(KEYS))}; got "
+                f"{', '.join(sorted(found)) or 'none'}. Export the model again."
+            )
         return cls(**found)
 
     def size(self, inputs, most, most_padded):

@@ -16,12 +16,12 @@ class ServingCore:
     """Models, threads and metrics of a server, independent of its interfaces.
 
     Args:
-        pool: `ModelPool`.
+        pool: `ModelPool`. The models.
         dispatcher: `Dispatcher`. If `None`, a default one is created.
         most_elements: int. Maximum number of elements of an input. Defaults to 2**24.
 
     Attributes:
-        metrics: `ServingMetrics`.
+        metrics: `ServingMetrics` of all requests.
 
     Example:
     >>> from tfreps.server.models.model_pool import ModelPool
@@ -38,7 +38,7 @@ class ServingCore:
 
     @property
     def ready(self):
-        """`True` if every model has a version that can answer requests, and none is stuck."""
+        """`True` if every model has a loaded version and no model is stuck; see `is_stuck`."""
         return self.pool.ready and not any(map(self.is_stuck, self.pool.models))
 
     def is_stuck(self, name):
@@ -52,18 +52,19 @@ class ServingCore:
 
         Args:
             model: str. The name of the model.
-            servable: `Servable`.
+            servable: `Servable`. The leased version of the model.
             signature: str. The name of a signature. If empty, the default one is used.
             inputs: dict from names to NumPy arrays.
             outputs: List of str. Names of the outputs to return. If empty, all outputs are
                 returned.
-            write: Function that converts the dict of output arrays. If `None`, it is not converted.
+            write: Function that converts the dict of output arrays. If `None`, the dict itself is
+                returned.
 
         Returns:
             The result of `write`, or a dict from names to NumPy arrays.
 
         Raises:
-            ServingError: As raised by `Servable.run`.
+            ServingError: If `Servable.run` raises it.
             tf.errors.OpError: If the model fails.
         """
         started = time.perf_counter()
@@ -76,7 +77,11 @@ class ServingCore:
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
-        """Records the request that the block handles, and converts its errors to ServingErrors."""
+        """Context manager that records the request that its block handles.
+
+        Errors in the block are converted to ServingErrors. Requests for unknown models are not
+        recorded. See `ServingMetrics.record` for the arguments.
+        """
         started = time.perf_counter()
         code = "OK"
         try:
@@ -93,7 +98,8 @@ class ServingCore:
     def status_message(self, name, version=None, label=None):
         """Returns the `GetModelStatusResponse` for the versions of a model.
 
-        A label is ignored: the response then has all versions, as in TensorFlow Serving.
+        As in TensorFlow Serving, `label` is ignored. If `version` is `None`, the response has all
+        versions.
 
         Raises:
             ServingError: NOT_FOUND if there is no such model or version.

@@ -90,8 +90,8 @@ def for_clients(code: str, text: str, base_path: str | None = None) -> ServingEr
 
     Args:
         code: str. The name of a gRPC status code.
-        text: str. The message, whose paths are shortened to their last component for the client.
-            `str` of the error contains them in full.
+        text: str. The message. For the client, its paths are shortened to their last component;
+            `str` of the error contains the full paths.
         base_path: str. The base path of the model: paths below it are shown relative to its parent.
             If `None`, all paths are shortened.
 

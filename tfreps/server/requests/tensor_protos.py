@@ -1,4 +1,4 @@
-"""Converts TensorProto messages of TensorFlow Serving clients to NumPy and back."""
+"""Converts TensorProto messages of TensorFlow Serving clients to NumPy arrays and back."""
 
 import contextlib
 import math
@@ -25,24 +25,27 @@ FIELDS = {
 }
 
 
-def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
+def to_array(
+    proto: tensor_pb2.TensorProto, most_elements: int, where: str = "the tensor"
+) -> np.ndarray:
     """Converts a message to an array, and checks its size before memory is allocated.
 
-    As in TensorFlow, the last value is repeated if values are missing, zeros and empty strings are
+    As in TensorFlow, the last value is repeated if values are missing, zeros or empty strings are
     used if there are no values, and surplus values are ignored.
 
     Args:
         proto: `TensorProto` with its values in `tensor_content` or in the field for its dtype.
         most_elements: int. Maximum number of elements.
+        where: str. The name of the tensor in error messages. Defaults to `"the tensor"`.
 
     Returns:
         A NumPy array, with strings as `bytes` in an array of objects.
 
     Raises:
-        ServingError: INVALID_ARGUMENT if the dtype is missing or not supported, the shape is
-            negative or unknown, there are more than `most_elements` elements, there are more than
-            1,048,576 elements in a message with fewer bytes, or the content does not match the
-            shape.
+        ServingError: INVALID_ARGUMENT if the dtype is missing or not supported, the shape has a
+            negative size, an unknown rank or more than 32 axes, there are more than `most_elements`
+            elements, more than 1,048,576 elements are declared in a message with fewer bytes than
+            elements, or the content does not match the shape.
 
     Example:
     >>> to_array(tf.make_tensor_proto([[1.0, 2.0]]), 10)
@@ -50,32 +53,40 @@ def to_array(proto: tensor_pb2.TensorProto, most_elements: int) -> np.ndarray:
     """
     shape = [axis.size for axis in proto.tensor_shape.dim]
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
-        raise invalid(f"its shape {shape[:MOST_AXES]} is not valid")
+        raise invalid(
+            where,
+            f"its shape must be known, with at most {MOST_AXES} axes and no negative size; got "
+            f"{'an unknown rank' if proto.tensor_shape.unknown_rank else shape[: MOST_AXES + 1]}",
+        )
     size = math.prod(shape)
     if size > most_elements:
-        raise invalid(f"its shape {shape} has more than {most_elements} elements")
+        raise invalid(
+            where,
+            f"its shape {shape} has more than {most_elements} elements, the maximum (server option "
+            "`max_elements`)",
+        )
     if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes at least one byte
-        raise invalid(f"{proto.ByteSize()} bytes are too few for its shape {shape}")
+        raise invalid(where, f"{proto.ByteSize()} bytes are too few for its shape {shape}")
     try:
         dtype = tf.as_dtype(proto.dtype)
         if dtype.as_numpy_dtype is None or dtype.name not in SUPPORTED:
             raise TypeError
     except (TypeError, KeyError):
-        raise invalid(f"its dtype {proto.dtype} is not supported in requests") from None
+        raise invalid(where, f"dtype {proto.dtype} is not supported in requests") from None
     if dtype != tf.string:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             return tf.make_ndarray(proto)
     elif 0 < len(proto.string_val) <= size and not proto.tensor_content:
         return strings(proto.string_val, shape, size)
-    return parsed(proto, dtype)
+    return parsed(proto, dtype, where)
 
 
-def parsed(proto, dtype):
-    """Parses a message with TensorFlow, which supports all its forms."""
+def parsed(proto, dtype, where):
+    """Parses a message with TensorFlow, which supports all forms of messages."""
     try:
         found = tf.io.parse_tensor(proto.SerializeToString(), dtype).numpy()
     except (tf.errors.OpError, ValueError) as error:
-        raise invalid(" ".join(str(error).split())[:300]) from None
+        raise invalid(where, " ".join(str(error).split())[:300]) from None
     return np.asarray(found, object) if dtype == tf.string else np.asarray(found)
 
 
@@ -91,7 +102,7 @@ SUPPORTED = {
 
 
 def strings(values, shape, size):
-    """Returns an array of `bytes` objects, in which the last value is repeated to fill it."""
+    """Returns an array of `bytes` objects; the last value is repeated if values are missing."""
     array = np.empty([size], object)
     array[: len(values)] = list(values)
     array[len(values) :] = values[-1]
@@ -139,5 +150,5 @@ def varint(number):
     return bytes(parts)
 
 
-def invalid(reason):
-    return ServingError("INVALID_ARGUMENT", f"The tensor cannot be read: {reason}.")
+def invalid(where, reason):
+    return ServingError("INVALID_ARGUMENT", f"Cannot read {where}: {reason}.")

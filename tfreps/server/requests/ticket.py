@@ -20,8 +20,8 @@ class Ticket:
             `None`, it is `seconds`.
 
     Attributes:
-        seconds: As above.
-        limit: As above.
+        seconds: float. Seconds that the client waits for the answer.
+        limit: float. Seconds that the server allows.
 
     Example:
     >>> ticket = Ticket(10)
@@ -69,7 +69,10 @@ class Ticket:
 
     @contextlib.contextmanager
     def when_cancelled(self, callback):
-        """Calls `callback()` if the request is cancelled before the block ends."""
+        """Context manager that calls `callback()` if the request is cancelled during its block.
+
+        If the request has already been cancelled, `callback()` is called before the block.
+        """
         with self._lock:
             done = self._cancelled
             if not done:
@@ -83,10 +86,10 @@ class Ticket:
                 self._callbacks.remove(callback)
 
     def call(self, function, inputs):
-        """Calls a signature, and stops it before the next operation if the request is cancelled.
+        """Calls a signature; if the request is cancelled, the call stops at its next operation.
 
-        `CancellationManagerContext` would be shorter, but all threads share it, so that a failed
-        request would stop the others.
+        TensorFlow's `CancellationManagerContext` is not used, because all threads share it, so that
+        a failed request would stop the others.
 
         Args:
             function: `ConcreteFunction` with named inputs, a signature of a loaded SavedModel.
@@ -97,7 +100,7 @@ class Ticket:
 
         Raises:
             tf.errors.CancelledError: If the request is cancelled.
-            tf.errors.OpError: If the function fails.
+            tf.errors.OpError: If an operation of the function fails.
         """
         manager = cancellation.CancellationManager()
         eager = context.context()

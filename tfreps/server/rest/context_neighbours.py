@@ -1,4 +1,4 @@
-"""ContextNeighbours: finds words with similar contextual vectors of a biLM."""
+"""ContextNeighbours: finds words whose contextual vectors in a biLM are similar."""
 
 import threading
 import weakref
@@ -32,10 +32,10 @@ class ContextNeighbours:
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
-        """Returns the words that are most similar to a word of the texts, the most similar first.
+        """Returns the words that are most similar to a given word, the most similar first.
 
         Args:
-            model: str. The name of a model whose signature for text has the output `elmo`.
+            model: str. The name of a model whose signature for raw text has the output `elmo`.
             texts: List of at most 200 str, one of which contains the word.
             text: int. The index of the text that contains the word.
             token: int. The index of the word in this text.
@@ -43,17 +43,21 @@ class ContextNeighbours:
                 10.
 
         Returns:
-            A list of dicts with the keys `token`, `left` and `right` (up to five words of context
-            on each side), `from` (such as `"text 2"` or `"sentence 14"`) and `similarity`.
+            A list of dicts with the keys `token` (the word), `left` and `right` (up to five words
+            of context on each side), `from` (the text or sentence of the word, counted from 1, such
+            as `"text 2"` or `"sentence 14"`) and `similarity` (a float).
 
         Raises:
-            ServingError: INVALID_ARGUMENT if there is no such word, there are too many texts, or
-                the model has no output `elmo`; NOT_FOUND if there is no such model.
+            ServingError: INVALID_ARGUMENT if there is no such word, there are no or too many texts,
+                or the model has no output `elmo`; NOT_FOUND if there is no such model.
         """
-        if not 0 <= text < len(texts) <= MOST_TEXTS:
+        if not 1 <= len(texts) <= MOST_TEXTS:
+            message = f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}."
+            raise ServingError("INVALID_ARGUMENT", message)
+        if not 0 <= text < len(texts):
             message = (
-                f"`text` must be the index of one of at most {MOST_TEXTS} texts; got {text} for "
-                f"{len(texts)} texts."
+                "`text` must be the index of one of the `texts`, at least 0 and less than "
+                f"{len(texts)}; got {text}."
             )
             raise ServingError("INVALID_ARGUMENT", message)
         with self._core.pool.lease(model) as (_, servable):
@@ -63,7 +67,8 @@ class ContextNeighbours:
         if not here:
             raise ServingError(
                 "INVALID_ARGUMENT",
-                f"`token` must be the index of a token in text {text}; got {token}.",
+                f"`token` must be the index of a token in text {text}, counted from 0; got "
+                f"{token}.",
             )
         wanted = vectors[here[0]]
         words = own + words
@@ -85,7 +90,9 @@ class ContextNeighbours:
         signature = text_signature(servable)
         if signature is None or "elmo" not in signature.outputs:
             raise ServingError(
-                "INVALID_ARGUMENT", f"The model {model} has no contextual vectors (output `elmo`)."
+                "INVALID_ARGUMENT",
+                f"The model {model!r} must have a signature for raw text with the output `elmo`, "
+                "the contextual vectors. Export a biLM.",
             )
         words = []
         vectors = [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
@@ -111,7 +118,10 @@ class ContextNeighbours:
 
 
 def text_signature(servable):
-    """Returns the signature `explain` of a model, another one that takes raw text, or None."""
+    """Returns a signature of a model whose only input is raw text, or None if there is none.
+
+    The signature `explain` takes precedence over `default` and `serving_default`.
+    """
     for name in ("explain", "default", "serving_default"):
         signature = servable.signatures.get(name)
         if signature is not None and set(signature.inputs) == {"text"}:
@@ -120,7 +130,7 @@ def text_signature(servable):
 
 
 def shown(word, similarity):
-    """Returns a word in the format of the page."""
+    """Returns the description of a word that `ContextNeighbours.find` returns."""
     tokens = word["tokens"]
     number, place = word["where"]
     return {

@@ -18,7 +18,7 @@ SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
-    """Writes the body of an answer.
+    """Converts the outputs of a model to the JSON body of an answer.
 
     A single output is written without its name.
 
@@ -64,7 +64,7 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
 
 
 def row_items(outputs):
-    """Returns the JSON of rows, without the enclosing brackets."""
+    """Returns the JSON of the rows of outputs, without the enclosing brackets."""
     written = {name: written_rows(name, value) for name, value in outputs.items()}
     return ", ".join(
         named(dict(zip(written, row, strict=True))) for row in zip(*written.values(), strict=True)
@@ -95,7 +95,7 @@ def check_rows(outputs):
 
 
 def named(parts):
-    """Returns the JSON of an object, or of its value if it has only one."""
+    """Returns a JSON object with the given values, or the value itself if there is only one."""
     if len(parts) == 1:
         return next(iter(parts.values()))
     return "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
@@ -160,6 +160,6 @@ def as_text(name, value):
     except UnicodeDecodeError:
         raise ServingError(
             "INVALID_ARGUMENT",
-            f"Output '{name}' is not valid UTF-8. Only outputs whose names end with {BYTES_SUFFIX} "
-            "can have arbitrary bytes over REST. Use gRPC instead.",
+            f"Output '{name}' contains a string that is not valid UTF-8. Over REST, only outputs "
+            f"whose names end with {BYTES_SUFFIX} can contain arbitrary bytes. Use gRPC instead.",
         ) from None

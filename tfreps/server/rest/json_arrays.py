@@ -30,8 +30,8 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
         A NumPy array.
 
     Raises:
-        ServingError: INVALID_ARGUMENT if the value does not have this dtype or is not a dense
-            tensor; UNIMPLEMENTED for a dtype without a JSON form.
+        ServingError: INVALID_ARGUMENT if the value cannot be converted to this dtype or is not a
+            dense tensor; UNIMPLEMENTED for a dtype without a JSON form.
 
     Example:
     >>> json_array([[1, 2], [3, 4]], "int32", "x")
@@ -55,7 +55,7 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
 
 
 def flatten(value, where):
-    """Returns the shape, the list of leaves and the set of their types."""
+    """Returns the shape of a nested list, the list of its leaves and the set of their types."""
     shape = []
     level = [value]
     while True:
@@ -64,10 +64,15 @@ def flatten(value, where):
             return shape, level, kinds
         sizes = set(map(len, level)) if kinds == {list} else ()
         if len(sizes) != 1:
-            what = "values next to lists" if kinds != {list} else f"lists of sizes {ordered(sizes)}"
-            raise invalid(f"{where} is not a dense tensor: it has {what} at level {len(shape)}.")
+            what = f"lists of sizes {ordered(sizes)}" if sizes else "both lists and other values"
+            raise invalid(
+                f"The value of {where} is not a dense tensor: it has {what} at nesting level "
+                f"{len(shape)}."
+            )
         if len(shape) == MOST_AXES:
-            raise invalid(f"{where} is nested more than {MOST_AXES} levels deep.")
+            raise invalid(
+                f"The value of {where} is nested more than {MOST_AXES} levels deep, the maximum."
+            )
         shape.append(sizes.pop())
         level = list(itertools.chain.from_iterable(level))
 
@@ -102,7 +107,9 @@ def as_strings(leaves, kinds, where):
             leaf.encode() if type(leaf) is str else from_base64(leaf, where) for leaf in leaves
         ]
     except UnicodeEncodeError:
-        raise invalid(f"{where} has an unpaired surrogate, which is not a character.") from None
+        raise invalid(
+            f"The value of {where} contains an unpaired surrogate, which is not a valid character."
+        ) from None
     return array
 
 

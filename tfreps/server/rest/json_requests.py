@@ -36,7 +36,10 @@ def parse_body(body: bytes, most_elements: int) -> dict:
     if not body:
         raise invalid("JSON Parse error: The document is empty")
     if body.count(b",") >= most_elements:
-        raise invalid(f"The request has more than {most_elements} values.")
+        raise invalid(
+            f"The request has more than {most_elements} values, the maximum (server option "
+            "`max_elements`)."
+        )
     number = finite if PERHAPS_TOO_LARGE.search(body) else float
     try:
         text = body.decode("utf-8-sig")
@@ -64,10 +67,10 @@ def finite(text):
 
 
 def signature_name(request: dict) -> str:
-    """Returns the name of the requested signature, empty for the default one.
+    """Returns the name of the requested signature, or an empty str for the default one.
 
     Raises:
-        ServingError: INVALID_ARGUMENT if it is not a string.
+        ServingError: INVALID_ARGUMENT if the name is not a string.
     """
     name = request.get("signature_name", "")
     if not isinstance(name, str):
@@ -85,12 +88,13 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
         signature: The requested `Signature`.
 
     Returns:
-        A dict from input names to NumPy arrays, and a bool that is `True` for the row format
-        (`instances`) and `False` for the column format (`inputs`).
+        Tuple `(arrays, rows)`. `arrays` is a dict from input names to NumPy arrays. `rows` is
+        `True` for the row format (`instances`) and `False` for the column format (`inputs`).
 
     Raises:
         ServingError: INVALID_ARGUMENT if the request does not match the signature; UNIMPLEMENTED
-            for an input that is not a dense tensor or has a dtype without a JSON form.
+            if the signature declares an input that is not a dense tensor, or whose dtype has no
+            JSON form.
     """
     if "instances" in request and "inputs" in request:
         raise invalid(
@@ -106,7 +110,11 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
     for name, value in named.items():
         wanted = signature.inputs[name]
         if wanted is None:
-            raise ServingError("UNIMPLEMENTED", f"Input '{name}' is not a dense tensor.")
+            raise ServingError(
+                "UNIMPLEMENTED",
+                f"The model declares input '{name}' as a sparse or composite tensor, but this "
+                "server supports only dense tensors.",
+            )
         arrays[name] = json_array(value, wanted.dtype.name, f"input '{name}'")
     return arrays, "instances" in request
 

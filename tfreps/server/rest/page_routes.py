@@ -27,7 +27,7 @@ def page_routes(core, folder, sentences=()):
 
         GET  /page/models       [{name, version, signature, outputs}], the models that take text
         POST /page/neighbours   {model, texts, text, token} -> [{token, left, right, from,
-                                similarity}], see `ContextNeighbours.find`
+                                similarity}], the arguments and result of `ContextNeighbours.find`
 
     Args:
         core: `ServingCore`.
@@ -96,29 +96,35 @@ async def read_json(request):
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_BODY:
-            message = f"The request is larger than {LARGEST_BODY} bytes."
+            message = f"The body of the request is larger than {LARGEST_BODY} bytes, the maximum."
             raise ServingError("RESOURCE_EXHAUSTED", message, 413)
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise ServingError("INVALID_ARGUMENT", f"The body is not valid JSON: {error}") from None
+        message = f"The body of the request is not valid JSON: {error}"
+        raise ServingError("INVALID_ARGUMENT", message) from None
 
 
 def check(asked):
-    """Checks a request and returns its model, texts, text and token.
+    """Checks a request and returns a list of its model, texts, text and token.
 
     Raises:
         ServingError: INVALID_ARGUMENT if a key is missing or its value has the wrong type.
     """
-    kinds = {"model": str, "texts": list, "text": int, "token": int}
-    for name, kind in kinds.items():
+    kinds = {
+        "model": (str, "a string"),
+        "texts": (list, "an array of strings"),
+        "text": (int, "an integer"),
+        "token": (int, "an integer"),
+    }
+    for name, (kind, wanted) in kinds.items():
         if not isinstance(asked, dict) or type(asked.get(name)) is not kind:
             message = (
-                f"The body must be a JSON object in which {name!r} has the type {kind.__name__}."
+                f"The body of the request must be a JSON object in which {name!r} is {wanted}."
             )
             raise ServingError("INVALID_ARGUMENT", message)
     if not all(isinstance(text, str) for text in asked["texts"]):
-        raise ServingError("INVALID_ARGUMENT", "'texts' must be a list of strings.")
+        raise ServingError("INVALID_ARGUMENT", "'texts' must be an array of strings.")
     return [asked[name] for name in kinds]
 
 

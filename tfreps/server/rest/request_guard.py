@@ -18,16 +18,17 @@ PORTS = {"http": 80, "https": 443}
 class RequestGuard:
     """ASGI middleware that rejects requests from foreign hosts and web sites.
 
-    A browser sends requests to this machine on behalf of any page that it shows. Three rules
-    prevent this. Only the first one also affects programs other than browsers:
+    A browser on this machine may send requests to the server on behalf of any page that it shows.
+    Three rules reject such requests. Only the first one also affects programs other than browsers:
 
     - If the server listens on a loopback address, or if `names` are given, the `Host` header must
       be an IP address, `localhost`, the address of the server, or one of `names`. Otherwise, the
-      request is rejected with HTTP status 403. An example is a request for a site whose name
-      resolves to this machine (DNS rebinding).
+      request is rejected with HTTP status 403. This rejects, for example, requests for a site whose
+      name resolves to this machine (DNS rebinding).
     - A request with an `Origin` header must come from a page of this server or of one of
-      `origins`. Otherwise, it is rejected with HTTP status 403. Answers to pages of `origins` have
-      CORS headers, and their OPTIONS requests are answered.
+      `origins`. Otherwise, it is rejected with HTTP status 403. Without this header, a request is
+      rejected if its `Sec-Fetch-Site` header names another site, unless it follows a link. Answers
+      to pages of `origins` have CORS headers, and their OPTIONS requests are answered.
     - The body of a request from a browser must have the type `application/json` or no type.
       Otherwise, it is rejected with HTTP status 415, since browsers send other types without a
       preflight request.
@@ -63,8 +64,8 @@ class RequestGuard:
         for origin in self._origins:
             if not ORIGIN.fullmatch(origin):
                 raise ValueError(
-                    "An origin must have the form https://example.org or http://localhost:3000, or "
-                    f"be * for all sites; got {origin!r}."
+                    "An origin in `allowed_origins` must have the form https://example.org or "
+                    f"http://localhost:3000, or be * for all sites; got {origin!r}."
                 )
 
     async def __call__(self, scope, receive, send):
@@ -138,14 +139,14 @@ class RequestGuard:
             asking = origin[:100] if origin else "other web sites"
             raise ServingError(
                 "PERMISSION_DENIED",
-                f"Pages of {asking} may not send requests to this server. To allow the pages of a "
-                "site, add its address, such as https://example.org, to the `allowed_origins` of "
+                f"Pages from {asking} may not send requests to this server. To allow the pages of "
+                "a site, add its address, such as https://example.org, to the `allowed_origins` of "
                 "the server.",
             )
 
 
 def preflight(headers, cors):
-    """Returns the response to a preflight request of a browser."""
+    """Returns the response to a preflight request from a browser."""
     cors = {
         **cors,
         "access-control-allow-methods": "POST, GET",
@@ -176,7 +177,7 @@ def is_browser(headers):
 
 
 def is_own(origin, host):
-    """Returns True if a page comes from the host that gets the request."""
+    """Returns True if the origin of a page is the host that gets the request."""
     try:
         page = urlsplit(origin.lower())
         asked = urlsplit(f"//{host.lower()}")

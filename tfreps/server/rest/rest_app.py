@@ -41,8 +41,8 @@ class RestApp:
 
     Args:
         core: `ServingCore`.
-        max_body_bytes: int. Maximum size of a request body, also after decompression. Larger ones
-            are rejected with HTTP status 413. Defaults to 2**27.
+        max_body_bytes: int. Maximum number of bytes of a request body, also after decompression.
+            Larger bodies are rejected with HTTP status 413. Defaults to 2**27.
         routes: List of additional Starlette routes, such as those of a web page, which take
             precedence.
 
@@ -133,7 +133,10 @@ class RestApp:
 
     @contextlib.contextmanager
     def _place(self):
-        """Yields a list for the number of bytes of a body, which are released after the block."""
+        """Context manager that yields a list with one int, the bytes of a body held in memory.
+
+        They are subtracted from the sum of all bodies after the block.
+        """
         place = [0]
         try:
             yield place
@@ -178,10 +181,11 @@ class RestApp:
                 self._count(len(part), place)
                 parts.append(part)
         except EOFError:
-            message = "The body is truncated gzip data."
+            message = "The body of the request is truncated gzip data."
             raise ServingError("INVALID_ARGUMENT", message) from None
         except (gzip.BadGzipFile, zlib.error):
-            raise ServingError("INVALID_ARGUMENT", "The body is not valid gzip data.") from None
+            message = "The body of the request is not valid gzip data."
+            raise ServingError("INVALID_ARGUMENT", message) from None
         return b"".join(parts)
 
     def _count(self, size, place):
@@ -189,13 +193,16 @@ class RestApp:
         with self._counting:
             if self._held + size > AT_ONCE * self._most:
                 raise ServingError(
-                    "UNAVAILABLE", "The server is reading too many large requests. Try again."
+                    "UNAVAILABLE", "The server is reading too many large requests. Try again later."
                 )
             self._held += size
             place[0] += size
 
     def _too_large(self):
-        message = f"The request is larger than {self._most} bytes."
+        message = (
+            f"The body of the request is larger than {self._most} bytes, the maximum (server "
+            "option `max_body_mb`)."
+        )
         return ServingError("RESOURCE_EXHAUSTED", message, 413)
 
     def _predict(self, which, body):
@@ -243,12 +250,12 @@ async def end_of(request):
 
 
 def raw_path(request):
-    """Returns the path as it was sent, with escaped slashes in names."""
+    """Returns the path as it was sent, in which slashes in names are still escaped."""
     return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
 
 
 def asked_for(match):
-    """Returns the name, version and label of a model in a path. Those not in the path are None."""
+    """Returns `(name, version, label)` of the model in a path, None for those not in the path."""
     name = match["name"]
     label = match["label"]
     version = match["version"]
@@ -270,5 +277,5 @@ def reply(content, status=200):
 
 
 async def http_error(request, error):
-    """Returns errors of Starlette, such as an unknown path, in the format of other errors."""
+    """Returns the JSON response to an error of Starlette, such as an unknown path."""
     return reply({"error": str(error.detail)}, error.status_code)

@@ -50,7 +50,8 @@ class RestClient:
                 version is used.
 
         Returns:
-            A list with a dict per text, from output names to numbers, strings and nested lists.
+            A list with one dict per text, which maps output names to numbers, strings or nested
+            lists.
 
         Raises:
             ValueError: If the server does not answer or returns an error.
@@ -72,7 +73,8 @@ class RestClient:
             label: str. The label of a version, which the server may ignore. Defaults to `None`.
 
         Returns:
-            A list of tuples `(version, state, error message)`, each with an int and two str.
+            A list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
+            str such as `"AVAILABLE"`. `error_message` is a str, empty if there is no error.
 
         Raises:
             ValueError: If the server does not answer or returns an error.
@@ -103,10 +105,11 @@ class RestClient:
         try:
             answer = self._session.request(method, url, data=body, timeout=self._seconds)
         except requests.Timeout:
-            raise ValueError(f"{url}: no answer within {self._seconds:g} seconds.") from None
+            raise ValueError(f"{url} sent no answer within {self._seconds:g} seconds.") from None
         except requests.exceptions.SSLError as error:
             raise ValueError(
-                f"The certificate of {self._address} is not trusted: {error}"
+                f"The certificate of {self._address} is not trusted. Pass its PEM file as `ca` "
+                f"(--tls-ca in tfreps query). The reason is: {error}"
             ) from None
         except requests.ConnectionError:
             raise ValueError(
@@ -118,7 +121,8 @@ class RestClient:
             found = answer.json()
         except ValueError:
             raise ValueError(
-                f"{url} returned status {answer.status_code} without valid JSON."
+                f"{url} returned status {answer.status_code} without valid JSON. Check that the "
+                "address is that of a REST interface."
             ) from None
         if answer.status_code != 200:
             message = found.get("error", found) if isinstance(found, dict) else found

@@ -18,8 +18,8 @@ CLOSE = (b"connection", b"close")
 class RestFront:
     """HTTP port with an ASGI application, based on uvicorn.
 
-    It does not change the signal handlers or the logging of the process, except that uvicorn only
-    logs errors.
+    It does not change the signal handlers of the process, nor its logging, except that uvicorn logs
+    only errors.
 
     Args:
         app: The ASGI application.
@@ -62,10 +62,10 @@ class RestFront:
         self._thread = threading.Thread(target=self._run, name="tfreps-rest", daemon=True)
 
     def start(self):
-        """Starts to answer requests.
+        """Starts answering requests.
 
         Raises:
-            OSError: If the server does not start within 30 seconds.
+            OSError: If the server fails to start, or takes more than 30 seconds.
         """
         self._thread.start()
         until = time.monotonic() + START_SECONDS
@@ -80,7 +80,7 @@ class RestFront:
         self._server.should_exit = True
 
     def stop(self, seconds):
-        """Rejects new connections, and waits until the requests in progress have ended."""
+        """Rejects new connections, and waits up to `seconds` for requests in progress to end."""
         self.ask_to_stop(seconds)
         if self._thread.is_alive():
             self._thread.join()
@@ -91,7 +91,7 @@ class RestFront:
 
 
 class EndingServer(uvicorn.Server):
-    """Uvicorn server that sends `Connection: close` with the last answer of each connection."""
+    """Uvicorn server that, when it stops, sends `Connection: close` with each last answer."""
 
     async def shutdown(self, sockets=None):
         """Closes the port, but accepts requests on open connections for `LAST_CALL` seconds."""
@@ -195,7 +195,7 @@ class PatientProtocol(H11Protocol):
 
 
 def listening(host, port):
-    """Opens a listening socket, also on a port that a server has just closed.
+    """Opens a listening socket, even on a port that a server has just closed.
 
     Its protocol is set to TCP explicitly, since asyncio otherwise delays small answers by 40 ms.
     """

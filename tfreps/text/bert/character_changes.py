@@ -16,10 +16,10 @@ class CharacterChanges(tf.Module):
     expression finds the texts that need changes; the others are returned unchanged.
 
     Args:
-        replacements: dict that maps a character to a str of any length. Replacements are not
-            replaced again.
-        dropped: ranges of characters to remove, as pairs of the first and the last code
-            point. Defaults to `()`.
+        replacements: dict that maps a character to a str of any length. The characters of this str
+            are not replaced again.
+        dropped: sequence of ranges of characters to remove, each a pair of its first and last code
+            points. Defaults to `()`.
         lowercase: bool. Whether A to Z are lowercased after the other changes; `replacements` of
             these letters are then ignored. Defaults to `False`.
 

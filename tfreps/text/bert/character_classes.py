@@ -32,7 +32,7 @@ WORD_PATTERN = "[A-Za-z]+"
 def controls() -> Ranges:
     """Returns the characters to drop: control, format and private-use characters and U+FFFD.
 
-    Tab, line feed and carriage return are not among them.
+    Tab, line feed and carriage return are not included.
     """
     found = [c for c in _LIVELY if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
     return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
@@ -52,7 +52,7 @@ def white_space() -> Ranges:
 
 @functools.cache
 def punctuation() -> Ranges:
-    """Returns the characters that are separate words: Unicode category P and signs such as `$`."""
+    """Returns the characters that are words by themselves: Unicode category P and ASCII signs."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
@@ -78,14 +78,20 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
 
 
 def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
-    """Returns a regular expression for one token; `other` is the part for other characters."""
+    """Returns a regular expression that matches one token.
+
+    Args:
+        tokenizer: `CharacterTokenizer`. Its options `numbers` and `whole_words` are used.
+        other: str. Pattern of a character that is part of neither a number nor a word.
+        word: str. Pattern of a word, used if `whole_words` is True. Defaults to `WORD_PATTERN`.
+    """
     patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
     patterns += [word] if tokenizer.whole_words else []
     return "|".join([*patterns, other])
 
 
 def characters(ranges: Ranges) -> list[str]:
-    """Returns the characters in ranges, in order."""
+    """Returns a list of all characters in ranges, in order."""
     return [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
 

@@ -41,7 +41,7 @@ class CharacterTokenizer(PieceTokenizer):
 
     Args:
         vocabulary: iterable of str. The tokens in the order of their ids, including the six
-            special tokens. Use `from_texts` to build it or `from_dictionary` to read it.
+            special tokens. `from_texts` builds a vocabulary, and `from_dictionary` reads one.
         lowercase: bool. Whether text is lowercased, one character at a time. Defaults to `True`.
         numbers: bool. Whether a number becomes `#NUM#`. If `False`, its digits and periods are
             separate tokens. Defaults to `True`.
@@ -50,7 +50,8 @@ class CharacterTokenizer(PieceTokenizer):
         keep_white_space: bool. Whether each white space character is a token. Defaults to
             `False`.
         max_length: int or None. Maximum number of ids per text that models use, special tokens
-            included. If `None`, the number is not limited. Defaults to `None`.
+            included. The tokenizer itself does not apply it. If `None`, the number is not limited.
+            Defaults to `None`.
         source: str or path-like object. Name of the vocabulary in error messages. Defaults to
             `"vocabulary"`.
 
@@ -168,17 +169,18 @@ class CharacterTokenizer(PieceTokenizer):
         Args:
             path: str or path-like object. JSON file that maps each token to its id. The six
                 special tokens may be missing, as they are in bert_word2idx_extend.json.
-            vocabulary_size: int or None. Tokens with this id or a larger one are treated as
-                unknown. aespresso's models have 32162 rows, which excludes six tokens of
-                bert_word2idx_extend.json. If `None`, all tokens are known. Defaults to `None`.
+            vocabulary_size: int or None. Number of ids. Tokens whose id is not smaller are
+                treated as unknown. aespresso's models have embeddings of 32162 ids, which excludes
+                six tokens of bert_word2idx_extend.json. If `None`, all tokens are known. Defaults
+                to `None`.
             **options: Arguments of the constructor other than `vocabulary` and `source`.
 
         Returns:
             `CharacterTokenizer`.
 
         Raises:
-            ValueError: If the file is not such a JSON object, or an id is not an integer in
-                [0, 1048575], is repeated, is reserved, or is wrong for a special token.
+            ValueError: If the file is not such a JSON object, an id is not an integer in
+                [0, 1048575], an id is repeated or reserved, or a special token has the wrong id.
         """
         ids = read_json(path)
         own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}
@@ -193,12 +195,13 @@ class CharacterTokenizer(PieceTokenizer):
                 raise ValueError(f"{path}: {token} must have the id {own[token]}; got {place}.")
             if token not in own and place < FIRST_ID:
                 raise ValueError(
-                    f"{path}: {token!r} has the id {place}, but ids below {FIRST_ID} are reserved "
-                    "or belong to special tokens."
+                    f"{path}: the id of {token!r} must be at least {FIRST_ID}, because smaller ids "
+                    f"are reserved or belong to special tokens; got {place}."
                 )
             if first.setdefault(place, token) != token:
                 raise ValueError(
-                    f"{path}: {first[place]!r} and {token!r} have the same id, {place}."
+                    f"{path}: {first[place]!r} and {token!r} have the same id, {place}. Give "
+                    "every token its own id."
                 )
         size = max([FIRST_ID - 1, *first]) + 1 if vocabulary_size is None else vocabulary_size
         return cls(_placed(first, size), source=str(path), **options)
@@ -235,7 +238,7 @@ class CharacterTokenizer(PieceTokenizer):
 
 
 def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
-    """Counts the tokens of texts; rare tokens are not replaced by `#UNK#`.
+    """Counts the tokens of texts, none of which is replaced by `#UNK#`.
 
     Args:
         texts: iterable of str. The texts.
@@ -259,6 +262,6 @@ def count_tokens(texts: Iterable[str], progress: Callable | None = None, **optio
 
 
 def _placed(tokens: Mapping[int, str], size: int) -> list[str]:
-    """Returns the tokens with ids below `size`, with placeholder names for unused ids."""
+    """Returns the list of tokens with ids below `size`, with placeholders for unused ids."""
     special = dict(enumerate(CharacterTokenizer.SPECIAL_TOKENS))
     return [special.get(n) or tokens.get(n) or f"#UNUSED{n}#" for n in range(size)]

@@ -26,8 +26,8 @@ class PieceIndexer(tf.Module):
     Returns:
         dict of tensors:
 
-        - `token_ids`: int32 `[B, T]`. The id of each piece, or of the first piece of each word;
-          the padding id on padding.
+        - `token_ids`: int32 `[B, T]`. The id of each piece, or of the first piece of each word.
+          Where `tokens` is padded, it is the padding id.
         - `piece_ids`, if `words` is True: int32 `[B, T, W]`. The ids of the pieces of each word,
           followed by padding ids; W is the largest number of pieces in a word. A word without
           pieces, such as a zero-width space, becomes the unknown piece.
@@ -63,7 +63,7 @@ class PieceIndexer(tf.Module):
         return len(self.tokenizer.vocabulary)
 
     def with_vocabulary_file(self, path, core_ops=True):
-        """Returns a copy whose tables are stored as a file in a SavedModel; see `lookup_table`.
+        """Returns a copy whose tables are stored as one file in a SavedModel; see `lookup_table`.
 
         Args:
             path: str or path-like object. Path of the file to write.
@@ -82,8 +82,8 @@ class PieceIndexer(tf.Module):
         by_table = copy.graph.table is not None
         if by_table and not core_ops:
             raise ValueError(
-                "tensorflow-text does not support the tokenizer of this model: it supports only "
-                "WordPiece tokenizers that split Chinese characters. Use core operations instead."
+                "`core_ops` must be True for the tokenizer of this model: tensorflow-text supports "
+                "only WordPiece tokenizers that split Chinese characters."
             )
         vocabulary = self.tokenizer.vocabulary
         unknown = self.tokenizer.unknown_id
@@ -145,18 +145,19 @@ def piece_texts(
 
     Args:
         texts: iterable of str. The texts.
-        tokenizer: PieceTokenizer. Splits the texts.
+        tokenizer: `PieceTokenizer`. Splits the texts.
         max_length: int or None. Maximum number of pieces of a text, including the start and
             separator tokens. If `None`, the number is not limited. Defaults to `None`.
         too_long: str. Treatment of longer texts: `"cut"` truncates them, and `"refuse"` raises an
             error. Defaults to `"cut"`.
 
     Returns:
-        tuple of a list with the pieces of each text, and the number of truncated texts.
+        Tuple `(pieces, num_truncated)`. `pieces` is a list with one list of str per text.
+        `num_truncated` is the number of texts that were truncated.
 
     Raises:
-        ValueError: If a text is too long and `too_long="refuse"` (the message gives its number),
-            or an argument is out of range.
+        ValueError: If a text is too long and `too_long="refuse"` (the message names the first such
+            text), or an argument is out of range.
     """
     check_too_long(too_long)
     room = tokenizer.room(max_length)
@@ -170,8 +171,8 @@ def piece_texts(
             if too_long == "refuse":
                 raise ValueError(
                     f"Text {number} (counted from 0) has {len(pieces)} pieces, but at most {room} "
-                    f"fit alongside the special tokens: {text[:60]!r}. Shorten the text, or "
-                    "truncate long texts."
+                    f"fit alongside the special tokens: {text[:60]!r}. Shorten the text, or set "
+                    '`too_long="cut"`.'
                 )
             pieces = pieces[:room]
             num_cut = num_cut + 1
@@ -185,15 +186,15 @@ def check_room(
     max_length: int | None,
     places: Sequence[str] | None = None,
 ) -> None:
-    """Checks that no sentence has more pieces than BERT has positions.
+    """Checks that no sentence has more pieces than the BERT model has positions.
 
     Args:
         sentences: sequence of lists of str. The words of each sentence.
-        tokenizer: PieceTokenizer. Splits the words.
+        tokenizer: `PieceTokenizer`. Splits the words.
         max_length: int or None. Maximum number of pieces of a sentence, including the start and
             separator tokens. If `None`, nothing is checked.
         places: sequence of str or None. Name of each sentence in error messages, such as
-            `"a.txt, line 3"`. If `None`, sentences are numbered. Defaults to `None`.
+            `"a.txt, line 3"`. If `None`, it is the index of the sentence. Defaults to `None`.
 
     Raises:
         ValueError: If a sentence is too long. The message names the first one.

@@ -78,9 +78,9 @@ class PieceTokenizer(abc.ABC):
     def word_rules(self) -> list[tuple[str, str]]:
         """Regular expressions that split a text into the words to which a tagger assigns tags.
 
-        Each item of the list is an RE2 pattern and its replacement. After all of them have been
-        applied in order, white space separates the words; see `tfreps.text.tokenize`. The pieces
-        of a text are the pieces of its words, and each word has at least one.
+        Each item of the list is a tuple of an RE2 pattern and its replacement. After all of them
+        have been applied in order, white space separates the words; see `tfreps.text.tokenize`.
+        The pieces of a text are the pieces of its words, and each word has at least one piece.
         """
 
     def ids(self, text: str) -> list[int]:
@@ -88,7 +88,7 @@ class PieceTokenizer(abc.ABC):
         return self.piece_ids(self.tokenize(text))
 
     def piece_ids(self, pieces: Iterable[str]) -> list[int]:
-        """Returns the ids of pieces; pieces outside the vocabulary get the unknown id."""
+        """Returns the ids of pieces, which is the unknown id for pieces outside the vocabulary."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
@@ -106,7 +106,8 @@ class PieceTokenizer(abc.ABC):
             int32 `RaggedTensor`, shape `[B, None]`, without the start and separator tokens.
 
         Raises:
-            ValueError: If tensorflow-text is needed but not installed.
+            ValueError: If `core_ops` is False, and the tokenizer needs tensorflow-text, which is
+                not installed.
         """
         return self.graph(core_ops)(strings)
 
@@ -139,8 +140,8 @@ class PieceTokenizer(abc.ABC):
                 the same length. Defaults to `"refuse"`.
 
         Returns:
-            `(token_ids, segment_ids)`, two lists of int. Segment ids are 0 up to and including
-            the first separator and 1 after it.
+            Tuple `(token_ids, segment_ids)` of two lists of int. `token_ids` are the joined ids.
+            `segment_ids` are 0 up to and including the first separator and 1 after it.
 
         Raises:
             ValueError: If there are more than `max_length` ids and `too_long="refuse"`, or an
@@ -152,9 +153,10 @@ class PieceTokenizer(abc.ABC):
         size = sum(map(len, texts))
         if room is not None and size > room:
             if too_long == "refuse":
+                have = "The text has" if second is None else "The two texts together have"
                 raise ValueError(
-                    f"The text has {size} pieces, but at most {room} fit (`max_length` is "
-                    f'{max_length}). Shorten it, or set `too_long="cut"`.'
+                    f"{have} {size} pieces, but at most {room} fit (`max_length` is "
+                    f'{max_length}). Shorten the text, or set `too_long="cut"`.'
                 )
             texts = _cut(texts, room)
         token_ids = [self.start_id]
@@ -192,13 +194,16 @@ class PieceTokenizer(abc.ABC):
             ValueError: If `texts` or `second` is a single string, they have different lengths, a
                 row is too long and `too_long="refuse"`, or an argument is out of range.
         """
-        if isinstance(texts, str) or isinstance(second, str):
-            raise ValueError("`texts` and `second` must be lists of texts; got a single string.")
+        for name, value in {"texts": texts, "second": second}.items():
+            if isinstance(value, str):
+                raise ValueError(
+                    f"`{name}` must be a list of texts; got the string {value[:40]!r}. Enclose it "
+                    "in a list."
+                )
         others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
         if len(others) != len(texts):
             raise ValueError(
-                f"`second` must have one text for each of the {len(texts)} texts; "
-                f"got {len(others)}."
+                f"`second` must have as many texts as `texts`, {len(texts)}; got {len(others)}."
             )
         firsts = [self.ids(text) for text in texts]
         pairs = zip(firsts, others, strict=True)
@@ -230,13 +235,13 @@ class PieceTokenizer(abc.ABC):
             return None
         if max_length < num_texts + 2:
             raise ValueError(
-                f"`max_length` must leave room for text alongside {num_texts + 1} special tokens; "
-                f"got {max_length}."
+                f"`max_length` must be at least {num_texts + 2} to leave room for text alongside "
+                f"{num_texts + 1} special tokens; got {max_length}."
             )
         return max_length - num_texts - 1
 
     def get_config(self) -> dict:
-        """Returns the arguments of the constructor as JSON types."""
+        """Returns a dict of the arguments of the constructor, as JSON types."""
         options = {name: getattr(self, name) for name in self.OPTIONS}
         return {"vocabulary": self.vocabulary, **options}
 
@@ -256,7 +261,7 @@ class PieceTokenizer(abc.ABC):
 
     @classmethod
     def from_vocabulary_file(cls, path: str | os.PathLike, **options) -> "PieceTokenizer":
-        """Creates a tokenizer from a file with one piece per line, such as a vocab.txt.
+        """Creates a tokenizer from a file with one piece per line, such as BERT's vocab.txt.
 
         Args:
             path: str or path-like object. Path of the file.
@@ -281,8 +286,8 @@ class PieceTokenizer(abc.ABC):
         for piece in self.vocabulary:
             if "\n" in piece or "\r" in piece or not piece.strip(" \t"):
                 raise ValueError(
-                    f"{piece!r} cannot be written to a file with one piece per line: it is blank "
-                    "or contains a line break."
+                    f"{piece!r} cannot be written to a file with one piece per line, because it is "
+                    "blank or contains a line break. Remove it from the vocabulary."
                 )
         write_text(path, "".join(piece + "\n" for piece in self.vocabulary))
 
@@ -302,7 +307,7 @@ def check_too_long(too_long: str) -> None:
 
 
 def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
-    """Truncates texts by repeatedly removing the last id of the longer one."""
+    """Truncates one or two texts to `room` ids by removing the last id of the longer one."""
     if len(texts) == 1:
         return [texts[0][:room]]
     first, second = texts
@@ -318,7 +323,7 @@ def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[
     ids: dict[str, int] = {}
     for line, piece in enumerate(vocabulary, 1):
         if not isinstance(piece, str):
-            raise ValueError(f"{source}, line {line}: expected a str; got {piece!r}.")
+            raise ValueError(f"{source}, line {line}: a piece must be a str; got {piece!r}.")
         if not piece:
             raise ValueError(
                 f"{source}, line {line}: the line is blank. Every line must contain one piece."
