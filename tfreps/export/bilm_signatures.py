@@ -50,7 +50,7 @@ class BiLMSignatures:
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
 
-    known: dict = {}  # what is known about the training; see `tfreps.runs.run_card`
+    known: dict = {}  # facts about the training, as returned by `run_card`
 
     def __init__(self, loaded, explain=False):
         model = loaded.model

@@ -1,4 +1,4 @@
-"""Signatures of taggers and classifiers, which map raw strings to tags, spans and labels."""
+"""Signatures of taggers and classifiers, from raw strings to tags and labels."""
 
 import numpy as np
 import tensorflow as tf

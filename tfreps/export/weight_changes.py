@@ -1,4 +1,4 @@
-"""weight_changes: measures how storing weights in fewer bits changes a model's answers."""
+"""weight_changes: measures how fewer bits per weight change a model's answers."""
 
 import numpy as np
 
