@@ -20,7 +20,7 @@ def test_records(line):
     if '"' in line:
         assert parse_record(line, "") == wanted
     else:
-        with pytest.raises(ValueError, match="expected one JSON .* Python dict: use format py"):
+        with pytest.raises(ValueError, match="expected one JSON .* Python dict; set `format`"):
             parse_record(line, "")
 
 
@@ -49,5 +49,5 @@ def test_bad_records(line, message):
 
 def test_fields():
     assert get_field({"a": 1}, "a", "f") == 1
-    with pytest.raises(ValueError, match="f: no field 'b'; the fields are 'a', 'c'"):
+    with pytest.raises(ValueError, match="f: the record has no field 'b'; its fields are 'a', 'c'"):
         get_field({"a": 1, "c": 2}, "b", "f")

@@ -119,7 +119,11 @@ def test_encodings(tmp_path, data, encoding, expected):
         (b"good\ncaf\xe9\n", "ascii", "a.txt, line 2: expected ascii text"),
         (b"good\n\n\0", "utf-8", "a.txt, line 3: .* NUL"),
         (b"good\n\n\0", "latin-1", "a.txt, line 3: .* NUL"),
-        (b"\xef\xbb\xbfa", "latin-1", "a.txt, line 1: .* mark of UTF-8. Read the file as utf-8"),
+        (
+            b"\xef\xbb\xbfa",
+            "latin-1",
+            "line 1: .* mark of UTF-8. Set `encoding` .* to utf-8",
+        ),
         (b"a", "latin-99", "must be a text encoding .*'latin-99'"),
         (b"a", "hex", "must be a text encoding .*'hex'"),
         (b"abc", "utf-16", "a.txt, line 1: expected utf-16"),

@@ -30,7 +30,7 @@ def test_all_three_ways(written):
     assert [each.error for each in found] == [None] * 3
     assert all(each.largest < 1e-6 for each in found)
     lines = [each.line() for each in found]
-    assert "a process with TensorFlow alone (TensorFlow 2." in lines[0]
+    assert "a process with only TensorFlow (TensorFlow 2." in lines[0]
     assert lines[1].startswith("  ok      saved_model_cli run")
     assert "the C API of TensorFlow's library (TensorFlow 2." in lines[2]
 
@@ -59,7 +59,8 @@ def test_a_difference_is_found(written, monkeypatch):
     monkeypatch.setattr(export_check, "ask_cli", lambda _, *job: only(*job))
     expected = {"default": TinySignatures(error=0.01).expected(SENTENCES)}
     (each, *_) = check_export(written.folder, expected)
-    assert "confidences of the signature default differs by 0.0" in each.error
+    message = "the output 'confidences' of the signature 'default' differs from the model's by 0.0"
+    assert message in each.error
     assert each.line().startswith("  FAILED  a process with")
 
 
@@ -76,14 +77,14 @@ def test_compare():
     assert compare(same, expected, 2e-4) == pytest.approx(1e-4, rel=1e-2)
     assert compare({"s": {"x": [1, 2], "y": None}}, expected, 1e-4) == 0
     for x, y, message in [
-        ([1.0, 2.1], strings, "x of the signature s differs by 0.05 relative to 2"),
-        ([1.0, np.nan], strings, "differs by nan"),
-        ([1.0], strings, r"has shape \(1,\); expected \(2,\)"),
-        ([1.0, 2.0], [["a", "c"]], "y of the signature s is"),
+        ([1.0, 2.1], strings, "'x' of .* 's' differs from the model's by 0.05 relative to 2"),
+        ([1.0, np.nan], strings, "differs from the model's by nan"),
+        ([1.0], strings, r"must have shape \(2,\); got \(1,\)"),
+        ([1.0, 2.0], [["a", "c"]], "'y' of the signature 's' must be"),
     ]:
         with pytest.raises(ValueError, match=message):
             compare({"s": {"x": x, "y": y}}, expected, 1e-4)
-    with pytest.raises(ValueError, match="is missing"):
+    with pytest.raises(ValueError, match="the output 'x' of the signature 's' is missing"):
         compare({"s": {}}, expected, 1e-4)
 
 

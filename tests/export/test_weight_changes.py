@@ -11,7 +11,8 @@ def test_the_largest_differences():
     assert weight_changes(signatures, "float32") == ""
     signatures = open_for_export(MAKERS["BertEncoder"]())
     found = weight_changes(signatures, "bfloat16")
-    assert found.startswith("Storing the weights as bfloat16 changes, on 4 sentences, at most: ")
-    changes = re.findall(r"(\w+) by (\S+) of (\S+)[,.]", found)
+    start = "Storing the weights as bfloat16 changes these outputs for 4 sentences: "
+    assert found.startswith(start)
+    changes = re.findall(r"(\w+) by at most (\S+) \(largest value (\S+)\)[,.]", found)
     assert [name for name, *_ in changes] == ["sequence_output", "pooled_output"]
     assert all(0 < float(change) < 0.1 * float(largest) for _, change, largest in changes)

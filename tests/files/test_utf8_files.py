@@ -90,7 +90,7 @@ def test_other_encodings(data, encoding, expected):
         (MARK + b"a", "latin-1", "a.txt, line 1: expected latin-1 text, found the byte order mark"),
         (b"a\n\x81", "cp1252", "a.txt, line 2: expected cp1252 text"),
         (b"a\n\0", "latin-1", "a.txt, line 2: expected latin-1 text, found a NUL character.$"),
-        ("some".encode("utf-16-le"), "latin-1", "The file looks like UTF-16LE. Read it with"),
+        ("some".encode("utf-16-le"), "latin-1", "The file looks like UTF-16LE. Set `encoding`"),
     ],
 )
 def test_what_is_no_text_in_an_encoding(data, encoding, message):

@@ -156,7 +156,7 @@ def test_a_published_bert(tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["RUN", "--to", "OUT", "--wordpiece"], "is only used for a BERT; a biLM reads whole"),
+        (["RUN", "--to", "OUT", "--wordpiece"], "applies only to BERT models; a biLM reads whole"),
         (["no/such/run", "--to", "OUT"], "no/such/run does not exist"),
         (["--to", "OUT"], "either a run folder, or both"),
         (["RUN", "--to", "OUT", "--options", "options.json"], "either a run folder, or both"),

@@ -1,4 +1,4 @@
-"""Reads the text that comes with Python itself: help topics and docstrings."""
+"""Reads English text from Python: its help topics, and docstrings of installed code."""
 
 import ast
 import itertools
@@ -16,7 +16,10 @@ _BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 
 
 def python_documents() -> Iterator[tuple[str, str]]:
-    """Yields `(name, raw text)` of pydoc's help topics, then of `docstring_documents()`.
+    """Yields the documents of pydoc's help topics, then those of `docstring_documents`.
+
+    Yields:
+        Tuple `(name, text)` of two str: the name of the document and its raw text.
 
     Example:
         >>> from tfreps.data.python_text import python_documents
@@ -33,7 +36,12 @@ def python_documents() -> Iterator[tuple[str, str]]:
 def docstring_documents() -> Iterator[tuple[str, str]]:
     """Yields docstrings of the standard library and installed packages, one document per file.
 
-    The docstrings are parsed from the source files; no module is imported. Tests are skipped.
+    The docstrings are parsed from the source files; no module is imported. Folders of tests,
+    vendored packages and IDLE are skipped.
+
+    Yields:
+        Tuple `(path, text)` of two str: the path of the file relative to its library folder, and
+        its docstrings, separated by blank lines.
     """
     paths = sysconfig.get_paths()
     yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
@@ -42,7 +50,12 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yields the docstrings of the source files under a folder, one document per file."""
+    """Yields the documents of the source files in a folder, as `docstring_documents` does.
+
+    Args:
+        root: str. Path of the folder, which is searched recursively.
+        leave_out: tuple of str. Names of more folders to skip.
+    """
     leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - leave_out)
@@ -51,7 +64,10 @@ def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str
 
 
 def docstrings_of_file(path: str) -> list[str]:
-    """Returns the docstrings of one source file, or `[]` if Python cannot parse the file."""
+    """Returns the docstrings of one source file.
+
+    The list is empty if the file cannot be read or parsed, or has no triple double quotes.
+    """
     try:
         source = pathlib.Path(path).read_text(encoding="utf-8")
         if '"""' not in source:
@@ -65,7 +81,7 @@ def docstrings_of_file(path: str) -> list[str]:
 
 
 def documented(tree: ast.Module) -> list[ast.AST]:
-    """Returns the nodes of a module, its classes, functions and methods; skips nested functions."""
+    """Returns the nodes of a module, its classes, functions and methods, not of inner functions."""
     found = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):
@@ -75,7 +91,10 @@ def documented(tree: ast.Module) -> list[ast.AST]:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Yields the paragraphs of a text; blank lines, bullets and code lines separate them."""
+    """Yields the paragraphs of a text, which blank lines, bullets and code lines separate.
+
+    Code lines are left out, and the lines of a paragraph are joined by spaces.
+    """
     lines = []
     for line in itertools.chain(text.splitlines(), [""]):
         bullet = _BULLET.match(line)

@@ -15,7 +15,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
 
     Args:
         line: str. The line to parse.
-        place: str. File and line number, which error messages begin with.
+        place: str. File and line number, with which error messages begin.
         format: str. `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code)
             or `"either"`. Defaults to `"json"`.
 
@@ -23,7 +23,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
         dict. The record.
 
     Raises:
-        ValueError: If the line is not an object of that format.
+        ValueError: If the line is not an object or dict in this format.
 
     Example:
         >>> from tfreps.data.records import parse_record
@@ -41,10 +41,11 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
             if number < len(tried):
                 continue
             wanted = " or ".join(_WANTED[kind] for kind in tried)
-            hint = " It looks like a Python dict: use format python." if _is_python(line) else ""
+            hint = ""
+            if tried == ("json",) and _is_python(line):
+                hint = " It looks like a Python dict; set `format` (--format) to python."
             raise ValueError(
-                f"{place}: expected one {wanted} per line; got {line[:60]!r} ({error})."
-                f"{hint if tried == ('json',) else ''}"
+                f"{place}: expected one {wanted} per line; got {line[:60]!r} ({error}).{hint}"
             ) from None
     if not isinstance(record, dict):
         raise ValueError(
@@ -61,9 +62,8 @@ def get_field(record: dict, name: str, place: str):
         ValueError: If the record has no such field. The message lists its fields.
     """
     if name not in record:
-        raise ValueError(
-            f"{place}: no field {name!r}; the fields are {', '.join(map(repr, record)) or 'none'}."
-        )
+        known = f"its fields are {', '.join(map(repr, record))}" if record else "it is empty"
+        raise ValueError(f"{place}: the record has no field {name!r}; {known}.")
     return record[name]
 
 

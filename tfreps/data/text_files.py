@@ -56,7 +56,7 @@ def find_files(files: Files) -> list[str]:
             raise ValueError(f"{pattern!r} {what}. Give a file or a pattern such as 'text/*.txt'.")
         found.update(matches)
     if not found:
-        raise ValueError("No text files were given; give at least one path or pattern.")
+        raise ValueError("`files` must contain at least one path or pattern; got an empty list.")
     return sorted(found)
 
 
@@ -71,10 +71,12 @@ def read_blocks(
 
     Args:
         path: str. Path of the file.
-        block_bytes: int. Bytes of text per block. Defaults to 1 MiB.
+        block_bytes: int. Minimum size of a block in bytes, except for the last block. Defaults to
+            1 MiB.
         offset: int. Byte at which to start: 0 or the `offset` of an earlier block. A compressed
             file is decompressed up to that byte. Defaults to 0.
-        line: int. Line at which to start: 1 or the `line` of the same block. Defaults to 1.
+        line: int. Number of the line at which to start: 1 or the `line` of the same block. Defaults
+            to 1.
 
     Yields:
         `TextBlock(text, offset, line)`, a named tuple of str, int and int: the text, the position
@@ -120,7 +122,8 @@ def count_tokens(
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files;
             `*.gz` files are decompressed.
-        refused: iterable of str. Tokens that must not occur. Defaults to `()`.
+        refused: iterable of str. Sentence boundary tokens, which must not occur in the text.
+            Defaults to `()`.
         progress: callable or None. Called after every block with the number of tokens and the
             number of distinct tokens so far. Defaults to `None`.
 
@@ -192,12 +195,12 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
     """
     data = read_unpacked(path)
     if not data:
-        raise ValueError(f"{path} is empty.")
+        raise ValueError(f"{path} is empty; expected a text file with at least one line.")
     return decode_text(data, path, encoding)
 
 
 def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
-    """Reads the lines of a file without their line endings; line n is element n - 1.
+    """Returns the lines of a file without their line endings; line n is element n - 1.
 
     A line ends with a line feed or with a carriage return and a line feed. Other Unicode line
     separators and lone carriage returns are part of the text. The line ending of the last line

@@ -1,4 +1,4 @@
-"""Epoch loop: trains, keeps the best model, stops in time and resumes exactly."""
+"""Epoch loop: trains, saves the best model, obeys a time limit and resumes exactly."""
 
 import keras
 
@@ -34,23 +34,23 @@ def fit_epochs(
     say=None,
     begun=None,
 ):
-    """Trains with one call of `model.fit` per epoch and keeps the best model in the run folder.
+    """Trains with one call of `model.fit` per epoch and saves the best model in the run folder.
 
     With `resume`, a run that was interrupted at any point continues from its last checkpoint and
     ends as if it had not been interrupted: weights, optimizer, dropout seeds, running metrics, the
     position in the data and the number of epochs without improvement are restored. A signal that
-    asks the program to stop (`tfreps.callbacks.stop_signals`) ends it after the next step, with a
-    checkpoint.
+    asks the program to stop (see `tfreps.callbacks.stop_signals`) ends training after the next
+    step, and a checkpoint is saved.
 
     Args:
         model: `keras.Model`, compiled.
         batches: `tfreps.data.SequenceBatches` of training data, or another object that has
             `dataset(epoch, first_batch)` and `num_batches(epoch)`, and `num_tokens` unless `log` is
-            given. If epoch and batch do not determine the position in the data,
+            given. If the epoch and the batch do not determine the position in the data,
             `state(epoch, batch)` must return the position as JSON types, and `restore(state)` must
             restore it.
         validation: Validation data of the same kind. If `None`, no epoch is evaluated and the
-            newest model is kept.
+            newest model is saved.
         run: `tfreps.runs.run_folder.RunFolder`.
         epochs: int. Maximum number of passes over the data.
         monitor: str. Name of the metric that determines the best model, such as `"val_f1"`.
@@ -66,25 +66,26 @@ def fit_epochs(
             epoch. Defaults to 500.
         resume: bool. Whether to continue from the newest checkpoint in the folder.
             Defaults to `False`.
-        log: Callback that writes the metrics and has `step` and a state, such as `TrainingLog`. If
-            `None` (the default), an `EpochLog` is used.
-        log_every: int. Number of steps between points of the `EpochLog` within an epoch. If `None`
-            (the default), there are no such points.
-        rate_factor: `tf.Variable`, the factor of a `tfreps.optimizers.CutRate`. If `None` (the
+        log: Callback that logs the metrics, such as a `TrainingLog`. If `None` (the default), an
+            `EpochLog` is used.
+        log_every: int. Number of steps after which the `EpochLog` logs the metrics within an epoch.
+            If `None` (the default), it logs them only at the end of an epoch.
+        rate_factor: `tf.Variable`. The factor of a `tfreps.optimizers.CutRate`. If `None` (the
             default), the learning rate is not reduced.
         plateau_decay: float. Value by which `rate_factor` is multiplied after an epoch without
             improvement. Defaults to 1.0.
         average: bool. Whether to evaluate and save the model with moving averages of its weights,
-            computed by a `GroupedOptimizer` (see `WeightAverages`). Defaults to `False`.
-        say: function that shows a line of progress; see `EpochLog`. If `None` (the default),
-            nothing is shown.
-        begun: function that is called with the number of earlier steps once it is known.
-            Defaults to `None`.
+            which a `GroupedOptimizer` computes (see `WeightAverages`). Defaults to `False`.
+        say: function that shows a line of progress, as described in `EpochLog`. If `None` (the
+            default), nothing is shown.
+        begun: function that is called with the number of steps of the interrupted run, or 0,
+            before training starts. If `None` (the default), nothing is called.
 
     Returns:
-        dict with the best value under the name of the metric without `val_`, its `step`, and
-        `steps`, the total number of updates; also, if they are not 0, `waited`, the number of
-        epochs without improvement, and `cuts`, the number of reductions of the learning rate.
+        dict. The best value of the metric, under its name without `val_`; `step`, the step at which
+        it was reached; and `steps`, the total number of steps. If they are not 0, the dict also
+        has `waited`, the number of epochs without improvement (only if `patience` is given), and
+        `cuts`, the number of reductions of the learning rate.
 
     Raises:
         Stopped: If a signal was received.
@@ -153,7 +154,7 @@ class Place:
         return found
 
     def restore(self, position, is_unmeasured):
-        """Restores a position; moves on from a finished epoch unless it must be evaluated."""
+        """Restores a position; a finished epoch is left unless it must still be evaluated."""
         if position is None:
             return
         self.epoch, self.batch = position["epoch"], position["batch"]
@@ -163,7 +164,7 @@ class Place:
             self.go_to(self.epoch, self.batch)
 
     def go_to(self, epoch, batch):
-        """Goes to a batch of an epoch; after the last batch, to the next epoch."""
+        """Goes to a batch of an epoch, or to the next epoch if the batch is past the last one."""
         is_over = batch >= self.batches.num_batches(epoch)
         self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
 
@@ -211,7 +212,7 @@ def measure_epoch(model, validation, callbacks, epoch, metrics):
 
 
 def keep_counts(run, counts):
-    """Writes the counts of the training data to results.json; a resumed run must have the same.
+    """Writes the counts of the training data to results.json, or checks those of a resumed run.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.

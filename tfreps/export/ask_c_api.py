@@ -40,7 +40,7 @@ RETURNS = {
 
 
 class Output(ctypes.Structure):
-    """TF_Output: a tensor of the graph."""
+    """C struct TF_Output, which names a tensor of the graph."""
 
     _fields_ = [("operation", ctypes.c_void_p), ("index", ctypes.c_int)]
 
@@ -75,7 +75,7 @@ def load_library():
 
 
 def text_libraries():
-    """Returns the files with the operations of tensorflow-text."""
+    """Returns the paths of the libraries that contain the operations of tensorflow-text."""
     return sorted((package("tensorflow_text") / "python" / "ops").glob("_*.so"))
 
 
@@ -83,7 +83,7 @@ def package(name):
     """Returns the folder of an installed package without importing it."""
     found = importlib.util.find_spec(name)
     if found is None:
-        raise OSError(f"{name} is not installed for this Python.")
+        raise OSError(f"{name} is not installed for {sys.executable}. Install it there.")
     return pathlib.Path(found.submodule_search_locations[0])
 
 
@@ -117,7 +117,7 @@ def place(library, graph, name):
     operation, _, index = name.partition(":")
     found = library.TF_GraphOperationByName(graph, operation.encode())
     if not found:
-        raise RuntimeError(f"The graph has no operation {operation}.")
+        raise RuntimeError(f"The SavedModel has no operation {operation!r} for tensor {name!r}.")
     return Output(found, int(index or 0))
 
 

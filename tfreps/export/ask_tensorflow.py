@@ -27,13 +27,16 @@ def main(job_path, answers_path):
     unwanted = {"tfreps"} if job["needs_text"] else {"tfreps", "tensorflow_text"}
     others = [name for name in sys.modules if name.split(".")[0] in unwanted]
     if others:
-        raise RuntimeError(f"Only TensorFlow may be imported; got {others}.")
+        raise RuntimeError(
+            f"The export must run without {' and '.join(sorted(unwanted))}; the process imported "
+            f"{', '.join(others)}."
+        )
     found = {"version": tf.__version__, "answers": answers}
     pathlib.Path(answers_path).write_text(json.dumps(found), encoding="utf-8")
 
 
 def plain(array):
-    """Returns the shape and the values; bytes of a string that are not UTF-8 are replaced."""
+    """Returns the shape and the values of an array; bytes that are not UTF-8 are replaced."""
     values = array.reshape(-1).tolist()
     if array.dtype == object:
         values = [value.decode("utf-8", "replace") for value in values]

@@ -1,4 +1,4 @@
-"""Signatures of a BERT without a head, which map raw strings to vectors."""
+"""Signatures of a BERT model without a head, which map raw strings to vectors."""
 
 import tensorflow as tf
 
@@ -14,24 +14,24 @@ from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
 class BertSignatures(StringSignatures):
-    """Signatures of an exported BERT, which map strings to dense float32 tensors.
+    """Signatures of an exported BERT model, which map strings to dense float32 tensors.
 
         default     text str [N] (also called serving_default)
         tokens      tokens str [N, T], sequence_len int32 [N]; the tokens are words, and those
                     beyond sequence_len are ignored
 
-    They split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return,
+    Both split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return,
     with zeros on padding,
 
         tokens              str [N, T], the pieces, "" on padding
         sequence_output     float32 [N, T, D]
         default             float32 [N, D], the mean of sequence_output over the pieces
         pooled_output       float32 [N, D], if there is a pooler
-        sequence_len        int32 [N], the number of pieces
+        sequence_len        int32 [N], the number of pieces, including [CLS] and [SEP]
 
     Texts that are too long for the model's positions, or longer than the tokenizer's `max_length`,
     are truncated. `explain` takes `text` and returns `tokens`, `sequence_output`,
-    `sequence_len`, `attention` and `attention_tokens`.
+    `sequence_len`, and the outputs of `tfreps.export.explanations.explain_attention`.
 
     Args:
         bert: `tfreps.inference.TextBert`.
@@ -41,8 +41,8 @@ class BertSignatures(StringSignatures):
             `True`.
 
     Raises:
-        ValueError: If the BERT has no tokenizer, or if `core_ops` is `False` and TensorFlow Text
-            is missing or does not support the tokenizer.
+        ValueError: If the BERT model has no tokenizer, or if `core_ops` is `False` and TensorFlow
+            Text is missing or does not support the tokenizer.
     """
 
     def __init__(self, bert, explain=False, core_ops=True):

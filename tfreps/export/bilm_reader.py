@@ -18,8 +18,8 @@ class TokenReader:
 
     Args:
         bilm: `BiLM`. The model that reads the ids.
-        vocabulary: `tfreps.text.Vocabulary`. May be `None` if the biLM reads characters and no
-            vocabulary ids are needed.
+        vocabulary: `tfreps.text.Vocabulary` or None. It can be `None` if the biLM reads characters
+            and no vocabulary ids are needed.
         folder: str. Folder to which the vocabulary is written, as an asset of the SavedModel.
     """
 
@@ -47,7 +47,16 @@ class TokenReader:
         return tf.cast(self.table.lookup(tokens), tf.int32)
 
     def surround(self, ids, lengths):
-        """Adds sentence boundaries to ids `[N, T(, C)]`; returns `[N, T+2(, C)]` and the mask."""
+        """Adds sentence boundaries to ids.
+
+        Args:
+            ids: int32 tensor of shape `[N, T, C]` or `[N, T]`.
+            lengths: int32 tensor of shape `[N]`.
+
+        Returns:
+            Tuple `(ids, mask)`. `ids` is int32 `[N, T+2, C]` or `[N, T+2]`, and `mask` is bool
+            `[N, T+2]`.
+        """
         bilm = self.bilm
         if self.reads_characters:
             size = bilm.max_characters
@@ -69,7 +78,10 @@ def real_tokens(tokens, sequence_len):
     rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
     fits &= tf.size(sequence_len) == rows
-    message = "sequence_len must have one value per row of tokens, from 0 to the length of the row"
+    message = (
+        "`sequence_len` must have one value per row of tokens, from 0 to the length of the row; "
+        "got these lengths and this shape of the tokens:"
+    )
     tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
     return tf.sequence_mask(sequence_len, longest)
 

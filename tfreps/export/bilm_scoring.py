@@ -1,4 +1,4 @@
-"""Scoring: the language model signatures of a biLM; the caller stores the states."""
+"""Scoring: signatures of a biLM that score text as a language model."""
 
 import tensorflow as tf
 
@@ -11,7 +11,7 @@ class Scoring:
     """Signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
 
         initial_states  batch_size int32 [], at most 4,096 -> the initial states (zeros, or the
-                        states stored by `warm_up`)
+                        states stored by `BiLM.warm_up`)
         score           tokens str [N, T], sequence_len int32 [N], forward_hidden [N, L, P],
                         forward_cell [N, L, U], backward_hidden, backward_cell -> nll,
                         forward_nll, backward_nll float32 [N], sums in nats; token_count int32
@@ -21,7 +21,7 @@ class Scoring:
 
     `nll` is the sum of both directions. The perplexity of both directions, over the full softmax
     and all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing between
-    calls.
+    calls: the caller passes the states of one call to the next.
 
     Args:
         bilm: `BiLM`. Provides the initial states and the weights.
@@ -37,7 +37,8 @@ class Scoring:
     def initial_states(self, batch_size):
         """Computes the signature `initial_states`, the states before the first token."""
         fits = (batch_size >= 0) & (batch_size <= MOST_SENTENCES)
-        tf.debugging.Assert(fits, [f"batch_size must be from 0 to {MOST_SENTENCES}", batch_size])
+        message = f"`batch_size` must be from 0 to {MOST_SENTENCES}; got"
+        tf.debugging.Assert(fits, [message, batch_size])
         states = flatten_states(self.bilm.fixed_state(batch_size))
         return dict(zip(self.bilm.state_names, states, strict=True))
 
@@ -72,11 +73,13 @@ class Scoring:
         Returns:
             dict of float32 tensors in nats: `forward_surprise` `[N, T]`, -log p(token | all tokens
             before it), and `backward_surprise` `[N, T]`, -log p(token | all tokens after it), both
-            0 on padding; `end_surprise` and `start_surprise` `[N]`, for the end of the sentence
-            after all tokens and its start before them. From the initial states, `forward_nll` of
-            `score` is the sum of `forward_surprise` and `end_surprise`, and `backward_nll` the sum
-            of the other two. The dict also has `in_vocabulary`, int32 `[N, T]`, which is 0 on
-            padding and on tokens that are read as `<UNK>`, and 1 on other tokens.
+            0 on padding; and `end_surprise` `[N]`, -log p(the sentence ends | all its tokens), and
+            `start_surprise` `[N]`, -log p(the sentence starts | all its tokens). If `score` starts
+            from the initial states, its `forward_nll` is the sum of `forward_surprise` and
+            `end_surprise`, and its `backward_nll` is the sum of `backward_surprise` and
+            `start_surprise`. The dict also has `in_vocabulary`, int32 `[N, T]`, which is 0 on
+            padding and on tokens that are read as `<UNK>`, and 1 on other tokens. A model that is
+            not bidirectional has no `backward_surprise` and `start_surprise`.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])

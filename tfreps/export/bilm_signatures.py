@@ -29,19 +29,19 @@ class BiLMSignatures:
         default         float32 [N, 2P], the mean of elmo over the sentence's tokens
         sequence_len    int32 [N]
 
-    A model with a softmax has two more signatures, `initial_states` and `score`; see `Scoring`.
-    `explain` takes `text` and returns
+    A model with a softmax and a vocabulary has two more signatures, `initial_states` and `score`,
+    which `Scoring` describes. `explain` takes `text` and returns
 
         tokens          str [N, T], "" on padding
         elmo            float32 [N, T, 2P], as above
         sequence_len    int32 [N]
 
-    and, if the model has a softmax, the outputs of `Scoring.surprise`.
+    and, if the model has a softmax and a vocabulary, the outputs of `Scoring.surprise`.
 
     Args:
         loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and for models
-            that read token ids. For an `Elmo`, the output `elmo` is the first mix. Carried states
-            are not exported: `"carry"` becomes `"zero"`.
+            that read token ids. For an `Elmo`, the output `elmo` is the first mix. A biLM with
+            `initial_state="carry"` is exported with `"zero"`, because exports carry no states.
         explain: bool. Whether to add the signature `explain`. Defaults to `False`.
 
     Raises:
@@ -50,7 +50,7 @@ class BiLMSignatures:
     Reference: names and outputs of TF-Hub's `google/elmo`.
     """
 
-    known: dict = {}  # what is known about the training; see `tfreps.runs.run_card`
+    known: dict = {}  # facts about the training, as returned by `run_card`
 
     def __init__(self, loaded, explain=False):
         model = loaded.model
@@ -102,7 +102,7 @@ class BiLMSignatures:
         return functions
 
     def scoring(self):
-        """Returns a `Scoring` if there is a softmax with a vocabulary, else `None`."""
+        """Returns a `Scoring` if the model has a softmax and a vocabulary, otherwise `None`."""
         if self.pretrainer is None or self.reader.table is None:
             return None
         return Scoring(self.bilm, self.pretrainer, self.reader)
@@ -154,14 +154,14 @@ class BiLMSignatures:
         real = real_tokens(ids, sequence_len)
         characters = self.reader.reads_characters
         is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
-        message = "a token within sequence_len has no ids, only zeros, which mark padding"
+        message = "each token within `sequence_len` must have an id other than 0, which is padding"
         tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
         return self._outputs(
             tf.where(real[..., None] if characters else real, ids, 0), sequence_len
         )
 
     def _outputs(self, ids, sequence_len):
-        """Returns the outputs that the docstring of the class lists."""
+        """Returns the outputs that the docstring of `BiLMSignatures` lists."""
         out = self.bilm(ids)
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]

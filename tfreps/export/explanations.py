@@ -13,14 +13,15 @@ def explain_tags(model, features):
 
     Args:
         model: `Tagger` or `HMMTagger`.
-        features: dict. Inputs of the model.
+        features: dict. The features, as passed to `call` of the model.
 
     Returns:
-        dict of `path_tags` str `[N, k, T]`, best first, `""` on padding; `path_scores` float32
-        `[N, k]`, the log-probability of each sequence; `path_probabilities` float32 `[N, k]`;
-        `marginals` float32 `[N, T, K]`, 0 on padding; `tag_names` str `[N, K]`, the same in every
-        row. If there are fewer than k sequences, the others have `""` as tags, the score -3.4e38
-        (which JSON can represent) and the probability 0.
+        dict of `path_tags` str `[N, k, T]`, the best tag sequences, best first, `""` on padding;
+        `path_scores` float32 `[N, k]`, the log-probability of each sequence; `path_probabilities`
+        float32 `[N, k]`, its probability; `marginals` float32 `[N, T, K]`, the probability of each
+        tag, 0 on padding; and `tag_names` str `[N, K]`, the same in every row. If there are fewer
+        than k sequences, the remaining ones have `""` as tags, the score -3.4e38 (which JSON can
+        represent) and the probability 0.
     """
     outputs = model(features)
     mask = outputs["mask"]  # [N, T]
@@ -43,11 +44,11 @@ def explain_label(model, features):
 
     Args:
         model: `Classifier`.
-        features: dict. Inputs of the model.
+        features: dict. The features, as passed to `call` of the model.
 
     Returns:
-        dict of `token_weights` float32 `[N, T]`, 0 on padding, for `pooling="attention"`; an empty
-        dict for other classifiers.
+        dict of `token_weights` float32 `[N, T]`, 0 on padding, if the classifier was created with
+        `pooling="attention"`; otherwise, an empty dict.
     """
     if model.pooling != "attention":
         return {}
@@ -55,19 +56,20 @@ def explain_label(model, features):
 
 
 def explain_attention(model, features, tokens, strings=None):
-    """Computes the attention of the Transformer in a tagger or classifier, or of a BERT.
+    """Computes the attention of a BERT model or of the Transformer in a tagger or classifier.
 
     Args:
         model: Any tfreps model.
-        features: dict. Inputs of the model.
+        features: dict. The features, as passed to `call` of the model.
         tokens: str tensor of shape `[N, T]`. The tokens of `features`, `""` on padding.
-        strings: function. Converts piece ids to strings. Needed for a tagger on a BERT. Defaults
-            to `None`.
+        strings: function. Converts piece ids to strings. Required for a tagger on a BERT model.
+            Defaults to `None`.
 
     Returns:
-        dict of `attention` float32 `[N, L, H, P, P]` (layer, head, from, to), in which rows of
-        real tokens sum to 1 and other rows are 0; and `attention_tokens` str `[N, P]`, `""` on
-        padding. The dict is empty if the model has no Transformer.
+        dict of `attention` float32 `[N, L, H, P, P]` (layer, head, from, to), whose rows sum to 1
+        for real tokens and are 0 on padding; and `attention_tokens` str `[N, P]`, the tokens or
+        pieces that the Transformer reads, `""` on padding. The dict is empty if the model has no
+        Transformer.
     """
     pieces = model.find(PieceEncoder)
     if pieces is not None:

@@ -37,9 +37,9 @@ class CheckedExport(NamedTuple):
 
     Attributes:
         way: str. Description of the process that ran the export.
-        largest: float. Largest difference from the model's outputs. Outputs with values above 1 are
-            divided by their largest value.
-        error: str or None. The error message; `None` if the check passed.
+        largest: float. Largest difference from the model's outputs; NaN if the check failed. The
+            difference of an output with values above 1 is divided by the largest of its values.
+        error: str or None. The error message. It is `None` if the check passed.
     """
 
     way: str
@@ -56,8 +56,8 @@ class CheckedExport(NamedTuple):
 def check_export(folder, expected, python=sys.executable, precision="float32", needs_text=False):
     """Runs an export in three new processes that do not import tfreps.
 
-    The processes use TensorFlow's Python, `saved_model_cli run`, and the C API of the TensorFlow
-    wheel, which C++, Go, Java and Rust use.
+    The processes use TensorFlow's Python API, `saved_model_cli run`, and the C API of the
+    TensorFlow wheel, which C++, Go, Java and Rust use.
 
     Args:
         folder: str or path-like. Folder of the version.
@@ -74,9 +74,9 @@ def check_export(folder, expected, python=sys.executable, precision="float32", n
         `CheckedExport`, one per process.
     """
     allowed = TOLERANCES[precision]
-    also = "and TensorFlow Text" if needs_text else "alone"
+    imported = "TensorFlow and TensorFlow Text" if needs_text else "only TensorFlow"
     for way, ask in (
-        (f"a process with TensorFlow {also}", _ask_script("ask_tensorflow.py", needs_text)),
+        (f"a process with {imported}", _ask_script("ask_tensorflow.py", needs_text)),
         ("saved_model_cli run", functools.partial(ask_cli, needs_text)),
         ("the C API of TensorFlow's library", _ask_script("ask_c_api.py", needs_text)),
     ):
@@ -106,7 +106,8 @@ def check_signatures(signatures, functions, folder, python=sys.executable, on_ch
     """
     if "default" not in functions:
         raise ValueError(
-            "The check needs a signature that reads text; this export reads only token ids."
+            "The check (`check`, --check) needs a signature that reads text, but this export reads "
+            "only token ids. Export the model without the check."
         )
     expected = {"default": signatures.expected(SENTENCES)}
     if "explain" in functions:
@@ -129,6 +130,13 @@ def check_signatures(signatures, functions, folder, python=sys.executable, on_ch
 def compare(answers, expected, allowed):
     """Returns the largest difference between the numbers of two sets of outputs.
 
+    Args:
+        answers: dict from each signature to a dict of the outputs of an export. An output is `None`
+            if the process could not read it.
+        expected: dict from each signature to a dict of the outputs of the model.
+        allowed: float. Largest allowed difference. The difference of an output with values above 1
+            is divided by the largest of its values.
+
     Raises:
         ValueError: If the difference is larger than `allowed`, an output is missing, or strings or
             shapes differ. The message names the output.
@@ -136,7 +144,7 @@ def compare(answers, expected, allowed):
     largest = 0.0
     for signature, outputs in expected.items():
         for name, value in outputs.items():
-            where = f"{name} of the signature {signature}"
+            where = f"the output {name!r} of the signature {signature!r}"
             wanted = np.asarray(value)
             if name not in answers[signature]:
                 raise ValueError(f"{where} is missing.")
@@ -145,17 +153,17 @@ def compare(answers, expected, allowed):
                 continue
             found = np.asarray(found, wanted.dtype)
             if found.shape != wanted.shape:
-                raise ValueError(f"{where} has shape {found.shape}; expected {wanted.shape}.")
+                raise ValueError(f"{where} must have shape {wanted.shape}; got {found.shape}.")
             if wanted.dtype == object:
                 if (found != as_text(wanted)).any():
-                    raise ValueError(f"{where} is {found.tolist()}; expected {wanted.tolist()}.")
+                    raise ValueError(f"{where} must be {wanted.tolist()}; got {found.tolist()}.")
                 continue
             scale = max(1.0, float(np.abs(wanted).max(initial=0)))
             difference = float(np.abs(found - wanted).max(initial=0)) / scale
             if not difference <= allowed:
                 raise ValueError(
-                    f"{where} differs by {difference:.2g} relative to {scale:.3g}; at most "
-                    f"{allowed:g} is allowed."
+                    f"{where} differs from the model's by {difference:.2g} relative to "
+                    f"{scale:.3g}; at most {allowed:g} is allowed."
                 )
             largest = max(largest, difference)
     return largest
@@ -182,7 +190,7 @@ def tensor_names(folder, signatures):
 
 
 def _ask_script(script, needs_text):
-    """Returns a function that runs one of the scripts in this folder."""
+    """Returns a function that runs one of the scripts in this folder and reads its answers."""
 
     def ask(python, folder, signatures, place):
         job = {"folder": os.path.abspath(folder), "texts": SENTENCES, "needs_text": needs_text}
@@ -226,7 +234,7 @@ def ask_cli(needs_text, python, folder, signatures, place):
 
 
 def load(path):
-    """Reads the array in a file; returns `None` if it holds pickled strings."""
+    """Reads the array in a file; returns `None` if the file contains pickled strings."""
     try:
         return np.load(path, allow_pickle=False)
     except ValueError:
@@ -248,8 +256,8 @@ def run(command, place):
     """Runs a process and returns its standard output.
 
     Raises:
-        RuntimeError: If the process fails. The message ends with the last part of its standard
-            error.
+        RuntimeError: If the process fails. The message ends with the last 1,500 characters of its
+            standard error.
     """
     # The process does not inherit the caller's Python path and TensorFlow settings.
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}

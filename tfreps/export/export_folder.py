@@ -19,8 +19,8 @@ class WrittenExport(NamedTuple):
         folder: `pathlib.Path`. Folder of the version.
         version: int. Number of the version.
         functions: dict. Concrete function of each signature, by name.
-        num_warm_up: int. Number of warm-up requests; `None` if the package tensorflow-serving-api
-            is not installed.
+        num_warm_up: int or None. Number of warm-up requests. It is `None` if the package
+            tensorflow-serving-api is not installed.
     """
 
     folder: pathlib.Path
@@ -44,9 +44,10 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
             `open_for_export`.
         base: str or path-like. Folder of the model, which may already contain versions. Its name is
             the name of the model.
-        check: bool or path. If `True`, processes without tfreps run the version before it appears
-            and compare its answers with the model's. A path selects the Python interpreter of these
-            processes, which may have a different version of TensorFlow. Defaults to `False`.
+        check: bool or path. If `True`, processes without tfreps run the version before it appears,
+            and their answers are compared with the model's. A path selects the Python interpreter
+            of these processes, which may have a different version of TensorFlow. Defaults to
+            `False`.
         overwrite: bool. Whether to replace a README.md, models.config or batching.config that
             tfreps did not write. Defaults to `False`.
         on_checked: function. Called with each `CheckedExport` when it is available. Defaults to
@@ -62,7 +63,7 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     """
     base = pathlib.Path(base)
     if base.is_file():
-        raise ValueError(f"Expected a folder to write to, but {base} is a file.")
+        raise ValueError(f"`base` (--to) must be a folder; {base} is a file. Choose another path.")
     check_notes(base, overwrite)
     functions = signatures.functions()
     version = next_version(base)

@@ -1,4 +1,4 @@
-"""Signatures of taggers and classifiers: raw strings to tags, spans and labels."""
+"""Signatures of taggers and classifiers, from raw strings to tags and labels."""
 
 import numpy as np
 import tensorflow as tf
@@ -34,16 +34,13 @@ class TextSignatures(StringSignatures):
         confidences     float32 [N, T], the probability of each tag in `tags`, 0 on padding
         sequence_len    int32 [N]
 
-    and with a tag scheme, in the order of the sentence,
+    and, if it has a tag scheme, its spans in the order of the sentence:
 
         span_types                  str [N, S], "" after a sentence's last span
         span_starts, span_ends      int32 [N, S], indices of tokens; the end is exclusive
         num_spans                   int32 [N]
 
-    A classifier on a BERT treats `tokens` as words and splits them into pieces; its `sequence_len`
-    counts pieces, including `[CLS]` and `[SEP]`. Texts that are too long for the model's positions
-    are truncated. Sentences of a tagger on a BERT are truncated after the last word whose pieces
-    all fit; `sequence_len` is the number of words that were read. A classifier returns
+    A classifier returns
 
         label             str [N], the most probable label
         probability       float32 [N], its probability
@@ -51,15 +48,20 @@ class TextSignatures(StringSignatures):
         probabilities     float32 [N, K]
         sequence_len      int32 [N], the number of tokens that were read
 
+    A classifier on a BERT model treats `tokens` as words and splits them into pieces; its
+    `sequence_len` counts pieces, including `[CLS]` and `[SEP]`. Texts that are too long for the
+    model's positions are truncated. Sentences of a tagger on a BERT model are truncated after the
+    last word whose pieces all fit; `sequence_len` is the number of words that were read.
+
     `explain` takes `text` and returns all of these, the `tokens` that a classifier read, and the
-    outputs of `tfreps.export.explanations` for the model.
+    outputs of the functions in `tfreps.export.explanations` that apply to the model.
 
     Args:
         trained: `tfreps.inference.TextTagger` or `TextClassifier`.
         explain: bool. Whether to add the signature `explain`. Defaults to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
-            operation of TensorFlow Text splits a BERT's words into pieces, which is faster.
-            Defaults to `True`.
+            operation of TensorFlow Text splits the words for a BERT model into pieces, which is
+            faster. Defaults to `True`.
 
     Raises:
         ValueError: If the model reads stored vectors, or if `core_ops` is `False` and TensorFlow
@@ -147,7 +149,7 @@ class TextSignatures(StringSignatures):
 
 
 def text_counts(trained):
-    """Returns a description of the tokenization for servers; see `tfreps.export.text_counts`."""
+    """Returns the description of the tokenization that `write_counts` stores for servers."""
     if trained.tokenizer is None:
         return {
             "tokens": trained.tokens,
@@ -169,7 +171,7 @@ def check_exportable(model):
     if model.reads_vectors:
         raise ValueError(
             "The model reads vectors that `tfreps embed` stored, which a server does not have. "
-            "Train it on the biLM itself, which computes the vectors."
+            "Export a model that was trained on the biLM itself, which computes the vectors."
         )
 
 
@@ -209,7 +211,7 @@ def _count(mask):
 
 
 def _padded(rows, filler):
-    """Pads lists of different lengths into one array of strings or float32."""
+    """Pads lists of different lengths and returns them as one array of strings or float32."""
     longest = max(map(len, rows), default=0)
     kind = object if filler == "" else "float32"
     filled = [[*row, *[filler] * (longest - len(row))] for row in rows]

@@ -115,14 +115,14 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
         version: int. Version that README.md describes.
         title: str. Description of the model.
         functions: dict. Concrete function of each signature, by name.
-        counts: dict. Description of the tokenization; see `write_counts`.
+        counts: dict. Description of the tokenization, as passed to `write_counts`.
         overwrite: bool. Whether to replace files with these names that tfreps did not write.
             Defaults to `False`.
-        known: dict. What is known about the training; see `tfreps.runs.run_card`. If `None` (the
-            default), the README says that the training is not recorded.
+        known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`. If
+            `None` (the default), the README says that the training is not recorded.
 
     Raises:
-        ValueError: If there is such a file and `overwrite` is `False`.
+        ValueError: If `overwrite` is `False` and tfreps did not write one of the existing files.
     """
     base = pathlib.Path(base)
     name = model_name(base)
@@ -201,5 +201,8 @@ def _shape(name, spec):
     letters = meaning(name)[0]
     sizes = list(spec.shape) if spec.shape.rank is not None else [None] * len(letters)
     if len(sizes) != len(letters):
-        raise ValueError(f"{name!r} must have the axes {letters}; got shape {spec.shape}.")
+        raise ValueError(
+            f"The input or output {name!r} must have {len(letters)} axes, {letters}, as in "
+            f"`MEANINGS` of tfreps.export.output_docs; got shape {spec.shape}."
+        )
     return f"[{', '.join(str(s or x) for s, x in zip(sizes, letters, strict=True))}]"

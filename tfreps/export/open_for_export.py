@@ -21,8 +21,8 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         explain: bool. Whether to add the signature `explain`, which returns more details. Defaults
             to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
-            operation of TensorFlow Text tokenizes the texts of a BERT, which is faster. Defaults
-            to `True`.
+            operation of TensorFlow Text tokenizes the texts for a BERT model, which is faster.
+            Defaults to `True`.
         **options: Options of `tfreps.load`, such as `initial_state`.
 
     Returns:
@@ -48,13 +48,13 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     if isinstance(loaded, TextBiLM):
         if not core_ops:
             raise ValueError(
-                "`core_ops` must be True: TensorFlow Text is only used for a BERT; a biLM reads "
-                "whole tokens."
+                "`core_ops=False` (--wordpiece) applies only to BERT models; a biLM reads whole "
+                "tokens. Omit it."
             )
         if isinstance(loaded.model, BiLMPretrainer) and loaded.vocabulary is None:
             raise ValueError(
                 f"{loaded.source} contains a language model but no vocabulary.txt, which scoring "
-                "needs. Put back the vocabulary that the model was trained with."
+                "needs. Restore the vocabulary that the model was trained with."
             )
         signatures = BiLMSignatures(loaded, explain)
     else:

@@ -52,10 +52,13 @@ MEANINGS = {
 
 
 def meaning(name: str) -> tuple[str, str]:
-    """Returns the letters of the axes of an input or output, and its description.
+    """Returns the axes and the description of an input or output.
+
+    Returns:
+        Tuple `(letters, description)` of two str. `letters` has one letter of `LETTERS` per axis.
 
     Raises:
-        ValueError: If `MEANINGS` has no entry for it.
+        ValueError: If `MEANINGS` has no entry for the name.
 
     Example:
     >>> meaning("lstm_outputs2")
@@ -64,4 +67,4 @@ def meaning(name: str) -> tuple[str, str]:
     for pattern, found in MEANINGS.items():
         if re.fullmatch(pattern, name):
             return found
-    raise ValueError(f"MEANINGS has no entry for {name!r}. Add one to {__name__}.")
+    raise ValueError(f"`MEANINGS` has no entry for {name!r}. Add one in {__name__}.")

@@ -8,7 +8,7 @@ from tfreps.files.atomic_files import replacing
 
 
 def save_whole(module, folder, functions, finish=None):
-    """Writes a SavedModel under a temporary name next to the folder, and renames it.
+    """Writes a SavedModel under a temporary name next to the folder, then renames it.
 
     Args:
         module: `tf.Module` with the weights and tables that the functions use.
@@ -32,7 +32,9 @@ def save_whole(module, folder, functions, finish=None):
 
 
 def check_free(folder):
-    """Raises a ValueError unless the path is free or an empty folder."""
+    """Raises a ValueError unless the path does not exist or is an empty folder."""
     folder = pathlib.Path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ValueError(f"{folder} exists already and is not an empty folder. Choose another one.")
+        raise ValueError(
+            f"{folder} exists already and is not an empty folder. Choose another folder."
+        )

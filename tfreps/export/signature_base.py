@@ -28,17 +28,17 @@ class StringSignatures:
 
         default     from_text(text str [N]), also called serving_default
         tokens      from_tokens(tokens str [N, T], sequence_len int32 [N])
-        explain     explain_text(text str [N]), only with `explains`
+        explain     explain_text(text str [N]), only if `explains` is `True`
 
     Args:
-        indexer: `TokenIndexer` or `PieceIndexer`. Converts strings to ids in the graph, with its
-            vocabulary as an asset.
+        indexer: `TokenIndexer` or `PieceIndexer`. Converts strings to ids in the graph; its
+            vocabulary is an asset of the SavedModel.
         weights: `tfreps.export.stored_weights.StoredWeights` of the model.
         title: str. Description of the model for its README.
         explains: bool. Whether to add the signature `explain`.
 
     Attributes:
-        known: dict. What is known about the training; see `tfreps.runs.run_card`.
+        known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`.
     """
 
     known: dict = {}
@@ -74,18 +74,19 @@ def with_vocabulary(indexer, assets, core_ops=True):
         indexer: `TokenIndexer` or `PieceIndexer`.
         assets: str. Folder to which the vocabulary is written.
         core_ops: bool. Whether to use only core TensorFlow operations. If `False`, an operation of
-            TensorFlow Text splits a BERT's words into pieces. Defaults to `True`.
+            TensorFlow Text splits the words for a BERT model into pieces. Defaults to `True`.
 
     Raises:
-        ValueError: If `core_ops` is `False`, and TensorFlow Text is missing or does not support the
-            tokenizer, or the model reads whole tokens.
+        ValueError: If `core_ops` is `False` and the model reads whole tokens, or TensorFlow Text is
+            missing or does not support the tokenizer.
     """
     path = os.path.join(assets, "vocabulary.txt")
     if core_ops:
         return indexer.with_vocabulary_file(path)
     if not isinstance(indexer, PieceIndexer):
         raise ValueError(
-            "`core_ops` must be True: this model reads whole tokens, which need no WordPiece."
+            "`core_ops=False` (--wordpiece) applies only to BERT models; this model reads whole "
+            "tokens, which need no WordPiece. Omit it."
         )
     return indexer.with_vocabulary_file(path, core_ops=False)
 
@@ -99,7 +100,8 @@ def cut_tokens(tokens, sequence_len, max_length):
         max_length: int. Maximum number of tokens. If `None`, sentences are not truncated.
 
     Returns:
-        The tokens, str `[N, T]`, and their lengths, int32 `[N]`.
+        Tuple `(tokens, sequence_len)`. `tokens` is str `[N, min(T, max_length)]`, the truncated
+        sentences; `sequence_len` is int32 `[N]`, their lengths.
 
     Raises:
         tf.errors.InvalidArgumentError: If the lengths do not match the tokens.
@@ -107,7 +109,10 @@ def cut_tokens(tokens, sequence_len, max_length):
     rows, longest = tf.unstack(tf.shape(tokens))
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
     fits &= tf.size(sequence_len) == rows
-    message = "sequence_len must have one value per row of tokens, from 0 to the length of the row"
+    message = (
+        "`sequence_len` must have one value per row of tokens, from 0 to the length of the row; "
+        "got these lengths and this shape of the tokens:"
+    )
     tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
     tokens = tokens[:, :max_length]
     sequence_len = tf.minimum(sequence_len, tf.shape(tokens)[1])

@@ -17,12 +17,12 @@ class StoredWeights:
     Arrays with at least two axes and at least 1,024 values are stored in this way; others, such as
     biases, stay float32. `int8` has one scale per row if an array has more rows than columns
     (embeddings), otherwise one per column (kernels). Every call converts the weights back to
-    float32, which takes time. The models themselves are given the rounded weights, so that they
-    return what the export returns. (Keras's `model.quantize("int8")` also rounds the inputs of
+    float32, which takes time. The weights of the models themselves are rounded too, so that their
+    outputs are those of the export. (Keras's `model.quantize("int8")` also rounds the inputs of
     products, and supports only dense layers and embeddings.)
 
     Args:
-        models: list of `keras.Model`.
+        models: list of `keras.Model`. The models whose weights the export stores.
 
     Example:
     >>> dense = keras.layers.Dense(64)
@@ -42,7 +42,7 @@ class StoredWeights:
 
     @property
     def precision(self):
-        """Compute precision of the models: `"float32"`, or `"bfloat16"` for 16 bits."""
+        """Compute precision: `"bfloat16"` if a layer computes in 16 bits, otherwise `"float32"`."""
         layers = [part for model in self.models for part in model._flatten_layers()]
         return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
 

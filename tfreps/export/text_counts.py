@@ -17,15 +17,15 @@ UNITS = {
 
 
 def write_counts(folder, counts):
-    """Writes `assets.extra/tfreps_counts.json` into a version.
+    """Writes `assets.extra/tfreps_counts.json` into the folder of a version.
 
     Args:
         folder: str or path-like. Folder of the version.
-        counts: dict with the keys `tokens`, a key of `UNITS`; `most_per_text`, int or `None`, the
-            number of tokens to which the model truncates a text; `added_per_text`, int, the number
-            of tokens that the model adds to each text; and `attends`, bool, whether each token of
-            a text attends to all others, so that the cost of a long text grows with the square of
-            its tokens.
+        counts: dict with four keys: `tokens`, a key of `UNITS`; `most_per_text`, int or `None`, the
+            number of tokens to which the model truncates a text, if it does; `added_per_text`, int,
+            the number of tokens that the model adds to each text; and `attends`, bool, whether each
+            token of a text attends to all others, so that the cost of a long text grows with the
+            square of the number of its tokens.
     """
     path = pathlib.Path(folder) / PLACE
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,8 +25,8 @@ def write_warm_up(folder, name, signatures):
         signatures: list of str. Signatures that take `text`.
 
     Returns:
-        int. Number of requests; `None` if the package tensorflow-serving-api is not installed, in
-        which case nothing is written.
+        int or None. Number of requests. It is `None` if the package tensorflow-serving-api is not
+        installed; then no file is written.
     """
     try:
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2

@@ -1,4 +1,4 @@
-"""weight_changes: measures how weights in fewer bits change a model's answers."""
+"""weight_changes: measures how fewer bits per weight change a model's answers."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from tfreps.export.export_check import SENTENCES
 
 
 def weight_changes(signatures, kind):
-    """Stores the weights of an export in fewer bits and reports how its answers change.
+    """Stores the weights of an export in fewer bits and describes how its answers change.
 
     Args:
         signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
@@ -30,12 +30,13 @@ def weight_changes(signatures, kind):
         old = np.asarray(value)
         new = np.asarray(after[name])
         if old.dtype == object:
-            changes.append(f"{int((old != new).sum())} of {old.size} values of {name}")
+            changes.append(f"{name} in {int((old != new).sum())} of {old.size} values")
         elif old.dtype != np.int32:
             largest = float(np.abs(old).max(initial=0))
-            changes.append(f"{name} by {np.abs(new - old).max(initial=0):.2g} of {largest:.3g}")
+            change = np.abs(new - old).max(initial=0)
+            changes.append(f"{name} by at most {change:.2g} (largest value {largest:.3g})")
     return (
-        f"Storing the weights as {kind} changes, on {len(SENTENCES)} sentences, at most: "
+        f"Storing the weights as {kind} changes these outputs for {len(SENTENCES)} sentences: "
         + ", ".join(changes)
         + "."
     )

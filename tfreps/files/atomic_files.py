@@ -77,7 +77,10 @@ def written_whole(path: Path | None):
 
     Args:
         path: str, path-like object or None. Path of the file. Devices and pipes are written to
-            directly. If `None`, standard output is yielded.
+            directly. If `None`, the context manager yields standard output.
+
+    Yields:
+        Text file that is open for writing.
 
     Raises:
         ValueError: If the path is a folder, or its parent folder does not exist.
@@ -107,18 +110,18 @@ def written_whole(path: Path | None):
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file in UTF-8 atomically; see `written_whole`."""
+    """Writes a text file in UTF-8 atomically, as `written_whole` does."""
     with written_whole(path) as file:
         file.write(text)
 
 
 def is_temporary(name: str) -> bool:
-    """Returns True if the name is that of a temporary file or folder from `replacing`."""
+    """Returns True if `replacing` gives such a name to temporary files and folders."""
     return _process_id(name) is not None
 
 
 def is_stream(path: Path) -> bool:
-    """Returns True if a path is a device or a pipe, which is written to directly."""
+    """Returns True if a path is a device, a pipe or a socket, which cannot be replaced."""
     if os.path.abspath(path).startswith(STREAMS) and os.path.exists(path):
         return True
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
@@ -128,11 +131,13 @@ def check_place(path: Path) -> None:
     """Raises a ValueError if an output path is a folder, or if its parent folder does not exist."""
     target = pathlib.Path(path).resolve()
     if target.is_dir():
-        raise ValueError(f"Cannot write to {path}: it is a folder.")
+        raise ValueError(f"Cannot write to {path}: it is a folder. Give the path of a file.")
     if not target.parent.is_dir():
         parent = pathlib.Path(path).parent
         missing = target.parent if parent.is_dir() else parent  # the target's, if it is a link
-        raise ValueError(f"Cannot write to {path}: there is no folder {missing}.")
+        raise ValueError(
+            f"Cannot write to {path}: there is no folder {missing}. Create the folder first."
+        )
 
 
 def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -> None:
@@ -173,7 +178,7 @@ def _descriptor(path: Path) -> Path | int:
 
 
 def _process_id(name: str) -> int | None:
-    """Returns the process id in a temporary name; None for any other name."""
+    """Returns the process id in a temporary name, or None for any other name."""
     match = re.fullmatch(r"\..+\.(\d+)\.tmp(?:\.\w+)?", name)
     return int(match[1]) if match else None
 

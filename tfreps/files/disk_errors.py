@@ -23,9 +23,9 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
             instead of `path`. If `None`, there is no temporary path. Defaults to `None`.
 
     Raises:
-        OSError: With `path` as `filename`, in place of an OSError that names the temporary path,
-            and of any error that reports that the disk is full or that the file cannot grow,
-            unless it is an OSError that names another file.
+        OSError: With `path` as `filename`. It replaces an OSError that names the temporary path,
+            and any error that reports a full disk or a file that cannot grow, except an OSError
+            that names another file.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
 def check_space(path: Path, num_bytes: int) -> None:
     """Checks that the disk of a file has room for `num_bytes` more bytes.
 
-    HDF5 fails on a full disk with thousands of lines on stderr, which this check prevents.
+    On a full disk, HDF5 prints thousands of lines to stderr. This check prevents that.
 
     Args:
         path: str or path-like object. Path of the file, whose folder must exist.
@@ -54,7 +54,7 @@ def check_space(path: Path, num_bytes: int) -> None:
 
 
 def _number(error: Exception, temporary: pathlib.Path | None) -> int | None:
-    """Returns the `errno` of a disk error about the file; None for any other error."""
+    """Returns the `errno` of a disk error about the file, or None for any other error."""
     if isinstance(error, BrokenPipeError):
         return None
     name = getattr(error, "filename", None)

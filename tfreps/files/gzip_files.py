@@ -1,4 +1,4 @@
-"""Opens files, and decompresses those named *.gz."""
+"""Opens and reads files, and decompresses those named *.gz."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Reads arrays of untrusted HDF5 files after checking their sizes."""
+"""Reads arrays from untrusted HDF5 files after checking their sizes."""
 
 import contextlib
 import math
@@ -24,7 +24,7 @@ def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
             `"an HDF5 file"`.
 
     Raises:
-        ValueError: If the file does not exist or is not an HDF5 file.
+        ValueError: If the file does not exist, is damaged or is not an HDF5 file.
     """
     if not os.path.isfile(path):
         raise ValueError(f"{path}: expected {what}; the file does not exist.")
@@ -60,10 +60,10 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
     Args:
         file: `h5py.File`. A file opened by `open_hdf5`.
         name: str. Name of the array.
-        is_text: bool. Whether the array holds strings instead of numbers. Defaults to `False`.
+        is_text: bool. Whether the array contains strings instead of numbers. Defaults to `False`.
 
     Raises:
-        ValueError: If the array does not exist, is stored in another file, has another type, or
+        ValueError: If the array does not exist, is stored in another file, has the wrong type, or
             claims to be larger than its data.
     """
     path = file.filename
@@ -93,7 +93,7 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
         name: str. Name of the array.
 
     Raises:
-        ValueError: If the array is not valid (see `find_array`) or its bytes are damaged.
+        ValueError: If `find_array` rejects the array, or its bytes are damaged.
     """
     found = find_array(file, name)
     with naming_damage(file.filename, f"array {name}"):
@@ -117,7 +117,7 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
     claimed = math.prod(found.shape) * found.dtype.itemsize
     block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is decompressed as a whole
     if stored > file_size:
-        return f"it claims {stored:,} bytes in a file of {file_size:,}"
+        return f"it claims {stored:,} bytes in a file of {file_size:,} bytes"
     if claimed > stored * (LARGEST_RATIO if packed else 1):
         return f"it claims {claimed:,} bytes, of which {stored:,} are stored"
     if block > max(claimed, LARGEST_BLOCK):
@@ -126,7 +126,7 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
-    """Does the same as `_lie` for texts, of which the array stores lengths and heap addresses."""
+    """Does the same as `_lie` for an array of texts, which stores their lengths and addresses."""
     start = found.id.get_offset()
     if start is None:  # no known program stores texts in chunks
         return "its texts are stored in chunks"
@@ -136,7 +136,7 @@ def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
         entries = np.frombuffer(file.read(16 * math.prod(found.shape)), entry)
         longest = int(entries["size"].max(initial=0))
         if longest > file_size:
-            return f"it claims a text of {longest:,} bytes in a file of {file_size:,}"
+            return f"it claims a text of {longest:,} bytes in a file of {file_size:,} bytes"
         for heap in np.unique(entries["heap"][entries["size"] > 0]).tolist():
             if not _is_whole_heap(file, heap, file_size):
                 return "its heap of texts is damaged"
@@ -144,7 +144,7 @@ def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
-    """Returns True if a heap can be read to its end; without an end, HDF5 would never return.
+    """Returns True if a heap ends within the file; HDF5 would never finish reading another one.
 
     Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
     """

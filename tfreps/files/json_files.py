@@ -13,8 +13,11 @@ def read_json(path: str | os.PathLike) -> dict:
     Args:
         path: str or path-like object. Path of the file.
 
+    Returns:
+        dict. The object.
+
     Raises:
-        ValueError: If the file cannot be read, is not UTF-8, is not JSON or holds a JSON value
+        ValueError: If the file cannot be read, is not UTF-8, is not JSON or contains a JSON value
             other than an object, or if a key occurs twice in an object.
 
     Example:
@@ -49,7 +52,8 @@ def write_json(
 
     Args:
         path: str or path-like object. Path of the file.
-        values: dict of JSON types; see `as_json`.
+        values: dict. The object to write, with values of JSON types only; `as_json` converts
+            other types.
         indent: int or None. Number of spaces per level. If `None`, the object is written on one
             line. Defaults to 2.
         ensure_ascii: bool. Whether to escape characters outside ASCII. Defaults to `True`.

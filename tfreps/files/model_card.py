@@ -11,7 +11,7 @@ _KEYS = ("accuracy", "precision", "recall", "f1", "auc", "perplexity", "masked_a
 
 @dataclasses.dataclass
 class ModelCard:
-    """Model card: what a model is, how it was trained and evaluated, and how to load it.
+    """Model card, which describes a model, its training and evaluation, and how to load it.
 
     The text begins with YAML front matter in the form that the Hugging Face Hub reads. Unknown
     values are left out or marked as unknown, so that the author can add them.
@@ -21,15 +21,18 @@ class ModelCard:
         description: str. Sentences that describe the model.
         load: str. Lines of code that load the model.
         sizes: dict from a name to a number or a text, such as `{"Parameters": 13_600_000}`.
+            Defaults to an empty dict.
         library: str. Library that loads the model, such as "transformers". Defaults to "tfreps".
         task: str or None. Name of the task on the hub, such as "token-classification". If `None`,
             the task is left out. Defaults to `None`.
-        tags: list of str. Keywords for the hub.
+        tags: list of str. Keywords for the hub. Defaults to `("tfreps",)`.
         license: str. Identifier of the license. Defaults to "unknown".
-        training: dict from an option of the training program to its value. If empty, the card
-            says that the training is not known.
-        data: dict from a part of the data, such as "train", to the names of its files.
-        metrics: dict from a part of the data to a dict from the name of a metric to its value.
+        training: dict from an option of the training program to its value. If `training` and
+            `data` are empty (the default), the card says that the training was not recorded.
+        data: dict from a part of the data, such as "train", to the names of its files. Defaults to
+            an empty dict.
+        metrics: dict from a part of the data to a dict from the name of a metric to its value. If
+            empty (the default), the card says that the model was not evaluated.
 
     Example:
         >>> card = ModelCard("ner", "A tagger.", 'tfreps.load("ner")', {"Parameters": 1200},
@@ -118,14 +121,15 @@ class ModelCard:
 
 
 def measured(results: Mapping, parts: Sequence[str] = ("validation", "dev", "test")) -> dict:
-    """Selects from a run's `results.json` the metrics that a model card shows.
+    """Returns the metrics for a model card from the `results.json` of a run.
 
     Args:
-        results: dict. The content of `results.json`.
-        parts: sequence of str. Parts of the data whose metrics are selected.
+        results: dict. The contents of `results.json`.
+        parts: sequence of str. Parts of the data whose metrics are returned. Defaults to
+            `("validation", "dev", "test")`.
 
     Returns:
-        dict from a part to a dict from the name of a metric to its value; see `ModelCard`.
+        dict from a part to a dict from the name of a metric to its value, as in `ModelCard`.
     """
     found = {}
     for part in parts:

@@ -36,7 +36,8 @@ def decode_utf8(
         str. The text.
 
     Raises:
-        ValueError: If the bytes are not UTF-8, contain a NUL byte, or start with a byte order mark.
+        ValueError: If the bytes are not UTF-8, contain a NUL byte, or start with a byte order mark
+            that is not skipped.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_utf8
@@ -80,9 +81,12 @@ def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) 
         skip_mark: bool. Whether a byte order mark is skipped instead of raising an error. Defaults
             to `False`.
 
+    Returns:
+        str. The text.
+
     Raises:
-        ValueError: If the file cannot be read, is a git-lfs pointer or is not UTF-8 text (see
-            `decode_utf8`).
+        ValueError: If the file cannot be read, is a git-lfs pointer, or is rejected by
+            `decode_utf8`.
     """
     try:
         with open(path, "rb") as file:
@@ -95,7 +99,7 @@ def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) 
 
 
 def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -> str:
-    """Decodes a whole text file and removes its byte order mark.
+    """Decodes a whole text file and removes its byte order mark, if any.
 
     Args:
         data: bytes. The whole file.
@@ -103,8 +107,12 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         encoding: str. Name of an encoding for `bytes.decode`, such as `"utf-8"`, `"latin-1"` or
             `"utf-16"`. Defaults to `"utf-8"`.
 
+    Returns:
+        str. The text.
+
     Raises:
-        ValueError: If the file is binary or has another encoding, or if the encoding is unknown.
+        ValueError: If the file is binary or has a different encoding, or if the encoding is
+            unknown.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_text
@@ -117,7 +125,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         if data.startswith(codecs.BOM_UTF8):
             raise ValueError(
                 f"{path}, line 1: expected {encoding} text, found the byte order mark of "
-                "UTF-8. Read the file as utf-8."
+                "UTF-8. Set `encoding` (--encoding) to utf-8."
             )
         text = data.decode(encoding)
     except LookupError:
@@ -126,11 +134,14 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         ) from None
     except UnicodeError as error:
         line = _line(data, getattr(error, "start", 0), 1)
-        raise ValueError(f"{path}, line {line}: expected {encoding} text ({error}).") from None
+        raise ValueError(
+            f"{path}, line {line}: expected {encoding} text ({error}). Set `encoding` (--encoding) "
+            "to the encoding of the file."
+        ) from None
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
         wide = wide_encoding(data)
-        hint = f" The file looks like {wide}. Read it with that encoding." if wide else ""
+        hint = f" The file looks like {wide}. Set `encoding` (--encoding) to it." if wide else ""
         raise ValueError(
             f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
         )
@@ -147,11 +158,14 @@ def refuse_mark(data: bytes, path: str | os.PathLike) -> None:
 
 
 def check_unicode(text: str, place: str) -> str:
-    """Returns a text after checking that UTF-8 can store it.
+    """Checks that UTF-8 can store a text without NUL characters, and returns the text.
 
     Args:
         text: str. Text such as a value in a JSON file.
-        place: str. File and line in error messages.
+        place: str. File and line, with which error messages begin.
+
+    Returns:
+        str. The same text.
 
     Raises:
         ValueError: If the text contains a lone surrogate, which a JSON escape can produce, or NUL.
@@ -172,7 +186,7 @@ def wide_encoding(data: bytes) -> str | None:
     """Detects UTF-16 and UTF-32 by their byte order mark or by the positions of NUL bytes.
 
     Returns:
-        str or None. Name of the encoding, or `None` for other text.
+        str or None. Name of the encoding, or `None` for text in any other encoding.
 
     Example:
         >>> from tfreps.files.utf8_files import wide_encoding

@@ -40,8 +40,8 @@ def next_version(folder: str | os.PathLike) -> int:
     number = max(versions_of(folder), default=0) + 1
     if number > LARGEST:
         raise ValueError(
-            f"{folder} has the version {LARGEST}, the largest possible number. Export to another "
-            "folder."
+            f"{folder} already has version {LARGEST}, the largest possible number. Export to "
+            "another folder."
         )
     return number
 
@@ -55,23 +55,25 @@ def version_folder(folder: str | os.PathLike, version: int | None = None) -> pat
             Defaults to `None`.
 
     Raises:
-        ValueError: If there is no such version, or no version at all.
+        ValueError: If the version does not exist, or the folder contains no version.
     """
     found = _folders(folder)
     if not found:
         raise ValueError(
-            f"{folder} holds no version of a model; expected folders named 1, 2, ..., as "
-            "`tfreps export` writes them."
+            f"{folder} contains no version of a model; expected folders named 1, 2, ..., as "
+            "written by `tfreps export`. Give the folder of an exported model."
         )
     number = max(found) if version is None else version
     if number not in found:
         known = ", ".join(map(str, sorted(found)))
-        raise ValueError(f"{folder} has no version {number}; it has {known}.")
+        raise ValueError(
+            f"`version` must be one of {known}, the versions in {folder}; got {number}."
+        )
     return found[number]
 
 
 def _folders(folder):
-    """Returns a dict from versions to folders; of `1` and `01`, the shorter name is used."""
+    """Returns a dict from version numbers to folders; of `1` and `01`, `1` is used."""
     folder = pathlib.Path(folder)
     if not folder.is_dir():
         return {}

@@ -11,14 +11,14 @@ DIGITS = 4  # decimal places of the probabilities in `repr`
 
 
 class TextSpan(NamedTuple):
-    """A span of a tagged text.
+    """Span of tokens in a tagged text.
 
     Attributes:
         type: str. Type of the span, such as `"PER"`.
         start: int. Index of its first token.
         end: int. Index of its last token plus 1.
-        text: str. The part of the raw text from its first to its last token, or its tokens joined
-            by spaces if they do not occur in a raw text.
+        text: str. The part of the raw text from its first to its last token. If there is no raw
+            text, or the tokens do not occur in it, the tokens of the span joined by spaces.
         confidence: float. The lowest confidence of its tokens.
     """
 
@@ -37,15 +37,17 @@ class TextSpan(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class TaggedText:
-    """The output of a tagger for one text.
+    """Output of a tagger for one text.
 
     Attributes:
         tokens: list of str. The tagged tokens.
         tags: list of str. The tag of each token.
         confidences: list of float. The probability of each tag in `tags`.
-        scheme: str or None. Tag scheme of the spans; see `tfreps.text.tags`. Defaults to `None`.
-        text: str or None. The raw text, or `None` if the input was tokens. Defaults to `None`.
-        spans: list of `TextSpan`, from left to right. It is empty without a scheme.
+        scheme: str or None. Tag scheme of the spans, such as `"bio"`. If `None`, the tags have no
+            spans. Defaults to `None`.
+        text: str or None. The raw text. It is `None` if the input was a list of tokens. Defaults
+            to `None`.
+        spans: list of `TextSpan`, from left to right. It is empty if `scheme` is `None`.
 
     Example:
     >>> TaggedText(["Ada", "lived"], ["B-PER", "O"], [0.98765, 0.5], "bio").spans
@@ -60,7 +62,7 @@ class TaggedText:
 
     @functools.cached_property
     def spans(self) -> list[TextSpan]:
-        """The spans of the tags, computed on first access."""
+        """Spans of the tags, computed on first access."""
         if self.scheme is None:
             return []
         places = None if self.text is None else token_places(self.text, self.tokens)
@@ -81,11 +83,11 @@ class TaggedText:
 
 
 class ClassifiedText(NamedTuple):
-    """The output of a classifier for one text.
+    """Output of a classifier for one text.
 
     Attributes:
         label: str. The most probable label.
-        probabilities: dict. Probability of each label, by name.
+        probabilities: dict from each label to its probability.
 
     Example:
     >>> answer = ClassifiedText("good", {"bad": 0.11920292, "good": 0.88079708})
@@ -100,7 +102,7 @@ class ClassifiedText(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """The probability of `label`."""
+        """Probability of `label`."""
         return self.probabilities[self.label]
 
     def __repr__(self):
@@ -109,15 +111,16 @@ class ClassifiedText(NamedTuple):
 
 
 class TextVectors(NamedTuple):
-    """The vectors of one text.
+    """Vectors of one text.
 
     Attributes:
         tokens: list of str. The tokens that the model read.
         vectors: float32 array. For a biLM, the vectors of all layers, of shape `[L + 1, T, D]`,
-            with the token vectors first. For a BERT, the outputs of the last block, of shape
+            with the token vectors first. For a BERT model, the outputs of the last layer, of shape
             `[T, D]`.
-        pooled: float32 array of shape `[D]`. The pooled output of a BERT with a pooler, which is
-            one vector for the whole text. It is `None` for other models. Defaults to `None`.
+        pooled: float32 array of shape `[D]`, or None. The pooled output of a BERT model with a
+            pooler, which is one vector for the whole text. It is `None` for other models. Defaults
+            to `None`.
     """
 
     tokens: list[str]
@@ -132,11 +135,12 @@ class TextVectors(NamedTuple):
 
 
 class TextAttention(NamedTuple):
-    """The attention of a Transformer for one text.
+    """Attention of a Transformer for one text.
 
     Attributes:
         tokens: list of str. The tokens of the text, including special tokens.
-        probabilities: float32 array of shape `[L, H, T, T]` (layer, head, from, to).
+        probabilities: float32 array of shape `[L, H, T, T]` (layer, head, from, to). Each row sums
+            to 1.
     """
 
     tokens: list[str]
@@ -144,10 +148,11 @@ class TextAttention(NamedTuple):
 
 
 def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Returns the start and the exclusive end of each token in its text.
+    """Finds the positions of tokens in their text.
 
     Returns:
-        list of pairs of int, or `None` if the tokens do not occur in the text in this order.
+        list of tuples `(start, end)` of two int, the index of the first character of a token and
+        the index after its last; or `None` if the tokens do not occur in the text in this order.
 
     Example:
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])

@@ -11,13 +11,14 @@ POSITIONS = 100  # default number of sinusoidal positions, which have no upper l
 
 
 def piece_attention(encoder, tokenizer, text, second=None) -> TextAttention:
-    """Returns the attention of a BERT for a text, or for two texts as two segments.
+    """Returns the attention of a BERT model for a text, or for two texts as two segments.
 
     Args:
         encoder: `BertEncoder`.
         tokenizer: Tokenizer of the encoder.
         text: str. Raw text.
-        second: str. Second text, which is read as the second segment. Defaults to `None`.
+        second: str or None. Raw text of the second segment. If `None`, there is only one segment.
+            Defaults to `None`.
 
     Returns:
         `TextAttention` with T pieces and float32 probabilities of shape `[L, H, T, T]` (layer,
@@ -41,7 +42,7 @@ def transformer_of(model, source="The model"):
     """Returns the Transformer encoder inside a model.
 
     Args:
-        model: Any model of tfreps.
+        model: Any tfreps model.
         source: str or path-like. Name of the model in the error message. Defaults to `"The model"`.
 
     Raises:
@@ -62,7 +63,7 @@ def position_table(encoder, length: int | None = None):
 
     Args:
         encoder: `BertEncoder` or `TransformerEncoder`.
-        length: int. Number of positions. If `None`, all learned positions or 100 sinusoidal
+        length: int or None. Number of positions. If `None`, all learned positions or 100 sinusoidal
             positions are returned. Defaults to `None`.
 
     Returns:
@@ -96,5 +97,5 @@ def position_table(encoder, length: int | None = None):
 def _pieces(tokenizer, text):
     pieces = tokenizer.tokenize(text)
     if not pieces:
-        raise ValueError(f"The text {text!r} has no tokens.")
+        raise ValueError(f"The text {text!r} has no tokens; expected at least one.")
     return pieces

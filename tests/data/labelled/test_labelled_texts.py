@@ -121,7 +121,7 @@ def test_empty_texts(tmp_path):
         ),
         ("json", '{"text": "a", "label": true}', "line 1: a label must be .* 'True' of type bool"),
         ("json", '{"text": "a", "label": 0.5}', "line 1: a label must be .* '0.5' of type float"),
-        ("json", '{"text": "a"}', "line 1: no field 'label'; the fields are 'text'"),
+        ("json", '{"text": "a"}', "line 1: the record has no field 'label'; its fields are 'text'"),
         ("json", '{"text": "\\ud83d", "label": 1}', "line 1: .* lone surrogate"),
         ("xml", "a", "`format` must be one of tab, .* got 'xml'"),
     ],

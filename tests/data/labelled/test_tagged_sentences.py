@@ -116,7 +116,7 @@ def test_bad_columns(tmp_path, text, options, message):
         ('{"text": ["a", ""], "label": ["O", "O"]}', "line 2: .* item 1 is ''"),
         ('{"text": ["a", "b"], "label": ["O", 1]}', "line 2: .* 'label'; item 1 is 1"),
         ('{"text": [], "label": []}', "line 2: the sentence has no tokens"),
-        ('{"text": ["a"]}', "line 2: no field 'label'; the fields are 'text'"),
+        ('{"text": ["a"]}', "line 2: the record has no field 'label'; its fields are 'text'"),
         ('{"text": ["\\ud83d"], "label": ["O"]}', "line 2: .* lone surrogate"),
     ],
 )

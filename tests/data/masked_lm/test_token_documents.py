@@ -64,11 +64,11 @@ def test_portions_change_nothing(tmp_path, monkeypatch):
     [
         ("\n \n", "lines", "There is no text in .*text.txt"),
         ("", "lines", "There is no text in"),
-        ("x\ny\n", "lines", "No token of .*text.txt is in the vocabulary of 10"),
+        ("x\ny\n", "lines", "No token in .*text.txt is in the vocabulary of 10"),
         (b"a\n\xff\n", "lines", "text.txt, line 2"),
         ("a\n\ufeff", "tsv", "`format` must be one of lines, records; got 'tsv'"),
         ("{'text1': 'a', 'text2': 'b'}\na b\n", "records", "text.txt, line 2: expected one JSON"),
-        ("{'text1': 'a'}\n", "records", "text.txt, line 1: no field 'text2'"),
+        ("{'text1': 'a'}\n", "records", "text.txt, line 1: the record has no field 'text2'"),
         (
             "{'text1': 'a', 'text2': 2}",
             "records",

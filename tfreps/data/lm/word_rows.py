@@ -13,14 +13,14 @@ _LINE_END_WORD = "\0"  # `decode_utf8` rejects text that contains it
 
 
 class WordRows(dict):
-    """Mapping of words to rows of a character table whose first V rows are the vocabulary.
+    """Mapping from words to their row numbers in a table of character ids.
 
-    A word outside the vocabulary is assigned the next free row when it is first looked up.
-    `forget` drops words that are no longer needed, so that the table does not grow with the
-    corpus.
+    The tokens of the vocabulary have the rows 0 to V - 1. Any other word is assigned the next free
+    row when it is first looked up. `forget` drops words that are no longer needed, so that the
+    table does not grow with the corpus.
 
     Args:
-        vocabulary: Vocabulary of V tokens.
+        vocabulary: `tfreps.text.Vocabulary` of V tokens.
         max_characters: int. Number of character ids per word. Defaults to 50.
     """
 
@@ -38,7 +38,14 @@ class WordRows(dict):
         return row
 
     def encode(self, text: str) -> np.ndarray:
-        """Returns the rows of whole lines, with `LINE_END` after each: int32 `[words + lines]`."""
+        """Returns the rows of the words of a text, with `LINE_END` after each line.
+
+        Args:
+            text: str. Whole lines, each with a line feed at its end.
+
+        Returns:
+            int32 array, shape `[words + lines]`.
+        """
         pieces = [np.zeros([0], np.int32)]
         start = 0
         while start < len(text):  # pieces are small enough for the processor's cache
@@ -49,28 +56,38 @@ class WordRows(dict):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """Returns what a saved state stores for a row: its number if known, otherwise its word."""
+        """Returns a row in the form that a saved state stores.
+
+        The form is the row itself for a token of the vocabulary, and the word for any other row.
+        """
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 
     def row(self, word: int | str) -> int:
-        """Returns the row for a value that `word` returned."""
+        """Returns the row of a value that `word` returned."""
         return self[word] if isinstance(word, str) else word
 
     def characters(self, unknown: np.ndarray) -> np.ndarray:
-        """Returns the character ids `[N, C]` of unknown words from their numbers `[N]` (from 0)."""
+        """Returns the character ids of words outside the vocabulary.
+
+        Args:
+            unknown: int array, shape `[N]`. Rows of the words minus V.
+
+        Returns:
+            int32 array, shape `[N, C]`.
+        """
         if self._made < len(self.unknown):
             self._make_characters()
         return self._table[unknown]
 
     def forget(self, keep: np.ndarray) -> np.ndarray:
-        """Drops all unknown words except those of the rows `keep`.
+        """Drops all words outside the vocabulary except those in the rows `keep`.
 
         Args:
-            keep: int32 array. Rows of unknown words, sorted, without duplicates.
+            keep: int32 array. Rows of words outside the vocabulary, sorted, without duplicates.
 
         Returns:
-            int32 array, shape `[number of unknown words before the call]`. The new row of each
-            remaining word; 0 for dropped words.
+            int32 array, shape `[U]` for U words outside the vocabulary before the call. The new
+            row of each remaining word, and 0 for dropped words.
         """
         for word in self.unknown:
             del self[word]
@@ -84,7 +101,7 @@ class WordRows(dict):
 
     def _make_characters(self) -> None:
         fresh = token_rows(self.unknown[self._made :], self._table.shape[1])
-        if len(self.unknown) > len(self._table):  # doubling keeps copies of rows rare
+        if len(self.unknown) > len(self._table):  # doubled, so that rows are rarely copied
             spare = np.zeros([2 * len(self.unknown), self._table.shape[1]], np.int32)
             spare[: self._made] = self._table[: self._made]
             self._table = spare
@@ -93,28 +110,34 @@ class WordRows(dict):
 
 
 def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Returns the inputs `<S> w1 .. wn` of sentences `w1 .. wn LINE_END`, as word rows."""
+    """Returns the inputs `<S> w1 .. wn` of sentences `w1 .. wn LINE_END`, as word rows.
+
+    If `reverse` is `True`, the words are given in reverse order, and `</S>` replaces `<S>`.
+    """
     inputs = np.roll(rows, 1)
     inputs[inputs == LINE_END] = vocabulary.end_id if reverse else vocabulary.start_id
     return inputs
 
 
 def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Returns the targets `w1 .. wn </S>` of sentences `w1 .. wn LINE_END`, as vocabulary ids."""
+    """Returns the targets `w1 .. wn </S>` of sentences `w1 .. wn LINE_END`, as vocabulary ids.
+
+    If `reverse` is `True`, the words are given in reverse order, and `<S>` replaces `</S>`.
+    """
     targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
     targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id
     return targets
 
 
 def number_by_first_use(rows: np.ndarray, first_unknown: int) -> Sequence[np.ndarray]:
-    """Renumbers the unknown rows of a batch in place, in the order of their first occurrence.
+    """Renumbers the rows of words outside the vocabulary, in place, by their first occurrence.
 
     Args:
-        rows: int32 array of any shape, contiguous. Word rows.
-        first_unknown: int. Number of tokens of the vocabulary, V.
+        rows: int32 array of any shape, contiguous. Word rows of a batch.
+        first_unknown: int. Number of tokens in the vocabulary, V.
 
     Returns:
-        int array, shape `[U]`. Numbers (counted from 0) of the unknown words that became rows V,
+        int array, shape `[U]`. The previous rows, minus V, of the words whose new rows are V,
         V + 1, ...
     """
     flat = rows.reshape(-1)

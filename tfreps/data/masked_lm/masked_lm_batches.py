@@ -16,26 +16,27 @@ _PREFETCH = 8
 class MaskedLMBatches:
     """Batches for masked language modelling and next-sentence prediction.
 
-    A text is `[CLS] segment [SEP]`, or with sentence pairs `[CLS] segment [SEP] segment [SEP]`.
-    A segment is one or more consecutive sentences. Texts of similar length share a batch, and
-    the masked tokens are drawn anew in every epoch. All random choices depend only on the seed,
-    the epoch number and the position in the epoch, so `dataset(epoch, first_batch)` can resume
-    from any position.
+    A text is `[CLS] segment [SEP]`, or `[CLS] segment [SEP] segment [SEP]` if `next_sentence` is
+    `True`. A segment is one or more consecutive sentences. Texts of similar length share a batch,
+    and the masked tokens are drawn anew in every epoch. All random choices depend only on the
+    seed, the epoch number and the position in the epoch, so `dataset(epoch, first_batch)` can
+    resume from any position.
 
-    Elements: a dict of tensors, the input of `BertPretrainer`.
+    Each element is a dict of tensors, the input of `BertPretrainer`:
 
     - `token_ids`: int32 `[B, T]`. Token ids after masking, padded at the end.
     - `segment_ids`: int32 `[B, T]`. 0 up to and including the first `[SEP]`, 1 up to and
       including the second, 0 on padding.
-    - `masked_positions`, `masked_ids`: int32 `[B, M]`. Positions of the masked tokens in
-      ascending order, and their original ids; 0 on padding.
+    - `masked_positions`: int32 `[B, M]`. Positions of the masked tokens in ascending order, 0 on
+      padding.
+    - `masked_ids`: int32 `[B, M]`. Original ids of the masked tokens, 0 on padding.
     - `masked_weights`: float32 `[B, M]`. 1 for masked tokens, 0 on padding.
-    - `next_sentence_labels`, with `next_sentence`: int32 `[B]`. Whether the second segment
-      follows the first; see `next_label`.
+    - `next_sentence_labels`: int32 `[B]`. `next_label` if the second segment follows the first in
+      the document, otherwise `1 - next_label`. Only present if `next_sentence` is `True`.
 
     Args:
         documents: `TokenDocuments`. The return value of `read_documents`.
-        tokenizer: a tokenizer of `tfreps.text.bert`, or an object with its attributes
+        tokenizer: Tokenizer of `tfreps.text.bert`, or an object with the attributes
             `vocabulary`, `padding_id`, `start_id`, `separator_id`, `mask_id` and `special_ids`.
             It must be the tokenizer with which the documents were read.
         batch_tokens: int. Maximum number of tokens in a batch, padding and special tokens
@@ -44,28 +45,30 @@ class MaskedLMBatches:
             to 128.
         batch_rows: int or None. Maximum number of texts in a batch. If `None`, the number is not
             limited. Defaults to `None`.
-        next_sentence: bool. Whether texts are pairs of segments. Defaults to `True`.
+        next_sentence: bool. Whether texts are pairs of segments, for next-sentence prediction.
+            Defaults to `True`.
         next_label: int. 0 or 1, the label of a pair whose second segment follows the first. It
             is 0 in Google's BERT. Defaults to 0.
-        mask_rate: float in (0, 1). Share of tokens, or of words with `whole_words`, that are
-            masked. Defaults to 0.15, as in BERT.
-        whole_words: bool. Whether the pieces of a word are masked together. Defaults to `False`.
-        shuffle: bool. Whether texts are regrouped and batches reordered in every epoch. Pairs
+        mask_rate: float in (0, 1). Expected share of tokens that are masked, or of words if
+            `whole_words` is `True`. Defaults to 0.15, as in BERT.
+        whole_words: bool. Whether all pieces of a word are masked together. Defaults to `False`.
+        shuffle: bool. Whether to regroup the texts and reorder the batches in every epoch. Pairs
             and masks are drawn anew in either case. Defaults to `True`.
         seed: int in [0, 2^31). Random seed. Defaults to 0.
 
     Attributes:
         num_texts: int. Number of texts per epoch.
-        num_tokens: int. Number of tokens in the first epoch, padding excluded. Other epochs have
-            about the same number.
-        num_left_out: int. Number of documents that are left out with `next_sentence` because
-            they have only one sentence.
-        num_cut: int. Number of pairs that are truncated to `max_length`.
+        num_tokens: int. Number of tokens in the first epoch, special tokens included and padding
+            excluded. Other epochs have about the same number.
+        num_left_out: int. Number of documents that are left out because they have only one
+            sentence; 0 if `next_sentence` is `False`.
+        num_cut: int. Number of texts that are longer than `max_length` before second segments are
+            replaced; 0 if `next_sentence` is `False`.
 
     Raises:
         ValueError: If a size, `seed`, `next_label` or `mask_rate` is out of range; the vocabulary
-            has only special tokens; or, with `next_sentence`, fewer than two documents have two
-            sentences.
+            has only special tokens; or `next_sentence` is `True` and fewer than two documents
+            have two or more sentences.
 
     Reference: Devlin et al., 2019, "BERT"; google-research/bert, "create_pretraining_data.py".
 
@@ -112,6 +115,8 @@ class MaskedLMBatches:
             raise ValueError(f"`seed` must be below 2^31; got {seed}.")
         if next_label not in (0, 1):
             raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
+        if not 0 < mask_rate < 1:
+            raise ValueError(f"`mask_rate` must be in (0, 1); got {mask_rate}.")
         self.documents = documents
         self.tokenizer = tokenizer
         self.batch_tokens = batch_tokens
@@ -135,12 +140,12 @@ class MaskedLMBatches:
         """Returns the batches of an epoch.
 
         Args:
-            epoch: int, non-negative. Number of the epoch. Defaults to 0.
+            epoch: int, non-negative. Number of the epoch, counted from 0. Defaults to 0.
             first_batch: int. Number of batches to skip at the start of the epoch, for example to
-                resume training. Skipping takes no time. Defaults to 0.
+                resume training. Skipped batches are not computed. Defaults to 0.
 
         Returns:
-            `tf.data.Dataset` of known cardinality. Every iteration yields the same elements.
+            `tf.data.Dataset` of known cardinality. Each iteration over it yields the same elements.
 
         Raises:
             ValueError: If an argument is out of range.
@@ -188,7 +193,7 @@ class MaskedLMBatches:
             yield batch
 
     def _rows(self, texts: Stretches, length: int) -> dict[str, np.ndarray]:
-        """Returns token ids including special tokens, segment ids (both `[B, T]`) and lengths."""
+        """Returns a dict of token ids with special tokens, segment ids, and lengths of texts."""
         place = np.arange(length)
         token_ids = np.full([len(texts.first), length], self.tokenizer.padding_id, np.int32)
         token_ids[:, 0] = self.tokenizer.start_id
@@ -206,7 +211,7 @@ class MaskedLMBatches:
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
     def _hide(self, batch):
-        """Masks tokens of a batch at random, seeded by its position, and returns the element."""
+        """Returns a batch with randomly masked tokens; its place in the data is the seed."""
         batch = dict(batch)
         seed, epoch, number = tf.unstack(tf.cast(batch.pop("place"), "int32"))
         seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)

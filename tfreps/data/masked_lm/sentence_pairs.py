@@ -10,11 +10,16 @@ _CANDIDATES = 8
 
 
 class Stretches(NamedTuple):
-    """The texts of an epoch as one or two slices of `TokenDocuments.ids`, arrays of shape `[N]`.
+    """Texts of an epoch, each of which is one or two slices of `TokenDocuments.ids`.
 
-    Text i is `ids[first[i]:first_end[i]]`, then `ids[second[i]:second_end[i]]`, which is empty
-    without pairs. The bounds are int64. `is_next`, bool, is True if the second slice follows the
-    first in the document.
+    Text i is `ids[first[i]:first_end[i]]`, followed by `ids[second[i]:second_end[i]]`, which is
+    empty if texts are not pairs.
+
+    Attributes:
+        first, first_end: int64 arrays, shape `[N]`. Bounds of the first slices.
+        second, second_end: int64 arrays, shape `[N]`. Bounds of the second slices.
+        is_next: bool array, shape `[N]`. True if the second slice follows the first in the
+            document.
     """
 
     first: np.ndarray
@@ -32,38 +37,38 @@ class SentencePairs:
     """Texts of whole sentences, or sentence pairs that are drawn anew in every epoch.
 
     Consecutive sentences of a document form a text as long as they have at most `max_tokens`
-    tokens together. Without pairs, a longer sentence is split into texts of similar length, so
-    that every token occurs once per epoch.
+    tokens together. If `pairs` is `False`, a longer sentence is split into texts of similar
+    length, so that every token occurs once per epoch.
 
-    With pairs, a text has at least two sentences: a single sentence at the end of a document
-    forms a text with the sentence before it. In every epoch, two random choices are made for
-    each text:
+    If `pairs` is `True`, a text has at least two sentences: a single sentence at the end of a
+    document forms a text with the sentence before it. In every epoch, two random choices are made
+    for each text:
 
     - the boundary between its sentences at which the second segment begins;
     - whether the second segment is replaced, with probability 1/2. The replacement begins at the
       boundary of a random text of another document, chosen uniformly, and has as many sentences
-      as fit. True second segments follow the same rule, so lengths do not reveal which pairs are
-      true. (Up to 8 texts are drawn until the first sentence of the replacement fits if and only
-      if that of the true second segment does.)
+      as fit. Original second segments follow the same rule, so lengths do not reveal which
+      segments were replaced. (Up to 8 texts are drawn, until the first sentence of the
+      replacement fits if and only if that of the original second segment does.)
 
     If the two segments are still too long, they are truncated at their outer ends, the longer one
     first, so that the boundary between them does not change. Documents with one sentence yield no
-    pair.
+    pairs.
 
     Args:
-        documents: TokenDocuments. The documents to split.
+        documents: `TokenDocuments`. The documents to split.
         max_tokens: int. Maximum number of tokens in a text, excluding special tokens.
         pairs: bool. Whether to draw pairs.
         seed: int, non-negative. Random seed.
 
     Attributes:
         num_texts: int. Number of texts per epoch.
-        num_left_out: int. With pairs, the number of documents with one sentence; otherwise 0.
-        num_cut: int. With pairs, the number of texts longer than `max_tokens`, before any
-            replacement; otherwise 0.
+        num_left_out: int. Number of documents with one sentence; 0 if `pairs` is `False`.
+        num_cut: int. Number of texts that are longer than `max_tokens` before second segments are
+            replaced; 0 if `pairs` is `False`.
 
     Raises:
-        ValueError: If `pairs` is True and fewer than two documents have two sentences.
+        ValueError: If `pairs` is `True` and fewer than two documents have two or more sentences.
     """
 
     def __init__(self, documents: TokenDocuments, max_tokens: int, pairs: bool, seed: int):
@@ -92,7 +97,8 @@ class SentencePairs:
                 "Next-sentence prediction needs at least two documents with two or more sentences, "
                 "because half of the second segments come from another document; got "
                 f"{documents.num_documents:,} documents, {self.num_left_out:,} of them with one "
-                "sentence. Separate documents by blank lines, or train without next sentences."
+                "sentence. Separate documents by blank lines, or set `next_sentence=False` "
+                "(--no-next-sentence)."
             )
 
     def texts(self, epoch: int) -> Stretches:
@@ -117,13 +123,13 @@ class SentencePairs:
         return _cut(Stretches(*ends, is_next), self.max_tokens)
 
     def _other(self, bits) -> np.ndarray:
-        """Draws a text from another document for each text."""
+        """Draws, for each text, a text of another document."""
         other = _draw(bits, self._others)
         return other + (other >= self._own) * (self.num_texts - self._others)
 
 
 def _draw(bits, ends: np.ndarray) -> np.ndarray:
-    """Draws an integer in [0, end) for each end, from bits that are the same in every NumPy."""
+    """Draws an integer in [0, end) for each end, the same in every version of NumPy."""
     return (bits.random_raw(len(ends)) % ends.astype(np.uint64)).astype(np.int64)
 
 
@@ -146,7 +152,7 @@ def _texts(documents: TokenDocuments, max_tokens: int, least: int):
 
 
 def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
-    """Splits stretches into the fewest parts of similar length of at most `max_tokens` tokens."""
+    """Splits slices into the fewest parts of similar length with at most `max_tokens` tokens."""
     counts = -(-(end - first) // max_tokens)
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     first, length, counts = (np.repeat(a, counts) for a in (first, end - first, counts))
@@ -156,7 +162,7 @@ def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
 
 
 def _cut(texts: Stretches, max_tokens: int) -> Stretches:
-    """Truncates texts that are too long at their outer ends, the longer segment first."""
+    """Truncates pairs that are too long at their outer ends, the longer segment first."""
     one = texts.first_end - texts.first
     two = texts.second_end - texts.second
     two = np.minimum(two, np.maximum(max_tokens - one, max_tokens // 2))

@@ -71,19 +71,19 @@ def read_documents(
         files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files, read
             in order of name; `*.gz` files are decompressed.
         tokenizer: callable. Maps a str tensor `[B]` to an int `tf.RaggedTensor` `[B, None]` of
-            token ids without special tokens. It has the attributes `vocabulary` and
+            token ids without special tokens. It must have the attributes `vocabulary` and
             `unknown_id`, as the tokenizers of `tfreps.text.bert` do.
         format: str. `"lines"` or `"records"`. Defaults to `"lines"`.
-        fields: sequence of str. Fields of a record that are sentences; ignored with format
-            "lines". Defaults to `("text1", "text2")`.
+        fields: sequence of str. Fields of a record that are sentences. Ignored if `format` is
+            `"lines"`. Defaults to `("text1", "text2")`.
 
     Returns:
         `TokenDocuments`.
 
     Raises:
-        ValueError: If no file matches `files`; `format` is not one of the values above; text is
-            unreadable or not UTF-8; a line is not a record or lacks a field; or there is no
-            token, or none that is in the vocabulary.
+        ValueError: If no file matches `files`; `format` is not one of the values above; a file is
+            unreadable or not UTF-8; a line is not a record; a field is missing or not a string;
+            or the files contain no token or only unknown tokens.
 
     Example:
         >>> import pathlib, tempfile
@@ -112,12 +112,15 @@ def read_documents(
         numbers.append(np.array(document_numbers))
     flat = np.concatenate(ids)
     if not len(flat):
-        raise ValueError(f"There is no text in {', '.join(find_files(files)[:3])}.")
+        raise ValueError(
+            f"There is no text in {', '.join(find_files(files)[:3])}; expected at least one token. "
+            "Pass files that contain sentences."
+        )
     num_unknown = int((flat == tokenizer.unknown_id).sum())
     if num_unknown == len(flat):
         raise ValueError(
-            f"No token of {', '.join(find_files(files)[:3])} is in the vocabulary of "
-            f"{len(tokenizer.vocabulary):,} tokens. Use the vocabulary that belongs to the text."
+            f"No token in {', '.join(find_files(files)[:3])} is in the vocabulary of "
+            f"{len(tokenizer.vocabulary):,} tokens. Use a vocabulary that was built for such text."
         )
     lengths = np.concatenate(lengths)
     numbers = np.concatenate(numbers)
@@ -140,16 +143,18 @@ def read_sentences(
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files, read
             in order of name; `*.gz` files are decompressed.
-        format: str. `"lines"` or `"records"`; see `read_documents`. Defaults to `"lines"`.
-        fields: sequence of str. Fields of a record that are sentences; ignored with format
-            "lines". Defaults to `("text1", "text2")`.
+        format: str. `"lines"` or `"records"`, as described in `read_documents`. Defaults to
+            `"lines"`.
+        fields: sequence of str. Fields of a record that are sentences. Ignored if `format` is
+            `"lines"`. Defaults to `("text1", "text2")`.
 
     Yields:
-        `(number, text)`, int and str. Document numbers ascend, with gaps.
+        Tuple `(number, text)`. `number` is an int, the number of the document; numbers ascend, but
+        some may be skipped. `text` is a str, the sentence.
 
     Raises:
-        ValueError: If no file matches `files`; `format` is not one of the values above; text is
-            unreadable or not UTF-8; or a line is not a record or lacks a field.
+        ValueError: If no file matches `files`; `format` is not one of the values above; a file is
+            unreadable or not UTF-8; a line is not a record; or a field is missing or not a string.
 
     Example:
         >>> import pathlib, tempfile

@@ -52,15 +52,15 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
-    """Mask value chooser from tensorflow-text with seeded random numbers and no special ids.
+    """Mask value chooser from tensorflow-text that uses a given seed and draws no special ids.
 
     Args:
         mask_id: int. Id of the mask token.
         ordinary: int array, shape `[U]`. Ids from which random replacements are drawn.
         seed: int tensor, shape `[2]`. Random seed.
         mask_token_rate: float. Probability that a masked token becomes `mask_id`. Defaults to 0.8.
-        random_token_rate: float. Probability that it becomes a random id; otherwise it does not
-            change. Defaults to 0.1.
+        random_token_rate: float. Probability that a masked token becomes a random id. With the
+            remaining probability, it does not change. Defaults to 0.1.
     """
 
     def __init__(self, mask_id, ordinary, seed, mask_token_rate=0.8, random_token_rate=0.1):
@@ -90,10 +90,10 @@ class TokenMasking:
     change. Special tokens are neither masked nor drawn as random tokens.
 
     Args:
-        tokenizer: a tokenizer of `tfreps.text.bert`, or an object with its attributes
+        tokenizer: Tokenizer of `tfreps.text.bert`, or an object with the attributes
             `vocabulary`, `mask_id` and `special_ids`.
-        rate: float in (0, 1). Expected share of tokens, or of words with `whole_words`, that are
-            masked. Defaults to 0.15.
+        rate: float in (0, 1). Expected share of tokens that are masked, or of words if
+            `whole_words` is `True`. Defaults to 0.15.
         whole_words: bool. Whether all pieces of a word are masked together. A piece `##...`
             belongs to the word before it. Replacements are drawn separately for each piece.
             Defaults to `False`.
@@ -117,7 +117,8 @@ class TokenMasking:
         self._ordinary = np.flatnonzero(~self._is_special).astype(np.int32)
         if not len(self._ordinary):
             raise ValueError(
-                "The vocabulary of `tokenizer` has only special tokens, which are never masked."
+                "The vocabulary of `tokenizer` has only special tokens, which are never masked. "
+                "Use a vocabulary with at least one other token."
             )
 
     def __call__(self, token_ids, lengths, seed):
@@ -126,12 +127,13 @@ class TokenMasking:
         Args:
             token_ids: int32 tensor, shape `[B, T]`.
             lengths: int tensor, shape `[B]`. Number of real tokens in each row.
-            seed: int tensor, shape `[2]`. Random seed; all choices depend only on it.
+            seed: int tensor, shape `[2]`. Random seed. All random choices depend only on it.
 
         Returns:
             dict of tensors: `token_ids`, int32 `[B, T]`, after masking; `masked_positions`, int32
-            `[B, M]`, ascending; `masked_ids`, int32 `[B, M]`, the original ids; and
-            `masked_weights`, float32 `[B, M]`, 1 for masked tokens and 0 on padding.
+            `[B, M]`, the positions of the masked tokens in ascending order; `masked_ids`, int32
+            `[B, M]`, their original ids; and `masked_weights`, float32 `[B, M]`, 1 for masked
+            tokens and 0 on padding.
         """
         rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # [B, (T)]
         seeds = tf.random.experimental.stateless_split(seed, 2)
@@ -161,6 +163,6 @@ class TokenMasking:
 
 
 def _replace_front(token_ids, rows):
-    """Replaces the beginning of each row of `token_ids` with the ragged `rows`."""
+    """Replaces the beginning of each row of `token_ids` with the same row of `rows`, ragged."""
     real = tf.sequence_mask(rows.row_lengths(), tf.shape(token_ids)[1])
     return tf.where(real, rows.to_tensor(0, shape=tf.shape(token_ids, tf.int64)), token_ids)
