@@ -78,7 +78,8 @@ class TextModel(LoadedModel):
         encoder = self.transformer
         if second is not None:
             raise ValueError(
-                f"`second` must be None, because the model reads one text at a time; got {second!r}."
+                "`second` must be None, because the model reads one text at a time; "
+                f"got {second!r}."
             )
         [tokens] = self.tokenize([text])
         if not tokens:
