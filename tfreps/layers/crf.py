@@ -27,10 +27,10 @@ class CRF(Configurable, keras.layers.Layer):
     a tag to the end is either allowed or forbidden. A forbidden step has the score `-inf`:
     `decode` never returns a sequence that contains one, and `marginals` gives such sequences
     probability 0, whatever the emissions are. With `constrain="both"`, `Z` in the loss excludes
-    these sequences as well. The loss of a target sequence then increases by 10,000 nats for each
-    forbidden step that it contains, so that it stays finite and such targets are easy to notice.
-    If a sentence has a length for which no legal sequence exists, `decode` returns the score
-    `-inf` and meaningless tags, and the loss has no gradient.
+    these sequences as well. Each forbidden step in a target sequence then costs 10,000 nats, so
+    that the loss stays finite and such targets are easy to notice. If a sentence has a length for
+    which no legal sequence exists, `decode` returns the score `-inf` and meaningless tags, and the
+    loss has no gradient.
 
     Args:
         num_tags: int. Number of tags `K`, at least 1.

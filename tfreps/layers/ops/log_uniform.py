@@ -25,7 +25,7 @@ class LogUniformSampler:
             follow Zipf's law.
 
     Raises:
-        ValueError: If `num_sampled` is not at least 1 and smaller than `range_max`.
+        ValueError: If `num_sampled` is below 1 or not smaller than `range_max`.
 
     Reference: TensorFlow, `tf.random.log_uniform_candidate_sampler`; Jean et al., 2014, "On
     Using Very Large Target Vocabulary for Neural Machine Translation".
