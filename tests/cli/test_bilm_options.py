@@ -51,5 +51,5 @@ def test_a_bilm_and_nothing_else(tmp_path):
     run = known_models.tagger_run(tmp_path / "tagger")
     with pytest.raises(ValueError, match=r"holds a tagger \(Tagger\); expected a biLM"):
         open_bilm(run.path, {})
-    with pytest.raises(ValueError, match="--state applies to a biLM, but .* holds a tagger"):
+    with pytest.raises(ValueError, match="--state applies only to a biLM, but .* holds a tagger"):
         open_bilm(run.path, {"initial_state": "warm"})

@@ -55,5 +55,5 @@ def test_what_cannot_be_exported(tmp_path):
         open_for_export(TextBiLM(make_pretrainer(), VOCABULARY), core_ops=False)
     with pytest.raises(ValueError, match="reads whole tokens, which need no WordPiece"):
         open_for_export(make_trained("hmm"), core_ops=False)
-    with pytest.raises(ValueError, match="holds no vocabulary"):
+    with pytest.raises(ValueError, match="has no vocabulary"):
         open_for_export(TextBert(tiny_bert.make_encoder(tiny_bert.pieces("the"))))

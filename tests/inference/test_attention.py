@@ -74,7 +74,7 @@ def test_a_tagger_with_bert_cuts_words_first():
         tagger.attention("the " * 23)
     with pytest.raises(ValueError, match="one text at a time"):
         tagger.attention("the", "bank")
-    with pytest.raises(ValueError, match="The text ' ' has no tokens"):
+    with pytest.raises(ValueError, match="`text` must contain at least one token"):
         tagger.attention(" ")
 
 

@@ -57,7 +57,7 @@ def test_a_window_that_failed_is_not_there(tmp_path):
 def test_refusals(tmp_path):
     path = tmp_path / "v.hdf5"
     file = EmbeddingsFile(path, OPTIONS)
-    with pytest.raises(ValueError, match="Continue it .`resume=True`"):
+    with pytest.raises(ValueError, match="Pass `resume=True` to continue it"):
         EmbeddingsFile(path, OPTIONS)
     with pytest.raises(ValueError, match="layers 'top'; got layers 'all'"):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
@@ -79,7 +79,7 @@ def test_files_that_are_damaged(tmp_path):
     write(file, 1)
     file.finish({"b": "1", "c": "3", "d": ["1"]})
     assert read_vectors(file.path, "b").shape == (1, 4)
-    for sentence, message in ("c", "array 3 cannot be read"), ("d", "holds no sentence 'd'"):
+    for sentence, message in ("c", "array 3 cannot be read"), ("d", "not contain the sentence 'd'"):
         with pytest.raises(ValueError, match=f"v.hdf5.*{message}"):
             read_vectors(file.path, sentence)
     with h5py.File(file.path, "a") as changed:

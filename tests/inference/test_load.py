@@ -141,7 +141,7 @@ def test_a_training_folder_of_bilm_tf(tmp_path):
     for name, weight in bilm_tf_checkpoint.weights_of(found.model).items():
         np.testing.assert_array_equal(weight, theirs[name], err_msg=name)
     assert found("the zebra").vectors.shape == (2, 2, 8)
-    with pytest.raises(ValueError, match="`vocabulary` is missing. Pass .* that .*run was trained"):
+    with pytest.raises(ValueError, match="`vocabulary` is missing: .* that .*run was trained"):
         load(tmp_path / "run")
 
 
@@ -167,7 +167,7 @@ def test_a_published_bert(tmp_path):
     (path / "vocab.txt").unlink()
     silent = load(path)
     assert silent.tokenizer is None and silent.transformer.num_layers == 2
-    with pytest.raises(ValueError, match="holds no vocabulary"):
+    with pytest.raises(ValueError, match="has no vocabulary"):
         silent("the")
 
 
@@ -197,17 +197,18 @@ def test_a_published_classifier(tmp_path):
     np.testing.assert_allclose(shares, out["probabilities"][0], atol=1e-5)
     with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
         load(tmp_path / "bert", scheme="bio")
-    with pytest.raises(ValueError, match="`num_layers` applies to a BERT without a label"):
+    with pytest.raises(ValueError, match="`num_layers` applies only to a BERT model without"):
         load(tmp_path / "bert", num_layers=1)
 
 
 def test_options_of_other_models(tmp_path):
     run = known_models.tagger_run(tmp_path / "tagger")
     for name, value in {"initial_state": "warm", "num_layers": 1, "scheme": "bio"}.items():
-        with pytest.raises(ValueError, match=f"`{name}` applies to .* holds a tagger. Omit it"):
+        message = f"`{name}` applies only to .* holds a tagger. Omit `{name}`"
+        with pytest.raises(ValueError, match=message):
             load(run.path, **{name: value})
     path, _ = make_run(tmp_path / "bilm")
-    with pytest.raises(ValueError, match="holds a biLM with its own vocabulary. Omit it"):
+    with pytest.raises(ValueError, match="holds a biLM with its own vocabulary. Omit `vocabulary`"):
         load(path, vocabulary=VOCABULARY)
 
 
@@ -221,7 +222,7 @@ def test_one_kind_alone(tmp_path):
 def test_nothing_to_load(tmp_path):
     with pytest.raises(ValueError, match="nowhere does not exist. Expected one of: a run folder"):
         load(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="holds no model that can be loaded"):
+    with pytest.raises(ValueError, match="contains no model that can be loaded"):
         load(tmp_path)
     (tmp_path / "options.json").write_text("{")
     with pytest.raises(ValueError, match="is not a JSON file"):
@@ -230,7 +231,7 @@ def test_nothing_to_load(tmp_path):
     with pytest.raises(ValueError, match="has not saved a model yet"):
         load(run.path)
     run.save_model(TokenEmbedder(vocabulary_size=9, embedding_dim=2))
-    with pytest.raises(ValueError, match="holds a TokenEmbedder; expected one of Tagger, HMM"):
+    with pytest.raises(ValueError, match="holds a TokenEmbedder; expected one of: Tagger, HMM"):
         load(run.path)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Dense(1)(inputs)))

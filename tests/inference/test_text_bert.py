@@ -55,7 +55,7 @@ def test_without_a_tokenizer(bert):
     silent = TextBert(bert.model, source="published/bert")
     assert silent.max_length is None
     for ask in silent, silent.attention:
-        with pytest.raises(ValueError, match="published/bert holds no vocabulary"):
+        with pytest.raises(ValueError, match="published/bert has no vocabulary"):
             ask("the")
-    with pytest.raises(ValueError, match="Expected a BertEncoder or BertPretrainer; got a Seq"):
+    with pytest.raises(ValueError, match="must be a BertEncoder or BertPretrainer; got a Seq"):
         TextBert(keras.Sequential())

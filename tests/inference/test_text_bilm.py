@@ -44,5 +44,5 @@ def test_the_initial_state():
 
 
 def test_no_bilm():
-    with pytest.raises(ValueError, match="Expected a BiLM, BiLMPretrainer or Elmo; got a Seq"):
+    with pytest.raises(ValueError, match="must be a BiLM, BiLMPretrainer or Elmo; got a Seq"):
         TextBiLM(keras.Sequential())

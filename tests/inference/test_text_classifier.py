@@ -69,5 +69,5 @@ def test_a_classifier_on_a_bert_reads_pieces():
 
 
 def test_a_tagger_is_no_classifier():
-    with pytest.raises(ValueError, match="Expected a Classifier; got a HMMTagger"):
+    with pytest.raises(ValueError, match="`model` must be a Classifier; got a HMMTagger"):
         TextClassifier(HMMTagger(9, ["A"]), None)

@@ -46,7 +46,7 @@ def test_attention_of_tokens():
     np.testing.assert_allclose(found.probabilities, expected, atol=1e-6)
     with pytest.raises(ValueError, match="one text at a time"):
         model.attention("Ada", "Rome")
-    with pytest.raises(ValueError, match="The text ' ' has no tokens"):
+    with pytest.raises(ValueError, match="`text` must contain at least one token; got ' '"):
         model.attention(" ")
 
 

@@ -39,7 +39,7 @@ def test_raw_texts_and_lists_of_tokens_together(tagger):
     assert [answer.tokens for answer in answers] == [["Ada", "saw"], ["Rome"], [], []]
     assert [answer.tags for answer in answers] == [["B-PER", "O"], ["B-LOC"], [], []]
     assert answers[1].spans[0].text == "Rome" and tagger([]) == []
-    with pytest.raises(ValueError, match="Expected a list of texts; got the string 'Ada saw'"):
+    with pytest.raises(ValueError, match="must be a list of texts; got the string 'Ada saw'"):
         tagger.tag("Ada saw")
 
 
@@ -87,5 +87,5 @@ def test_a_tagger_on_a_bert_reads_words():
 
 def test_a_classifier_is_no_tagger():
     words = TokenEmbedder(vocabulary_size=9, embedding_dim=2)
-    with pytest.raises(ValueError, match="Expected a Tagger or HMMTagger; got a Classifier"):
+    with pytest.raises(ValueError, match="`model` must be a Tagger or HMMTagger; got a Classifier"):
         TextTagger(Classifier(words, ["A"]), None)

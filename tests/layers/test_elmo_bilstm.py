@@ -149,8 +149,8 @@ def test_starts_as_tf1_did():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"units": 0}, "must be positive; got 0, 4 and 2"),
-        ({"num_layers": 0}, "must be positive"),
+        ({"units": 0}, "must be at least 1; got 0, 4 and 2"),
+        ({"num_layers": 0}, "must be at least 1"),
         ({"projection_dim": 9}, "must not be larger than `units`; got 9 and 8"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
         ({"dropout": -0.1}, "`dropout` must be"),

@@ -109,11 +109,11 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys, monkeypatch)
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--state", "warm"], "--state applies to a biLM, but"),
+        (["--state", "warm"], "--state applies only to a biLM, but"),
         (["--options", "o.json"], "either a run folder, or both --options"),
         (["--weights", "w.hdf5"], "either a run folder, or both --options"),
-        (["--vocabulary", "v"], "--vocabulary applies to a biLM"),
-        (["--scheme", "bio"], "--scheme applies to a published BERT with a tag head"),
+        (["--vocabulary", "v"], "--vocabulary applies only to a biLM"),
+        (["--scheme", "bio"], "--scheme applies only to a published BERT model with a tag head"),
         (["--check-python", "python"], "--check-python requires --check"),
     ],
 )

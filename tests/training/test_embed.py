@@ -216,7 +216,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (
             b"a b\n",
             ["--vocabulary", "v.txt"],
-            "--vocabulary applies to a biLM from bilm-tf or AllenNLP, but",
+            "--vocabulary applies only to a biLM from bilm-tf or AllenNLP, but",
         ),
     ],
 )
@@ -254,7 +254,7 @@ def test_what_is_there_already(run, text, tmp_path, capsys):
     file = EmbeddingsFile(output, {"layers": "other"})
     file.finish({})
     content = output.read_bytes()
-    for flags, message in [([], "exists already"), (["--resume"], "was written with")]:
+    for flags, message in [([], "exists already"), (["--resume"], "was written with the options")]:
         assert main(["embed", run[0], text, "--output", str(output), *flags]) == 2
         assert message in capsys.readouterr().err
     assert output.read_bytes() == content

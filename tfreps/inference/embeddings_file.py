@@ -24,9 +24,10 @@ class EmbeddingsFile:
         "0", "1", ...       vectors of the sentence with this number; any shape
         sentence_to_index   str, shape (1,): JSON object from sentences to their numbers as strings
 
-    The file is created only when it is complete. Until then, windows of sentences are collected in
-    the folder `PATH.part`. Each window is written atomically, so an interrupted run loses at most
-    its last window. Merging the windows temporarily takes twice the size of the file on the disk.
+    The file is created only when it is complete. Until then, the vectors are collected in the
+    folder `PATH.part`, in one file for each group of sentences, called a window. Each window is
+    written atomically, so an interrupted run loses at most its last window. Merging the windows
+    temporarily takes twice the size of the file on the disk.
 
     Args:
         path: str or path-like. Path of the file.
@@ -34,16 +35,18 @@ class EmbeddingsFile:
             the file as the attribute `tfreps_options`.
         resume: bool. Whether to continue an earlier run with the same options. Defaults to
             `False`.
-        overwrite: bool. Whether to replace a complete or unfinished file. An existing file is
-            replaced when the new one is complete. Defaults to `False`.
+        overwrite: bool. Whether to replace an existing file. An unfinished file is deleted at
+            once; a complete one is replaced when the new one is complete. Has no effect with
+            `resume`. Defaults to `False`.
 
     Attributes:
         complete: bool. Whether the file is complete.
-        windows: int. Number of windows written so far.
+        windows: int. Number of windows written so far; 0 if the file was already complete.
 
     Raises:
         ValueError: If a complete or unfinished file exists and neither `resume` nor `overwrite`
-            is set, or if `resume` is set and that file was written with other options.
+            is set, if `resume` is set and that file was written with other options or not by
+            tfreps, or if `PATH.part` exists but does not contain an unfinished run.
 
     Example:
     >>> import tempfile
@@ -76,8 +79,8 @@ class EmbeddingsFile:
             _check_new(self.path)
             if self.part.exists():
                 raise ValueError(
-                    f"{self.part} holds an unfinished run. Continue it (`resume=True`) or start "
-                    "again (`overwrite=True`)."
+                    f"{self.part} contains an unfinished run. Pass `resume=True` to continue it "
+                    "or `overwrite=True` to start again."
                 )
             self._begin()
         elif self.path.exists():
@@ -92,7 +95,10 @@ class EmbeddingsFile:
 
     @contextlib.contextmanager
     def window(self) -> Iterator:
-        """Returns a context manager for the next window, which yields `put(number, vectors)`."""
+        """Returns a context manager that writes the next window.
+
+        It yields the function `put(number, vectors)`, which stores the vectors of one sentence.
+        """
         target = self._window(self.windows)
         with naming(self.path, self.part), replacing(target, durable=True) as temporary:
             with h5py.File(temporary, "w") as file:
@@ -130,7 +136,7 @@ class EmbeddingsFile:
         self.complete = True
 
     def _begin(self) -> None:
-        """Creates the folder atomically, so that it never exists without the marker."""
+        """Creates the folder atomically, so that it never exists without `options.json`."""
         with naming(self.path, self.part), replacing(self.part, parents=True) as temporary:
             temporary.mkdir()
             (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
@@ -151,10 +157,12 @@ def read_options(path: str | os.PathLike) -> dict:
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
             if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of a known size
-                raise ValueError("it must hold bytes")
+                raise ValueError(f"`{OPTIONS_ATTRIBUTE}` must be a byte string")
             found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
         if not isinstance(found, dict):
-            raise ValueError(f"{path}: {OPTIONS_ATTRIBUTE} must be a JSON object; got {found!r}.")
+            raise ValueError(
+                f"{path}: the attribute `{OPTIONS_ATTRIBUTE}` must be a JSON object; got {found!r}."
+            )
     except ValueError as error:
         raise ValueError(
             f"{path} exists but was not written by `tfreps embed`. Choose another path."
@@ -166,7 +174,8 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
     """Reads the vectors of a sentence, which must be spelled exactly as in the encoded text.
 
     Raises:
-        ValueError: If the file has no such sentence or no index of sentences, or is damaged.
+        ValueError: If the file does not contain the sentence, has no index of sentences, or is
+            damaged.
     """
     with open_hdf5(path) as file:
         with naming_damage(path, "its list of arrays"):
@@ -176,14 +185,15 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
             index = dict(json.loads(text[0]))
         if not isinstance(index.get(sentence), str):
             raise ValueError(
-                f"{path} holds no sentence {sentence!r}. Pass it exactly as in the encoded text."
+                f"{path} does not contain the sentence {sentence!r}. `sentence` must be spelled "
+                "exactly as in the encoded text."
             )
         return read_array(file, index[sentence])
 
 
 def _check_new(path: pathlib.Path) -> None:
     if path.is_dir():
-        raise ValueError(f"Cannot write to {path}: it is a folder.")
+        raise ValueError(f"Cannot write to {path}: it is a folder. Pass the path of a file.")
     if path.exists() and path.stat().st_size:
         raise ValueError(f"{path} exists already. Choose another file or pass `overwrite=True`.")
 
@@ -193,7 +203,8 @@ def _read_marker(path: pathlib.Path) -> dict:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{path.parent} is not an unfinished run of tfreps. Remove it or choose another path."
+            f"{path.parent} must be the folder of an unfinished run of tfreps, but its "
+            "options.json is missing or damaged. Remove the folder or choose another path."
         ) from error
 
 
@@ -203,5 +214,6 @@ def _check_same(path: pathlib.Path, found: dict, options: dict) -> None:
         was = ", ".join(f"{name} {found.get(name)!r}" for name in names)
         now = ", ".join(f"{name} {options.get(name)!r}" for name in names)
         raise ValueError(
-            f"{path} was written with {was}; got {now}. Use the original options, or remove it."
+            f"{path} was written with the options {was}; got {now}. Use the original options, or "
+            f"remove {path} to start again."
         )

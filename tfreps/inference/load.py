@@ -41,7 +41,13 @@ from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
 class Place(NamedTuple):
-    """A kind of model path: its name, a test for it, and a function that opens it."""
+    """Kind of path that `load` accepts.
+
+    Args:
+        name: str. Name in error messages.
+        is_here: function from a path to a bool, which is True if the path is of this kind.
+        open: function from a path and a dict of the given options to a `LoadedModel`.
+    """
 
     name: str
     is_here: Callable
@@ -59,6 +65,8 @@ def load(
 ) -> LoadedModel:
     """Opens a trained model and returns an object that applies it to raw texts.
 
+    The class of the object depends on the path:
+
     - A run folder of `train-tagger` or `train-hmm`: `TextTagger`, which returns tags and spans.
     - A run folder of `train-classifier`: `TextClassifier`, which returns labels.
     - A run folder of a biLM (`pretrain-elmo`, `convert`), an `options.json` from bilm-tf or
@@ -66,8 +74,8 @@ def load(
       the vectors of all layers.
     - A bilm-tf training folder (TensorFlow 1): `TextBiLM`; its model includes the softmax.
     - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
-    - A published BERT from Google or Hugging Face, as a folder or a checkpoint: `TextBert`, or,
-      with a tag or label head, `TextTagger` or `TextClassifier`.
+    - A published BERT model from Google or Hugging Face, as a folder or a checkpoint: `TextBert`,
+      or, with a tag or label head, `TextTagger` or `TextClassifier`.
 
     These classes are in `tfreps.inference`. Each has the attributes `model` (the Keras model) and
     `source` (the path).
@@ -77,22 +85,23 @@ def load(
         weights_file: str or path-like. HDF5 file with the weights for an `options.json`. If
             `None`, the weights are expected next to the `options.json`. Defaults to `None`.
         vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
-            training folder and for published weights of a biLM that reads token ids. If `None`, a
-            `vocabulary.txt` in a published folder of such a biLM is used. Defaults to `None`.
-        initial_state: str. LSTM state of a biLM at the start of each text: `"zero"`, `"warm"` or
-            `"carry"`. If `None`, `"zero"` is used. Defaults to `None`.
-        scheme: str. Tag scheme of a published tagger; see `tfreps.text.tags`. `"none"` is for tags
-            without spans. A model whose files do not name its task is loaded as a tagger if a
-            scheme is given. Defaults to `None`.
-        num_layers: int. Number of blocks to load from a BERT without a label head. If `None`, all
-            blocks are loaded. Defaults to `None`.
+            training folder, and for a published biLM that reads token ids, unless its folder
+            contains a `vocabulary.txt`. Defaults to `None`.
+        initial_state: str. LSTM state that a biLM starts from, as defined in `BiLM`: `"zero"`,
+            `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, `"zero"` is
+            used. Defaults to `None`.
+        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.text.tags`. `"none"`
+            is for tags without spans. A model whose files do not name its task is loaded as a
+            tagger if a scheme is given. Defaults to `None`.
+        num_layers: int. Number of blocks to load from a BERT model without a label or tag head. If
+            `None`, all blocks are loaded. Defaults to `None`.
 
     Returns:
         `TextTagger`, `TextClassifier`, `TextBiLM` or `TextBert`.
 
     Raises:
-        ValueError: If the path holds no model, if the model is damaged or its files do not belong
-            together, or if an option does not apply to the model.
+        ValueError: If the path contains no model, if the model is damaged or its files do not
+            belong together, or if an option does not apply to the model.
 
     Example:
     >>> import tfreps
@@ -112,7 +121,7 @@ def load(
     for place in PLACES:
         if place.is_here(path):
             return place.open(path, given)
-    reason = "holds no model that can be loaded" if path.exists() else "does not exist"
+    reason = "contains no model that can be loaded" if path.exists() else "does not exist"
     expected = ", ".join(place.name for place in PLACES)
     raise ValueError(f"{path} {reason}. Expected one of: {expected}.")
 
@@ -171,14 +180,15 @@ def _open_run(path, given):
             found.run = run
             return found
     expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
-    raise ValueError(f"{path} holds a {type(model).__name__}; expected one of {expected}.")
+    raise ValueError(f"{path} holds a {type(model).__name__}; expected one of: {expected}.")
 
 
 def _open_training_folder(path, given):
     _check_options(path, "a bilm-tf training folder", given, "vocabulary", "initial_state")
     if "vocabulary" not in given:
         raise ValueError(
-            f"`vocabulary` is missing. Pass the vocabulary that {path} was trained with."
+            "`vocabulary` is missing: a bilm-tf training folder requires it. Pass the vocabulary "
+            f"that {path} was trained with."
         )
     vocabulary = _vocabulary(given["vocabulary"])
     model, _ = continue_checkpoint(path, vocabulary)
@@ -201,13 +211,13 @@ def _open_published_bilm(path, given):
 
 def _open_checkpoint(path, given):
     if has_head(path):
-        _check_options(path, "a BERT with a label or tag head", given, "scheme")
+        _check_options(path, "a BERT model with a label or tag head", given, "scheme")
         model, tokenizer = load_with_head(path, given.get("scheme"))
         longest = max_length(model.find(BertEncoder), tokenizer)
         if isinstance(model, Classifier):
             return TextClassifier(model, PieceIndexer(tokenizer), "bert", longest, path)
         return TextTagger(model, PieceIndexer(tokenizer, words=True), "bert", longest, path)
-    _check_options(path, "a BERT without a label head", given, "num_layers")
+    _check_options(path, "a BERT model without a label head", given, "num_layers")
     encoder = BertEncoder.from_pretrained(path, **given)
     tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
     return TextBert(encoder, tokenizer, path)
@@ -236,7 +246,7 @@ def _bilm_of(run, model, given):
 
 
 def _bert_of(run, model, given):
-    _check_options(run.path, "a BERT", given, "num_layers")
+    _check_options(run.path, "a BERT model", given, "num_layers")
     if "num_layers" in given:
         model = changed_encoder(model.find(BertEncoder), run.path, given)
     return TextBert(model, run_tokenizer(run, model.find(BertEncoder)), run.path)
@@ -266,11 +276,11 @@ def _vocabulary(given):
 
 
 def _check_options(path, what, given, *known):
-    """Raises a ValueError if an option does not apply to the model at a path."""
+    """Raises a ValueError if one of the given options does not apply to the model at a path."""
     for name in given:
         if name not in known:
             raise ValueError(
-                f"`{name}` applies to {ABOUT[name]}, but {path} holds {what}. Omit it."
+                f"`{name}` applies only to {ABOUT[name]}, but {path} holds {what}. Omit `{name}`."
             )
 
 
@@ -278,15 +288,15 @@ ABOUT = {
     "weights_file": "an options.json from bilm-tf or AllenNLP",
     "vocabulary": "a biLM from bilm-tf or AllenNLP",
     "initial_state": "a biLM",
-    "scheme": "a published BERT with a tag head",
-    "num_layers": "a BERT without a label head",
+    "scheme": "a published BERT model with a tag head",
+    "num_layers": "a BERT model without a label or tag head",
 }
 # Tried in this order; the first match opens the path.
 PLACES = (
     Place("a run folder of tfreps", _is_run, _open_run),
     Place("a bilm-tf training folder", _is_training_folder, _open_training_folder),
     Place("the options.json of a published biLM", _is_published_bilm, _open_published_bilm),
-    Place("a published BERT (Google, Hugging Face)", is_checkpoint, _open_checkpoint),
+    Place("a published BERT model (Google, Hugging Face)", is_checkpoint, _open_checkpoint),
 )
 MODELS = {
     (Tagger, HMMTagger): _tagger_of,

@@ -31,8 +31,11 @@ class LoadedModel:
         return transformer_of(self.model, self.source or "The model")
 
     def attention(self, text, second=None):
-        """Raises a ValueError. Subclasses with attention override it and return `TextAttention`."""
-        raise ValueError(f"{self.source} holds {self.kind}, which has no attention.")
+        """Raises a ValueError. Subclasses with attention override it to return `TextAttention`."""
+        raise ValueError(
+            f"{self.source or 'The model'} is {self.kind}, which has no attention. Use a model "
+            "with a Transformer."
+        )
 
     def __repr__(self):
         inner = self.model.parts().get("encoder")

@@ -17,8 +17,8 @@ class SentenceEncoder:
     Sentences of similar length share a batch. The size of a batch is limited by a budget of
     tokens, including padding and sentence boundaries. A sentence longer than the budget is read
     in segments; the LSTM states are passed from segment to segment in both directions, so that
-    memory depends only on the budget and on the requested vectors. Token vectors are computed once
-    per distinct token of a batch, and only once in total for the tokens given to `keep`. The
+    only the vectors of the sentence take memory in proportion to its length. The vector of a token
+    is computed once per batch, or only once in total if the token was passed to `keep`. The
     results differ from those of the `BiLM` only by rounding.
 
     Args:
@@ -26,8 +26,9 @@ class SentenceEncoder:
         vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids. Defaults to
             `None`.
         batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
-        layers: str or list of float. `"all"` layers, only the `"top"` layer, the `"average"` of
-            all layers, or one factor per layer for a weighted sum. Defaults to `"all"`.
+        layers: str or list of float. Vectors to compute. `"all"`: those of every layer. `"top"`:
+            those of the last layer. `"average"`: the average of all layers. A list with one factor
+            per layer: the weighted sum of the layers. Defaults to `"all"`.
         dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
     Raises:
@@ -53,7 +54,10 @@ class SentenceEncoder:
                 '`bilm.with_initial_state("zero")`.'
             )
         if bilm.vocabulary_size is not None and vocabulary is None:
-            raise ValueError("`vocabulary` must be given: this biLM reads token ids.")
+            raise ValueError(
+                "`vocabulary` must be a Vocabulary, because this biLM reads token ids; got None. "
+                "Pass the vocabulary that it was trained with."
+            )
         if batch_tokens < 1:
             raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")
         self.bilm = bilm
@@ -95,9 +99,9 @@ class SentenceEncoder:
             sentences: list of lists of str. Tokenized sentences, which may be empty.
 
         Yields:
-            `(number, vectors)`, short sentences first. `number` is the index of the sentence in
-            `sentences`; `vectors` excludes sentence boundaries and has the shape `[L+1, n, 2P]`
-            for `layers="all"`, otherwise `[n, 2P]`.
+            Tuples `(number, vectors)`, short sentences first. `number` is the index of the sentence
+            in `sentences`. `vectors` is an array of shape `[L+1, n, 2P]` for `layers="all"`,
+            otherwise `[n, 2P]`, without the sentence boundaries.
         """
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         for batch in batches_by_length(lengths, self.batch_tokens):
@@ -116,7 +120,7 @@ class SentenceEncoder:
         return self._chosen(layers).numpy()
 
     def _choose(self, layers):
-        """Returns all layers, `[B, L+1, T, 2P]`, or the requested vectors, `[B, T, 2P]`."""
+        """Selects the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
         if self._factors is not None:
             layers = tf.einsum("l,bltd->btd", self._factors, layers)
         elif self.layers == "top":
@@ -124,7 +128,12 @@ class SentenceEncoder:
         return tf.cast(layers, self.dtype)
 
     def _number(self, sentences):
-        """Returns the row of each token's vector, int32 `[B, T+2]`, and the new tokens."""
+        """Numbers the tokens of sentences, including the sentence boundaries.
+
+        Returns:
+            Tuple `(rows, new)`. `rows` is int32 `[B, T+2]`: the row of each token in the table of
+            kept vectors followed by those of `new`. `new` is the list of tokens that are not kept.
+        """
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
         new = {}
@@ -159,7 +168,7 @@ class SentenceEncoder:
         return self.bilm.encode_tokens(ids)
 
     def _gather(self, rows, kept, new):
-        """Returns rows `[B, T]` of the stored table followed by the new one, `[B, T, P]`."""
+        """Looks up rows, `[B, T]`, in the concatenation of `kept` and `new`: `[B, T, P]`."""
         count = tf.shape(kept)[0]
         new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
         own = tf.gather(new, tf.maximum(rows - count, 0))
@@ -199,8 +208,8 @@ def _factors(layers, num_layers):
         return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
     if isinstance(layers, str) or np.shape(layers) != (num_layers,):
         raise ValueError(
-            f"`layers` must be one of {', '.join(LAYERS)}, or have one factor for each of the "
-            f"{num_layers} layers; got {layers!r}."
+            f"`layers` must be one of {', '.join(LAYERS)}, or a list of {num_layers} factors, one "
+            f"per layer; got {layers!r}."
         )
     return np.asarray(layers, np.float32)
 
@@ -214,11 +223,11 @@ def batches_by_length(lengths, budget):
 
     Args:
         lengths: int array of shape `[N]`. Tokens per sentence.
-        budget: int. Maximum number of rows times columns of a group, including padding and two
-            boundaries per sentence. A longer sentence forms its own group.
+        budget: int. Maximum number of tokens of a group, including padding and two boundaries
+            per sentence. A sentence that exceeds it forms its own group.
 
     Yields:
-        list of int. Indices into `lengths`.
+        list of int. Indices of the sentences of a group.
 
     Example:
     >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))

@@ -1,4 +1,4 @@
-"""TextBert: a BERT that computes vectors and attention for raw texts."""
+"""TextBert: a BERT model that computes vectors and attention for raw texts."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ TEXTS_AT_ONCE = 32
 
 
 class TextBert(LoadedModel):
-    """BERT without a label head that computes the vectors of raw texts.
+    """BERT model without a label head that computes the vectors of raw texts.
 
     `tfreps.load` returns it for a run folder of `pretrain-bert` and for a published checkpoint.
 
@@ -27,7 +27,7 @@ class TextBert(LoadedModel):
         max_length: int or None. Maximum number of pieces of a text, including `[CLS]` and `[SEP]`.
 
     Raises:
-        ValueError: If the model is not a BERT.
+        ValueError: If `model` has a different class.
 
     Example:
     >>> from tfreps.text.bert import WordPieceTokenizer
@@ -38,12 +38,12 @@ class TextBert(LoadedModel):
     TextVectors(tokens=['[CLS]', 'hotel', '[SEP]'], vectors=float32 [3, 8], pooled=float32 [8])
     """
 
-    kind = "a BERT"
+    kind = "a BERT model"
 
     def __init__(self, model, tokenizer=None, source=None):
         if not isinstance(model, BertEncoder | BertPretrainer):
             raise ValueError(
-                f"Expected a BertEncoder or BertPretrainer; got a {type(model).__name__}."
+                f"`model` must be a BertEncoder or BertPretrainer; got a {type(model).__name__}."
             )
         super().__init__(model, source)
         self.encoder = model.find(BertEncoder)
@@ -51,7 +51,7 @@ class TextBert(LoadedModel):
         self.max_length = None if tokenizer is None else max_length(self.encoder, tokenizer)
 
     def __call__(self, text):
-        """Computes the vectors of one raw text or of a list of texts; see `encode`."""
+        """Computes the vectors of one raw text, or of a list of texts as `encode` does."""
         return self.encode([text])[0] if isinstance(text, str) else self.encode(text)
 
     def encode(self, texts: Sequence[str]) -> list[TextVectors]:
@@ -91,8 +91,8 @@ class TextBert(LoadedModel):
             head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If there is no tokenizer, or a text has no tokens or more pieces than the
-                model has positions.
+            ValueError: If there is no tokenizer, if a text has no tokens, or if there are more
+                pieces than the model has positions.
         """
         self.check_tokenizer()
         return piece_attention(self.encoder, self.tokenizer, text, second)
@@ -101,7 +101,7 @@ class TextBert(LoadedModel):
         """Raises a ValueError if there is no tokenizer."""
         if self.tokenizer is None:
             raise ValueError(
-                f"{self.source or 'The model'} holds no vocabulary (vocab.txt or tokenizer.json), "
+                f"{self.source or 'The model'} has no vocabulary (vocab.txt or tokenizer.json), "
                 "which is needed to read text. Add the vocabulary that the checkpoint was trained "
                 "with."
             )

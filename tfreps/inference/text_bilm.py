@@ -16,17 +16,18 @@ class TextBiLM(LoadedModel):
 
     Args:
         model: `BiLM`, `BiLMPretrainer` or `Elmo`.
-        vocabulary: `tfreps.text.Vocabulary`. Needed if the biLM reads token ids or its softmax is
-            used. Defaults to `None`.
-        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or `"carry"`.
-            If `None`, the model's own option is used. Defaults to `None`.
+        vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids or its softmax
+            is used. Defaults to `None`.
+        initial_state: str. LSTM state at the start of each batch, as defined in `BiLM`: `"zero"`,
+            `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, the model's
+            own option is used. Defaults to `None`.
         source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
         bilm: `BiLM`. The biLM inside the model, with the given initial state.
 
     Raises:
-        ValueError: If the model contains no biLM.
+        ValueError: If `model` has a different class.
 
     Example:
     >>> encode = TextBiLM(BiLM(filters=[[1, 8]], units=8, projection_dim=4))
@@ -41,7 +42,7 @@ class TextBiLM(LoadedModel):
     def __init__(self, model, vocabulary=None, initial_state=None, source=None):
         if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
             raise ValueError(
-                f"Expected a BiLM, BiLMPretrainer or Elmo; got a {type(model).__name__}."
+                f"`model` must be a BiLM, BiLMPretrainer or Elmo; got a {type(model).__name__}."
             )
         super().__init__(model, source)
         self.vocabulary = vocabulary
@@ -55,7 +56,7 @@ class TextBiLM(LoadedModel):
         """Computes the vectors of one raw text or of a list of texts.
 
         Args:
-            text: str, or list of raw texts and lists of tokens.
+            text: str, or list whose elements are raw texts or lists of tokens.
 
         Returns:
             `TextVectors` with all layers; for a list, a list of `TextVectors`.
@@ -70,8 +71,9 @@ class TextBiLM(LoadedModel):
 
         Args:
             texts: list. Raw texts, or lists of tokens, which may be empty.
-            layers: str or list of float. `"all"`, `"top"`, `"average"`, or one factor per layer
-                for a weighted sum. Defaults to `"all"`.
+            layers: str or list of float. Vectors to compute, as in `SentenceEncoder`: `"all"`,
+                `"top"`, `"average"`, or one factor per layer for a weighted sum. Defaults to
+                `"all"`.
 
         Returns:
             list of float32 arrays without sentence boundaries, of shape `[L + 1, T, D]` for
@@ -89,10 +91,9 @@ class TextBiLM(LoadedModel):
         """Returns a `SentenceEncoder` of this biLM, for large numbers of sentences.
 
         Args:
-            batch_tokens: int. Number of tokens per batch, including padding and sentence
+            batch_tokens: int. Maximum number of tokens per batch, including padding and sentence
                 boundaries. Defaults to 4096.
-            layers: str or list of float. `"all"`, `"top"`, `"average"`, or one factor per layer
-                for a weighted sum. Defaults to `"all"`.
+            layers: str or list of float. Vectors to compute, as in `encode`. Defaults to `"all"`.
             dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
         Returns:

@@ -14,14 +14,14 @@ OUTPUTS = "labels", "probabilities"
 class TextClassifier(TextModel):
     """Trained classifier that labels raw texts.
 
-    `tfreps.load` returns it for a run folder of `train-classifier`, and for a published BERT with
-    a label head. Raw text is tokenized as in training.
+    `tfreps.load` returns it for a run folder of `train-classifier`, and for a published BERT model
+    with a label head. Raw text is tokenized as in training.
 
     Args:
         model: `Classifier`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
             BERT.
-        tokens: str. How raw text is tokenized; see `tfreps.text.tokenize`. Defaults to
+        tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. Defaults to
             `"spaces"`.
         max_length: int. Texts are truncated to this number of tokens (for a BERT, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
@@ -32,7 +32,7 @@ class TextClassifier(TextModel):
         num_cut: int. Number of texts truncated to `max_length` so far.
 
     Raises:
-        ValueError: If the model is not a `Classifier`.
+        ValueError: If `model` has a different class.
 
     Example:
     >>> from tfreps.models import TokenEmbedder
@@ -50,12 +50,12 @@ class TextClassifier(TextModel):
 
     def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
         if not isinstance(model, Classifier):
-            raise ValueError(f"Expected a Classifier; got a {type(model).__name__}.")
+            raise ValueError(f"`model` must be a Classifier; got a {type(model).__name__}.")
         super().__init__(model, indexer, tokens, max_length, source)
         self.names = model.labels
 
     def __call__(self, text):
-        """Classifies one raw text or a list of texts; see `classify`."""
+        """Classifies one raw text, or a list of texts as `classify` does."""
         return self.classify([text])[0] if isinstance(text, str) else self.classify(text)
 
     def classify(self, texts: Sequence[str | Sequence[str]], **options) -> list[ClassifiedText]:
@@ -88,7 +88,7 @@ class TextClassifier(TextModel):
         return tokens
 
     def cut_notice(self) -> str:
-        """Returns the message about texts that were truncated."""
+        """Returns a message with the number of texts that were truncated."""
         return f"{self.num_cut:,} texts were truncated to {self.max_length} tokens, as in training."
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:

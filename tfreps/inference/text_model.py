@@ -20,7 +20,7 @@ class TextModel(LoadedModel):
         model: `Tagger`, `HMMTagger` or `Classifier`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
             BERT.
-        tokens: str. How raw text is tokenized; see `tfreps.text.tokenize`. `"bert"` uses the word
+        tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. `"bert"` uses the word
             boundaries of the BERT tokenizer. Defaults to `"spaces"`.
         max_length: int. A classifier truncates texts to this number of tokens (for a BERT, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
@@ -47,7 +47,14 @@ class TextModel(LoadedModel):
         return tokenize_texts(texts, self.tokens)
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
-        """Returns batches of sentences or texts, shortest first."""
+        """Returns the batches in which sentences or texts are read, shortest first.
+
+        Args:
+            tokens: list of lists of str. The tokens of each sentence or text.
+            targets: list. The tag ids or the label id of each. If `None`, the batches have no
+                targets. Defaults to `None`.
+            **options: Options of `tfreps.data.SequenceBatches`.
+        """
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
@@ -70,17 +77,22 @@ class TextModel(LoadedModel):
         """
         encoder = self.transformer
         if second is not None:
-            raise ValueError("`second` must be None: the model reads one text at a time.")
+            raise ValueError(
+                "`second` must be None, because the model reads one text at a time; "
+                f"got {second!r}."
+            )
         [tokens] = self.tokenize([text])
         if not tokens:
-            raise ValueError(f"The text {text!r} has no tokens.")
+            raise ValueError(f"`text` must contain at least one token; got {text!r}.")
         probabilities = encoder.attention(self.indexer(tf.constant([tokens])))
         return TextAttention(tokens, probabilities[0].numpy())
 
     def _tokens_of(self, texts):
         """Returns the tokens of each text; lists of tokens are used unchanged."""
         if isinstance(texts, str | bytes):
-            raise ValueError(f"Expected a list of texts; got the string {texts[:40]!r}.")
+            raise ValueError(
+                f"`texts` must be a list of texts; got the string {texts[:40]!r}. Put it in a list."
+            )
         rows = iter(self.tokenize([text for text in texts if isinstance(text, str)]))
         return [next(rows) if isinstance(text, str) else text for text in texts]
 
@@ -92,7 +104,7 @@ class TextModel(LoadedModel):
         if given is not None and not self.model.reads_vectors:
             raise ValueError(
                 f"`vectors` does not apply to this model, which reads no stored vectors; got "
-                f"{given}. Omit it."
+                f"{given}. Omit `vectors`."
             )
         if given is None and self.model.reads_vectors:
             raise ValueError(

@@ -16,13 +16,13 @@ class TextTagger(TextModel):
     """Trained tagger that tags raw texts.
 
     `tfreps.load` returns it for a run folder of `train-tagger` or `train-hmm`, and for a published
-    BERT with a tag head. Raw text is tokenized as in training.
+    BERT model with a tag head. Raw text is tokenized as in training.
 
     Args:
         model: `Tagger` or `HMMTagger`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or for a BERT a
             `PieceIndexer` with `words=True`.
-        tokens: str. How raw text is tokenized; see `tfreps.text.tokenize`. `"bert"` uses the word
+        tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. `"bert"` uses the word
             boundaries of the BERT tokenizer. Defaults to `"spaces"`.
         max_length: int. Maximum number of pieces of a sentence for a BERT. If `None`, the length
             is not limited. Defaults to `None`.
@@ -30,10 +30,10 @@ class TextTagger(TextModel):
 
     Attributes:
         names: list of str. The tags in the order of their ids.
-        scheme: str or None. Tag scheme of the spans; see `tfreps.text.tags`.
+        scheme: str or None. Tag scheme of the spans, as defined in `tfreps.text.tags`.
 
     Raises:
-        ValueError: If the model is not a tagger.
+        ValueError: If `model` has a different class.
 
     Example:
     >>> from tfreps.models import HMMTagger
@@ -51,13 +51,15 @@ class TextTagger(TextModel):
 
     def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
         if not isinstance(model, Tagger | HMMTagger):
-            raise ValueError(f"Expected a Tagger or HMMTagger; got a {type(model).__name__}.")
+            raise ValueError(
+                f"`model` must be a Tagger or HMMTagger; got a {type(model).__name__}."
+            )
         super().__init__(model, indexer, tokens, max_length, source)
         self.names = model.tags
         self.scheme = model.scheme
 
     def __call__(self, text):
-        """Tags one raw text or a list of texts; see `tag`."""
+        """Tags one raw text, or a list of texts as `tag` does."""
         return self.tag([text])[0] if isinstance(text, str) else self.tag(text)
 
     def tag(
@@ -111,7 +113,7 @@ class TextTagger(TextModel):
             return super().attention(text, second)
         [tokens] = self.tokenize([text])
         if not tokens:
-            raise ValueError(f"The text {text!r} has no tokens.")
+            raise ValueError(f"`text` must contain at least one token; got {text!r}.")
         check_room([tokens], self.tokenizer, self.max_length)
         features = self.indexer(tf.constant([tokens]))
         ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`

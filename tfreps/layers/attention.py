@@ -38,9 +38,9 @@ class SelfAttention(Configurable, keras.layers.Layer):
             to False.
 
     Returns:
-        float32, shape `[B, T, D]`, zero on padding. With `return_attention`, a tuple of this
-        tensor and `a`: float32, shape `[B, H, T, T]` (from, to), before dropout, with zeros in
-        the rows and columns of padding.
+        `y`: float32, shape `[B, T, D]`, zero on padding. With `return_attention`, the tuple
+        `(y, a)`. `a` is float32, shape `[B, H, T, T]` (from, to): the attention probabilities
+        before dropout, with zeros in the rows and columns of padding.
 
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
     The softmax is computed in float32 under every dtype policy.
@@ -99,14 +99,14 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
         Args:
             x: float32, shape `[B, T, D]`. Must be finite, including on padding.
-            mask: bool, shape `[B, T]`, or `None`. True on real tokens.
+            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
             training: bool. Whether to apply dropout. Defaults to False.
             return_attention: bool. Whether to return the attention probabilities. Defaults to
                 False.
 
         Returns:
-            A tuple `(y, a)`: the outputs, float32 `[B, T, D]`, undefined on padding, and the
-            probabilities, float32 `[B, H, T, T]`. Without `return_attention`, `a` is `None`.
+            Tuple `(y, a)`. `y` is float32 `[B, T, D]`: the outputs, undefined on padding. `a` is
+            float32 `[B, H, T, T]`: the probabilities, or `None` without `return_attention`.
         """
         query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
         query *= (x.shape[-1] // self.num_heads) ** -0.5
@@ -169,7 +169,7 @@ def kernel_initializer(initializer_range):
 
 
 def attention_spec(layer, inputs, return_attention):
-    """Returns the symbolic outputs of a call, for functional models."""
+    """Returns the symbolic outputs of an attention layer or block, for functional models."""
     outputs = keras.KerasTensor(inputs.shape, "float32")
     if not return_attention:
         return outputs

@@ -13,7 +13,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
         output[t] = [forward[t], backward[t]]
 
-    The cell is that of `projected_lstm` without clipping or projection. It computes the same
+    The cell is the one in `projected_lstm`, without clipping or projection. It computes the same
     values as `keras.layers.LSTM` with a forget bias of 1. Its gradient is hand-written: a
     training step takes 0.7 times as long as with `keras.layers.Bidirectional` (32 sentences of
     30 tokens, 128 units). Unlike in Keras, padding may be at any position on any device.
@@ -29,9 +29,9 @@ class BiLSTM(Configurable, keras.layers.Layer):
             gradient is the same, but computing it runs the loop again. Defaults to False.
 
     Returns:
-        A tuple of two tensors: the outputs, float32 `[B, T, 2 * units]`, zero on padding; and the
-        last hidden states, float32 `[B, 2 * units]`: the forward state after the last real token
-        and the backward state after the first. Both are zero for a sentence without tokens.
+        Tuple `(outputs, last)`. `outputs` is float32 `[B, T, 2 * units]`, zero on padding. `last`
+        is float32 `[B, 2 * units]`: the forward state after the last real token and the backward
+        state after the first, both zero for a sentence without tokens.
 
     Masking: padding before, between and after tokens leaves the state unchanged.
 

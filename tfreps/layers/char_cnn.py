@@ -22,7 +22,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         y_i = activation(max_s(sum_k x[s + k] @ kernel_i[k]) + bias_i)   # one per filter
         token = highways([y_1, y_2, ...]) @ projection_kernel + projection_bias
 
-    Three optimisations leave the result unchanged. Each distinct token of a batch is encoded
+    Three optimizations leave the result unchanged. Each distinct token of a batch is encoded
     once. Windows that contain only the padding after a token are computed once, because they
     are all equal. All filters are computed with a single matrix product.
 
@@ -46,7 +46,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
     Raises:
         ValueError: If `filters` is invalid for `max_characters`, or a size is out of range.
-        tf.errors.InvalidArgumentError: if an id is out of range.
+        tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et
     al., 2016, "Exploring the Limits of Language Modeling"; bilm-tf.
@@ -160,7 +160,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
     def _packed(self):
         """Returns the character vectors, all filters as one zero-padded matrix, and the bias."""
-        # The reshape makes the gradient dense. Characters repeat within a batch, and optimisers
+        # The reshape makes the gradient dense. Characters repeat within a batch, and optimizers
         # require that a sparse gradient contains each row only once.
         characters = tf.reshape(self.characters, [NUM_CHARACTER_IDS, self.character_dim])
         kernels = [
@@ -224,8 +224,9 @@ def _check(layer):
     pairs_fit = layer.filters and all(width > 0 and count > 0 for width, count in layer.filters)
     if not pairs_fit or layer.widest > layer.max_characters:
         raise ValueError(
-            "`filters` must be a list of (width, count) pairs of positive numbers, none wider "
-            f"than `max_characters` ({layer.max_characters}); got {layer.filters}."
+            "`filters` must be a list of (width, count) pairs of positive numbers, with at least "
+            "one pair and none wider than `max_characters` "
+            f"({layer.max_characters}); got {layer.filters}."
         )
     if not 0 < layer.projection_dim <= layer.total_filters:
         raise ValueError(
@@ -234,6 +235,6 @@ def _check(layer):
         )
     if layer.character_dim < 1 or layer.num_highways < 0:
         raise ValueError(
-            "`character_dim` must be positive and `num_highways` not negative; "
+            "`character_dim` must be at least 1 and `num_highways` at least 0; "
             f"got {layer.character_dim} and {layer.num_highways}."
         )

@@ -33,7 +33,7 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
 
     Raises:
         ValueError: If `units` or `character_dim` is below 1, or `max_characters` is below 3.
-        tf.errors.InvalidArgumentError: if an id is out of range.
+        tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition",
     section 4.1.

@@ -20,28 +20,30 @@ class CRF(Configurable, keras.layers.Layer):
                      + end[y_n]
         p(y)       = exp(score(y)) / Z,    Z = sum over all sequences y' of exp(score(y'))
 
-    The sums run over the real tokens; `tfreps.layers.ops.chain` describes how masked positions
-    are skipped.
+    The sums run over the real tokens; masked positions are skipped, as described in
+    `tfreps.layers.ops.chain`.
 
-    With `allowed_transitions`, a forbidden step has the score `-inf`: `decode` never returns a
-    sequence that contains one, and `marginals` gives such sequences probability 0, whatever the
-    emissions are. With `constrain="both"`, `Z` in the loss excludes forbidden steps as well. A
-    target sequence then costs 10,000 nats for each forbidden step that it contains: the loss stays
-    finite, and the error is easy to notice. `tfreps.text` can find such sequences. If a sentence
-    has a length for which no legal sequence exists, `decode` returns the score `-inf` and
-    meaningless tags, and the loss has no gradient.
+    With `allowed_transitions`, each step from the start to a tag, from a tag to the next, or from
+    a tag to the end is either allowed or forbidden. A forbidden step has the score `-inf`:
+    `decode` never returns a sequence that contains one, and `marginals` gives such sequences
+    probability 0, whatever the emissions are. With `constrain="both"`, `Z` in the loss excludes
+    these sequences as well. Each forbidden step in a target sequence then costs 10,000 nats, so
+    that the loss stays finite and such targets are easy to notice. If a sentence has a length for
+    which no legal sequence exists, `decode` returns the score `-inf` and meaningless tags, and the
+    loss has no gradient.
 
     Args:
         num_tags: int. Number of tags `K`, at least 1.
         allowed_transitions: bool, array or nested lists of shape `[K + 2, K + 2]`, [from, to].
-            Row and column `K` are the start of a sentence, `K + 1` its end. `tfreps.text` creates
-            the table of a tag scheme. If `None`, all transitions are allowed. Defaults to `None`.
+            Row and column `K` are the start of a sentence, `K + 1` its end. `TagSet` in
+            `tfreps.text` creates the table of a tag scheme. If `None`, all transitions are
+            allowed. Defaults to `None`.
         constrain: str. `"both"` applies the constraints to the loss and to decoding, `"decode"` to
             decoding only. Has no effect without `allowed_transitions`. Defaults to `"both"`.
-        transition_learning_rate: float. Factor by which the start, end and transition scores
-            learn faster, with any optimiser. The weights store the scores divided by it, and the
-            gradient of the scores is passed to the weights unscaled. Values of 10 to 1000 help
-            with an encoder that is fine-tuned at a learning rate near 1e-5. Defaults to 1.0.
+        transition_learning_rate: float. Factor that multiplies the learning rate of the start, end
+            and transition scores, with any optimizer. The weights store the scores divided by it,
+            and the gradient of the scores is passed to the weights unscaled. Values of 10 to 1000
+            help with an encoder that is fine-tuned at a learning rate near 1e-5. Defaults to 1.0.
         start_initializer: str, config or Keras initializer of the start scores. Defaults to
             `"zeros"`.
         transition_initializer: str, config or Keras initializer of the transition scores.
@@ -66,8 +68,8 @@ class CRF(Configurable, keras.layers.Layer):
             `loss`. Has no effect without `tags`. If `None`, all weights are 1.
 
     Returns:
-        A tuple `(tags, score)`: the best tags, int32 `[B, T]`, 0 where masked, and their path
-        scores, float32 `[B]`.
+        Tuple `(tags, score)`. `tags` is int32 `[B, T]`: the best sequence of tags, 0 where masked.
+        `score` is float32 `[B]`: `score(y)` of this sequence.
 
     Masking: emissions at masked positions, including NaN, are ignored. A NaN or `+inf` at a real
     token makes the loss and the score of its sentence NaN; the sentence is decoded as if all its
@@ -184,10 +186,10 @@ class CRF(Configurable, keras.layers.Layer):
             loss = -1/B * sum_b sum_t weight_bt * log p(y_bt | y_b1 .. y_b,t-1)   weights [B, T]
 
         Equal weights for all tokens of a sentence are equivalent to a weight for the sentence,
-        because the factors multiply to `p(y)`. A token with weight 0 is not a target, but later
-        tags are still conditioned on its tag. The loss with token weights is computed in log
-        space, which is several times slower. As in Keras losses, the result is not divided by the
-        sum of the weights.
+        because the product of the conditional probabilities of its tags is `p(y)`. A token with
+        weight 0 does not contribute to the loss, but later tags are still conditioned on its tag.
+        The loss with token weights is computed in log space, which is several times slower. As in
+        Keras losses, the result is not divided by the sum of the weights.
 
         Args:
             emissions: float, shape `[B, T, K]`.
@@ -245,7 +247,7 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`, at least -10,000, which is the value if no legal sequence
+            float32, shape `[B]`, at least -10,000, which is returned if no legal sequence
             matches the sets.
         """
         emissions, mask = self._given(emissions, mask)
@@ -282,9 +284,10 @@ class CRF(Configurable, keras.layers.Layer):
                 layer is used. Defaults to `None`.
 
         Returns:
-            A tuple `(tags, score)`: int32 `[B, T]`, 0 where masked, and float32 `[B]`. With `k`,
-            the shapes are `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence
-            has fewer than `k` legal sequences, the remaining tags are 0 and their scores `-inf`.
+            Tuple `(tags, score)`. `tags` is int32 `[B, T]`: the best sequence, 0 where masked.
+            `score` is float32 `[B]`: `score(y)` of this sequence. With `k`, the shapes are
+            `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence has fewer than
+            `k` legal sequences, the remaining tags are 0 and their scores `-inf`.
 
         Raises:
             ValueError: If `k` is below 1 or an argument has the wrong shape.
@@ -340,7 +343,7 @@ class CRF(Configurable, keras.layers.Layer):
         return mask, None
 
     def _given(self, emissions, mask):
-        """Returns the emissions and the mask as tensors; builds the layer if needed."""
+        """Returns the emissions and the mask as tensors, and builds the layer if needed."""
         emissions = tf.cast(emissions, "float32")
         check_shape("emissions", emissions, [None, None, self.num_tags], "[B, T, K]")
         if not self.built:
@@ -354,7 +357,7 @@ class CRF(Configurable, keras.layers.Layer):
         return constrained(scores, self.allowed_transitions, forbidden)
 
     def _loss_scores(self):
-        """Returns the scores for the target path and the scores for all paths."""
+        """Returns two tuples of scores: those for the target path, and those for `log Z`."""
         if self.constrain == "both":
             return self._scores(-crf_loss.ILLEGAL_COST), self._scores(float("-inf"))
         scores = self.transitions, self.start_scores, self.end_scores

@@ -56,13 +56,13 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        A tuple of the layer outputs, float32 `[B, L, T, P]`, zero on padding, and the
-        `LSTMState` after the last real token of each sentence.
+        Tuple `(outputs, state)`. `outputs` is float32 `[B, L, T, P]`: the output of each layer,
+        zero on padding. `state` is the `LSTMState` after the last real token of each sentence.
 
     Raises:
         ValueError: If an option is out of range.
 
-    Reference: bilm-tf; see `projected_lstm` for the cell.
+    Reference: bilm-tf. `projected_lstm` has the equations and the reference of the cell.
 
     Example:
     >>> lstm = ElmoLSTM(units=8, projection_dim=4, num_layers=2)
@@ -195,8 +195,9 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        A tuple of the layer outputs, float32 `[B, L, T, 2P]` (`[B, L, T, P]` for one direction),
-        zero on padding, and a tuple of the last `LSTMState` of each direction.
+        Tuple `(outputs, states)`. `outputs` is float32 `[B, L, T, 2P]` (`[B, L, T, P]` for one
+        direction): the output of each layer, zero on padding. `states` is a tuple of the last
+        `LSTMState` of each direction.
 
     Raises:
         ValueError: If an option is out of range.
@@ -284,7 +285,7 @@ def reverse_tokens(x, mask):
 
 
 def flatten_states(states):
-    """Flattens a tuple of `LSTMState` to a list of the hidden and cell states by direction."""
+    """Flattens a tuple of `LSTMState` to `[hidden, cell]` of each direction in turn."""
     return [part for state in states for part in state]
 
 
@@ -296,7 +297,7 @@ def unflatten_states(parts):
 def _check_clips(**clips):
     for name, clip in clips.items():
         if clip is not None and not clip > 0:
-            raise ValueError(f"`{name}` must be positive, or None for no clipping; got {clip}.")
+            raise ValueError(f"`{name}` must be above 0, or None for no clipping; got {clip}.")
 
 
 def _check_sizes(units, projection_dim, num_layers, dropout):
@@ -307,7 +308,7 @@ def _check_sizes(units, projection_dim, num_layers, dropout):
         )
     if min(units, projection_dim, num_layers) < 1:
         raise ValueError(
-            "`units`, `projection_dim` and `num_layers` must be positive; "
+            "`units`, `projection_dim` and `num_layers` must be at least 1; "
             f"got {units}, {projection_dim} and {num_layers}."
         )
     if projection_dim > units:

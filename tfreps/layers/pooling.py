@@ -84,7 +84,7 @@ class Pooling(Configurable, keras.layers.Layer):
         return _weighted_sum(x, self.attention(x, mask))
 
     def attention(self, sequence, mask):
-        """Computes the weights `a` of `"attention"`: float32 `[B, T]`, 0 on padding."""
+        """Computes the weights `a` for `pooling="attention"`: float32 `[B, T]`, 0 on padding."""
         flat = tf.reshape(sequence, [-1, self.kernel.shape[0]])  # [B*T, D]
         bias, query = (tf.cast(weight, "float32") for weight in (self.bias, self.query))
         hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + bias)

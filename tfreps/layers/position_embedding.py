@@ -40,15 +40,16 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
     Call arguments:
         inputs: float, shape `[B, T, D]`.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. With a
-            mask, only real tokens are counted. If `None`, all columns are counted, as in BERT.
+            mask, only real tokens are counted. If `None`, padding is counted as well, as in BERT.
 
     Returns:
-        float32, shape `[B, T, D]`. Padding gets the position of the last token before it.
+        float32, shape `[B, T, D]`. With a mask, padding gets the position of the last token before
+        it, or 0.
 
     Raises:
-        ValueError: If an option is out of range, or the static shape of the inputs has more
-            columns than `max_positions`.
-        tf.errors.InvalidArgumentError: if a text has more tokens than `max_positions`. XLA drops
+        ValueError: If an option is out of range, or if learned positions are used without a mask
+            and the static length of the inputs is greater than `max_positions`.
+        tf.errors.InvalidArgumentError: If a text has more tokens than `max_positions`. XLA drops
             this check; the excess tokens then become NaN.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.5; Devlin et al., 2019,
@@ -104,8 +105,9 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
             return x + tf.gather(rows, positions)
         if mask is None and x.shape[1] is not None and x.shape[1] > self.max_positions:
             raise ValueError(
-                f"`max_positions` allows texts of up to {self.max_positions} tokens; got "
-                f"{x.shape[1]} columns. Shorten the texts or increase `max_positions`."
+                f"`max_positions` ({self.max_positions}) must be at least the length of the "
+                f"inputs; got inputs of length {x.shape[1]}. Shorten the texts or increase "
+                "`max_positions`."
             )
         message = (
             f"A text has more tokens than `max_positions` ({self.max_positions}). Shorten the text "
@@ -123,8 +125,8 @@ def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
     Args:
         length: int or int tensor. Number of positions.
         dim: int. Width of the vectors.
-        positions: str. `"sinusoidal"` or `"sinusoidal_full_index"`; `PositionEmbedding` has the
-            formulas. Defaults to `"sinusoidal"`.
+        positions: str. `"sinusoidal"` or `"sinusoidal_full_index"`, as defined in
+            `PositionEmbedding`. Defaults to `"sinusoidal"`.
         normalize_positions: bool. Whether to divide each row by its norm plus 1e-8. Defaults to
             False.
 

@@ -20,18 +20,19 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
     The negatives are distinct, drawn from a log-uniform distribution (which assumes that ids are
     sorted by decreasing count) and shared by all positions of a group. `q` is the expected count
     of a token in the sample. A negative that equals the target of a position is not counted
-    twice. The draws depend only on `seed` and on the weight `draws`, which counts the steps.
+    twice. The draws depend only on `seed` and on the weight `draws`, which counts the training
+    steps.
 
     Args:
         vocabulary_size: int. Number of tokens in the vocabulary.
         num_sampled: int. Number of negatives, smaller than `vocabulary_size`. If `None` or 0, the
             full softmax is used in training as well. Defaults to `None`.
         seed: int. Random seed for the negatives. Defaults to 0.
-        tied: bool. If True, the kernel is a word embedding that is passed to each call, and this
+        tied: bool. If True, the kernel is a token embedding that is passed to each call, and this
             layer has no kernel of its own. Defaults to False.
 
     Call arguments:
-        features: float, shape `[G, N, D]`. `G` groups (directions) of `N` positions.
+        features: float, shape `[G, N, D]`. Features of `G` groups (directions) of `N` positions.
         targets: int, shape `[G, N]`. Token ids in `0 .. vocabulary_size - 1`.
         kernel: float, shape `[vocabulary_size, D]`. Required with `tied=True`. If `None`, the
             layer's own kernel is used.

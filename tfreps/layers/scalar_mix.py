@@ -13,7 +13,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         s = softmax(w)
         y = gamma * sum_l s_l * norm(x_l)
 
-    By default, `norm` is the identity. With `layer_norm=True`, it normalises each layer with one
+    By default, `norm` is the identity. With `layer_norm=True`, it normalizes each layer with one
     mean and one variance, computed over all real positions and dimensions of the whole batch:
 
         norm(x) = (x - mean) / sqrt(variance + epsilon)
@@ -25,7 +25,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         initial_weights: list of float. Initial values of `w`, one per layer. If `None`, they are
             zero, which gives the average. With `trainable=False`, they stay constant; for
             example, `[-9e10, 1, -9e10]` selects the second layer. Defaults to `None`.
-        layer_norm: bool. Whether to normalise each layer before mixing. Defaults to False.
+        layer_norm: bool. Whether to normalize each layer before mixing. Defaults to False.
         layer_norm_epsilon: float. Value added to the variance. bilm-tf and AllenNLP up to 0.9 use
             1e-12; AllenNLP 1.0 and later use 1e-13. Defaults to 1e-12.
         l2: float. Adds `l2 * sum(w ** 2)` to the losses; the penalty applies to `w`, not to `s`.
@@ -45,7 +45,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
     Masking: padding is mixed like real tokens. Without `layer_norm`, zeros on padding stay zero.
 
     Raises:
-        ValueError: If the number of `initial_weights` differs from the number of layers.
+        ValueError: If the number of `initial_weights` is not the number of layers.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", equation 1.
 
@@ -78,7 +78,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         if len(initial) != num_layers:
             raise ValueError(
                 f"`initial_weights` must have one value per layer; the input has {num_layers} "
-                f"layers (shape {tuple(input_shape)}), but got {len(initial)} values."
+                f"layers (shape {tuple(input_shape)}); got {len(initial)} values."
             )
         self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones", autocast=False)
         if not self.top_only:
@@ -95,7 +95,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         if self.top_only:
             layer_outputs = layer_outputs[:, -1:]  # [B, 1, T, D]
         if self.layer_norm:
-            layer_outputs = _normalise(layer_outputs, mask, self.layer_norm_epsilon)
+            layer_outputs = _normalize(layer_outputs, mask, self.layer_norm_epsilon)
         gamma = tf.cast(self.gamma, "float32")
         if self.top_only:
             return gamma * layer_outputs[:, 0]  # [B, T, D]
@@ -110,8 +110,8 @@ class ScalarMix(Configurable, keras.layers.Layer):
         return (input_shape[0], *input_shape[2:])
 
 
-def _normalise(x, mask, epsilon):
-    """Normalises each layer of `x` `[B, L, T, D]` over all its real positions at once."""
+def _normalize(x, mask, epsilon):
+    """Normalizes each layer of `x` `[B, L, T, D]` over all its real positions at once."""
     real = tf.ones_like(x[:, :1, :, :1])  # [B, 1, T, 1]
     if mask is not None:
         real = tf.cast(mask, "float32")[:, None, :, None]

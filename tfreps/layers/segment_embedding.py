@@ -34,7 +34,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
 
     Raises:
         ValueError: If an option is out of range.
-        tf.errors.InvalidArgumentError: if an id is out of range. XLA drops this check; the
+        tf.errors.InvalidArgumentError: If an id is out of range. XLA drops this check; the
             vectors of these ids then become NaN.
 
     Reference: Devlin et al., 2019, "BERT", section 3.

@@ -27,14 +27,14 @@ class SLSTM(Configurable, keras.layers.Layer):
         num_steps: int. Number of steps, at least 1. Defaults to 9.
         window: int. Number of neighbours on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`; 0 for none. Defaults to 1.
-        neighbours: str. How the neighbours are read: `"apart"`, `"summed"` or
-            `"nearest_cells"`; see `SLSTMCell`. Defaults to `"apart"`.
-        input_term: str. Value multiplied by the input gate: `"gate"` or `"embedding"`; see
-            `SLSTMCell`. Defaults to `"gate"`.
-        gate_normalization: str. Normalisation of the gates: `"softmax_of_sigmoids"`, `"softmax"`
-            or `"none"`; see `SLSTMCell`. Defaults to `"softmax_of_sigmoids"`.
-        sentence_normalization: str. Gates in the softmax of a sentence node: `"joint"` or
-            `"words"`; see `SLSTMCell`. Defaults to `"joint"`.
+        neighbours: str. How the neighbours are read, as in `SLSTMCell`: `"apart"`, `"summed"`
+            or `"nearest_cells"`. Defaults to `"apart"`.
+        input_term: str. Value multiplied by the input gate, as in `SLSTMCell`: `"gate"` or
+            `"embedding"`. Defaults to `"gate"`.
+        gate_normalization: str. Normalization of the gates, as in `SLSTMCell`:
+            `"softmax_of_sigmoids"`, `"softmax"` or `"none"`. Defaults to `"softmax_of_sigmoids"`.
+        sentence_normalization: str. Gates in the softmax of a sentence node, as in `SLSTMCell`:
+            `"joint"` or `"words"`. Defaults to `"joint"`.
         sentence_term: str. State of the sentence node that words read: `"cell"` or `"hidden"`.
             Defaults to `"cell"`.
         initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
@@ -42,11 +42,11 @@ class SLSTM(Configurable, keras.layers.Layer):
             but with separate vectors for the sentence nodes. `"zeros"`: all states are zero.
             `"embedding"`: the inputs, which must have the width `H`, and their mean for the
             sentence nodes, as in the released code. Defaults to `"learned"`.
-        boundary: str. Nodes at both ends of a sentence. `"learned"`: `<s>` and `</s>`, words with
-            learned inputs. `"fixed"`: nodes with learned states that no step changes. Both kinds
-            of nodes are included in the means and in the gates of the sentence nodes. `"zeros"`:
-            no nodes; zeros are read beyond the ends, as in the released code. Defaults to
-            `"learned"`.
+        boundary: str. Nodes that are added at both ends of a sentence. `"learned"`: `<s>` and
+            `</s>`, which have learned inputs and are updated like words. `"fixed"`: nodes with
+            learned states that no step changes. Both kinds of nodes are included in the means and
+            in the gates of the sentence nodes. `"zeros"`: no nodes; the neighbours beyond the ends
+            are zeros, as in the released code. Defaults to `"learned"`.
         state_dropout: float in [0, 1). Dropout rate of the initial states. Hidden and cell states
             are dropped independently. Has an effect only with `initial_state="embedding"`.
             Defaults to 0.0.
@@ -60,8 +60,9 @@ class SLSTM(Configurable, keras.layers.Layer):
         training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        A tuple of the hidden states of the words, float32 `[B, T, H]`, zero where masked, and
-        those of the sentence nodes, float32 `[B, S, H]`, zero for a sentence without tokens.
+        Tuple `(words, sentence)`. `words` is float32 `[B, T, H]`: the hidden states of the words,
+        zero where masked. `sentence` is float32 `[B, S, H]`: those of the sentence nodes, zero for
+        a sentence without tokens.
 
     Masking: masked tokens are skipped. The words on both sides of a gap are neighbours, and means
     are computed over the real tokens. The states of a sentence do not depend on the other
@@ -190,7 +191,13 @@ class SLSTM(Configurable, keras.layers.Layer):
         return (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
 
     def _with_boundaries(self, inputs, lengths):
-        """Returns the inputs, a mask of the words, and a list of the masks of the end nodes."""
+        """Adds the boundary nodes to the inputs.
+
+        Returns:
+            Tuple `(inputs, words, ends)`. `inputs` is float32 `[B, T', P]`, where `T'` is `T + 2`,
+            or `T` without boundary nodes. `words` is float32 `[B, T', 1]`, 1 on the words. `ends`
+            is a list of two such masks, for the start and the end node, or empty.
+        """
         has_ends = self.boundary != "zeros"
         if has_ends:
             inputs = tf.pad(inputs, [[0, 0], [1, 1], [0, 0]])  # [B, T+2, P]
@@ -264,12 +271,12 @@ class SLSTM(Configurable, keras.layers.Layer):
 
 
 def _joined(units, rows):
-    """Concatenates the lists of rows: float32 `[R, H]`, empty if there are none."""
+    """Concatenates matrices of rows: float32 `[R, H]`, with `R = 0` if there are none."""
     return tf.concat([tf.zeros([0, units]), *(tf.cast(row, "float32") for row in rows)], axis=0)
 
 
 def _order(mask):
-    """Returns a stable order with real tokens first, and its inverse: int32 `[B, T]` each."""
+    """Returns the stable order with real tokens first and its inverse, each int32 `[B, T]`."""
     real = tf.cast(mask, "int32")
     before = tf.cumsum(real, axis=1, exclusive=True)
     masked_before = tf.cumsum(1 - real, axis=1, exclusive=True)

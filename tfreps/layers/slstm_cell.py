@@ -49,7 +49,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         input_term: str. Value multiplied by the gate `i`. `"gate"`: `tanh(gate_u)`. `"embedding"`:
             the input itself, which must be as wide as the states; there is no gate `u`, as in the
             released code. Defaults to `"gate"`.
-        gate_normalization: str. Normalisation of the gates of words and sentence nodes:
+        gate_normalization: str. Normalization of the gates of words and sentence nodes:
             `"softmax_of_sigmoids"`, `"softmax"` (of the gates without the sigmoid) or `"none"`
             (sigmoids only). Defaults to `"softmax_of_sigmoids"`.
         sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: `f_g` and
@@ -68,8 +68,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
     Returns:
-        A tuple of the four states after the step, float32, in the order of the call arguments.
-        The states of words are zero where masked.
+        Tuple `(hidden, cell, sentence_hidden, sentence_cell)` of the states after the step,
+        float32, with the shapes of the call arguments. The states of words are zero where masked.
 
     Masking: masked positions are not skipped. A masked position between two tokens is their
     neighbour and has zero states; `SLSTM` removes such gaps.
@@ -162,8 +162,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
         Args:
             inputs: float, shape `[B, T, P]`.
-            states: tuple of the four states, in the order of the call arguments, zero where there
-                is no node.
+            states: tuple `(hidden, cell, sentence_hidden, sentence_cell)`, zero where there is no
+                node.
             first: `slstm_steps.First` of these states.
             masks: tuple of two float32 masks of shape `[B, T, 1]`. The first is 1 on the nodes
                 that the steps change; the second is 1 on the nodes that the sentence nodes read.
@@ -172,7 +172,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
                 `input_term="embedding"`. If `None`, `inputs` is used. Defaults to `None`.
 
         Returns:
-            A tuple of the four states after the last step, float32.
+            Tuple of the four states after the last step, float32, in the same order.
         """
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":
@@ -220,16 +220,16 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
 
 def check_choice(name, value, choices):
-    """Raises a ValueError if the value of an option is not one of the choices."""
+    """Raises a ValueError if the value of the option `name` is not one of the choices."""
     if value not in choices:
         raise ValueError(f"`{name}` must be one of {list(choices)}; got {value!r}.")
 
 
 def check_at_least(least, **values):
-    """Raises a ValueError if an option is smaller than `least`."""
+    """Raises a ValueError if an option is a bool or smaller than `least`."""
     for name, value in values.items():
         if isinstance(value, bool) or not value >= least:
-            raise ValueError(f"`{name}` must be at least {least}; got {value!r}.")
+            raise ValueError(f"`{name}` must be a number, at least {least}; got {value!r}.")
 
 
 def _make_form(cell):

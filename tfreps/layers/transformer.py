@@ -18,7 +18,7 @@ ACTIVATIONS = {
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TransformerBlock(Configurable, keras.layers.Layer):
-    """Transformer encoder block, with layer normalisation after or before each part.
+    """Transformer encoder block, with layer normalization after or before each of its two parts.
 
         feed_forward(x) = activation(x @ expand_kernel + expand_bias) @ contract_kernel
                           + contract_bias
@@ -33,7 +33,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         intermediate_dim: int. Width of the hidden layer of the feed-forward network. If `None`,
             it is four times the width of the inputs. Defaults to `None`.
         normalization: str. `"post"` (the original paper and BERT) or `"pre"`, which trains without
-            warm-up and requires a final layer normalisation after the last block. Defaults to
+            warm-up and requires a final layer normalization after the last block. Defaults to
             `"post"`.
         activation: str or function. `"gelu"`, the exact function with erf (default of Hugging
             Face); `"gelu_tanh"`, its approximation (Google's code); `"relu"` (the original
@@ -41,11 +41,11 @@ class TransformerBlock(Configurable, keras.layers.Layer):
             4.7e-4. Defaults to `"gelu"`.
         causal: bool. If True, a token attends only to itself and to earlier tokens. Defaults to
             False.
-        dropout: float in [0, 1). Dropout rate of the outputs of both parts, before they are added
-            to their inputs. Defaults to 0.0.
+        dropout: float in [0, 1). Dropout rate of the outputs of the attention and of the
+            feed-forward network, before they are added to their inputs. Defaults to 0.0.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults
             to 0.0.
-        layer_norm_epsilon: float. Value added to the variance in the layer normalisations.
+        layer_norm_epsilon: float. Value added to the variance in the layer normalizations.
             Defaults to 1e-12.
         initializer_range: float. Standard deviation of the truncated normal distribution from
             which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
@@ -61,12 +61,12 @@ class TransformerBlock(Configurable, keras.layers.Layer):
             to False.
 
     Returns:
-        float32, shape `[B, T, D]`, zero on padding. With `return_attention`, a tuple of this
-        tensor and the attention probabilities: float32, shape `[B, H, T, T]` (from, to), before
-        dropout, with zeros in the rows and columns of padding.
+        `y`: float32, shape `[B, T, D]`, zero on padding. With `return_attention`, the tuple
+        `(y, a)`. `a` is float32, shape `[B, H, T, T]` (from, to): the attention probabilities
+        before dropout, with zeros in the rows and columns of padding.
 
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
-    The softmax, the layer normalisations and the activation are computed in float32 under every
+    The softmax, the layer normalizations and the activation are computed in float32 under every
     dtype policy.
 
     Raises:
@@ -177,12 +177,12 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
         x_l = block_l(x_{l-1})          l = 1 .. L
 
     Args:
-        blocks: list of `TransformerBlock`.
-        x: float32, shape `[B, T, D]`.
+        blocks: list of `L` `TransformerBlock`.
+        x: float32, shape `[B, T, D]`. Input of the first block.
         mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
         training: bool. Whether to apply dropout. Defaults to False.
-        attention: list. List to which the attention probabilities of each block are appended,
-            float32 `[B, H, T, T]`. If `None`, they are discarded. Defaults to `None`.
+        attention: list. The attention probabilities of each block, float32 `[B, H, T, T]`, are
+            appended to it. If `None`, they are discarded. Defaults to `None`.
 
     Returns:
         A list of `L + 1` tensors, float32 `[B, T, D]`: `x` and the output of each block.
@@ -222,7 +222,7 @@ def activation_function(activation):
 
 
 def layer_norm(epsilon, dim, name):
-    """Returns a built float32 layer normalisation over `dim` features."""
+    """Returns a built float32 layer normalization over `dim` features."""
     norm = keras.layers.LayerNormalization(epsilon=epsilon, dtype="float32", name=name)
     norm.build((None, None, dim))
     return norm

@@ -24,7 +24,7 @@ LAYERS = {
 @pytest.mark.parametrize("name", LAYERS)
 def test_other_shapes(name, shape):
     layer = LAYERS[name]()
-    with pytest.raises(ValueError, match="`mask` must have the shape .* of its tokens"):
+    with pytest.raises(ValueError, match="`mask` must have the shape .* of the tokens"):
         layer(X, mask=np.ones(shape, bool))
 
 

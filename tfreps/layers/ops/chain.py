@@ -1,4 +1,4 @@
-"""Linear chains: path scores, log normaliser, marginals and best paths.
+"""Linear chains: path scores, log normalizer, marginals and best paths.
 
 A chain assigns to each tag sequence `y_1 .. y_n` of a sentence with `n` real tokens the score
 
@@ -6,7 +6,8 @@ A chain assigns to each tag sequence `y_1 .. y_n` of a sentence with `n` real to
                + sum_{t > 1} transitions[y_{t-1}, y_t] + end[y_n]
 
 and the probability `exp(score(y)) / Z`, where `Z` is the sum of `exp(score)` over all sequences.
-A sentence without tokens has one sequence, the empty one, with score 0.
+A sentence without tokens has one sequence, the empty one, with score 0. A path is a tag sequence,
+and a step leads from one tag of it to the next.
 
 The functions share these arguments:
 
@@ -15,8 +16,8 @@ The functions share these arguments:
         positions may be anywhere and are skipped: two real tokens are neighbours if there is no
         real token between them. Values at masked positions, including NaN, are ignored.
     transitions: float, shape `[K, K]`, [from, to]. Transition scores.
-    start: float, shape `[K]`. Scores of the first tag.
-    end: float, shape `[K]`. Scores of the last tag.
+    start: float, shape `[K]`. Scores of each tag as the first tag.
+    end: float, shape `[K]`. Scores of each tag as the last tag.
 
 The computation uses float32 or better. A score of `-inf`, or any score below -1e30, forbids a tag
 or a step. The absolute values of other scores should be below 1e20. A NaN or `+inf` at a real
@@ -32,14 +33,15 @@ from tfreps.layers.ops.masks import as_mask, check_shape
 
 
 def path_score(emissions, tags, mask, transitions, start, end):
-    """Computes the scores of given paths.
+    """Computes the score of the given path of each sentence.
 
     Args:
         tags: int, shape `[B, T]`. Ignored where masked. A tag outside 0 to K - 1 at a real token
             makes the score NaN.
 
     Returns:
-        float32, shape `[B]`. `-inf` for a path that contains a score of `-inf`. Differentiable.
+        float32, shape `[B]`. `-inf` for a path that contains a score of `-inf`. The result is
+        differentiable.
 
     Example:
     >>> zeros, mask = tf.zeros([1, 3, 2]), tf.constant([[True, False, True]])
@@ -63,10 +65,11 @@ def path_score(emissions, tags, mask, transitions, start, end):
 def log_normalizer(emissions, mask, transitions, start, end):
     """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths.
 
-    The gradient is computed with forward-backward. With respect to the emissions, it is the
-    marginals; with respect to the transition, start and end scores, it is the expected number of
-    uses. Both are exact for any range of scores. The memory for a sentence is proportional to
-    `T * K`. Computing a second derivative raises a LookupError.
+    The gradient is computed with the forward-backward algorithm. The gradient with respect to the
+    emissions is the marginals. The gradient with respect to a transition, start or end score is
+    the expected number of times that it occurs in a path. Both are exact for any range of scores.
+    The memory for a sentence is proportional to `T * K`. Computing a second derivative raises a
+    LookupError.
 
     Returns:
         float32, shape `[B]`. `-inf`, with a gradient of 0, where no path is possible.
@@ -128,9 +131,9 @@ def viterbi(emissions, mask, transitions, start, end):
     """Finds the best path of each sentence and its score.
 
     Returns:
-        A tuple of the tags, int32 `[B, T]`, 0 where masked, and their scores, float32 `[B]`. If
-        no path is possible, the score is `-inf` and the tags are meaningless. The scores are
-        differentiable along the path.
+        Tuple `(tags, score)`. `tags` is int32 `[B, T]`, 0 where masked. `score` is float32 `[B]`,
+        with the gradient of `path_score` for these tags. If no path is possible, the score is
+        `-inf` and the tags are meaningless.
 
     Reference: Viterbi, 1967, "Error Bounds for Convolutional Codes and an Asymptotically
     Optimum Decoding Algorithm".
@@ -157,9 +160,9 @@ def k_best(emissions, mask, transitions, start, end, k):
         k: int. Number of paths, at least 1.
 
     Returns:
-        A tuple of the tags, int32 `[B, k, T]`, 0 where masked, and the scores, float32 `[B, k]`,
-        which have no gradient. If a sentence has fewer than `k` possible paths, the remaining
-        scores are `-inf` and their tags 0.
+        Tuple `(tags, scores)`. `tags` is int32 `[B, k, T]`, 0 where masked. `scores` is float32
+        `[B, k]`, without a gradient. If a sentence has fewer than `k` possible paths, the
+        remaining scores are `-inf` and their tags 0.
 
     Raises:
         ValueError: If `k` is below 1.
@@ -171,7 +174,7 @@ def k_best(emissions, mask, transitions, start, end, k):
     ([[[0, 0], [0, 1]]], [[4.0, 3.0]])
     """
     if k < 1:
-        raise ValueError(f"`k`, the number of paths, must be at least 1; got {k}.")
+        raise ValueError(f"`k` must be at least 1; got {k}.")
     emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
     finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, scores = chain_recursion.k_best_paths(chain, k)
@@ -183,7 +186,7 @@ def k_best(emissions, mask, transitions, start, end, k):
 
 
 def _score_along(tags, score, emissions, mask, scores):
-    """Returns the given score of a path with the gradient of `path_score`."""
+    """Returns the known score of a path, with the gradient of `path_score`."""
 
     @tf.custom_gradient
     def known(emissions, *scores):
@@ -217,14 +220,19 @@ def checked_mask(mask, emissions):
 
 
 def checked_tags(tags, emissions):
-    """Returns the tags as int32 `[B, T]`."""
+    """Returns the tags as int32 after checking that their shape is `[B, T]`."""
     tags = tf.cast(tags, "int32")
     check_shape("tags", tags, emissions.shape[:2], "[B, T]")
     return tags
 
 
 def _to_decode(emissions, mask, *scores):
-    """Returns a mask of sentences without NaN or +inf, and chains with 0 emissions in the rest."""
+    """Prepares chains for decoding.
+
+    Returns:
+        Tuple `(fine, chain)`. `fine` is bool `[B]`, False for sentences with NaN or `+inf`.
+        `chain` is the `Chain`, in which all emissions of these sentences are 0.
+    """
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]
     return fine, Chain.of(emissions, mask, *scores, readable=mask & fine[:, None])

@@ -1,4 +1,4 @@
-"""Log normaliser of linear chains and its gradient (forward-backward)."""
+"""Log normalizer of linear chains and its gradient (forward-backward)."""
 
 import tensorflow as tf
 
@@ -54,8 +54,9 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
     """Computes `tfreps.layers.ops.chain.token_log_probabilities` on int32 and float32 tensors.
 
     Each value is the score of one step and one token, plus the suffix score after the token,
-    minus the suffix score before it. Its gradient is therefore the counts of walks that begin
-    after the token, minus the counts of walks that begin before it.
+    minus the suffix score before it. Apart from that step and token, its gradient is therefore
+    the difference between the `expected_counts` of a walk that begins after the token and those
+    of a walk that begins before it.
     """
     tags = tf.where(mask, tags, 0)
 
@@ -100,27 +101,31 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
 
 
 def expected_counts(chain, suffixes, scales, flow, injections=None):
-    """Computes how often, on average, a walk through the chains visits each tag and step.
+    """Computes how often random walks through the chains are expected to visit each tag and step.
+
+    At position `t`, a walk moves from state `i` to tag `j` with the probability `p_t(j | i)`. The
+    flow is the expected number of walks in each state:
 
         p_t(j | i) = exp(steps[i, j] + scores_t[j] + suffix_{t+1}[j] - scale_t - suffix_t[i])
         flow_t[j]  = sum_i flow_{t-1}[i] * p_t(j | i) + injections_t[j]
 
-    With a flow of 1 from the state before the first tag, the counts are the marginals, which are
-    the gradient of the log normaliser. All values are probabilities, so that underflow below
-    1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs from
-    1 only by rounding, conserves the flow over many steps.
+    With a flow of 1 from the state before the first tag, the flow into each tag is its marginal,
+    which is the gradient of the log normalizer. All values are probabilities, so that underflow
+    below 1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs
+    from 1 only by rounding, conserves the flow over many steps.
 
     Args:
         chain: `Chain`.
         suffixes: float32, shape `[T + 1, B, S]`, from `suffix_scores` with `log_sum_exp`.
         scales: float32, shape `[T, B, 1]`, from the same call.
-        flow: float32, shape `[B, S]`. Flow that begins before the first position.
-        injections: float32, shape `[T, B, S]`. Flow that begins at each position. If `None`,
-            no flow begins there. Defaults to `None`.
+        flow: float32, shape `[B, S]`. Flow before the first position.
+        injections: float32, shape `[T, B, S]`. Flow that is added at each position. If `None`, it
+            is zero. Defaults to `None`.
 
     Returns:
-        A tuple of the flow into every tag, `[T, B, S]`, 0 where masked; the number of uses of
-        each step, `[S, S]`; and the flow that ends in each state, `[S]`.
+        Tuple `(arrived, steps, ends)`, all float32. `arrived` is `[T, B, S]`: the flow into each
+        tag, 0 where masked. `steps` is `[S, S]`: the flow through each step, summed over positions
+        and sentences. `ends` is `[S]`: the flow after the last position, summed over sentences.
     """
 
     def step(state, scores, mask, scale, before, after, *injected):
@@ -161,6 +166,10 @@ def _forward_backward(chain):
     holds if the factors of every step are above exp(-2 * WIDEST_STEP) and every nonzero sum is
     above SMALLEST: then each product is a normal number, and a sum of 0 means that no path is
     possible.
+
+    Returns:
+        Dict with `value`, the float32 log normalizer `[B]`; `exact`, a bool that is True if the
+        computation was exact for all sentences; and the tensors that `_fast_gradient` reads.
     """
     highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [T, B, 1]
     highest_step = tf.reduce_max(chain.steps)
@@ -213,7 +222,7 @@ def _forward_backward(chain):
 
 
 def _fast_gradient(chain, fast, d_value):
-    """Computes the gradients with respect to scores, steps and ends."""
+    """Computes the gradients of the log normalizer with respect to scores, steps and ends."""
     before = fast["prefixes"][:-1]
     after = fast["prefixes"][1:]
     d_value = tf.cast(d_value, "float64")[None, :, None]  # [1, B, 1]
@@ -239,5 +248,5 @@ def _width(scores, axis=-1):
 
 def _only_once(gradient):
     return tf.raw_ops.PreventGradient(
-        input=gradient, message="The log normaliser of a chain has no second derivative."
+        input=gradient, message="The log normalizer of a chain has no second derivative."
     )

@@ -18,7 +18,7 @@ class Chain(NamedTuple):
 
     The last of the `S = K + 1` states is the one before the first tag, so that the start scores
     are a row of transitions. Where the mask is False, a chain keeps its state, so that padding on
-    either side, holes and empty sentences need no special cases. `T` is a multiple of BLOCK.
+    either side, gaps and empty sentences need no special cases. `T` is a multiple of BLOCK.
 
     Args:
         scores: float32, shape `[T, B, S]`. FORBIDDEN for the state before the first tag.
@@ -35,10 +35,10 @@ class Chain(NamedTuple):
 
     @classmethod
     def of(cls, emissions, mask, transitions, start, end, readable=None):
-        """Creates chains of at least one block from the arguments of `chain`.
+        """Creates chains from the arguments of the functions in `tfreps.layers.ops.chain`.
 
-        Emissions where `readable`, bool `[B, T]`, is False count as 0. `readable` defaults to the
-        mask.
+        The positions are padded to a multiple of BLOCK, at least one block. Where `readable`, bool
+        `[B, T]`, is False, emissions count as 0. `readable` defaults to the mask.
         """
         readable = mask if readable is None else readable
         emissions = tf.where(readable[..., None], emissions, 0.0)
@@ -72,8 +72,8 @@ def recur(step, state, inputs, outputs, reverse=False):
     therefore processes BLOCK positions.
 
     Args:
-        step: function that takes and returns `state` and returns `outputs`, both tuples of
-            tensors.
+        step: function of `state` and one value of each input. It returns the next state and the
+            outputs at this position, both tuples of tensors.
         state: tuple of tensors. The initial state.
         inputs: list of tensors. The size of their first axis, the positions, is a multiple of
             BLOCK.
@@ -81,8 +81,8 @@ def recur(step, state, inputs, outputs, reverse=False):
         reverse: bool. Whether to start at the last position. Defaults to False.
 
     Returns:
-        A tuple of the last state and the outputs, with positions on the first axis in their
-        original order.
+        Tuple `(state, outputs)`. `state` is the last state. `outputs` is a tuple of tensors with
+        the positions on the first axis, in their original order.
     """
     inputs = [_in_blocks(array) for array in inputs]  # [T / BLOCK, BLOCK, ...]
     num_blocks = tf.shape(inputs[0])[0]
@@ -126,9 +126,9 @@ def suffix_scores(chain, plus):
             `log_sum_exp`.
 
     Returns:
-        A tuple of the suffixes, `[T + 1, B, S]`; the scales, `[T, B, 1]`; and the total over all
-        paths, `[B]`, which is the suffix of the state before the first tag at position 0 plus all
-        scales. All are float32.
+        Tuple `(suffixes, scales, total)`, all float32. `suffixes` is `[T + 1, B, S]` and `scales`
+        `[T, B, 1]`. `total` is `[B]`: the result over all paths, which is the suffix of the state
+        before the first tag at position 0 plus all scales.
     """
     into = tf.transpose(chain.steps)  # [to, from]
 
@@ -157,7 +157,7 @@ def log_sum_exp(x, axis):
 
 
 def previous_values(values, mask, first):
-    """Returns the values at the last real token before each position and in the whole row.
+    """Returns the value at the last real token before each position, and at the last of each row.
 
     Args:
         values: tensor, shape `[B, T]`.
@@ -165,7 +165,8 @@ def previous_values(values, mask, first):
         first: scalar. Value before the first real token.
 
     Returns:
-        A tuple of two tensors of shapes `[B, T]` and `[B]`, with the dtype of `values`.
+        Tuple `(previous, last)`, both with the dtype of `values`. `previous` is `[B, T]`: the value
+        at the last real token before each position. `last` is `[B]`: that of the last real token.
 
     Example:
     >>> mask = tf.constant([[False, True, False, True]])
@@ -203,8 +204,8 @@ def best_path(chain):
     """Finds the best path of every chain by following the best suffix scores forward.
 
     Returns:
-        A tuple of the tags, int32 `[T, B]`, undefined where masked, and the scores, float32
-        `[B]`.
+        Tuple `(tags, scores)`. `tags` is int32 `[T, B]`, undefined where masked. `scores` is
+        float32 `[B]`.
     """
     suffixes, _, total = suffix_scores(chain, tf.reduce_max)
 
@@ -227,8 +228,9 @@ def k_best_paths(chain, k):
     rank of its remainder among the suffixes of that state. A forward pass follows them.
 
     Returns:
-        A tuple of the tags, int32 `[T, B, k]`, undefined where masked, and the scores, float32
-        `[B, k]`. The scores of missing paths are impossible, as defined by `is_possible`.
+        Tuple `(tags, scores)`. `tags` is int32 `[T, B, k]`, undefined where masked. `scores` is
+        float32 `[B, k]`. If there are fewer than `k` paths, `is_possible` is False for the
+        remaining scores.
     """
     batch = tf.shape(chain.scores)[1]
     states = chain.num_states

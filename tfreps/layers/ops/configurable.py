@@ -8,16 +8,16 @@ import keras
 class Configurable:
     """Mixin that derives the config of a layer or model from its constructor arguments.
 
-    List it before `keras.layers.Layer` or `keras.Model` in the bases of a class. The constructor
-    must store each argument as an attribute of the same name; the config has a key of that name.
-    Plain values are stored unchanged; models, layers, initializers and functions are serialised
-    by Keras.
+    A class must list it before `keras.layers.Layer` or `keras.Model` among its bases, and its
+    constructor must store each argument as an attribute of the same name. The config has one key
+    per argument. Plain values are stored unchanged; models, layers, initializers and functions
+    are serialized by Keras.
 
-    Layers that the constructor or `build` creates have no config of their own. Changes to them
-    by `quantize` and `trainable` are stored by path: the config contains `quantized`, which maps
-    the path of a layer to its mode, and `frozen`, the list of paths of layers that are not
-    trainable. Each key is present only if there are such layers. A path corresponds to attribute
-    access: `"blocks/0/attention/combine"` is `model.blocks[0].attention.combine`.
+    The layers that the constructor or `build` creates do not appear in the config, unless they
+    were quantized or frozen later. For these layers, the config has up to two more keys:
+    `quantized` maps the path of each quantized layer to its quantization mode, and `frozen` lists
+    the paths of the layers that are not trainable. A path corresponds to attribute access:
+    `"blocks/0/attention/combine"` is `model.blocks[0].attention.combine`.
 
     Example:
     >>> from tfreps.layers import SelfAttention
@@ -66,7 +66,7 @@ class Configurable:
         return []
 
     def _own_layers(self):
-        """Returns the inner layers, except those inside arguments, which have their own configs.
+        """Returns the inner layers, except those inside arguments that have their own config.
 
         Returns:
             Dict from paths to `keras.layers.Layer`, outer layers first.
@@ -76,7 +76,13 @@ class Configurable:
         return dict(inner_layers(self, given))
 
     def _changed(self):
-        """Returns the modes of quantised layers and the paths of the outermost frozen layers."""
+        """Returns the changes to the inner layers that the config must store.
+
+        Returns:
+            Tuple `(quantized, frozen)`. `quantized` is a dict from the paths of quantized layers
+            to their quantization modes. `frozen` is the list of paths of layers that are not
+            trainable, without the layers inside them.
+        """
         layers = self._own_layers()
         quantized = {
             path: layer.quantization_mode
@@ -91,16 +97,16 @@ class Configurable:
         return quantized, [path for path in paths if not path.startswith(inside)]
 
     def _restore(self):
-        """Quantises and freezes the layers that the config names."""
+        """Quantizes and freezes the inner layers that the config lists as such."""
         quantized, frozen = self._pending or ({}, [])
         self._pending = None
         layers = self._own_layers() if quantized or frozen else {}
         for path in (*quantized, *frozen):
             if path not in layers:
                 raise ValueError(
-                    f"The config of {type(self).__name__} {self.name!r} says that its layer "
-                    f"{path!r} is quantized or frozen, but it has no such layer. Its layers: "
-                    f"{', '.join(layers) or 'none'}."
+                    f"`quantized` and `frozen` in the config of the {type(self).__name__} "
+                    f"{self.name!r} must contain paths of its inner layers; got {path!r}. Its "
+                    f"inner layers are: {', '.join(layers) or 'none'}."
                 )
         for path, mode in quantized.items():
             if layers[path].quantization_mode is None:
@@ -149,8 +155,8 @@ def inner_layers(layer, whole=()):
         whole: set of `id`s of layers whose inner layers are skipped. Defaults to `()`.
 
     Yields:
-        Pairs of a path, as described in `Configurable`, and a layer. A layer that occurs more
-        than once is yielded once, with its first path.
+        Tuples `(path, inner)` of a path, as defined in `Configurable`, and the layer at this path.
+        A layer that occurs more than once is yielded once, with its first path.
     """
     visited = set()
 

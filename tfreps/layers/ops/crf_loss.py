@@ -56,7 +56,7 @@ def constrained(scores, allowed, forbidden):
         forbidden: float. New score of forbidden steps.
 
     Returns:
-        A tuple of the transition, start and end scores.
+        Tuple of the transition, start and end scores, in the order of `scores`.
 
     Example:
     >>> scores = tf.zeros([1, 1]), tf.zeros([1]), tf.zeros([1])
@@ -87,7 +87,8 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
         scores: tuple of the transition, start and end scores for `log Z`.
 
     Returns:
-        float32, shape `[B]`. If no path is possible, it is the score alone, without a gradient.
+        float32, shape `[B]`. If no path is possible, it is the score of the path by itself, without
+        a gradient.
     """
     score = chain.path_score(emissions, tags, mask, *gold_scores)
     total = chain.log_normalizer(emissions, mask, *scores)
@@ -128,8 +129,8 @@ def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
 def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
     """Computes `weighted_loss` with its value and gradient in one XLA-compiled function.
 
-    One call costs less than separate calls for the value and the gradient. This part is also
-    compiled inside `fit`, which does not use XLA on a CPU.
+    One call costs less than separate calls for the value and the gradient. The function is also
+    compiled inside `fit`, although `fit` itself does not use XLA on a CPU.
     """
 
     @tf.custom_gradient

@@ -25,7 +25,7 @@ class LogUniformSampler:
             follow Zipf's law.
 
     Raises:
-        ValueError: unless `0 < num_sampled < range_max`.
+        ValueError: If `num_sampled` is below 1 or not smaller than `range_max`.
 
     Reference: TensorFlow, `tf.random.log_uniform_candidate_sampler`; Jean et al., 2014, "On
     Using Very Large Target Vocabulary for Neural Machine Translation".
@@ -40,7 +40,7 @@ class LogUniformSampler:
     def __init__(self, num_sampled, range_max):
         if not 0 < num_sampled < range_max:
             raise ValueError(
-                "`num_sampled` must be positive and smaller than the vocabulary; got "
+                "`num_sampled` must be at least 1 and smaller than the vocabulary; got "
                 f"{num_sampled} for a vocabulary of {range_max} tokens. Choose a number in this "
                 "range, or use the full softmax with `num_sampled=None`."
             )
@@ -49,14 +49,14 @@ class LogUniformSampler:
         self.block = _block_size(num_sampled, range_max)
 
     def draw(self, seed):
-        """Draws the ids for one seed.
+        """Draws distinct ids for a seed.
 
         Args:
             seed: int, shape `[2]`.
 
         Returns:
-            A tuple of the distinct ids, int64 `[num_sampled]`, and the number of tries, an int64
-            scalar.
+            Tuple `(ids, tries)`. `ids` is int64 `[num_sampled]`. `tries` is an int64 scalar: the
+            number of draws, including repeated ids.
         """
         seed = tf.cast(seed, "int64")
 

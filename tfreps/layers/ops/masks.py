@@ -4,7 +4,7 @@ import tensorflow as tf
 
 
 def as_mask(mask, x):
-    """Returns the mask as bool, and rejects shapes that would be broadcast silently.
+    """Returns the mask as bool, and rejects a shape that would be broadcast silently.
 
     Args:
         mask: bool or number, shape `[B, T]`, or `None`.
@@ -25,7 +25,7 @@ def as_mask(mask, x):
     mask = tf.cast(mask, "bool")
     if not mask.shape.is_compatible_with(x.shape[:2]):
         raise ValueError(
-            f"`mask` must have the shape [B, T] of its tokens, {x.shape[:2]}; got {mask.shape}."
+            f"`mask` must have the shape [B, T] of the tokens, {x.shape[:2]}; got {mask.shape}."
         )
     return mask
 
@@ -37,7 +37,7 @@ def check_shape(name, tensor, shape, axes):
         name: str. Name of the tensor in the error message.
         tensor: tensor of any shape.
         shape: list of int or `None`. Expected shape; `None` allows any size.
-        axes: str. Expected shape in letters, for the error message.
+        axes: str. Expected shape in the error message, such as `"[B, T]"`.
 
     Raises:
         ValueError: If the static shape of the tensor is not the expected shape.

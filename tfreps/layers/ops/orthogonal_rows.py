@@ -11,7 +11,7 @@ class OrthogonalRows(keras.initializers.Initializer):
         table = orthogonal(V, D),    row_i = table_i / |table_i|
 
     The rows are orthogonal to each other if there are at most `D` of them. Otherwise the columns
-    are, but only before the division.
+    are orthogonal to each other, but only before the division.
 
     Args:
         seed: int. Random seed. If `None`, a random seed is used. Defaults to `None`.
@@ -42,7 +42,8 @@ def table_initializer(initializer, initializer_range):
     Args:
         initializer: str or Keras initializer: `"truncated_normal"`, `"orthogonal_rows"`, or any
             other that Keras accepts.
-        initializer_range: float. Standard deviation of `"truncated_normal"`.
+        initializer_range: float. Standard deviation of `"truncated_normal"`. Other initializers do
+            not use it.
 
     Raises:
         ValueError: If the name is unknown or `initializer_range` is not above 0.

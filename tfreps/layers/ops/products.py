@@ -32,7 +32,8 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
 def dense_of_tokens(dense, x):
     """Applies a Keras `Dense` layer to all vectors as one matrix, which is fastest.
 
-    It is used where the kernel must belong to a Keras layer, for `quantize` and `enable_lora`.
+    It is used where the kernel must belong to a Keras layer to support `quantize` and
+    `enable_lora`.
 
     Args:
         dense: `keras.layers.Dense`. A built layer.

@@ -19,8 +19,8 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
 
     Args:
         inputs: float32, shape `[T, B, P]`.
-        mask: float32, shape `[T, B, 1]`. 1 on real tokens. If `None`, all tokens are real. At a
-            masked step, the state is unchanged and the output is zero.
+        mask: float32, shape `[T, B, 1]`. 1 on real tokens, 0 elsewhere. At a masked step, the
+            states are unchanged and the output is zero. If `None`, all tokens are real.
         hidden: float32, shape `[B, H]`. Initial hidden state, after projection and clipping.
         cell: float32, shape `[B, U]`. Initial cell state.
         kernel: float, shape `[P + H, 4 * U]`.
@@ -32,8 +32,8 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
             gradient is the same, but computing it runs the loop again. Defaults to False.
 
     Returns:
-        A tuple of the outputs, float32 `[T, B, H]`, the last hidden state, `[B, H]`, and the last
-        cell state, `[B, U]`.
+        Tuple `(outputs, hidden, cell)`, all float32. `outputs` is `[T, B, H]`: the hidden state of
+        each step. `hidden` is `[B, H]` and `cell` `[B, U]`: the states after the last step.
 
     Reference: Sak, Senior and Beaufays, 2014, "Long Short-Term Memory Based Recurrent
     Neural Network Architectures for Large Scale Acoustic Modeling"; bilm-tf, for the clipping.

@@ -16,17 +16,20 @@ from tfreps.layers.ops.slstm_update import (
 class Weights(NamedTuple):
     """Weights of the steps. The last four are `None` if there is no sentence node.
 
+    A word has `G` gates, which read the hidden states of `N` groups of neighbours, as in `Form`.
+    The inputs have the width `P` and the states the width `H`. There are `S` sentence nodes.
+
     Args:
         kernel: `[P, G*H]`. Maps the input of a word to its gates.
         bias: `[G*H]`. Bias of the gates of a word.
         recurrent_kernel: `[N*H, G*H]`. Maps the `N` groups of hidden states to the gates of a
             word.
-        word_kernel: `[H, S*H]`. Maps a word to the gates that the nodes have for it.
-        sentence_kernel: `[S, H, (G-S+4)*H]`. Maps a node to the gates of the words, except those
-            for other nodes, and to its own three gates.
+        word_kernel: `[H, S*H]`. Maps a word to the gate that each sentence node has for it.
+        sentence_kernel: `[S, H, (G-S+4)*H]`. Maps a sentence node to the gates of the words,
+            except those for other sentence nodes, and to its own three gates.
         mean_kernel: `[S, H, 2*H]`. Maps the mean of the words to the own-cell gate and the output
-            gate of a node.
-        sentence_bias: `[S, 3*H]`. Bias of the three gates of a node.
+            gate of a sentence node.
+        sentence_bias: `[S, 3*H]`. Bias of the three gates of a sentence node.
     """
 
     kernel: tf.Tensor
@@ -39,12 +42,13 @@ class Weights(NamedTuple):
 
 
 class First(NamedTuple):
-    """Factors of the hidden states before the first step, `hidden = source @ rows`.
+    """Hidden states before the first step, in a form that makes this step fast.
 
-    If many states are equal (learned states or zeros), `source` selects one of a few rows for
-    each node, and the kernels are multiplied by these rows in advance. The large product of the
-    first step then becomes a small one. Otherwise `source` is `hidden`, and the kernels are those
-    of `Weights`.
+    If many states are equal (learned states or zeros), the states are `source @ rows`: `source`
+    selects one of `R` different states for each node, and the kernels have been multiplied by
+    these states in advance. The large product of the first step then becomes a small one.
+    Otherwise `source` contains the states themselves, `R` is their width `H`, and the kernels are
+    those of `Weights`.
 
     Args:
         source: float32, shape `[B, T, R]`.
@@ -58,7 +62,7 @@ class First(NamedTuple):
 
 
 def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, compute_dtype):
-    """Computes `num_steps` S-LSTM steps; `SLSTMCell` has the equations.
+    """Computes `num_steps` steps of the S-LSTM, as defined in `SLSTMCell`.
 
     Each step computes all gates of all words with one product; the product with the inputs is
     computed once for all steps. The gradient is hand-written: it uses the stored gates, goes back
@@ -80,7 +84,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
         compute_dtype: str. Dtype of the products; everything else is float32.
 
     Returns:
-        A tuple of the four states after the last step, float32.
+        Tuple of the four states after the last step, float32, in the order of `states`.
     """
     everything = [*states, inputs, embedding, *first, *weights]
     there = [tensor is not None for tensor in everything]
@@ -149,7 +153,7 @@ class _Steps:
         return states, tape
 
     def backward(self, tape, d_states):
-        """Computes the gradients in the order of the tensors in `exchange`."""
+        """Computes the gradients, in the order of `everything` in `exchange`."""
         form = self.form
         nodes = self.form.num_sentence_nodes
         recurrent = tf.transpose(self.weights.recurrent_kernel)  # [G*H, N*H]
@@ -199,7 +203,7 @@ class _Steps:
         return tf.reshape(out, [self.form.num_gates, *self.shape, self.form.units])
 
     def _rows(self, x, kernel, transpose=False):
-        """Multiplies `[B, T, D]`, or its rows, by `[D, E]`: `[B, T, E]`; empty without a kernel."""
+        """Multiplies `[B, T, D]` or `[B*T, D]` by `[D, E]`: `[B, T, E]`. Empty without a kernel."""
         if kernel is None:
             return tf.zeros([*self.shape, 0])
         width = kernel.shape[0 if transpose else 1]
@@ -219,7 +223,13 @@ class _Steps:
         return d_source
 
     def _from_nodes(self, states):
-        """Returns the terms of the nodes in their own gates and the words' gates, and the mean."""
+        """Computes what the sentence nodes contribute to the gates.
+
+        Returns:
+            Tuple `(node_gates, from_sentence, mean)`. `node_gates` and `from_sentence` are those of
+            `Terms`. `mean` is `[B, H]`: the mean of the hidden states of the words, or `None` if
+            there is no sentence node.
+        """
         hidden, _, node_hidden, _ = states
         form = self.form
         units = self.form.units
@@ -241,7 +251,13 @@ class _Steps:
         return node_gates, tf.transpose(gates, [2, 0, 1, 3]), mean
 
     def _node_gradient(self, d):
-        """Computes the gradients of the words' mean and of the nodes' products."""
+        """Computes two gradients of a step for the sentence nodes.
+
+        Returns:
+            Tuple `(d_mean, d_from_node)`. `d_mean` is `[B, H]`: the gradient of the hidden state of
+            each word through the mean. `d_from_node` is `[S, B, (G-S+4)*H]`: the gradient of the
+            product of the nodes and `sentence_kernel`.
+        """
         form = self.form
         units = self.form.units
         from_mean = d.node_gates[..., : 2 * units]  # [S, B, 2H]
@@ -274,7 +290,7 @@ class _Steps:
         return gradients
 
     def _node_weights(self, every):
-        """Computes the gradients of the last three weights."""
+        """Computes the gradients of the last three of the `Weights`."""
         if not every:
             return [None] * 3
         node_hidden, d_from_node, mean, d_gates = (list(part) for part in zip(*every, strict=True))

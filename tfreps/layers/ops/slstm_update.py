@@ -8,21 +8,22 @@ import tensorflow as tf
 class Form(NamedTuple):
     """Variant of the S-LSTM: the options of `update` other than tensors.
 
-    The order of the gates of a word is input, one per group of cells, one per sentence node,
-    output, and candidate (only with `input_term="gate"`). The order of the gates of a sentence
-    node is own cell, output and words.
+    The gates of a word are, in this order: input, one per group of cell states, one per sentence
+    node, output, and candidate (only with `input_term="gate"`). The gates of a sentence node are:
+    own cell, output and words.
 
     Args:
         units: int. Width `H` of all states.
-        hidden_groups: tuple of tuples of offsets. The hidden states of each group are summed; the
-            concatenated sums are an input of every gate.
-        cell_groups: tuple of tuples of offsets. The cell states of each group are summed and
-            weighted by a gate of the group.
+        hidden_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
+            hidden states of each group are summed; the concatenated sums are an input of every
+            gate.
+        cell_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
+            cell states of each group are summed and weighted by a gate of the group.
         num_sentence_nodes: int. Number of sentence nodes `S`.
-        input_term: str. See `SLSTMCell`.
-        gate_normalization: str. See `SLSTMCell`.
-        sentence_normalization: str. See `SLSTMCell`.
-        sentence_term: str. See `SLSTMCell`.
+        input_term: str. As in `SLSTMCell`.
+        gate_normalization: str. As in `SLSTMCell`.
+        sentence_normalization: str. As in `SLSTMCell`.
+        sentence_term: str. As in `SLSTMCell`.
         has_fixed: bool. Whether there are nodes with states that no step changes. Defaults to
             False.
     """
@@ -51,15 +52,15 @@ class Form(NamedTuple):
 class Terms(NamedTuple):
     """Inputs of one step, all float32.
 
-    The gates are on the first axis, so that each of the `G` matrices is contiguous in memory.
+    The `G` gates are on the first axis, so that the matrix of each gate is contiguous in memory.
 
     Args:
         products: `[G, B, T, H]`. Hidden states times their kernel.
         from_inputs: `[G, B, T, H]`. Inputs times their kernel, plus the bias.
         from_sentence: `[G, B, 1, H]`. Sentence states times their kernel.
-        forgets: `[B, T, S*H]`. Hidden states times the kernel of the gates that the nodes have for
-            the words.
-        node_gates: `[S, B, 3*H]`. Sum of all other terms of the gates of the nodes.
+        forgets: `[B, T, S*H]`. Hidden states times the kernel of the gates that the sentence nodes
+            have for the words.
+        node_gates: `[S, B, 3*H]`. Sum of all other terms of the gates of the sentence nodes.
         hidden: `[B, T, H]`. Hidden states of the words, zero where there is no node.
         cell: `[B, T, H]`. Cell states of the words, zero where there is no node.
         node_hidden: `[S, B, H]`. Hidden states of the sentence nodes.
@@ -84,7 +85,11 @@ class Terms(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Gradients of `Terms`. `gates` is `[B, T, G*H]`; the others have the shapes of their terms."""
+    """Gradients with respect to `Terms`.
+
+    `gates`, `[B, T, G*H]`, is that of the sum of `products`, `from_inputs` and `from_sentence`. The
+    others belong to the terms of the same name and have their shapes.
+    """
 
     gates: tf.Tensor
     forgets: tf.Tensor
@@ -97,33 +102,63 @@ class Gradients(NamedTuple):
 
 
 class WordGates(NamedTuple):
-    """Values of one step for the words, stored for the gradient."""
+    """Values of one step for the words, stored for the gradient.
 
-    parts: tf.Tensor  # [N, B, T, H]; multiplied by `scale`: the weights of `values`
-    scale: tf.Tensor  # [B, T, H]; None if it is 1
-    values: list  # of tensors [B, T, H] or [B, 1, H]
-    sigmoids: tf.Tensor  # [N, B, T, H], before the softmax; None for a softmax of logits
-    output: tf.Tensor  # [B, T, H]
-    cell: tf.Tensor  # after the step
-    squashed: tf.Tensor  # tanh of `cell`
+    The new cell state of an updated node is the sum of `parts[n] * scale * values[n]`.
+
+    Args:
+        parts: `[N, B, T, H]`. Unnormalized weights of the `N` values.
+        scale: `[B, T, H]`. Factor that normalizes the weights, or `None` if it is 1.
+        values: list of `N` tensors of shape `[B, T, H]` or `[B, 1, H]`: the candidate or the
+            embedding, the sum of each group of cell states, and the state of each sentence node.
+        sigmoids: `[N, B, T, H]`. Sigmoids of the gates, or `None` for a softmax without sigmoids.
+        output: `[B, T, H]`. Output gate.
+        cell: `[B, T, H]`. Cell states after the step.
+        squashed: `[B, T, H]`. `tanh(cell)`.
+    """
+
+    parts: tf.Tensor
+    scale: tf.Tensor
+    values: list
+    sigmoids: tf.Tensor
+    output: tf.Tensor
+    cell: tf.Tensor
+    squashed: tf.Tensor
 
 
 class NodeGates(NamedTuple):
-    """Values of one step for a sentence node, stored for the gradient."""
+    """Values of one step for a sentence node, stored for the gradient.
 
-    parts: tf.Tensor  # [B, T, H]; divided by `total`: the weights of the words' cell states
-    total: tf.Tensor  # [B, H]
-    sigmoids: tf.Tensor  # [B, T, H], before the softmax; None for a softmax of logits
-    own: tf.Tensor  # [B, H], weight of the node's own cell state
+    Args:
+        parts: `[B, T, H]`. Unnormalized weights of the cell states of the words.
+        total: `[B, H]`. Sum by which `parts` is divided to normalize the weights.
+        sigmoids: `[B, T, H]`. Sigmoids of the gates of the words, or `None` for a softmax without
+            sigmoids.
+        own: `[B, H]`. Weight of the cell state of the node itself.
+        own_sigmoid: `[B, H]`. Sigmoid of the own-cell gate.
+        output: `[B, H]`. Output gate.
+        from_words: `[B, H]`. Weighted sum of the cell states of the words.
+        cell: `[B, H]`. Cell state after the step.
+        squashed: `[B, H]`. `tanh(cell)`.
+    """
+
+    parts: tf.Tensor
+    total: tf.Tensor
+    sigmoids: tf.Tensor
+    own: tf.Tensor
     own_sigmoid: tf.Tensor
     output: tf.Tensor
     from_words: tf.Tensor
-    cell: tf.Tensor  # after the step
-    squashed: tf.Tensor  # tanh of `cell`
+    cell: tf.Tensor
+    squashed: tf.Tensor
 
 
 def neighbours(x, groups):
-    """Sums `x` over the offsets of each group, with zeros beyond the ends: list of `[B, T, D]`."""
+    """Sums the neighbours in each group of offsets, with zeros beyond the ends.
+
+    Returns:
+        List of one tensor per group, with the shape of `x`, `[B, T, D]`.
+    """
     reach = max(abs(offset) for group in groups for offset in group)
     padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]
     length = tf.shape(x)[1]
@@ -145,8 +180,9 @@ def update(form, terms):
     """Computes one step.
 
     Returns:
-        A tuple of the new states and the gates that `update_gradient` needs. The states are the
-        hidden and cell states of the words, `[B, T, H]`, and of the nodes, `[S, B, H]`.
+        Tuple `(states, gates)`. `states` is a tuple of the new hidden and cell states of the words,
+        `[B, T, H]`, and those of the sentence nodes, `[S, B, H]`. `gates` is a tuple of the
+        `WordGates` and a list with the `NodeGates` of each sentence node.
     """
     words = _word_gates(form, terms)
     nodes = [_node_gates(form, terms, k) for k in range(form.num_sentence_nodes)]
@@ -217,7 +253,7 @@ def _word_gates(form, terms):
 
 
 def _word_gradient(form, terms, words, d_hidden, d_cell):
-    """Computes the gradients of a word's gates, `[B, T, G*H]`, and of each term of its cell."""
+    """Computes the gradient of the gates of the words, `[B, T, G*H]`, and those of `values`."""
     if form.has_fixed:
         d_hidden = d_hidden * terms.updated
     d_cell = (d_cell + _through_tanh(words.squashed, d_hidden * words.output)) * terms.updated

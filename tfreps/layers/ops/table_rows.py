@@ -1,4 +1,4 @@
-"""Lookup of table rows by id, with gradients that optimisers can use."""
+"""Lookup of table rows by id, with gradients that optimizers can use."""
 
 import numpy as np
 import tensorflow as tf
@@ -7,7 +7,8 @@ import tensorflow as tf
 def table_rows(table, ids):
     """Looks up `ids`, with a sparse gradient of the table that contains each row once.
 
-    Optimisers square the rows of a sparse gradient, so the rows of one id must be summed first.
+    Optimizers square the rows of a sparse gradient, so the gradients of all occurrences of an id
+    must be summed first.
 
     Args:
         table: variable or tensor, float, shape `[V, D]`.
@@ -17,7 +18,7 @@ def table_rows(table, ids):
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: if an id is out of range, on every device.
+        tf.errors.InvalidArgumentError: If an id is out of range, on every device.
 
     Example:
     >>> table_rows(tf.constant([[0.0], [7.0], [8.0]]), tf.constant([[2, 2, 1]])).numpy().tolist()
@@ -30,7 +31,7 @@ def table_rows(table, ids):
 
 
 def rows_of_distinct(look_up, ids, size):
-    """Looks up each distinct id once with a given function.
+    """Looks up ids by calling a function once with the distinct ids.
 
     Args:
         look_up: function that maps int `[U]` to float `[U, D]`, for example a Keras embedding
@@ -42,7 +43,7 @@ def rows_of_distinct(look_up, ids, size):
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: if an id is out of range, on every device.
+        tf.errors.InvalidArgumentError: If an id is out of range, on every device.
 
     Example:
     >>> rows_of_distinct(lambda ids: 1.0 / tf.cast(ids[:, None], "float32"), [[2, 4]], 5).numpy()
@@ -73,7 +74,7 @@ def rows_of_short_table(table, ids, message):
         float32, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: if an id is out of range. XLA drops this check; the rows
+        tf.errors.InvalidArgumentError: If an id is out of range. XLA drops this check; the rows
             of these ids are then NaN.
 
     Example:
