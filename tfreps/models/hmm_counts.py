@@ -118,8 +118,8 @@ class HMMCounts:
             floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
                 (the default), smoothing is used.
             use_end: bool. Whether to model the probability that a sentence ends after a tag. If
-                `True`, the probabilities of the transitions from a tag and of the end after it sum
-                to 1. If `False`, those of the transitions alone sum to 1. Defaults to `False`.
+                `True`, the probabilities of the end and of all transitions after a tag sum to 1. If
+                `False`, those of the transitions sum to 1. Defaults to `False`.
             left_out: list of int. Ids of tokens whose probability is set to 0. Defaults to `()`.
 
         Returns:

@@ -30,8 +30,7 @@ class WholeModel(Configurable):
     def trainable(self):
         """Whether the model is trainable, a bool.
 
-        Setting it sets `trainable` of all layers, except that parts that are frozen by an option of
-        the model stay frozen.
+        Setting it changes all layers, but parts that an option of the model freezes stay frozen.
         """
         return super().trainable
 
