@@ -309,7 +309,7 @@ class HMMTagger(WholeModel, keras.Model):
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
 
     def _emissions(self, given):
-        """Returns the emissions and the mask for token ids or for the output of a call."""
+        """Returns the emissions and the mask for token ids or for the output of `call`."""
         given = given if isinstance(given, dict) else {"token_ids": given}
         if "emissions" in given:
             return given["emissions"], given["mask"]

@@ -313,7 +313,7 @@ class Tagger(WholeModel, keras.Model):
         return self.tags
 
     def _scores(self, given):
-        """Returns the emissions and the mask for features or for the output of a call."""
+        """Returns the emissions and the mask for features or for the output of `call`."""
         is_output = isinstance(given, dict) and "emissions" in given
         outputs = given if is_output else self(given)
         emissions = outputs["emissions"]
