@@ -153,5 +153,5 @@ def test_bad_options(options, message):
 
 
 def test_scores_instead_of_ids():
-    with pytest.raises(ValueError, match=r"`y_pred` must be tag ids .* decoded first"):
+    with pytest.raises(ValueError, match=r"`y_pred` must be tag ids .* Decode scores"):
         SpanF1(["O"], "bio").update_state([[0]], [[[0.3]]])

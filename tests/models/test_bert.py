@@ -220,7 +220,7 @@ def test_inputs_out_of_range():
     for theirs, ours in FOREIGN.items():
         with pytest.raises(ValueError, match=f"must not have `{theirs}`; pass it as `{ours}`"):
             encoder({"token_ids": IDS, theirs: IDS})
-    with pytest.raises(ValueError, match="must have `token_ids`; got \\['ids'\\]"):
+    with pytest.raises(ValueError, match="must have the key `token_ids`; got \\['ids'\\]"):
         encoder({"ids": IDS})
     for wrong, got in (
         (IDS[0], rf"of shape \({IDS.shape[1]},\)"),
@@ -230,5 +230,5 @@ def test_inputs_out_of_range():
     ):
         with pytest.raises(ValueError, match=rf"must be integers of shape \[B, T\]; got .*{got}"):
             encoder({"token_ids": tf.constant(wrong)})
-    with pytest.raises(ValueError, match="`mask` must have the shape of the token ids"):
+    with pytest.raises(ValueError, match="`mask` must have the shape of `token_ids`"):
         encoder({"token_ids": IDS, "mask": IDS[0] != 0})

@@ -153,9 +153,9 @@ def test_what_is_refused():
     model = pretrainer()
     with pytest.raises(ValueError, match="`next_label` must be 0 or 1; got 2"):
         model.save_pretrained("/nowhere", next_label=2)
-    with pytest.raises(ValueError, match="must have `masked_positions`; got \\['token_ids'\\]"):
+    with pytest.raises(ValueError, match="with the key `masked_positions`; got \\['token_ids'\\]"):
         model({"token_ids": IDS})
-    with pytest.raises(ValueError, match="must have `masked_positions`; got EagerTensor"):
+    with pytest.raises(ValueError, match="with the key `masked_positions`; got EagerTensor"):
         model(IDS)
     for wrong in (np.array([[9]] * 3), np.array([[-1]] * 3)):
         with pytest.raises(tf.errors.InvalidArgumentError, match="Masked positions must lie in"):
@@ -163,5 +163,5 @@ def test_what_is_refused():
     for wrong in (np.array([1, 1, 1]), np.ones([3, 1])):
         with pytest.raises(ValueError, match="`masked_positions` must be integers"):
             model({**FEATURES, "masked_positions": wrong})
-    with pytest.raises(ValueError, match="must have `masked_ids`"):
+    with pytest.raises(ValueError, match="with the key `masked_ids`"):
         model.compute_loss({"token_ids": IDS}, y_pred={})

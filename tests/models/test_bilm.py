@@ -249,7 +249,7 @@ def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
     "ids, message",
     [
         (np.zeros([2, 3], "int32"), r"shape \[B, T, C\] \(character ids\); got \(2, 3\)"),
-        (np.zeros([2, 3, 40], "int32"), "must have 50 characters per token; got 40"),
+        (np.zeros([2, 3, 40], "int32"), "must have 50 character ids per token; got 40"),
     ],
 )
 def test_wrong_shapes(tmp_path, ids, message):

@@ -77,7 +77,7 @@ def test_a_copy_of_what_was_quantised():
             {"pooler": False},
             None,
             "BertEncoder 'theirs' has the weight 'pooler_dense/bias', which BertEncoder 'ours' "
-            "does not have.*the same options, or list the common `parts`",
+            "does not have.*the same options, or list in `parts` the layers",
         ),
         (
             {"max_positions": 6},
@@ -85,7 +85,11 @@ def test_a_copy_of_what_was_quantised():
             r"The weight 'add_positions/table' has shape \(6, 8\) in BertEncoder 'ours' and "
             r"\(5, 8\) in BertEncoder 'theirs'",
         ),
-        ({}, ["blocks/2"], "BertEncoder 'ours' has no part 'blocks/2'; it has token_embedding, "),
+        (
+            {},
+            ["blocks/2"],
+            "BertEncoder 'ours'; got 'blocks/2'. The model has token_embedding, ",
+        ),
     ],
 )
 def test_what_does_not_fit(options, parts, message):

@@ -173,7 +173,7 @@ def test_a_mask_among_the_features(tmp_path):
     np.testing.assert_allclose(
         short["sequence_output"][:, :2], bilm(ids[:, :2])["sequence_output"], atol=1e-6
     )
-    with pytest.raises(ValueError, match="needs the features character_ids; 'character_ids' is"):
+    with pytest.raises(ValueError, match="must have character_ids; 'character_ids' is"):
         bilm({"token_ids": np.array([[1, 2, 0]])})
 
 

@@ -10,9 +10,11 @@ IDS = np.array([[3, 9, 0]])
 
 def test_what_is_missing_is_named():
     check_features({"token_ids": IDS}, ["token_ids"], "mine")
-    with pytest.raises(ValueError, match="`mine` needs a dict with token_ids, .* got ndarray"):
+    with pytest.raises(
+        ValueError, match="`features` for 'mine' must be a dict with token_ids, .* got ndarray"
+    ):
         check_features(IDS, ["token_ids"], "mine")
-    with pytest.raises(ValueError, match="needs the features a, b; 'b' is missing from .'a'."):
+    with pytest.raises(ValueError, match="must have a, b; 'b' is missing from .'a'."):
         check_features({"a": IDS}, ["a", "b", "a"], "mine")
 
 

@@ -118,13 +118,13 @@ def test_plus_weighs():
         ([], [], "at least one token; got 0 empty"),
         ([[], []], [[], []], "at least one token; got 2 empty"),
         ([[1]], [[0], [1]], "the same number of sentences; got 1 and 2"),
-        ([[1], [1, 2]], [[0], [1]], "Sentence 2 has 2 tokens and 1 tags"),
-        ([[1], [], [0]], [[0], [], [1]], "Sentence 3 has the token id 0; expected 1 to 3"),
-        ([[1, 4]], [[0, 1]], "token id 4"),
-        ([[1, 2]], [[0, 2]], "Sentence 1 has the tag id 2; expected 0 to 1"),
-        ([[1, 2]], [[0, -1]], "tag id -1"),
-        ([[1.5]], [[0]], "Ids must be integers: 'float' object"),
-        ([["a"]], [[0]], "Ids must be integers: 'str' object"),
+        ([[1], [1, 2]], [[0], [1]], "one tag per token; sentence 2 has 2 tokens and 1 tags"),
+        ([[1], [], [0]], [[0], [], [1]], "`token_ids` must be from 1 to 3; sentence 3 contains 0"),
+        ([[1, 4]], [[0, 1]], "`token_ids` must be .* contains 4"),
+        ([[1, 2]], [[0, 2]], "`tag_ids` must be from 0 to 1; sentence 1 contains 2"),
+        ([[1, 2]], [[0, -1]], "`tag_ids` must be .* contains -1"),
+        ([[1.5]], [[0]], "`token_ids` must contain only integers; 'float' object"),
+        ([[1]], [["a"]], "`tag_ids` must contain only integers; 'str' object"),
     ],
 )
 def test_bad_sentences(tokens, tags, message):
@@ -149,10 +149,12 @@ def test_bad_smoothing(kwargs, message):
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
 def test_bad_counts(value):
-    with pytest.raises(ValueError, match="initial counts must be finite and not negative"):
+    with pytest.raises(ValueError, match="`initial` must be finite and not negative; got"):
         HMMCounts([value], [[1]], [[0], [1]], [1])
 
 
 def test_bad_shapes():
-    with pytest.raises(ValueError, match=r"transition counts must have shape \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"`transitions` must have shape \(2, 2\)"):
         HMMCounts([1, 1], [[1, 1]], [[0, 0]], [1, 1])
+    with pytest.raises(ValueError, match="`initial` must have at least one tag"):
+        HMMCounts([], [], [], [])

@@ -68,7 +68,7 @@ def test_in_a_graph_of_any_shape():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="must have `piece_ids`; got .'token_ids'."):
+    with pytest.raises(ValueError, match="must have the key `piece_ids`; got .'token_ids'."):
         make()({"token_ids": tf.constant([[2]])})
     with pytest.raises(tf.errors.InvalidArgumentError):
         make(max_positions=5)(padded([[[5, 6, 6], [7]]]))

@@ -79,7 +79,7 @@ def test_learns_a_pair_of_words_and_comes_back(tmp_path):
 @pytest.mark.parametrize("options", [{"num_filters": 0}, {"widths": []}, {"widths": [3, 0]}])
 def test_wrong_sizes(options):
     with pytest.raises(
-        ValueError, match="`num_filters` and each of the `widths` must be at least 1"
+        ValueError, match="`num_filters` must be at least 1, and `widths` a non-empty"
     ):
         make(**options)
 

@@ -96,7 +96,9 @@ def test_a_missing_feature_is_named():
     embedder = TokenEmbedder(vocabulary_size=4, characters="cnn", max_characters=10)
     with pytest.raises(ValueError, match="token_ids, character_ids; 'character_ids' is missing"):
         embedder({"token_ids": IDS})
-    with pytest.raises(ValueError, match="needs a dict with token_ids, character_ids.*; got Eager"):
+    with pytest.raises(
+        ValueError, match="must be a dict with token_ids, character_ids.*; got Eager"
+    ):
         embedder(tf.constant(IDS))
     stored = TokenEmbedder(vector_layers=2, vector_dim=4)
     with pytest.raises(ValueError, match="'mask' is missing"):

@@ -14,11 +14,11 @@ class AreaUnderCurve(keras.metrics.Metric):
 
         auc = P(score+ > score-) + P(score+ = score-) / 2
 
-    The probabilities are over all pairs of a text with label 1 and a text with label 0. The scores
-    are rounded to multiples of 2^-11 (0.0005) and clipped to [-16, 16]. The metric therefore stores
-    only a table of counts, and scores that differ only by float rounding are equal on every
-    machine. The report of `tfreps evaluate` rounds scores in the same way:
-    `reports.auc(resolution=RESOLUTION)`.
+    `score+` is the score of a text with label 1 and `score-` that of a text with label 0; the
+    probabilities are over all such pairs. The scores are rounded to multiples of 2^-11 (0.0005) and
+    clipped to [-16, 16]. The metric therefore stores only a table of counts, and scores that differ
+    only by float rounding almost always count as equal. The report of `tfreps evaluate` rounds
+    scores in the same way.
 
     Args:
         name: str. Name of the metric. Defaults to `"auc"`.
@@ -39,7 +39,7 @@ class AreaUnderCurve(keras.metrics.Metric):
         self.counts = self.add_variable((2, _BINS), "zeros", dtype="int64", name="counts")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        """Counts the scores of a batch.
+        """Adds the scores of a batch to the counts.
 
         Args:
             y_true: int, shape `[B]`. Labels, 0 or 1.
@@ -60,7 +60,7 @@ class AreaUnderCurve(keras.metrics.Metric):
         self.counts.value.scatter_nd_add(places, seen)  # in place, as the table is large
 
     def result(self):
-        """Returns the area, a float32 scalar; 0.5 until both labels have occurred."""
+        """Returns the area under the curve, a float32 scalar; 0.5 until both labels occur."""
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))
         below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # counts below each bin
         pairs = tf.reduce_sum(negative) * tf.reduce_sum(positive)

@@ -44,6 +44,6 @@ class Perplexity(keras.metrics.Metric):
         self.count.assign_add(tf.reduce_sum(mask))
 
     def result(self):
-        """Returns the perplexity, a float32 scalar; NaN before the first token."""
+        """Returns the perplexity, a float32 scalar, which is NaN before the first token."""
         mean = tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)
         return tf.cast(tf.exp(mean), "float32")

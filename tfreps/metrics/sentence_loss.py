@@ -10,14 +10,15 @@ class SentenceLoss(keras.metrics.Mean):
 
         sum over b of B_b * (loss_b / w_b + penalty_b), divided by the sum of all B_b
 
-    `B_b` is the number of sentences of a batch and `w_b` their mean weight. Training uses weights
-    that give every sentence the same influence (see `tfreps.data.SequenceBatches`). Keras's own
-    `loss` applies these weights and also weights the batches by their size, so it is too high if
-    the sizes differ. The result is a float32 scalar, 0 before the first batch.
+    For batch `b`, `B_b` is the number of sentences, `w_b` their mean weight, `loss_b` the weighted
+    loss and `penalty_b` the regularization term. Training uses weights that give every sentence the
+    same influence (see `tfreps.data.SequenceBatches`). Keras's own `loss` applies these weights and
+    also weights the batches by their size, so it is too high if the sizes differ. The result is a
+    float scalar, which is 0 before the first batch.
 
     Args:
         name: str. Name of the metric. Defaults to `"sentence_loss"`.
-        dtype: str. Dtype of the metric. If `None` (the default), `keras.config.floatx()`.
+        dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Example:
     >>> metric = SentenceLoss()

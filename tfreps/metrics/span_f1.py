@@ -14,17 +14,19 @@ AVERAGES = ("micro", "macro")
 class SpanF1(keras.metrics.Metric):
     """F1 of spans, exact over any number of batches.
 
-        F1 = 2 * spans in both / (spans of the model + spans of the data)
+        F1 = 2 * correct / (predicted + true)
 
-    Two spans are the same if they have the same type, start and end. `tfreps.text.tags.spans`
-    defines the spans of a tag sequence. With `mode="strict"`, the result equals that of seqeval
-    with `mode="strict"` and the class of the scheme; with `mode="conlleval"`, it equals that of
-    seqeval's default mode and of conlleval.pl.
+    `predicted` and `true` are the numbers of spans in the predictions and in the data. `correct` is
+    the number of predicted spans for which the data contain a span with the same type, start and
+    end. `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
+    result equals that of seqeval with `mode="strict"` and the class of the scheme; with
+    `mode="conlleval"`, it equals that of seqeval's default mode and of conlleval.pl.
 
     Args:
         tags: list of str. The K tags in the order of their ids.
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme.
-        mode: `"strict"` or `"conlleval"`. Defaults to `"strict"`.
+        mode: `"strict"` or `"conlleval"`. Treatment of sequences that are not valid in the scheme;
+            see `tfreps.text.tags.spans`. Defaults to `"strict"`.
         average: `"micro"` for the F1 over all spans, or `"macro"` for the mean F1 of the types that
             occur in the data or in the predictions. Defaults to `"micro"`.
         name: str. Name of the metric. Defaults to `"span_f1"`.
@@ -62,7 +64,7 @@ class SpanF1(keras.metrics.Metric):
         self.true = self.add_variable(name="true", **options)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        """Counts the spans of a batch.
+        """Adds the spans of a batch to the counts.
 
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
@@ -86,12 +88,12 @@ class SpanF1(keras.metrics.Metric):
         self.true.assign_add(self._count(true_type))
 
     def _count(self, types):
-        """Returns the number of spans of each type, int64 `[types]`; -1 is ignored."""
+        """Returns the number of spans of each type, int64 `[types]`; the type -1 is ignored."""
         ones = tf.ones_like(types, dtype="int64")
         return tf.math.unsorted_segment_sum(ones, types, self.true.shape[0])
 
     def counts(self):
-        """Returns a dict from each type to its int counts: `correct`, `predicted` and `true`."""
+        """Returns a dict from each span type to its counts: `correct`, `predicted` and `true`."""
         arrays = [v.numpy().tolist() for v in (self.correct, self.predicted, self.true)]
         rows = zip(self.type_names, *arrays, strict=False)
         return {
@@ -100,11 +102,11 @@ class SpanF1(keras.metrics.Metric):
         }
 
     def scores(self):
-        """Returns a dict of `precision`, `recall` and `f1`, floats averaged as in `average`."""
+        """Returns the average `precision`, `recall` and `f1` as a dict of floats; see `average`."""
         return dict(zip(("precision", "recall", "f1"), map(float, self._scores()), strict=True))
 
     def result(self):
-        """Returns the F1, a float32 scalar; 0 if there are no spans."""
+        """Returns the F1, a float32 scalar, which is 0 if there are no spans."""
         return tf.cast(self._scores()[2], "float32")
 
     def _scores(self):
@@ -128,10 +130,10 @@ class SpanF1(keras.metrics.Metric):
 
 
 def _real_tokens_first(mask):
-    """Returns the order that moves masked positions to the end, and the mask in that order.
+    """Returns indices that move masked positions to the end, and the mask in that order.
 
-    Both have shape `[B * (T + 1)]`: each sentence is followed by one more position, which `_take`
-    fills with the boundary id.
+    Both have shape `[B * (T + 1)]`: the sentences are concatenated, and each is followed by one
+    more position, which `_take` fills with the boundary id.
     """
     kept = tf.reshape(tf.pad(mask, [[0, 0], [0, 1]], constant_values=True), [-1])
     places = tf.range(tf.size(kept))
@@ -140,6 +142,6 @@ def _real_tokens_first(mask):
 
 
 def _take(ids, order, kept, boundary):
-    """Returns the tag ids of all sentences in one row `[N]`, with the boundary id after each."""
+    """Returns the ids of all sentences as one vector `[N]`, with a boundary id after each."""
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)

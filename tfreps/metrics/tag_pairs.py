@@ -1,4 +1,4 @@
-"""Checks and aligns the tag ids that metrics are updated with."""
+"""Checks and aligns the tag ids with which metrics are updated."""
 
 import tensorflow as tf
 
@@ -14,7 +14,8 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
             count.
 
     Returns:
-        Tuple of `y_true` int32 `[B, T]`, `y_pred` int32 `[B, T]` and the mask bool `[B, T]`.
+        Tuple `(y_true, y_pred, mask)`. `y_true` and `y_pred` are int32 `[B, T]`. `mask` is bool
+        `[B, T]`, True on tokens that count.
 
     Raises:
         ValueError: If scores are passed instead of ids.
@@ -29,8 +30,8 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
     for name, ids in (("y_true", y_true), ("y_pred", y_pred)):
         if ids.shape.rank not in (None, 2):
             raise ValueError(
-                f"`{name}` must be tag ids of shape [B, T]; got shape {tuple(ids.shape)}. Scores "
-                "[B, T, K] must be decoded first, by `CRF.decode` or argmax."
+                f"`{name}` must be tag ids of shape [B, T]; got shape {tuple(ids.shape)}. "
+                "Decode scores of shape [B, T, K] first, with `CRF.decode` or argmax."
             )
     y_true = tf.cast(y_true, "int32")
     y_pred = tf.cast(y_pred, "int32")
@@ -52,7 +53,7 @@ def precision_recall_f1(correct, predicted, true):
         true: int. Number of items in the data.
 
     Returns:
-        Tuple of three float64 tensors, 0 where a denominator is 0.
+        Tuple `(precision, recall, f1)` of float64 tensors. Each is 0 where its denominator is 0.
 
     Example:
     >>> [float(score) for score in precision_recall_f1(2, 4, 2)]

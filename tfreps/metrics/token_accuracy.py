@@ -28,7 +28,7 @@ class TokenAccuracy(keras.metrics.Metric):
         self.tokens = self.add_variable(name="tokens", **options)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        """Counts the tokens of a batch.
+        """Adds the tokens of a batch to the counts.
 
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
@@ -44,6 +44,6 @@ class TokenAccuracy(keras.metrics.Metric):
         self.tokens.assign_add(tf.math.count_nonzero(mask))
 
     def result(self):
-        """Returns the accuracy, a float32 scalar; 0 before the first token."""
+        """Returns the accuracy, a float32 scalar, which is 0 before the first token."""
         correct, tokens = (tf.cast(v.value, "float64") for v in (self.correct, self.tokens))
         return tf.cast(tf.math.divide_no_nan(correct, tokens), "float32")

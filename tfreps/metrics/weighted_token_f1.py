@@ -69,7 +69,7 @@ class WeightedTokenF1(keras.metrics.Metric):
         self.true = self.add_variable(name="true", **options)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        """Counts the tokens of a batch.
+        """Adds the tokens of a batch to the counts.
 
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
@@ -94,11 +94,11 @@ class WeightedTokenF1(keras.metrics.Metric):
         return tf.math.unsorted_segment_sum(chosen, ids, self.num_tags)  # [K], without -1
 
     def scores(self):
-        """Returns a dict of floats: `precision`, `recall` and `f1`, regardless of `statistic`."""
+        """Returns a dict of floats: the weighted means of `precision`, `recall` and `f1`."""
         return {name: float(self._average(name)) for name in STATISTICS}
 
     def result(self):
-        """Returns the weighted mean, a float32 scalar; 0 before the first token."""
+        """Returns the weighted mean, a float32 scalar, which is 0 before the first token."""
         return tf.cast(self._average(self.statistic), "float32")
 
     def _average(self, statistic):

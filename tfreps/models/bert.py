@@ -69,18 +69,18 @@ class BertEncoder(WholeModel, keras.Model):
     Call arguments:
         features: dict with `token_ids` int `[B, T]` and, optionally, `segment_ids` int `[B, T]` (0
             if absent) and `mask` bool `[B, T]`, True on real tokens (`token_ids != padding_id` if
-            absent). The token ids may also be passed alone, without a dict.
+            absent). The token ids may also be passed by themselves, without a dict.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
         dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask`
-        bool `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`, `x_0` first;
-        and, with a pooler, `pooled_output` float32 `[B, hidden_dim]`.
+        bool `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`, beginning with
+        `x_0`; and, with a pooler, `pooled_output` float32 `[B, hidden_dim]`.
 
     Masking: masked tokens have no influence on other tokens, and positions count real tokens only.
-    The original implementations count columns, which is the same if the padding comes last. For a
-    row that contains only padding, the sequence output is zero and the pooled output is
-    tanh(pooler_bias).
+    The original implementations also count padding, which makes no difference if the padding comes
+    last. For a text that contains only padding, the sequence output is zero and the pooled output
+    is tanh(pooler_bias).
 
     Raises:
         ValueError: If an option is out of range, `features` has no `token_ids`, or the shapes do
@@ -193,7 +193,7 @@ class BertEncoder(WholeModel, keras.Model):
         return outputs
 
     def input_signatures(self):
-        """Returns the input specs (see `WholeModel`): token ids in a dict or alone."""
+        """Returns the input specs: token ids, in a dict or by themselves (see `WholeModel`)."""
         ids = feature("token_ids")
         segment_ids = feature("segment_ids")
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]
@@ -202,11 +202,12 @@ class BertEncoder(WholeModel, keras.Model):
         """Computes the attention probabilities of all blocks.
 
         Args:
-            features: dict. The features of a call.
+            features: dict. The features, as passed to `call`.
 
         Returns:
-            float32, shape `[B, num_layers, num_heads, T, T]` (from, to). Rows of real tokens sum to
-            1; rows and columns of padding are zero.
+            float32, shape `[B, num_layers, num_heads, T, T]`. The last two axes are the token that
+            attends and the token that it attends to. Rows of real tokens sum to 1; rows and columns
+            of padding are zero.
         """
         kept = []
         self._read(features, False, kept)
@@ -261,7 +262,10 @@ class BertEncoder(WholeModel, keras.Model):
         converter(type(self), "pretrained").write(self, path)
 
     def _read(self, features, training, kept=None):
-        """Returns `x_0`, the block outputs and the mask; appends the attention to `kept`."""
+        """Returns a list of `x_0` and the block outputs, and the mask.
+
+        If `kept` is a list, the attention probabilities of each block are appended to it.
+        """
         ids, segment_ids, mask = self._inputs(features)
         x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, D]
         x = self.add_positions(tf.cast(x, "float32"), mask=mask)
@@ -278,7 +282,7 @@ class BertEncoder(WholeModel, keras.Model):
             if theirs in features:
                 raise ValueError(f"`features` must not have `{theirs}`; pass it as `{ours}`.")
         if "token_ids" not in features:
-            raise ValueError(f"`features` must have `token_ids`; got {sorted(features)}.")
+            raise ValueError(f"`features` must have the key `token_ids`; got {sorted(features)}.")
         ids = tf.convert_to_tensor(features["token_ids"])
         if not ids.dtype.is_integer or ids.shape.rank not in (None, 2):
             raise ValueError(
@@ -292,8 +296,7 @@ class BertEncoder(WholeModel, keras.Model):
             other = default if given is None else tf.cast(given, default.dtype)
             if not other.shape.is_compatible_with(ids.shape):
                 raise ValueError(
-                    f"`{name}` must have the shape of the token ids, {ids.shape}; "
-                    f"got {other.shape}."
+                    f"`{name}` must have the shape of `token_ids`, {ids.shape}; got {other.shape}."
                 )
             others.append(other)
         return ids, *others

@@ -22,9 +22,10 @@ class BertPretrainer(WholeModel, keras.Model):
 
         loss = sum_m w_m NLL(masked_ids_m) / sum_m w_m  +  mean_b NLL(next_sentence_labels_b)
 
-    The token table is that of the encoder, and logits are computed at masked positions only. The
-    model is trained with Keras's `fit` on batches such as those of `tfreps.data.MaskedLMBatches`.
-    The targets are part of the features, so `compile` needs only an optimizer.
+    `w` are the `masked_weights`. The token table is that of the encoder, and logits are computed
+    only at masked positions. The model is trained with Keras's `fit` on batches such as those of
+    `tfreps.data.MaskedLMBatches`. The targets are part of the features, so `compile` needs only an
+    optimizer.
 
     Args:
         encoder: `BertEncoder`. It must have a pooler if `next_sentence` is `True`.
@@ -38,13 +39,13 @@ class BertPretrainer(WholeModel, keras.Model):
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `token_logits` float32 `[B, M, V]` and, with `next_sentence`,
+        dict with `token_logits` float32 `[B, M, V]` and, if `next_sentence` is `True`,
         `next_sentence_logits` float32 `[B, 2]`.
 
-    Metrics: `loss`; `masked_loss`, the mean of the first term per masked token;
-    `masked_perplexity`, its exponential; `masked_accuracy`; and `next_sentence_loss`
-    and `next_sentence_accuracy` per text. Each is a mean over all tokens or texts of the epoch,
-    except `loss`, which is a mean over batches.
+    Metrics: `loss`, a mean over batches; `masked_loss`, the weighted mean NLL of the masked tokens;
+    `masked_perplexity`, its exponential if all weights are 0 or 1; `masked_accuracy`; and
+    `next_sentence_loss` and `next_sentence_accuracy`. All except `loss` are computed over all
+    masked tokens or all texts of the epoch.
 
     Masking: the encoder handles padding. Masked positions with weight 0 do not contribute to the
     loss.
@@ -108,7 +109,7 @@ class BertPretrainer(WholeModel, keras.Model):
         return outputs
 
     def input_signatures(self):
-        """Returns the input specs: those of the encoder and the masked positions."""
+        """Returns the input specs: those of the encoder, and `masked_positions`."""
         positions = feature("masked_positions")
         read = [specs for specs in self.encoder.input_signatures() if isinstance(specs, dict)]
         return [{**specs, "masked_positions": positions} for specs in read]
@@ -132,8 +133,9 @@ class BertPretrainer(WholeModel, keras.Model):
     def from_pretrained(cls, path, next_sentence=None, **overrides):
         """Loads the encoder and the heads of a published checkpoint.
 
-        It accepts the same checkpoints as `BertEncoder.from_pretrained`. Google and Hugging
-        Face use label 0 for the next sentence; aespresso uses label 1.
+        It accepts the same checkpoints as `BertEncoder.from_pretrained`. If the second sentence
+        follows the first, the label is 0 in checkpoints from Google and Hugging Face, and 1 in
+        those from aespresso.
 
         Args:
             path: str. Checkpoint with a masked-token head; see `BertEncoder.from_pretrained`.
@@ -145,8 +147,8 @@ class BertPretrainer(WholeModel, keras.Model):
             `BertPretrainer`.
 
         Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if it has no heads,
-                or if its masked-token head does not share the token table of the encoder.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if a head is
+                missing, or if the masked-token head does not share the token table of the encoder.
         """
         return converter(cls, "pretrained").read(path, next_sentence, **overrides)
 
@@ -157,8 +159,8 @@ class BertPretrainer(WholeModel, keras.Model):
 
         Args:
             path: str. Folder to write to; created if it does not exist.
-            next_label: int. 0 or 1, the label that this model uses for the next sentence; see
-                `from_pretrained`. The folder always uses 0, as transformers does. Defaults to 0.
+            next_label: int. 0 or 1: the label of this model if the second sentence follows the
+                first. In the folder, this label is always 0, as in transformers. Defaults to 0.
 
         Raises:
             ValueError: If `next_label` is not 0 or 1, or if transformers' BERT does not support the
@@ -197,12 +199,12 @@ class BertPretrainer(WholeModel, keras.Model):
 def _get(features, name):
     if not isinstance(features, dict) or name not in features:
         found = sorted(features) if isinstance(features, dict) else type(features).__name__
-        raise ValueError(f"`features` must have `{name}`; got {found}.")
+        raise ValueError(f"`features` must be a dict with the key `{name}`; got {found}.")
     return tf.convert_to_tensor(features[name])
 
 
 def _at(x, positions):
-    """Gathers rows `[B, M, D]` of `x` `[B, T, D]` at positions `[B, M]`, after a range check."""
+    """Checks positions `[B, M]` and returns the vectors of `x` `[B, T, D]` there: `[B, M, D]`."""
     if not positions.dtype.is_integer or positions.shape.rank not in (None, 2):
         raise ValueError(
             f"`masked_positions` must be integers of shape [B, M]; got {positions.dtype.name} of "
@@ -218,7 +220,7 @@ def _at(x, positions):
 
 
 def _score(logits, targets):
-    """Returns the NLL of each target, and 1.0 if the target has the highest logit, else 0.0."""
+    """Returns the NLL of each target, and 1.0 where the target has the highest logit, else 0.0."""
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     best = tf.argmax(logits, axis=-1, output_type="int32")
     return nll, tf.cast(best == targets, "float32")

@@ -59,7 +59,8 @@ class BiLM(WholeModel, keras.Model):
             deterministic and close to those of later calls of these implementations. `"carry"`: row
             i continues from the final state of row i of the previous batch until `reset_states` is
             called, as in bilm-tf and AllenNLP. Defaults to `"zero"`.
-        max_batch_size: int. Number of rows for which `"carry"` stores states. Defaults to 128.
+        max_batch_size: int. Largest batch size with `"carry"`, the number of rows whose states are
+            stored. Defaults to 128.
 
     Call arguments:
         ids: One of the following: an int tensor or array of character ids `[B, T, C]` or token ids
@@ -67,8 +68,8 @@ class BiLM(WholeModel, keras.Model):
             `[B]`, which are split at white space; or a dict with `character_ids` (for a token
             model, `token_ids`) and, optionally, `mask` bool `[B, T]`, True on real tokens. Padding
             must come last. `T` may be 0.
-        initial_state: dict with the final states listed below. Overrides the constructor's
-            `initial_state`. Defaults to `None`.
+        initial_state: dict with the final states listed under Returns. If `None` (the default),
+            the constructor's `initial_state` is used.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -81,8 +82,8 @@ class BiLM(WholeModel, keras.Model):
 
     Raises:
         ValueError: If sizes do not match, or if ids have the wrong rank or are not integers.
-        tf.errors.InvalidArgumentError: If an id is out of range, padding is between tokens, or a
-            batch has more than `max_batch_size` rows.
+        tf.errors.InvalidArgumentError: If an id is out of range, padding is between tokens, or,
+            with `"carry"`, a batch has more than `max_batch_size` rows.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations"; bilm-tf.
 
@@ -212,17 +213,17 @@ class BiLM(WholeModel, keras.Model):
 
     @property
     def carries_state(self):
-        """True if `initial_state` is `"carry"`; see `WholeModel`."""
+        """True if `initial_state` is `"carry"`; see `WholeModel.carries_state`."""
         return self.initial_state == "carry"
 
     @property
     def state_names(self):
-        """Names of the states in the output, two per direction."""
+        """Names of the final states in the output, a hidden and a cell state per direction."""
         directions = ["forward", "backward"] if self.bidirectional else ["forward"]
         return [f"{name}_{part}" for name in directions for part in ("hidden", "cell")]
 
     def input_signatures(self):
-        """Returns the input specs (see `WholeModel`): the ids, alone or in a dict."""
+        """Returns the input specs: the ids, by themselves or in a dict (see `WholeModel`)."""
         sizes = [self.max_characters] if self.vocabulary_size is None else []
         return [feature("ids", *sizes), {self.ids_name: feature(self.ids_name, *sizes)}]
 
@@ -263,12 +264,12 @@ class BiLM(WholeModel, keras.Model):
             state.assign(tf.zeros_like(state))
 
     def warm_up(self, ids=None):
-        """Sets the state that `"warm"` starts from to the final state of one sentence.
+        """Reads one sentence and stores its final state, from which `"warm"` starts each batch.
 
         Args:
-            ids: int, shape `[1, T, C]` (for a token model, `[1, T]`), or another input of a call.
-                If `None` (the default), an English sentence of ordinary length is used, or, for a
-                token model, an empty sentence, which consists of its boundaries.
+            ids: int, shape `[1, T, C]` (for a token model, `[1, T]`), or one sentence in another
+                form that `call` accepts. If `None` (the default), an English sentence of ordinary
+                length is used, or, for a token model, a sentence without tokens.
 
         Raises:
             ValueError: If `initial_state` is not `"warm"`.
@@ -290,8 +291,8 @@ class BiLM(WholeModel, keras.Model):
         """Returns a copy of this model with a different `initial_state`.
 
         Args:
-            initial_state: `"zero"`, `"warm"` or `"carry"`, as described in the class. With
-                `"warm"`, the copy is warmed up with the default sentence.
+            initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
+                called on the copy and reads its default sentence.
 
         Returns:
             `BiLM`.
@@ -313,17 +314,16 @@ class BiLM(WholeModel, keras.Model):
                 the same folder: `X_weights.hdf5` for `X_options.json`, `weights.hdf5` for
                 `options.json`.
             weights_file: str. Path of the HDF5 weights if they are elsewhere. Defaults to `None`.
-            initial_state: `"zero"`, `"warm"` or `"carry"`, as described in the class. With
-                `"warm"`, the model is warmed up with the default sentence. Defaults to `"zero"`.
-            **kwargs: Further options of the class, such as `trainable`, `dtype` or
-                `max_batch_size`.
+            initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
+                called and reads its default sentence. Defaults to `"zero"`.
+            **kwargs: Further options of `BiLM`, such as `trainable`, `dtype` or `max_batch_size`.
 
         Returns:
             `BiLM`.
 
         Raises:
-            ValueError: If files are missing or damaged, or do not match each other. The error
-                message names the file or the array.
+            ValueError: If a file is missing or damaged, or the files do not match each other. The
+                error message names the file or the array.
 
         Example:
         >>> small = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
@@ -361,7 +361,7 @@ class BiLM(WholeModel, keras.Model):
         return tf.where(mask[..., None] if ids.shape.rank == 3 else mask, ids, 0)
 
     def _checked(self, ids):
-        """Converts strings or ids to int32 ids, after a check of their shape and type."""
+        """Converts strings or ids to int32 ids and checks their shape and type."""
         if ids.dtype == tf.string:
             if ids.shape.rank == 1:
                 ids = split_tokens(ids)  # [B, T]
@@ -372,19 +372,20 @@ class BiLM(WholeModel, keras.Model):
             raise ValueError(f"`ids` must have shape {wanted}; got {ids.shape}.")
         if expected == 3 and ids.shape[-1] not in (None, self.max_characters):
             raise ValueError(
-                f"`ids` must have {self.max_characters} characters per token; got {ids.shape[-1]}."
+                f"`ids` must have {self.max_characters} character ids per token; "
+                f"got {ids.shape[-1]}."
             )
         if not ids.dtype.is_integer:
             raise ValueError(
-                '`ids` must be integers, as in keras.Input(..., dtype="int32"); '
-                f"got {ids.dtype.name}."
+                f"`ids` must be integers; got {ids.dtype.name}. For a functional model, use "
+                'keras.Input(..., dtype="int32").'
             )
         # Ids beyond int32 are clipped to values that the encoder still rejects as out of range.
         largest = min(ids.dtype.max, tf.int32.max)
         return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
     def _add_boundaries(self, ids, mask):
-        """Adds a sentence start and end to each row's real tokens: `[B, T+2, ...]`."""
+        """Adds a start and an end to each sentence: returns ids `[B, T+2, ...]` and their mask."""
         if self.vocabulary_size is None:
             start = tf.constant(sentence_start_ids(self.max_characters))
             end = tf.constant(sentence_end_ids(self.max_characters))
@@ -409,7 +410,7 @@ class BiLM(WholeModel, keras.Model):
         return tf.where(is_start, start, tf.where(is_end, end, ids)), new_mask
 
     def fixed_state(self, batch_size):
-        """Returns the default initial state of a batch, a tuple of `LSTMState`."""
+        """Returns the state that `initial_state` sets for a batch: a tuple of `LSTMState`."""
         if self.initial_state == "zero":
             return tuple(d.zero_state(batch_size) for d in self.bilstm.directions)
         kept = [tf.convert_to_tensor(state) for state in self.kept_states]
@@ -423,7 +424,7 @@ class BiLM(WholeModel, keras.Model):
         return unflatten_states([state[:batch_size] for state in kept])
 
     def _keep(self, state):
-        """Stores the states of the batch; those of rows beyond the batch do not change."""
+        """Stores the final states of the batch. States of rows beyond the batch do not change."""
         for kept, new in zip(self.kept_states, flatten_states(state), strict=True):
             kept.assign(tf.concat([new, tf.convert_to_tensor(kept)[tf.shape(new)[0] :]], 0))
 
@@ -456,7 +457,7 @@ def _check(model):
         boundaries = model.sentence_start_id, model.sentence_end_id
         if not all(1 <= id_ <= model.vocabulary_size for id_ in boundaries):
             raise ValueError(
-                "`sentence_start_id` and `sentence_end_id` must be in 1..vocabulary_size "
+                "`sentence_start_id` and `sentence_end_id` must be from 1 to `vocabulary_size` "
                 f"({model.vocabulary_size}); got {boundaries[0]} and {boundaries[1]}."
             )
 

@@ -25,32 +25,33 @@ class BiLMPretrainer(WholeModel, keras.Model):
         bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
         vocabulary_size: int. Number of tokens that can be predicted. The vocabulary must be in
             decreasing order of frequency.
-        num_sampled: int. Number of negatives of the sampled softmax. If `None` (the default),
-            training uses the full softmax.
+        num_sampled: int. Number of negative samples of the sampled softmax. If `None` (the
+            default), training uses the full softmax.
         batch_size: int. Number of rows of the training batches, whose states are carried.
             Defaults to 128.
         clip_norm: float. Bound on the global norm of the gradient. If `None`, gradients are not
             clipped. Defaults to 10.0.
         tied: bool. Whether the word embedding also serves as the softmax kernel. Requires a biLM
             that reads token ids. Defaults to `False`.
-        seed: int. Random seed for negatives, dropout and resets. Defaults to 0.
+        seed: int. Random seed for negative samples, dropout and resets. Defaults to 0.
         reset_probability: float in [0, 1]. Probability that one row in one direction starts a
             training batch from the fixed state instead of its carried state. 0 corresponds to
             bilm-tf's training. Defaults to 0.0.
 
     Call arguments:
-        batch: dict, such as the output of `tfreps.data.lm.lm_batches`, with `token_ids`,
+        batch: dict, such as an element of `tfreps.data.LMBatches`, with `token_ids`,
             `next_token_id` and `mask` `[B, T]`. A biLM that reads characters also needs
-            `tokens_characters`, or `character_rows` and `unknown_characters`
-            (`characters="table"`). For the backward direction, all of these except
+            `tokens_characters`, or `character_rows` and `unknown_characters`, which `LMBatches`
+            yields with `characters="table"`. For the backward direction, all of these except
             `unknown_characters` are also needed with the suffix `_reverse`.
         initial_state: tuple of one `LSTMState` per direction. If `None` (the default), the biLM's
             fixed state is used.
         training: bool. Whether to use the sampled softmax and dropout. Defaults to `False`.
 
     Returns:
-        Tuple of the NLL in nats, float32 `[G, B, T]` for the `G` directions, forward first, and the
-        final states. NLL values on padding are meaningless.
+        Tuple `(nll, states)`. `nll` is float32 `[G, B, T]`: the negative log-likelihood of each
+        token in nats for the `G` directions, forward first; its values on padding are meaningless.
+        `states` are the final states, a tuple of one `LSTMState` per direction.
 
     Raises:
         ValueError: If `reset_probability` is outside [0, 1], `tied` is `True` for a biLM that reads
@@ -147,7 +148,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.reshape(nll, shape[:3]), tuple(states)
 
     def input_signatures(self):
-        """Returns the input specs: token ids or characters (in two forms), and the next tokens."""
+        """Returns the input specs: the next tokens, with token ids or characters (in two forms)."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         if self.bilm.vocabulary_size is not None:
@@ -220,7 +221,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         self.character_table.assign(table)
 
     def _some_reset(self, states):
-        """Returns the states, reset in rows drawn at random for each direction."""
+        """Returns the states, with the fixed state in rows drawn at random for each direction."""
         if not self.reset_probability:
             return states
         shape = len(states), self.batch_size, 1, 1
@@ -247,7 +248,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.unstack(vectors, num=rows.shape[0])
 
     def _characters(self, rows, batch):
-        """Looks up character ids: rows below V in the vocabulary, others in the batch's table."""
+        """Looks up the character ids of words: rows from V on are in `unknown_characters`."""
         own = batch["unknown_characters"]  # [U, C]
         own = tf.concat([own, tf.zeros_like(self.character_table[:1])], 0)  # never empty
         known = tf.gather(self.character_table, tf.minimum(rows, self.vocabulary_size - 1))
@@ -255,7 +256,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.where(rows[:, None] < self.vocabulary_size, known, own)
 
     def _specs(self, of_a_direction):
-        """Returns the specs of all directions by name."""
+        """Returns a dict of the specs of all directions, from those of one direction."""
         ends = ["", "_reverse"] if self.bilm.bidirectional else [""]
         specs = {
             spec.name + end: tf.TensorSpec(spec.shape, spec.dtype, spec.name + end)

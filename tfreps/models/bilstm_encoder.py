@@ -22,7 +22,7 @@ class BiLSTMEncoder(WholeModel, keras.Model):
             the first, the embedder has its own dropout. Defaults to 0.0.
 
     Call arguments:
-        features: dict. The features of the embedder.
+        features: dict. The features that the embedder reads.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:

@@ -46,7 +46,7 @@ class Classifier(WholeModel, keras.Model):
             `None` (the default), there is no linear model.
 
     Call arguments:
-        features: The features of the encoder, usually a dict.
+        features: The features that the encoder reads, usually a dict.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -54,8 +54,9 @@ class Classifier(WholeModel, keras.Model):
         `labels` int32 `[B]`, the most probable labels, and `probabilities`.
 
     Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights
-    `[B]` as a third item. The logs contain `loss`, `accuracy` and, with two labels, `auc`
-    of the second label. Accuracy and AUC exclude texts of weight 0 and count all others equally.
+    `[B]` as a third item. The logs contain `loss`, `accuracy` and, with two labels, `auc`, with the
+    second label as the positive one. Accuracy and AUC exclude texts of weight 0 and count all
+    others equally.
 
     Masking: padding has no influence. For a text without tokens, the pooled vector is zero.
 
@@ -142,10 +143,10 @@ class Classifier(WholeModel, keras.Model):
         return None
 
     def token_weights(self, features):
-        """Computes the attention weights of `pooling="attention"`.
+        """Computes the weight of each token in the pooled vector. Requires `pooling="attention"`.
 
         Args:
-            features: The features of a call.
+            features: The features, as passed to `call`.
 
         Returns:
             float32, shape `[B, T]`. The weights of the real tokens sum to 1.
@@ -230,7 +231,7 @@ class Classifier(WholeModel, keras.Model):
 
     @property
     def classes(self):
-        """Names of the labels; taggers and classifiers share this attribute."""
+        """Names of the labels. Taggers and classifiers both have this attribute."""
         return self.labels
 
     def _add(self, name, shape, initializer):
@@ -242,7 +243,7 @@ def _likeliest(outputs):
 
 
 def _checked(y, num_labels):
-    """Returns the labels as int32 `[B]`, after a range check."""
+    """Returns the labels as int32 `[B]` and checks their range."""
     y = tf.cast(tf.reshape(y, [-1]), "int32")
     in_range = tf.reduce_all(tf.logical_and(y >= 0, y < num_labels))
     check = tf.debugging.assert_equal(in_range, True, f"Label ids must lie in 0..{num_labels - 1}.")
@@ -267,14 +268,14 @@ def _check(model):
         raise ValueError(f"`hidden_units` must be at least 1, or None; got {model.hidden_units}.")
     if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
         raise ValueError(
-            f"`class_weights` must have one non-negative factor for each of {labels}; "
+            f"`class_weights` must have one non-negative factor for each of the labels {labels}; "
             f"got {weights}."
         )
     if model.pooling == "pooled":
         width = "pooled_dim"
     if getattr(model.encoder, width, None) is None:
         raise ValueError(
-            f"`encoder` must have the attribute `{width}` with pooling {model.pooling!r}; "
+            f"`encoder` must have the attribute `{width}` if `pooling` is {model.pooling!r}; "
             f"{type(model.encoder).__name__} has none."
         )
     if model.linear is not None and model.linear.output_dim != len(labels):

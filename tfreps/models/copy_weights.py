@@ -10,7 +10,7 @@ def copy_weights(target, source, parts=None) -> None:
         target: `keras.layers.Layer` or model, built. Weights of the same name must have the same
             shape; `trainable` and precision may differ.
         source: `keras.layers.Layer` or model, built.
-        parts: list of str. Paths of layers that both have, such as `"token_encoder"` or
+        parts: list of str. Paths of layers that both models have, such as `"token_encoder"` or
             `"blocks/0"` for `blocks[0]`, or of single weights, such as `"softmax/bias"`. If `None`
             (the default), all weights are copied.
 
@@ -34,7 +34,7 @@ def copy_weights(target, source, parts=None) -> None:
         raise ValueError(
             f"{_described(has)} has the weight {different[0]!r}, which {_described(lacks)} does "
             "not have. Weights are copied between models with the same layers. Create both with "
-            "the same options, or list the common `parts`."
+            "the same options, or list in `parts` the layers that both have."
         )
     for name, weight in ours.items():
         if tuple(weight.shape) != tuple(theirs[name].shape):
@@ -69,14 +69,14 @@ def changed_copy(model, **changes):
 
 
 def weights_by_name(layer) -> dict:
-    """Returns all weights of a layer or model by the path of their layer and their own name.
+    """Returns all weights of a layer or model in a dict, named by their paths.
 
     Args:
         layer: `keras.layers.Layer`, built.
 
     Returns:
-        dict from names such as `"blocks/0/expand/kernel"` to `keras.Variable`. If several weights
-        have the same name, the second is called `name_1`, and so on.
+        dict from names, such as `"blocks/0/expand/kernel"`, to `keras.Variable`. If several weights
+        have the same name, `_1` is added to the name of the second, and so on.
     """
     prefixes = {id(weight): "" for weight in layer.weights}
     for path, inner in inner_layers(layer):  # outer layers first: the innermost sets the name
@@ -94,7 +94,7 @@ def weights_by_name(layer) -> dict:
 
 
 def _selected(model, parts):
-    """Returns the weights of the given parts by name, or all weights if `parts` is None."""
+    """Returns a dict of the weights in `parts` by name, or of all weights if `parts` is None."""
     weights = weights_by_name(model)
     if parts is None:
         return weights
@@ -102,7 +102,8 @@ def _selected(model, parts):
     for part in parts:
         if part not in known:
             raise ValueError(
-                f"{_described(model)} has no part {part!r}; it has {', '.join(known)}."
+                f"`parts` must name layers or weights of {_described(model)}; got {part!r}. The "
+                f"model has {', '.join(known)}."
             )
     inside = tuple(f"{part}/" for part in parts)
     return {n: w for n, w in weights.items() if n in parts or n.startswith(inside)}

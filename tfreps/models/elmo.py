@@ -33,15 +33,15 @@ class Elmo(WholeModel, keras.Model):
             `mix_weights` is given. Defaults to `False`.
         layer_norm: `"bilm_tf"` (normalizes over the tokens of the batch) or `"allennlp"` (also
             over the sentence boundaries); see `ScalarMix`. If `None` (the default), layers are not
-            normalized. As in bilm-tf, `"bilm_tf"` has no effect with `top_only`.
+            normalized. As in bilm-tf, `"bilm_tf"` has no effect if `top_only` is `True`.
         l2: float. L2 regularization of the mix weights. Defaults to 0.0.
         top_only: bool. Whether to use only the last layer. Defaults to `False`.
         mix_weights: list of float, one per layer. Fixed weights before the softmax, like AllenNLP's
             `scalar_mix_parameters`. If `None` (the default), the mix is learned.
 
     Call arguments:
-        ids: Character ids `[B, T, C]`, string tokens `[B, T]`, string sentences `[B]`, or a dict
-            with `character_ids`; see `BiLM`.
+        ids: Input of the biLM: character ids `[B, T, C]`, string tokens `[B, T]`, string sentences
+            `[B]`, or a dict with `character_ids`; for other forms, see `BiLM`.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -104,7 +104,7 @@ class Elmo(WholeModel, keras.Model):
         self.top_only = top_only
         self.mix_weights = mix_weights
         # Layers. bilm-tf does not apply its layer norm if it uses only the top layer.
-        normalises = layer_norm is not None and not (top_only and layer_norm == "bilm_tf")
+        normalizes = layer_norm is not None and not (top_only and layer_norm == "bilm_tf")
         trains_bilm = fine_tune and self.trainable
         if bilm.trainable != trains_bilm:
             bilm = changed_copy(bilm, trainable=trains_bilm)
@@ -113,7 +113,7 @@ class Elmo(WholeModel, keras.Model):
         self.mixes = [
             ScalarMix(
                 initial_weights=mix_weights,
-                layer_norm=normalises,
+                layer_norm=normalizes,
                 layer_norm_epsilon=LAYER_NORMS[layer_norm],
                 l2=l2,
                 top_only=top_only,
@@ -151,11 +151,11 @@ class Elmo(WholeModel, keras.Model):
         }
 
     def input_signatures(self):
-        """Returns the input specs of the biLM; see `WholeModel`."""
+        """Returns the input specs of the biLM; see `WholeModel.input_signatures`."""
         return self.bilm.input_signatures()
 
     def _frozen_by_options(self):
-        """Returns the mixes if they are fixed, and the biLM if it is not fine-tuned."""
+        """Returns the biLM if it is not fine-tuned, and the mixes if their weights are fixed."""
         fixed = [] if self.mix_weights is None else [*self.mixes]
         return fixed if self.fine_tune else [self.bilm, *fixed]
 

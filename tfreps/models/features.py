@@ -7,20 +7,21 @@ def check_features(features, needed, reader):
     """Raises a ValueError if `features` is not a dict or lacks one of the `needed` features."""
     if not isinstance(features, dict):
         raise ValueError(
-            f"`{reader}` needs a dict with {', '.join(needed)}, such as the output "
-            f"of tfreps.text.TokenIndexer; got {type(features).__name__}."
+            f"`features` for {reader!r} must be a dict with {', '.join(needed)}, such as the "
+            f"output of tfreps.text.TokenIndexer; got {type(features).__name__}."
         )
     missing = [name for name in dict.fromkeys(needed) if name not in features]
     if missing:
         raise ValueError(
-            f"`{reader}` needs the features {', '.join(dict.fromkeys(needed))}; {missing[0]!r} is "
-            f"missing from {sorted(features)}. Create `vectors` with `tfreps embed`, and all other "
-            "features with tfreps.text.TokenIndexer (`character_ids` need its `max_characters`)."
+            f"`features` for {reader!r} must have {', '.join(dict.fromkeys(needed))}; "
+            f"{missing[0]!r} is missing from {sorted(features)}. Create `vectors` with "
+            "`tfreps embed`, and all other features with tfreps.text.TokenIndexer (set its "
+            "`max_characters` for `character_ids`)."
         )
 
 
 def token_mask(features):
-    """Returns the mask of the features, bool `[B, T]`; without one, True on nonzero ids."""
+    """Returns the mask of the features, bool `[B, T]`; if absent, it is True on nonzero ids."""
     if "mask" in features:
         return tf.cast(features["mask"], "bool")
     if "token_ids" in features:

@@ -31,19 +31,19 @@ class HMMTagger(WholeModel, keras.Model):
             default), the tags do not form spans.
         unknown_id: int. Token id of tokens outside the vocabulary (`<UNK>`). Defaults to 3.
         unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
-            1/K under every tag. With `"hapax"`, its counts are the sum of the counts of all
-            tokens that occur once. Defaults to `"uniform"`.
+            1/K under each of the K tags. With `"hapax"`, the counts of all tokens that occur once
+            are added to its counts. Defaults to `"uniform"`.
         use_end: bool. Whether to model the probability that a sentence ends after a tag.
             Defaults to `False`.
 
     Call arguments:
-        inputs: int `[B, T]` token ids, or a dict with `token_ids` and, optionally, `mask`
+        inputs: Token ids int `[B, T]`, or a dict with `token_ids` and, optionally, `mask`
             bool `[B, T]` (`token_ids != 0` if absent).
 
     Returns:
         dict with `emissions` float32 `[B, T, K]`, log p(token | tag), 0 where masked; `mask`
         bool `[B, T]`; and `log_likelihood` float32 `[B]`, log p(tokens), 0 for a sentence without
-        tokens. `tag` and `decode` return tags.
+        tokens. The methods `tag` and `decode` return tags.
 
     Raises:
         ValueError: If an option is invalid.
@@ -93,7 +93,7 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_counts(nothing, smoothing=1.0, check=False)
 
     def add_table(self, name, shape):
-        """Adds a weight that is float32 under every dtype policy."""
+        """Adds a weight of zeros that is float32 under every dtype policy."""
         kind = {"dtype": "float32", "autocast": False}
         return self.add_weight(name=name, shape=shape, initializer="zeros", **kind)
 
@@ -103,16 +103,16 @@ class HMMTagger(WholeModel, keras.Model):
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
 
     def input_signatures(self):
-        """Returns the input specs (see `WholeModel`): token ids, alone or in a dict."""
+        """Returns the input specs: token ids, by themselves or in a dict (see `WholeModel`)."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]
 
     def tag(self, features):
-        """Tags sentences, also inside a graph and in an exported model.
+        """Tags sentences. Can be used inside a graph and in an exported model.
 
         Args:
-            features: The inputs of a call.
+            features: The inputs, as passed to `call`.
 
         Returns:
             dict with `tags` int32 `[B, T]`, the best sequence, 0 where masked; `confidences`
@@ -128,22 +128,23 @@ class HMMTagger(WholeModel, keras.Model):
         """Returns the most probable sequences of tags.
 
         Args:
-            features: The inputs of a call, or the dict that a call returned.
+            features: The inputs, as passed to `call`, or the dict that `call` returned.
             k: int. Number of sequences. If `None` (the default), only the best sequence is
                 returned.
 
         Returns:
-            Tuple of tags int32 `[B, T]`, 0 where masked, and log p(tokens, tags) float32 `[B]`.
-            With `k`, their shapes are `[B, k, T]` and `[B, k]`, with the best sequence first.
+            Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 where masked. `scores` is
+            float32 `[B]`, log p(tokens, tags). If `k` is given, their shapes are `[B, k, T]` and
+            `[B, k]`, with the best sequence first.
         """
         given = *self._emissions(features), *self.scores()
         return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
 
     def marginals(self, features):
-        """Computes p(tag | all tokens of the sentence).
+        """Computes the posterior p(tag | all tokens of the sentence) of each tag at each token.
 
         Args:
-            features: The inputs of a call, or the dict that a call returned.
+            features: The inputs, as passed to `call`, or the dict that `call` returned.
 
         Returns:
             float32, shape `[B, T, K]`, 0 where masked.
@@ -151,10 +152,10 @@ class HMMTagger(WholeModel, keras.Model):
         return chain.marginals(*self._emissions(features), *self.scores())
 
     def log_normalizer(self, features):
-        """Computes log p(tokens): the score of a path minus its log probability.
+        """Computes log p(tokens), the log likelihood of each sentence.
 
         Args:
-            features: The inputs of a call, or the dict that a call returned.
+            features: The inputs, as passed to `call`, or the dict that `call` returned.
 
         Returns:
             float32, shape `[B]`.
@@ -190,7 +191,7 @@ class HMMTagger(WholeModel, keras.Model):
             tag_ids: list of lists of int from 0 to K - 1, of the same lengths.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
                 and `end`. The value that is added to every count. If `None` (the default), it is
-                0.1, or 0 with `floor`.
+                0.1, or 0 if `floor` is given.
             floor: float. The value that replaces counts of 0, instead of smoothing: 1e-10 in
                 luopeixiang's program, 1e-8 in aespresso's. If `None` (the default), smoothing is
                 used.
@@ -198,12 +199,12 @@ class HMMTagger(WholeModel, keras.Model):
                 counts, as aespresso's program does. Defaults to `False`.
 
         Returns:
-            `HMMCounts`, which can be passed to `set_counts`, with different smoothing, and to
-            `baum_welch`.
+            `HMMCounts`, which can be passed to `baum_welch`, or to `set_counts` with a different
+            smoothing.
 
         Raises:
             ValueError: If lengths differ or ids are out of range (the error message names the
-                sentence), there are no tokens, or a tag does not occur.
+                sentence), there are no tokens, a tag does not occur, or the smoothing is invalid.
         """
         counts = HMMCounts.from_sentences(
             token_ids, tag_ids, self.vocabulary_size, len(self.tags), skip_single_tokens
@@ -218,14 +219,14 @@ class HMMTagger(WholeModel, keras.Model):
             counts: `HMMCounts`.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
                 and `end`. The value that is added to every count. If `None` (the default), it is
-                0.1, or 0 with `floor`.
+                0.1, or 0 if `floor` is given.
             floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
                 (the default), smoothing is used.
             check: bool. Whether to require that each tag occurs. Defaults to `True`.
 
         Raises:
-            ValueError: If the counts have a different number of tokens or tags than the model, or
-                a tag does not occur.
+            ValueError: If the numbers of tokens and tags differ from those of the model, a tag does
+                not occur, or the smoothing is invalid.
         """
         if len(counts.emissions) != self.vocabulary_size + 1 or len(counts.end) != len(self.tags):
             raise ValueError(
@@ -238,7 +239,7 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_tables(counts, smoothing, floor)
 
     def set_tables(self, counts, smoothing, floor=None):
-        """Sets the probabilities from counts, which include unknown tokens with `"hapax"`."""
+        """Sets the probabilities from counts; with `"hapax"`, these must include unknown tokens."""
         uniform = self.unknown == "uniform"
         left_out = [self.unknown_id] if uniform else []
         tables = counts.log_tables(smoothing, floor, self.use_end, left_out)
@@ -257,9 +258,11 @@ class HMMTagger(WholeModel, keras.Model):
 
         Training starts from the current probabilities. Each step computes the expected counts of
         all sentences (the gradients of their log likelihood) and sets the probabilities to the
-        relative frequencies. Without `counts` and `smoothing`, no step decreases the likelihood.
-        With them, this holds for the likelihood plus `counts_weight * log p(tagged text)` plus the
-        smoothing term.
+        relative frequencies. Without `counts` and `smoothing`, no step decreases the likelihood of
+        the sentences. With them, no step decreases the sum of its logarithm,
+        `counts_weight * log p(tagged text)` and, for each table, its smoothing times the sum of its
+        log probabilities. With `unknown="uniform"`, the probabilities of unknown tokens do not
+        change.
 
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`.
@@ -270,16 +273,15 @@ class HMMTagger(WholeModel, keras.Model):
                 Defaults to 1.0.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
                 and `end`. The value that is added to every count. Defaults to 0.0.
-            progress: function of (step, log likelihood), called after each step.
-                Defaults to `None`.
+            progress: function that is called after each step, with the number of the step and the
+                log likelihood. Defaults to `None`.
 
         Returns:
             list of `num_steps + 1` floats: the log likelihood of the sentences before the first
-            step and after each step. With `unknown="uniform"`, the probabilities of unknown tokens
-            do not change.
+            step and after each step.
 
         Raises:
-            ValueError: If ids are out of range, or there are no tokens.
+            ValueError: If ids are out of range, there are no tokens, or the smoothing is invalid.
         """
         batches = hmm_sentences.checked_batches(token_ids, self.vocabulary_size)
         if counts is not None and self.unknown == "hapax":
@@ -299,12 +301,15 @@ class HMMTagger(WholeModel, keras.Model):
         return likelihoods
 
     def scores(self):
-        """Returns the log transitions `[K, K]`, initial `[K]` and end `[K]` scores for `chain`."""
+        """Returns the log transition `[K, K]`, initial `[K]` and end `[K]` probabilities.
+
+        Without `use_end`, zeros replace the log end probabilities.
+        """
         end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
 
     def _emissions(self, given):
-        """Returns the emissions and the mask for token ids or for the output of a call."""
+        """Returns the emissions and the mask for token ids or for the output of `call`."""
         given = given if isinstance(given, dict) else {"token_ids": given}
         if "emissions" in given:
             return given["emissions"], given["mask"]
@@ -316,7 +321,7 @@ class HMMTagger(WholeModel, keras.Model):
 
     @property
     def classes(self):
-        """Names of the tags; taggers and classifiers share this attribute."""
+        """Names of the tags. Taggers and classifiers both have this attribute."""
         return self.tags
 
 
@@ -339,6 +344,6 @@ def check_tags_occur(counts, tags):
     if not seen.all():
         missing = [tag for tag, there in zip(tags, seen, strict=True) if not there]
         raise ValueError(
-            f"Every tag in `tags` must occur in the training text; missing: {', '.join(missing)}. "
-            "Remove these tags, or add sentences that contain them."
+            "Every tag in `tags` must occur in the training text, but these do not: "
+            f"{', '.join(missing)}. Remove these tags, or add sentences that contain them."
         )

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+ARGUMENTS = "initial", "transitions", "emissions", "end"
 TABLES = "initial", "transition", "emission", "end"
 LOG_ZERO = -1e4  # used for log 0; finite, so that the zeros of a path can be counted
 
@@ -40,14 +41,16 @@ class HMMCounts:
         self.initial, self.transitions, self.emissions, self.end = arrays
         num_tags = self.initial.size
         wanted = (num_tags,), (num_tags, num_tags), (len(self.emissions), num_tags), (num_tags,)
-        for name, array, shape in zip(TABLES, arrays, wanted, strict=True):
-            if array.shape != shape or num_tags == 0:
+        if num_tags == 0:
+            raise ValueError("`initial` must have at least one tag; got an empty array.")
+        for name, array, shape in zip(ARGUMENTS, arrays, wanted, strict=True):
+            if array.shape != shape:
                 raise ValueError(
-                    f"The {name} counts must have shape {shape} for {num_tags} tags; "
-                    f"got {array.shape}."
+                    f"`{name}` must have shape {shape} for {num_tags} tags; got {array.shape}."
                 )
-            if not (np.isfinite(array).all() and (array >= 0).all()):
-                raise ValueError(f"The {name} counts must be finite and not negative.")
+            wrong = array[~(np.isfinite(array) & (array >= 0))]
+            if wrong.size:
+                raise ValueError(f"`{name}` must be finite and not negative; got {wrong[0]}.")
 
     @classmethod
     def from_sentences(
@@ -72,10 +75,10 @@ class HMMCounts:
                 sentence), or there are no tokens.
         """
         tokens, lengths = flat(token_ids)
-        tags, tag_lengths = flat(tag_ids)
+        tags, tag_lengths = flat(tag_ids, "tag_ids")
         check_lengths(lengths, tag_lengths)
-        check_range("token id", tokens, lengths, 1, vocabulary_size)
-        check_range("tag id", tags, lengths, 0, num_tags - 1)
+        check_range("token_ids", tokens, lengths, 1, vocabulary_size)
+        check_range("tag_ids", tags, lengths, 0, num_tags - 1)
         if not len(tokens):
             raise ValueError(
                 f"`token_ids` must contain at least one token; got {len(lengths)} empty sentences."
@@ -103,8 +106,7 @@ class HMMCounts:
 
     def plus(self, other, weight=1.0):
         """Returns the sum of these counts and `weight` times `other`."""
-        names = "initial", "transitions", "emissions", "end"
-        return HMMCounts(*(getattr(self, n) + weight * getattr(other, n) for n in names))
+        return HMMCounts(*(getattr(self, n) + weight * getattr(other, n) for n in ARGUMENTS))
 
     def log_tables(self, smoothing=None, floor=None, use_end=False, left_out=()):
         """Computes the logarithms of the probabilities.
@@ -112,17 +114,21 @@ class HMMCounts:
         Args:
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
                 and `end`. The value that is added to every count. If `None` (the default), it is
-                0.1, or 0 with `floor`.
+                0.1, or 0 if `floor` is given.
             floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
                 (the default), smoothing is used.
-            use_end: bool. Whether a tag may be followed by the end of the sentence. Transitions and
-                end are then normalized together. Defaults to `False`.
-            left_out: list of int. Ids of tokens that get no probability. Defaults to `()`.
+            use_end: bool. Whether to model the probability that a sentence ends after a tag. If
+                `True`, the probabilities of the end and of all transitions after a tag sum to 1. If
+                `False`, those of the transitions sum to 1. Defaults to `False`.
+            left_out: list of int. Ids of tokens whose probability is set to 0. Defaults to `()`.
 
         Returns:
-            dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]`, `emissions`
-            `[V + 1, K]` (row 0 is 0), and `end` `[K]` or `None`. The logarithm of 0 is represented
-            by -1e4.
+            dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]` (from, to), `emissions`
+            `[V + 1, K]` (row 0, padding, is 0), and `end` `[K]`, which is `None` if `use_end` is
+            `False`. The logarithm of 0 is represented by -1e4.
+
+        Raises:
+            ValueError: If `smoothing` and `floor` are both given, or one of them is invalid.
         """
         added = smoothing_of(smoothing, floor)
         initial, transitions, emissions, end = (
@@ -146,7 +152,7 @@ class HMMCounts:
 
 
 def smoothing_of(smoothing, floor):
-    """Checks the smoothing and returns a dict with its value for each table."""
+    """Checks `smoothing` and `floor` and returns a dict with the smoothing of each table."""
     if floor is not None:
         if smoothing is not None:
             raise ValueError("`smoothing` cannot be combined with `floor`; pass only one of them.")
@@ -175,25 +181,25 @@ def smoothed(counts, added, floor):
 
 
 def log_ratio(part, whole):
-    """Computes log(part / whole) as float32, with LOG_ZERO for log 0 and where `whole` is 0."""
+    """Computes log(part / whole) as float32; LOG_ZERO replaces log 0 and is the lowest value."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log(part) - np.log(whole)
     return np.where(part > 0, np.maximum(log, LOG_ZERO), LOG_ZERO).astype(np.float32)
 
 
-def flat(sentences):
-    """Returns all ids in one array and the lengths of the sentences."""
+def flat(sentences, name="token_ids"):
+    """Returns the ids of all sentences in one array, and the length of each sentence."""
     sentences = list(sentences)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     each = map(operator.index, itertools.chain.from_iterable(sentences))
     try:
         return np.fromiter(each, np.int64, lengths.sum()), lengths
     except TypeError as error:
-        raise ValueError(f"Ids must be integers: {error}.") from error
+        raise ValueError(f"`{name}` must contain only integers; {error}.") from error
 
 
 def table(rows, columns, num_rows, num_columns):
-    """Counts how often each pair of a row and a column occurs."""
+    """Returns a matrix that counts how often each pair of a row and a column index occurs."""
     counts = np.bincount(rows * num_columns + columns, minlength=num_rows * num_columns)
     return counts.reshape(num_rows, num_columns)
 
@@ -208,16 +214,16 @@ def check_lengths(lengths, tag_lengths):
     if len(differ):
         n = differ[0]
         raise ValueError(
-            f"Sentence {n + 1} has {lengths[n]} tokens and {tag_lengths[n]} tags; "
-            "expected one tag per token."
+            f"`tag_ids` must have one tag per token; sentence {n + 1} has {lengths[n]} tokens and "
+            f"{tag_lengths[n]} tags."
         )
 
 
-def check_range(what, ids, lengths, lowest, highest):
+def check_range(name, ids, lengths, lowest, highest):
     wrong = np.flatnonzero((ids < lowest) | (ids > highest))
     if len(wrong):
         sentence = np.searchsorted(np.cumsum(lengths), wrong[0], side="right")
         raise ValueError(
-            f"Sentence {sentence + 1} has the {what} {ids[wrong[0]]}; "
-            f"expected {lowest} to {highest}."
+            f"`{name}` must be from {lowest} to {highest}; sentence {sentence + 1} contains "
+            f"{ids[wrong[0]]}."
         )

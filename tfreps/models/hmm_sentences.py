@@ -17,9 +17,9 @@ THREADS = min(os.cpu_count() or 1, 8)  # code compiled by XLA runs on one core
 
 
 def decode(token_ids, log_emissions, scores, use_xla=False):
-    """Returns the tags of each sentence; see `HMMTagger.decode_sentences`."""
+    """Returns the most probable tags of each sentence; see `HMMTagger.decode_sentences`."""
     flat_ids, lengths = flat(token_ids)
-    check_range("token id", flat_ids, lengths, 1, log_emissions.shape[0] - 1)
+    check_range("token_ids", flat_ids, lengths, 1, log_emissions.shape[0] - 1)
     best = best_tags_in_columns if use_xla else best_tags
     best = in_a_graph(best, log_emissions.shape[1])
     tables = tuple(map(tf.convert_to_tensor, (log_emissions, *scores)))
@@ -43,9 +43,9 @@ def best_tags(token_ids, log_emissions, transitions, start, end):
 
 
 def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
-    """Computes the same tags as `best_tags` in a layout for XLA; padding must come last.
+    """Computes the same tags as `best_tags`, in a layout that suits XLA. Padding must come last.
 
-    The values of one tag are contiguous for all sentences, which is three times as fast with 28
+    The values of each tag are contiguous across the sentences, which is three times as fast with 28
     tags.
     """
     by_place = tf.transpose(token_ids)  # [T, B]
@@ -84,9 +84,9 @@ def best_path(mask, emissions, transitions, start, end):
 
 
 def checked_batches(token_ids, vocabulary_size):
-    """Returns training batches: a list of int32 `[B, T]`, padded with 0."""
+    """Checks the ids and returns training batches: a list of int32 `[B, T]`, padded with 0."""
     flat_ids, lengths = flat(token_ids)
-    check_range("token id", flat_ids, lengths, 1, vocabulary_size)
+    check_range("token_ids", flat_ids, lengths, 1, vocabulary_size)
     if not len(flat_ids):
         raise ValueError(
             f"`token_ids` must contain at least one token; got {len(lengths)} empty sentences."
@@ -100,12 +100,13 @@ def expected_counts(batches, log_emissions, scores, has_end):
     Args:
         batches: list of int32 `[B, T]` token ids, padded with 0.
         log_emissions: float32, shape `[V + 1, K]`.
-        scores: Tuple of the log transition, initial and end probabilities: float32 `[K, K]`, `[K]`
+        scores: Tuple `(transitions, initial, end)` of log probabilities: float32 `[K, K]`, `[K]`
             and `[K]`.
         has_end: bool. Whether to count the ends of sentences.
 
     Returns:
-        Tuple of the sum of log p(sentence), a float, and `HMMCounts`.
+        Tuple `(log_likelihood, counts)`. `log_likelihood` is a float, the sum of log p(tokens) over
+        the sentences. `counts` are the expected counts, as `HMMCounts`.
     """
     function = in_a_graph(likelihood_and_gradients, log_emissions.shape[1])
     likelihood = 0.0
@@ -120,7 +121,7 @@ def expected_counts(batches, log_emissions, scores, has_end):
 
 
 def likelihood_and_gradients(token_ids, *tables):
-    """Computes the log likelihood of a batch, float64, and its gradients, the expected counts."""
+    """Returns the log likelihood of a batch, float64, and its gradients: the expected counts."""
     with tf.GradientTape() as tape:
         tape.watch(tables)
         log_emissions, transitions, initial, end = tables
@@ -134,7 +135,7 @@ def likelihood_and_gradients(token_ids, *tables):
 
 @functools.cache
 def in_a_graph(function, num_tags):
-    """Returns `function`, which takes token ids and four tables, as a graph traced once."""
+    """Returns `function`, which takes token ids and four tables, as a graph that is traced once."""
     shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
     tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
     signature = [tf.TensorSpec([None, None], "int32"), *tables]
@@ -147,12 +148,13 @@ def batches(flat_ids, lengths, even=False):
     Args:
         flat_ids: int `[N]`. The ids of all sentences.
         lengths: int `[S]`. The lengths of the sentences.
-        even: bool. Whether to use few shapes, at the cost of more padding: only the lengths of
-            `even_lengths`, each with a fixed number of rows. Defaults to `False`.
+        even: bool. Whether to use few shapes, at the cost of more padding: T is then one of the
+            `even_lengths`, and B depends only on T. Defaults to `False`.
 
     Yields:
-        Tuple of int `[B]`, the numbers of the sentences, and int32 ids `[B, T]`, padded with 0.
-        With `even`, rows of padding may follow the last sentence.
+        Tuple `(sentences, ids)`. `sentences` is int `[B]`, the indices of the sentences. `ids` is
+        int32 `[B, T]`, padded with 0. If `even` is `True`, `ids` may have more rows than there are
+        sentences; these contain only padding.
     """
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]

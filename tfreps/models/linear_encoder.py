@@ -17,11 +17,11 @@ class LinearEncoder(WholeModel, keras.Model):
 
     If `units` is the number of tags, `Tagger(..., use_projection=False)` on this encoder is the
     linear CRF of CRFsuite; its usual features w, w-1, w+1, w-1:w, w:w+1 correspond to
-    `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)`. Positions beyond the start and the
-    end of a text have two ids of their own, like CRFsuite's `<start>` and `<end>`. Pairs are hashed
-    into `num_buckets` rows for each offset, so two pairs may share a row: with the default of
-    2 ** 18 rows, this affects 1 in 6 of 50,000 pairs. A text has three times as many distinct
-    triples as pairs, so triples have four times as many rows.
+    `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)`. Positions before the start of a text
+    have an id of their own, and so do positions after its end. Pairs are hashed into `num_buckets`
+    table rows for each offset, so different pairs may share a row: with 50,000 distinct pairs and
+    the default of 2 ** 18 rows, about one pair in six does. Texts have about three times as many
+    distinct triples as pairs, so tables of triples have four times as many rows.
 
     Args:
         vocabulary_size: int. Vocabulary size.
@@ -32,13 +32,13 @@ class LinearEncoder(WholeModel, keras.Model):
         trigram_offsets: list of int. Offsets of the first token of a triple. Defaults to `()`.
         num_buckets: int. Number of rows of each offset's table of pairs; tables of triples have
             four times as many. Defaults to `2 ** 18`.
-        dropout: float in [0, 1). Share of features that are dropped in training, each with all its
-            units, which reduces overfitting. Defaults to 0.0.
+        dropout: float in [0, 1). Dropout rate of the features. A dropped feature loses its whole
+            vector, which reduces overfitting. Defaults to 0.0.
 
     Call arguments:
         features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and,
-            optionally, `mask` bool `[B, T]` (`token_ids != 0` if absent). Neighbours are taken by
-            position; a masked neighbour on the left counts as the start of the text, and one on the
+            optionally, `mask` bool `[B, T]` (`token_ids != 0` if absent). Masked positions are not
+            skipped: a masked neighbour on the left counts as the start of the text, and one on the
             right as its end.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
@@ -128,11 +128,11 @@ class LinearEncoder(WholeModel, keras.Model):
         return {"sequence_output": y, "mask": mask}
 
     def input_signatures(self):
-        """Returns the input specs; see `WholeModel`."""
+        """Returns the input specs; see `WholeModel.input_signatures`."""
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
     def _at(self, ids, mask, offset):
-        """Returns the id at `t + offset` for each t, int32 `[B, T]`, or the start or end id."""
+        """Returns the id at `t + offset` for each t, or the start or end id: int32 `[B, T]`."""
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
         in_range = tf.reduce_all(tf.logical_and(ids >= 0, ids <= self.vocabulary_size))
         check = tf.debugging.assert_equal(in_range, True, message)
@@ -145,14 +145,14 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Returns the table row of the `length` tokens at each offset, each int32 `[B, T]`."""
+        """Returns, per offset, the table rows of the `length` tokens that begin there, `[B, T]`."""
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)
             for number, offset in enumerate(offsets)
         ]
 
     def _bucket(self, ids, mask, offset, length, num_buckets):
-        """Returns the bucket of the `length` tokens from `t + offset` on: int32 `[B, T]`."""
+        """Returns the bucket of the `length` tokens that begin at `t + offset`: int32 `[B, T]`."""
         key = tf.cast(self._at(ids, mask, offset), "int64")
         for step in range(1, length):
             following = tf.cast(self._at(ids, mask, offset + step), "int64")

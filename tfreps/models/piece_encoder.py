@@ -28,9 +28,9 @@ class PieceEncoder(WholeModel, keras.Model):
 
     Returns:
         dict with `sequence_output` float32 `[B, T, D]`, zero on padding; `mask` bool `[B, T]`; and,
-        if the encoder has it, `pooled_output` float32 `[B, D]`.
+        if the encoder returns it, `pooled_output` float32 `[B, D]`.
 
-    Masking: padding has no influence. A word without pieces has the vector of the piece that
+    Masking: padding has no influence. A word without pieces gets the vector of the piece that
     follows it.
 
     Raises:
@@ -67,18 +67,19 @@ class PieceEncoder(WholeModel, keras.Model):
         return outputs
 
     def input_signatures(self):
-        """Returns the input specs; see `WholeModel`."""
+        """Returns the input specs; see `WholeModel.input_signatures`."""
         return with_optional([feature("piece_ids", None)], feature("mask", dtype="bool"))
 
     def attention(self, features):
         """Computes the attention probabilities between pieces.
 
         Args:
-            features: dict. The features of a call.
+            features: dict. The features, as passed to `call`.
 
         Returns:
-            Tuple of int32 `[B, P]`, the ids of the pieces, enclosed in the start and separator ids
-            and followed by the padding id; and float32 `[B, num_layers, num_heads, P, P]`, see
+            Tuple `(piece_ids, attention)`. `piece_ids` is int32 `[B, P]`: the piece ids of each
+            text between the start id and the separator id, followed by the padding id. `attention`
+            is float32 `[B, num_layers, num_heads, P, P]`: the attention probabilities; see
             `BertEncoder.attention`.
         """
         pieces, _, _ = self._pieces(features)
@@ -87,7 +88,10 @@ class PieceEncoder(WholeModel, keras.Model):
     def _pieces(self, features):
         """Returns the encoder's features, the positions of the first pieces and the word mask."""
         if "piece_ids" not in features:
-            raise ValueError(f"`features` must have `piece_ids`; got {sorted(features)}.")
+            raise ValueError(
+                f"`features` must have the key `piece_ids`; got {sorted(features)}. Create it with "
+                "tfreps.text.PieceIndexer and `words=True`."
+            )
         pieces = tf.cast(features["piece_ids"], "int32")  # [B, T, W]
         real = pieces != self.encoder.padding_id
         mask = features.get("mask")

@@ -7,7 +7,7 @@ _CONVERTERS = {}
 
 
 class Converter(NamedTuple):
-    """Pair of functions: `read(source, ...)` returns a model, `write(model, ...)` writes files."""
+    """Pair of functions: `read(source, ...)` returns a model; `write(model, ...)` writes files."""
 
     read: Any
     write: Any
@@ -19,8 +19,8 @@ def register_converter(model: str, format: str, read, write) -> None:
     Args:
         model: str. Name of the model class, such as `"BertEncoder"`.
         format: str. Name of the format, such as `"pretrained"` for published weights.
-        read: function that returns a model.
-        write: function that takes a model as its first argument.
+        read: function that takes a path as its first argument and returns a model.
+        write: function that takes a model as its first argument and writes it.
     """
     _CONVERTERS[model, format] = Converter(read, write)
 
@@ -46,4 +46,6 @@ def converter(model: type, format: str) -> Converter:
         if (kind.__name__, format) in _CONVERTERS:
             return _CONVERTERS[kind.__name__, format]
     known = ", ".join(sorted(name for name, own in _CONVERTERS if own == format)) or "none"
-    raise ValueError(f"{model.__name__} has no {format!r} converter; models with one: {known}.")
+    raise ValueError(
+        f"{model.__name__} does not support the format {format!r}; models that support it: {known}."
+    )

@@ -32,11 +32,11 @@ class SLSTMEncoder(WholeModel, keras.Model):
             gates. Defaults to `"softmax_of_sigmoids"`.
         sentence_normalization: `"joint"` or `"words"`. Whether the forget gate of the sentence node
             is part of the softmax over the gates of the words. Defaults to `"joint"`.
-        sentence_term: `"cell"` or `"hidden"`. The state of the sentence node that words read
-            through their gate. Defaults to `"cell"`.
+        sentence_term: `"cell"` or `"hidden"`. State of the sentence node that words read through
+            a gate. Defaults to `"cell"`.
         initial_state: `"learned"`, `"learned_apart"`, `"zeros"` or `"embedding"`. Initial states;
             see `SLSTM`. Defaults to `"learned"`.
-        boundary: `"learned"`, `"fixed"` or `"zeros"`. States at both ends of a sentence; see
+        boundary: `"learned"`, `"fixed"` or `"zeros"`. Nodes at both ends of a sentence; see
             `SLSTM`. Defaults to `"learned"`.
         state_dropout: float in [0, 1). Dropout rate of the initial states with
             `initial_state="embedding"`. Defaults to 0.0.
@@ -45,7 +45,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         l2: float. L2 regularization of all kernels. Defaults to 0.0.
 
     Call arguments:
-        features: dict. The features of the embedder.
+        features: dict. The features that the embedder reads.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:

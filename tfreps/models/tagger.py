@@ -24,7 +24,7 @@ class Tagger(WholeModel, keras.Model):
     The NLL is that of the CRF or, with `use_crf=False`, the sum of the cross-entropies of the
     tokens. The model computes the loss itself, so training needs only `model.compile(optimizer)`
     and `model.fit(dataset)`. Both heads find the best sequence by Viterbi decoding. With a
-    `scheme`, this sequence is legal, unless `constrain` is `"none"`.
+    `scheme`, this sequence is valid, unless `constrain` is `"none"`.
 
     Args:
         encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
@@ -51,7 +51,7 @@ class Tagger(WholeModel, keras.Model):
             If `None` (the default), there is no linear model.
 
     Call arguments:
-        features: The features of the encoder, usually a dict.
+        features: The features that the encoder reads, usually a dict.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -60,7 +60,7 @@ class Tagger(WholeModel, keras.Model):
 
     Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
     or `[B, T]` as a third item. Tags on padding are ignored. Training logs `loss`. Evaluation
-    also decodes and logs `accuracy` over tokens and, with a scheme, `span_f1`.
+    also decodes, and logs the `accuracy` over tokens and, with a scheme, `span_f1`.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
@@ -144,10 +144,10 @@ class Tagger(WholeModel, keras.Model):
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
     def tag(self, features):
-        """Tags sentences, also inside a graph and in an exported model.
+        """Tags sentences. Can be used inside a graph and in an exported model.
 
         Args:
-            features: The features of a call.
+            features: The features, as passed to `call`.
 
         Returns:
             dict with `tags` int32 `[B, T]`, the best sequence, 0 on padding; `confidences`
@@ -164,12 +164,13 @@ class Tagger(WholeModel, keras.Model):
         """Returns the best sequences of tags and their scores.
 
         Args:
-            features: The features of a call, or the dict that a call returned.
+            features: The features, as passed to `call`, or the dict that `call` returned.
             k: int. Number of sequences. If `None` (the default), only the best sequence is
                 returned.
 
         Returns:
-            Tuple of `tags` int32 `[B, T]` and `score` float32 `[B]`. With `k`, their shapes are
+            Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 on padding. `scores` is
+            float32 `[B]`, the score of each sequence. If `k` is given, their shapes are
             `[B, k, T]` and `[B, k]`, with the best sequence first.
         """
         return self.crf.decode(*self._scores(features), k=k, use_xla=False)
@@ -178,10 +179,10 @@ class Tagger(WholeModel, keras.Model):
         """Computes the marginal probability of each tag at each token.
 
         Args:
-            features: The features of a call, or the dict that a call returned.
+            features: The features, as passed to `call`, or the dict that `call` returned.
 
         Returns:
-            float32, shape `[B, T, K]`.
+            float32, shape `[B, T, K]`, 0 on padding.
         """
         return self.crf.marginals(*self._scores(features), use_xla=False)
 
@@ -200,10 +201,10 @@ class Tagger(WholeModel, keras.Model):
         return tf.where(tf.constant(allowed)[: len(self.tags), : len(self.tags)], scores, np.nan)
 
     def log_normalizer(self, features):
-        """Computes the log normalizer: the score of a path minus its log probability.
+        """Computes the log of the sum of exp(score) over all sequences of tags.
 
         Args:
-            features: The features of a call, or the dict that a call returned.
+            features: The features, as passed to `call`, or the dict that `call` returned.
 
         Returns:
             float32, shape `[B]`.
@@ -266,7 +267,7 @@ class Tagger(WholeModel, keras.Model):
         return {name: np.concatenate([_pad(b[name], longest) for b in batches]) for name in OUTPUTS}
 
     def _frozen_by_options(self):
-        """Returns the CRF if it is not used: its transitions stay zero. See `WholeModel`."""
+        """Returns the CRF if it is not used, so that its transitions stay zero."""
         return [] if self.use_crf else [self.crf]
 
     @classmethod
@@ -308,11 +309,11 @@ class Tagger(WholeModel, keras.Model):
 
     @property
     def classes(self):
-        """Names of the tags; taggers and classifiers share this attribute."""
+        """Names of the tags. Taggers and classifiers both have this attribute."""
         return self.tags
 
     def _scores(self, given):
-        """Returns the emissions and the mask for features or for the output of a call."""
+        """Returns the emissions and the mask for features or for the output of `call`."""
         is_output = isinstance(given, dict) and "emissions" in given
         outputs = given if is_output else self(given)
         emissions = outputs["emissions"]
@@ -337,7 +338,7 @@ def _cross_entropy(logits, y, mask, sample_weight):
 
 
 def _checked(y, mask, num_tags):
-    """Returns the tags as int32, 0 on padding, after a range check."""
+    """Returns the tags as int32, 0 on padding, and checks their range."""
     y = tf.where(mask, tf.cast(y, "int32"), 0)
     in_range = tf.reduce_all(tf.logical_and(y >= 0, y < num_tags))
     check = tf.debugging.assert_equal(in_range, True, f"Tag ids must lie in 0..{num_tags - 1}.")
@@ -367,8 +368,8 @@ def _check(model):
         )
     if not model.use_projection and model.encoder.output_dim != len(model.tags):
         raise ValueError(
-            "`use_projection=False` needs an encoder with one score per tag "
-            f"({len(model.tags)}); the width of the encoder's output is {model.encoder.output_dim}."
+            "`use_projection=False` needs an encoder whose output has one score per tag "
+            f"({len(model.tags)}); got an output of width {model.encoder.output_dim}."
         )
     if model.linear is not None and model.linear.output_dim != len(model.tags):
         raise ValueError(

@@ -20,12 +20,12 @@ class TextCNN(WholeModel, keras.Model):
     Args:
         embedder: `TokenEmbedder` or any other encoder.
         num_filters: int. Number of filters of each width. Defaults to 100.
-        widths: list of int. Numbers of tokens in a window. Defaults to `(3, 4, 5)`.
+        widths: list of int. Widths of the filters in tokens. Defaults to `(3, 4, 5)`.
         dropout: float in [0, 1). Dropout rate of `pooled_output`. The `Classifier` has its own
             dropout, by default Kim's 0.5, so set only one of them. Defaults to 0.0.
 
     Call arguments:
-        features: dict. The features of the embedder.
+        features: dict. The features that the embedder reads.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -50,8 +50,8 @@ class TextCNN(WholeModel, keras.Model):
         super().__init__(autocast=False, **kwargs)
         if num_filters < 1 or not widths or min(widths) < 1:
             raise ValueError(
-                "`num_filters` and each of the `widths` must be at least 1; "
-                f"got {num_filters} and {widths}."
+                "`num_filters` must be at least 1, and `widths` a non-empty list of integers, each "
+                f"at least 1; got {num_filters} and {widths}."
             )
         if not 0 <= dropout < 1:
             raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
@@ -99,7 +99,7 @@ class TextCNN(WholeModel, keras.Model):
 
 
 def _real_windows(mask, width):
-    """Returns True where a real window begins, bool `[B, T]`."""
+    """Returns a bool tensor `[B, T]`, True where a real window begins."""
     steps = tf.shape(mask)[1]
     behind = tf.pad(mask, [[0, 0], [0, width - 1]])
     whole = tf.reduce_all(tf.stack([behind[:, k : k + steps] for k in range(width)]), axis=0)

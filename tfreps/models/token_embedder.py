@@ -39,18 +39,19 @@ class TokenEmbedder(WholeModel, keras.Model):
         character_activation: str or function. Activation of the CNN. Defaults to `"relu"`.
         character_units: int. Width of each direction of the BiLSTM. Defaults to 25.
         max_characters: int. Number of character ids per token. Defaults to 50.
-        elmo: `Elmo`, whose first representation is used. Its options determine whether it is
-            frozen, mixed or fine-tuned. If `None` (the default), there are no ELMo vectors.
+        elmo: `Elmo`, whose first representation is used. Its options determine how its layers are
+            mixed and whether it is fine-tuned. If `None` (the default), there are no ELMo vectors.
         vector_layers: int. Number of layers of precomputed vectors (`tfreps embed`), which are
             mixed by a `ScalarMix`. With 0, there are no such vectors. Defaults to 0.
         vector_dim: int. Width of the precomputed vectors. Defaults to 0.
         dropout: float in [0, 1). Dropout rate of the concatenated vectors. Defaults to 0.0.
 
     Call arguments:
-        features: dict, such as the output of `tfreps.text.TokenIndexer`, with the features of the
-            parts: `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; `character_ids`
-            int `[B, T, C]`; `vectors` float `[B, L, T, D]`; and, optionally, `mask` bool `[B, T]`,
-            True on real tokens (tokens with a nonzero id if absent).
+        features: dict, such as the output of `tfreps.text.TokenIndexer`, with those of the
+            following that the embedder uses: `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for
+            padding; `character_ids` int `[B, T, C]`; and `vectors` float `[B, L, T, D]`. It may
+            also have `mask` bool `[B, T]`, True on real tokens. If `mask` is absent, tokens with a
+            nonzero id are real; if `vectors` is the only feature, `mask` is required.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -58,7 +59,8 @@ class TokenEmbedder(WholeModel, keras.Model):
         bool `[B, T]`.
 
     Raises:
-        ValueError: If a feature is missing, options do not match, or there is no part.
+        ValueError: If a feature is missing, options do not match, or all kinds of vectors are
+            disabled.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3.
@@ -159,7 +161,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         return {"sequence_output": x, "mask": mask}
 
     def input_signatures(self):
-        """Returns the input specs of the parts; see `WholeModel`."""
+        """Returns the specs of the features that are used; see `WholeModel.input_signatures`."""
         specs = []
         mask = feature("mask", dtype="bool")
         names = {self.elmo.bilm.ids_name} if self.elmo is not None else set()
@@ -200,11 +202,11 @@ class TokenEmbedder(WholeModel, keras.Model):
             )
         if not np.isfinite(matrix).all():
             row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
-            raise ValueError(f"`matrix` must be finite; the vector of token {row} is not finite.")
+            raise ValueError(f"`matrix` must be finite; row {row} contains NaN or infinity.")
         self.word_embeddings.assign(np.pad(matrix, [(1, 0), (0, 0)]))
 
     def _frozen_by_options(self):
-        """Returns the word vectors if they are not trained; see `WholeModel`."""
+        """Returns the word vectors if they are not trained, so that they stay frozen."""
         has_words = self.vocabulary_size is not None
         return [self.word_embeddings] if has_words and not self.trainable_embeddings else []
 

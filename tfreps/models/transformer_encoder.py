@@ -50,7 +50,7 @@ class TransformerEncoder(WholeModel, keras.Model):
             distribution.
 
     Call arguments:
-        features: dict. The features of the embedder.
+        features: dict. The features that the embedder reads.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -158,18 +158,22 @@ class TransformerEncoder(WholeModel, keras.Model):
         """Computes the attention probabilities of all blocks.
 
         Args:
-            features: dict. The features of a call.
+            features: dict. The features, as passed to `call`.
 
         Returns:
-            float32, shape `[B, num_layers, num_heads, T, T]` (from, to). Rows of real tokens sum to
-            1; rows and columns of padding are zero.
+            float32, shape `[B, num_layers, num_heads, T, T]`. The last two axes are the token that
+            attends and the token that it attends to. Rows of real tokens sum to 1; rows and columns
+            of padding are zero.
         """
         kept = []
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
 
     def _read(self, features, training, kept=None):
-        """Returns `x_0`, the block outputs and the mask; appends the attention to `kept`."""
+        """Returns a list of `x_0` and the block outputs, and the mask.
+
+        If `kept` is a list, the attention probabilities of each block are appended to it.
+        """
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]
         mask = embedded["mask"]

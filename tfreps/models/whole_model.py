@@ -9,11 +9,11 @@ from tfreps.layers.ops.configurable import Configurable, argument_names
 
 
 class WholeModel(Configurable):
-    """Mixin of all models, used with `keras.Model`: parts, input specs, export and quantization.
+    """Mixin for `keras.Model` that all models use: parts, input specs, export and quantization.
 
     `keras.Model.export` infers the inputs of a subclassed model from its first call, and only if
-    they are floats. Here, every model lists the inputs it accepts, so `model.export(folder)` also
-    works before the first call.
+    they are floats. Models with this mixin list the inputs that they accept, so
+    `model.export(folder)` also works before the first call.
 
     Example:
     >>> import tempfile
@@ -28,10 +28,9 @@ class WholeModel(Configurable):
 
     @property
     def trainable(self):
-        """Boolean, whether the model is trained.
+        """Whether the model is trainable, a bool.
 
-        Setting it applies to all layers, but parts that an option of the model freezes stay
-        frozen.
+        Setting it changes all layers, but parts that an option of the model freezes stay frozen.
         """
         return super().trainable
 
@@ -58,20 +57,20 @@ class WholeModel(Configurable):
         return {n: value for n, value in values.items() if isinstance(value, keras.layers.Layer)}
 
     def all_parts(self):
-        """Yields the model and all models of tfreps inside it, outer ones first."""
+        """Yields the model itself and all tfreps models inside it, outer models first."""
         yield self
         for part in self.parts().values():
             if isinstance(part, WholeModel):
                 yield from part.all_parts()
 
     def find(self, *classes):
-        """Returns the first part, at any depth, that is an instance of one of the given classes.
+        """Returns this model or its first part, at any depth, that is an instance of `classes`.
 
         Args:
-            *classes: Model classes of tfreps.
+            *classes: Model classes of tfreps, of which one must match.
 
         Returns:
-            The model itself or one of its parts; `None` if there is none.
+            The model itself or one of its parts; `None` if no class matches.
 
         Example:
         >>> from tfreps.models import BertEncoder, BertPretrainer, TokenEmbedder
@@ -83,13 +82,13 @@ class WholeModel(Configurable):
 
     @property
     def num_tokens(self):
-        """Number of tokens or pieces in the first embedding table; `None` without a table."""
+        """Vocabulary size of the model or of its first part that has one; `None` without one."""
         sizes = [vars(part).get("vocabulary_size") for part in self.all_parts()]
         return next((size for size in sizes if size is not None), None)
 
     @property
     def num_characters(self):
-        """Number of character ids per token; `None` if the model reads no characters."""
+        """Number of character ids per token; `None` if the model does not read `character_ids`."""
         spec = self._required("character_ids")
         return None if spec is None else spec.shape[-1]
 
@@ -107,8 +106,9 @@ class WholeModel(Configurable):
         """Returns the share of each layer in the learned mixes of the model.
 
         Returns:
-            dict from a name to float32 `[L]`: `elmo_mix` for the first mix of an `Elmo`, and
-            `vector_mix` for the precomputed vectors of a `TokenEmbedder`.
+            dict with a float32 array `[L]` for each kind of mix that the model has: `elmo_mix`, the
+            first mix of an `Elmo`, and `vector_mix`, the mix of the precomputed vectors of a
+            `TokenEmbedder`. `L` is the number of layers.
         """
         shares = {}
         for part in self.all_parts():
@@ -118,12 +118,14 @@ class WholeModel(Configurable):
     def input_signatures(self):
         """Returns the specs of all inputs that the model accepts, for any batch size and length.
 
-        By default, these are dicts with the features of all parts. If the only part of the model
-        reads a tensor, they are the inputs of that part.
+        By default, each input is a dict with the features that the parts of the model read. If the
+        model has a single part, and this part prefers a tensor to a dict, the inputs of the model
+        are those of that part.
 
         Returns:
-            list of `tf.TensorSpec` or dicts of them. The first has only the required inputs; the
-            others also have optional ones.
+            list with one item for each form of the input: a `tf.TensorSpec`, or a dict of them. The
+            first item contains only what is required. The other items add optional features or
+            have another form, such as a tensor instead of a dict.
 
         Raises:
             ValueError: If a part has no `input_signatures`.
@@ -156,12 +158,12 @@ class WholeModel(Configurable):
             verbose: bool. Whether to print the path and the inputs. If `None` (the default), they
                 are printed.
             input_signature: list with a structure of `tf.TensorSpec` or `keras.InputSpec` for each
-                argument of a call. If `None` (the default), `input_signatures()` is used.
+                argument of `call`. If `None` (the default), `input_signatures()` is used.
             **kwargs: Options of the other formats.
 
         Raises:
-            ValueError: If the inputs of the model are not known, the model carries states between
-                calls, or an option does not apply to the format.
+            ValueError: If a part of the model does not specify its inputs, the model carries states
+                between calls, or an option does not apply to the format.
         """
         if input_signature is None:
             _check_keeps_no_state(self)
@@ -173,7 +175,8 @@ class WholeModel(Configurable):
             return super().export(filepath, format=format, verbose=verbose, **kwargs)
         if kwargs:
             raise ValueError(
-                f"A SavedModel does not support the options {sorted(kwargs)}; omit them."
+                f"The format 'tf_saved_model' does not support the options {sorted(kwargs)}. Omit "
+                "them, or pass a different `format`."
             )
         _write(self, str(filepath), signatures)
         if verbose is not False:
@@ -181,7 +184,10 @@ class WholeModel(Configurable):
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def evaluate(self, *args, **kwargs):
-        """Evaluates like `keras.Model.evaluate`, but returns floats; Keras 3.12 returns tensors."""
+        """Evaluates like `keras.Model.evaluate`, but always returns floats.
+
+        Keras 3.12 returns tensors.
+        """
         return tf.nest.map_structure(_as_float, super().evaluate(*args, **kwargs))
 
     def quantize(self, *args, **kwargs):
@@ -192,7 +198,7 @@ class WholeModel(Configurable):
             **kwargs: Keyword arguments of `keras.Model.quantize`.
 
         Raises:
-            NotImplementedError: If the model has no such layer.
+            NotImplementedError: If Keras can quantize no layer of the model.
         """
         if not any(map(_can_quantize, self._flatten_layers(include_self=False))):
             raise NotImplementedError(
@@ -205,7 +211,7 @@ class WholeModel(Configurable):
         return {}
 
     def _required(self, name):
-        """Returns the spec of a feature if every dict input must have it, else None."""
+        """Returns the spec of a feature if every input dict must contain it, else None."""
         dicts = [specs for specs in self.input_signatures() if isinstance(specs, dict)]
         return dicts[0].get(name) if dicts else None
 
@@ -216,7 +222,7 @@ def feature(name, *sizes, dtype="int32"):
 
 
 def with_optional(required, *optional):
-    """Returns dicts of the required specs with each subset of the optional ones."""
+    """Returns a list of dicts: the required specs with each subset of the optional ones."""
     found = []
     for count in range(len(optional) + 1):
         for selected in itertools.combinations(optional, count):
@@ -238,13 +244,13 @@ def _check_keeps_no_state(model):
         if isinstance(part, WholeModel) and part.carries_state:
             raise ValueError(
                 f'{part.name!r} has `initial_state="carry"`, so its outputs depend on earlier '
-                "calls, and it cannot be exported. Export a copy made by `with_initial_state` "
-                'with "zero" or "warm".'
+                "calls and it cannot be exported. Export a copy of it that "
+                '`with_initial_state("zero")` or `with_initial_state("warm")` returns.'
             )
 
 
 def _write(model, folder, signatures):
-    """Writes the SavedModel, with its variables in lists like those of Keras's exports."""
+    """Writes the SavedModel, with lists of its variables like those in Keras's exports."""
     serve = tf.function(lambda *inputs: model(*inputs), autograph=False)
     first, *_ = [serve.get_concrete_function(*specs) for specs in signatures]
     flat = tf.function(lambda *inputs: _flat(first(*inputs)), signatures[0], autograph=False)
@@ -269,7 +275,7 @@ def _flat(outputs):
 
 
 def _tensor_spec(given):
-    """Returns the `tf.TensorSpec` of a spec or of a tensor, the latter for any batch size."""
+    """Converts a spec to a `tf.TensorSpec`, or a tensor to one that allows any batch size."""
     if isinstance(given, tf.TensorSpec):
         return given
     if isinstance(given, keras.InputSpec):

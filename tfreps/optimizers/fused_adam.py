@@ -15,12 +15,13 @@ class FusedAdam(keras.optimizers.Adam):
 
     The results equal those of `keras.optimizers.Adam` up to rounding, in one pass over memory
     instead of eleven. The sparse gradient of an embedding table is converted to a dense one once
-    instead of five times. With `weight_decay`, it is AdamW. As with Keras's Adam, 16-bit weights do
-    not change, because 0.999 rounds to 1 in bfloat16. Keep weights in float32 (`mixed_bfloat16`).
+    instead of five times. With `weight_decay`, it is AdamW. As with Keras's Adam, bfloat16 weights
+    do not change, because a `beta_2` of 0.999 rounds to 1 in bfloat16. Keep the weights in float32,
+    as the dtype policy `mixed_bfloat16` does.
 
     Args:
         learning_rate: float or Keras schedule. Defaults to 0.001.
-        amsgrad: bool. Must be `False` (the default), because the kernel does not support it.
+        amsgrad: bool. Must be `False` (the default), because the kernel does not support AMSGrad.
         name: str. Name of the optimizer. Defaults to `"adam"`.
         **kwargs: Further arguments of `keras.optimizers.Adam`.
 
@@ -39,7 +40,7 @@ class FusedAdam(keras.optimizers.Adam):
 
     def __init__(self, learning_rate=1e-3, amsgrad=False, name="adam", **kwargs):
         if amsgrad:
-            raise ValueError("`amsgrad` is not supported by FusedAdam; use keras.optimizers.Adam.")
+            raise ValueError("FusedAdam does not support `amsgrad`; use keras.optimizers.Adam.")
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
 
     def update_step(self, gradient, variable, learning_rate):

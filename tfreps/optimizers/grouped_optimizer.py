@@ -10,14 +10,14 @@ import tensorflow as tf
 class GroupedOptimizer(keras.optimizers.Optimizer):
     """Optimizer that uses separate optimizers for parts of a model and a default for the rest.
 
-    It can fine-tune a biLM at a lower learning rate than a new head, for example. (With Adam or
-    Adagrad, scaling the gradients instead has no effect.)
+    It can fine-tune a biLM at a lower learning rate than a new head, for example. Scaling the
+    gradients of the biLM instead would have no effect with Adam or Adagrad.
 
     Args:
-        default: Keras optimizer for all variables that are in no group. Its learning rate is the
-            one that is logged. Keras's `LearningRateScheduler` changes it together with the rates
-            of all groups; in Keras 3.12, the last version for Python 3.10, it changes only this
-            one.
+        default: Keras optimizer for all variables that are in no group. Its learning rate is also
+            the `learning_rate` of the `GroupedOptimizer`. Keras's `LearningRateScheduler` changes
+            this rate and the rates of all groups, except in Keras 3.12 (the last version for Python
+            3.10), where it changes only this rate.
         groups: dict from the name of a group to its Keras optimizer. A group that is not in
             `members` contains the variables whose paths contain a match for its name, which is a
             regular expression. If several groups match a variable, the first one is used.
@@ -26,8 +26,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             matched by their names.
         name: str. Name of the optimizer. Defaults to `"grouped"`.
         **kwargs: Further arguments of `keras.optimizers.Optimizer`, such as `global_clipnorm`, the
-            bound on the global norm of all gradients. The clipping options of the single optimizers
-            apply to their own variables only.
+            bound on the global norm of all gradients. The clipping options of each optimizer apply
+            only to its own variables.
 
     Raises:
         ValueError: If `members` has an unknown group or, when the optimizer is built, if a group
@@ -69,10 +69,13 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
                 if part in self.members:
                     wanted = ", ".join(self.members[part]) or "none"
                     raise ValueError(
-                        f"The group {part!r} has no variables: its members are {wanted}, but the "
-                        f"model has {paths}."
+                        f"The `members` of the group {part!r} must be variables of the model; got "
+                        f"{wanted}, but the model has {paths}."
                     )
-                raise ValueError(f"The group {part!r} matches no variable of the model: {paths}.")
+                raise ValueError(
+                    f"The group {part!r} of `groups` matches no variable of the model, which has "
+                    f"{paths}. The name must be a regular expression that matches some of them."
+                )
         super().build(variables)
         for optimizer, members in zip(self.optimizers, split, strict=True):
             optimizer.build([variables[i] for i in members])
@@ -113,7 +116,7 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         return cls(**{**config, "default": load(config["default"]), "groups": groups})
 
     def _split(self, variables):
-        """Returns the positions of the variables of each group, the default group last."""
+        """Returns the indices of the variables of each group, those in no group last."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
             fits = (n for n, part in enumerate(self.groups) if self._is_in(part, variable))

@@ -6,9 +6,9 @@ import keras
 def build_optimizer(model: keras.Model) -> None:
     """Creates the variables of a compiled model's optimizer if they do not exist yet.
 
-    Building Keras's wrapper for float16, `LossScaleOptimizer`, a second time would duplicate some
-    of its variables. An optimizer that is not built before `fit` is built by its first step, and
-    `fit` then traces the step twice.
+    An optimizer that is not built before `fit` is built in the first training step, and `fit` then
+    traces the step twice. An optimizer that has variables is not built again, because this would
+    duplicate some variables of `LossScaleOptimizer`, Keras's wrapper for float16.
 
     Args:
         model: `keras.Model`, compiled.

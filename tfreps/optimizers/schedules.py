@@ -44,10 +44,8 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
         if not learning_rate > 0:
             raise ValueError(f"`learning_rate` must be above 0; got {learning_rate}.")
         if warmup_steps < 0 or (total_steps is not None and warmup_steps >= total_steps):
-            raise ValueError(
-                f"`warmup_steps` must be at least 0 and below `total_steps` ({total_steps}); "
-                f"got {warmup_steps}."
-            )
+            limit = "" if total_steps is None else f" and below `total_steps` ({total_steps})"
+            raise ValueError(f"`warmup_steps` must be at least 0{limit}; got {warmup_steps}.")
         self.learning_rate = learning_rate
         self.total_steps = total_steps
         self.warmup_steps = warmup_steps
@@ -68,7 +66,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class CutRate(keras.optimizers.schedules.LearningRateSchedule):
-    """Learning rate schedule that multiplies another schedule by a variable factor.
+    """Learning rate schedule that multiplies a rate or another schedule by a variable factor.
 
         rate(step) = factor * learning_rate(step)
 
@@ -77,11 +75,12 @@ class CutRate(keras.optimizers.schedules.LearningRateSchedule):
     variables.
 
     Args:
-        learning_rate: float or Keras schedule.
-        factor: float or scalar `tf.Variable`, which several schedules may share. Defaults to 1.0.
+        learning_rate: float or Keras schedule. The rate to multiply.
+        factor: float, the initial factor, or a scalar `tf.Variable`, which several schedules may
+            share. Defaults to 1.0.
 
     Attributes:
-        factor: `tf.Variable`.
+        factor: `tf.Variable`, scalar. The current factor.
 
     Call arguments:
         step: int scalar, counted from 0.
