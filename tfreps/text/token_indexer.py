@@ -35,8 +35,8 @@ class TokenIndexer(tf.Module):
     Returns:
         dict of tensors:
 
-        - `token_ids`: int32 `[B, T]`. The vocabulary id plus 1, which is that of `<UNK>` for
-          tokens outside the vocabulary; 0 on padding.
+        - `token_ids`: int32 `[B, T]`. The id in the vocabulary plus 1, with the id of `<UNK>`
+          for tokens outside the vocabulary; 0 on padding.
         - `character_ids`: int32 `[B, T, C]`. The ids that `tfreps.text.character_ids` returns; 0
           on padding.
         - `mask`: bool `[B, T]`.

@@ -126,7 +126,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Returns True if a span starts at `tag`, unless `continues` is True. `tag` follows `after`."""
+    """Returns True if a span starts at `tag`, which follows `after`, unless it continues one."""
     same = tag.type == after.type
     if mode == "conlleval":
         return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)
