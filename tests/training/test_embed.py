@@ -196,7 +196,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"one\0two\n", [], "NUL byte"),
         (b"", [], "contains no sentences"),
         (b"\n\n", ["--column", "1"], "contains no sentences"),
-        (b"the DT\nbank\n", ["--column", "1"], "line 2: expected 2 columns"),
+        (b"the DT\nbank\n", ["--column", "1"], "line 2: every line must have the same"),
         (b"the DT\n", ["--column", "3"], "line 1: every line must have the same number"),
         (b"a\na b c\n", ["--max-sentence-tokens", "2"], "text.bad, line 2: the sentence has 3 tok"),
         (b"a b\n", ["--column", "0"], "--column must be at least 1"),

@@ -94,7 +94,7 @@ class TokenIndexer(tf.Module):
     ) -> "TokenIndexer":
         """Creates an indexer whose vocabulary is built from sentences.
 
-        Tokens are normalized as `lowercase` and `digits_to_zero` require, and counted. Tokens
+        Tokens are counted after they are normalized (`lowercase` and `digits_to_zero`). Tokens
         that a vocabulary file cannot represent, such as those that contain a line feed, are left
         out of the vocabulary and are therefore unknown.
 

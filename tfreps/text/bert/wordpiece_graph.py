@@ -84,7 +84,7 @@ class WordPieceGraph(tf.Module):
         """Takes the longest possible next piece of each word that has characters left."""
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         places = tf.where(known & (starts < lengths))  # [A, 1]
-        # A is the number of words that have characters left: [A].
+        # [A], where A is the number of words that have characters left
         words = tf.gather_nd(words, places)
         start = tf.gather_nd(starts, places)
         rest = tf.gather_nd(lengths, places) - start
