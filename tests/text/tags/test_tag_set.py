@@ -25,7 +25,7 @@ def test_ids_and_back():
     assert tags.allowed_transitions().shape == (5, 5)
     with pytest.raises(ValueError, match="`ids` must be ids of tags, from 0 to 2; got 3"):
         tags.decode([3])
-    with pytest.raises(ValueError, match="-1 is not the id"):
+    with pytest.raises(ValueError, match="`ids` must be ids of tags, .*; got -1"):
         tags.decode([-1])
 
 
