@@ -3,13 +3,13 @@
 The text is UTF-8 without a byte order mark, with one tokenized sentence per line and Unicode white
 space between tokens, as in `str.split`. Files named `*.gz` are decompressed. The first three lines
 of the vocabulary are `<S>`, `</S>` and `<UNK>`. The tokens follow in order of decreasing count;
-tokens with equal counts are in order of Unicode code points. A token `<UNK>` in the text counts as
+tokens with equal counts are sorted by Unicode code points. A token `<UNK>` in the text counts as
 an unknown token; `<S>` and `</S>` must not occur in the text, since tfreps adds them itself.
 
-With --tokens bert-characters, the text is raw, and the vocabulary is that of a BERT that reads
-characters (`tfreps.text.CharacterTokenizer`): special and reserved ids 0 to 19, then characters,
-whole Latin words and `#NUM#` for numbers. A file named `*.json` is a dictionary of token -> id in
-the format of aespresso; any other file has one token per line.
+With --tokens bert-characters, the text is raw, and the vocabulary is that of a BERT model that
+reads characters (`tfreps.text.CharacterTokenizer`): special and reserved ids 0 to 19, then
+characters, whole Latin words and `#NUM#` for numbers. An --output file named `*.json` is a JSON
+object that maps tokens to ids, in the format of aespresso; any other file has one token per line.
 """
 
 import sys
@@ -46,12 +46,12 @@ def main(argv=None):
         return build_characters(options)
     if options.cased:
         raise ValueError(
-            "--cased has no effect with --tokens spaces; it applies to bert-characters. Omit it: "
-            "capital letters are kept."
+            "--cased has no effect with --tokens spaces; it applies to --tokens bert-characters. "
+            "Omit it: spaces keeps capital letters."
         )
     counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
     if not counts:
-        raise ValueError(f"There are no tokens in {' '.join(options.files)}.")
+        raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
     vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_size)
     vocabulary.write(options.output)
     report(options, counts, vocabulary)
@@ -59,14 +59,14 @@ def main(argv=None):
 
 
 def build_characters(options):
-    """Builds the vocabulary of a BERT that reads characters."""
+    """Builds the vocabulary of a BERT model that reads characters."""
     case = {"lowercase": not options.cased}
     sizes = options.min_count, options.max_size
     CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options first
     blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
     counts = count_characters(blocks, make_progress(), **case)
     if not counts:
-        raise ValueError(f"There are no tokens in {' '.join(options.files)}.")
+        raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
     tokenizer = CharacterTokenizer.from_counts(counts, *sizes, **case)
     if options.output.endswith(".json"):
         tokenizer.write_dictionary(options.output)
@@ -110,7 +110,7 @@ def make_parser():
 
 
 def make_progress():
-    """Returns a function that prints the progress to stderr, about once a second."""
+    """Returns a function that prints the progress to standard error, about once a second."""
     begin = last = time.monotonic()
 
     def progress(tokens, distinct):

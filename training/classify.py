@@ -1,7 +1,6 @@
 """Classifies raw texts: prints the most likely label of each and its probability.
 
-Texts are tokenized in the same way as when the classifier was trained (--tokens of
-train-classifier).
+Texts are tokenized in the same way as in training (see --tokens of tfreps train-classifier).
 """
 
 import json
@@ -72,7 +71,7 @@ def make_parser():
 
 
 def threshold_of(options, trained):
-    """Returns the threshold as a number; None without `--threshold`."""
+    """Returns the threshold as a number, or `None` without --threshold."""
     if options.threshold is None:
         return None
     if len(trained.names) != 2:
@@ -84,7 +83,7 @@ def threshold_of(options, trained):
         if found is None:
             raise ValueError(
                 f"--threshold dev needs dev data, which {options.run} was trained without. Give a "
-                "number."
+                "number from 0 to 1 instead."
             )
         return found
     try:

@@ -4,16 +4,17 @@ A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-t
 do not include the softmax, or from a training folder of bilm-tf (TensorFlow 1), which does.
 --to-bilm-tf writes `options.json`, `weights.hdf5` and `vocabulary.txt` for bilm-tf and AllenNLP.
 
-A run folder is also created from a published BERT with a label or tag head; the other programs can
-then evaluate, apply and export the model. --to-hugging-face writes the BERT of a run and its head
-in the format of transformers. A BERT without a head needs no conversion: pass its folder to --bert
-or to tfreps export.
+A run folder is also created from a published BERT model with a label or tag head; the other
+programs can then evaluate, apply and export the model. --to-hugging-face writes the BERT model of a
+run, with its head, in the format of transformers. A BERT model without a head needs no conversion:
+pass its folder to --bert or to tfreps export.
 """
 
 import pathlib
 import warnings
 
 from tfreps.cli.bilm_options import naming_flags
+from tfreps.cli.option_rules import as_flag
 from tfreps.cli.options import first_line, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.convert.model_cards import write_model_card
@@ -97,17 +98,20 @@ def make_parser():
 def check(options):
     given = {name for name, value in vars(options).items() if value}
     if given not in WAYS:
+        flags = {name: as_flag(name) for name in given} | {"model": "FOLDER"}
         raise ValueError(
             "Expected RUN --to-bilm-tf FOLDER, or RUN --to-hugging-face FOLDER, or FOLDER --to-run "
             "RUN, or --options FILE.json --weights FILE.hdf5 --to-run RUN, or --checkpoint FOLDER "
             "--vocabulary FILE --to-run RUN; got "
-            + (", ".join(sorted(name.replace("_", "-") for name in given)) or "nothing")
+            + (", ".join(flags[name] for name in sorted(given)) or "nothing")
             + "."
         )
-    target = pathlib.Path(options.to_run or options.to_bilm_tf or options.to_hugging_face)
+    name = next(name for name in ("to_run", "to_bilm_tf", "to_hugging_face") if name in given)
+    target = pathlib.Path(getattr(options, name))
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ValueError(
-            f"{target} exists already and is not an empty folder. Choose another folder."
+            f"{as_flag(name)} must be a new or an empty folder; {target} is neither. Choose "
+            "another folder."
         )
 
 
@@ -132,7 +136,7 @@ def published(options):
 
 
 def published_bert(options):
-    """Writes the BERT of a run folder and its head in the format of transformers."""
+    """Writes the BERT model of a run folder, with its head, in the format of transformers."""
     run = RunFolder.open(options.model)
     with replacing(options.to_hugging_face, parents=True) as folder:
         kind = write_published(run, folder, pathlib.Path(options.to_hugging_face).name)
@@ -147,7 +151,7 @@ def published_bert(options):
 
 
 def run_from_bert(options):
-    """Creates a run folder from a published BERT with a label or tag head."""
+    """Creates a run folder from a published BERT model with a label or tag head."""
     with naming_flags():
         trained = load(options.model, scheme=options.scheme)
     if not isinstance(trained, TextModel):
@@ -176,7 +180,8 @@ def run_from_weights(options):
     reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
     if reads_words and vocabulary is None:
         raise ValueError(
-            f"--vocabulary is missing: {options.weights} reads token ids. Give its vocabulary file."
+            f"--vocabulary is missing. The biLM of {options.weights} reads token ids and needs the "
+            "vocabulary file with which it was trained."
         )
     how = {"vocabulary": vocabulary} if reads_words else {}
     bilm = load(options.options, weights_file=options.weights, **how).bilm

@@ -2,8 +2,8 @@
 
 Python's documentation consists of the help topics of `pydoc` and the docstrings of the standard
 library and of the installed packages, which are read from the source files without importing them.
-The files train-00.txt ..., validation.txt and test.txt have one sentence per line, with spaces
-between words and punctuation. No line occurs twice.
+The files train-00.txt, train-01.txt, ..., validation.txt and test.txt have one sentence per line,
+with spaces between words and punctuation. No line occurs twice.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def main(argv=None):
     documents = own_documents(options.text) if options.text else python_documents()
     kept = without_repetition(documents, options.max_tokens)
     if not kept:
-        raise ValueError("There are no sentences in the text; expected prose.")
+        raise ValueError("Found no sentences of prose in the text. Give other files with --text.")
     parts = split(kept)
     write_files(folder, parts, options.shards)
     for name, part in parts.items():
@@ -88,11 +88,11 @@ def check(options):
 
 
 def own_documents(paths):
-    """Yields the user's files in blocks of lines; an unreadable file is an error."""
+    """Yields blocks of lines from the user's files; raises an error for an unreadable file."""
     for path in map(pathlib.Path, paths):
         files = sorted(item for item in path.rglob("*.txt")) if path.is_dir() else [path]
         if not files:
-            raise ValueError(f"--text: the folder {path} has no .txt files.")
+            raise ValueError(f"--text must be a file or a folder with .txt files; {path} has none.")
         for file in files:
             lines = read_text(file).splitlines()
             for start in range(0, len(lines), LINES_PER_DOCUMENT):
@@ -108,7 +108,7 @@ def read_text(path):
 
 
 def without_repetition(documents, max_tokens):
-    """Returns `(name, sentences)` of documents until `max_tokens`, each sentence only once."""
+    """Returns pairs `(name, sentences)`, without repetition, up to about `max_tokens` tokens."""
     seen, kept, total = set(), [], 0
     for name, text in documents:
         fresh = list(dict.fromkeys(line for line in sentences(text) if line not in seen))
@@ -150,10 +150,10 @@ def count_tokens(lines):
 
 
 def split(documents):
-    """Splits documents by the hash of their names into train, validation and test.
+    """Splits documents into train, validation and test by the hash of their names.
 
-    Validation and test get 2 % of the tokens each, but at least the smaller of 20,000 tokens and
-    10 %.
+    Validation and test each get about 2 % of the tokens or, if that is more, the smaller of 20,000
+    tokens and 10 %.
     """
     ordered = sorted(documents, key=lambda d: hashlib.sha256(d[0].encode()).digest())
     total = sum(count_tokens(lines) for _, lines in documents)

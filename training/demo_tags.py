@@ -74,7 +74,7 @@ def make_parser():
 
 
 def part_of(name):
-    """Returns the part of a source file by the hash of its name, the same on every machine."""
+    """Returns the part to which a source file belongs, by the hash of its name."""
     share = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") / 2**32
     for part, size in PARTS.items():
         if share < size:
@@ -101,7 +101,7 @@ def tagged_sentences(text):
 
 
 def tag(tokens):
-    """Yields the tokens without the marks, each with its tag."""
+    """Yields each token except the marks of code, with its tag."""
     state = "O"
     for token in tokens:
         if token in (BEGIN, END):
@@ -112,7 +112,7 @@ def tag(tokens):
 
 
 def write(path, sentences):
-    """Writes CoNLL columns atomically."""
+    """Writes sentences as CoNLL columns. The write is atomic."""
     blocks = ("".join(f"{token}\t{tag}\n" for token, tag in tagged) for tagged in sentences)
     write_text(path, "\n".join(blocks))
 

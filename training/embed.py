@@ -3,9 +3,10 @@
 The text is UTF-8 without a byte order mark. It has one tokenized sentence per line or, with
 --column, one token per line and an empty line after each sentence (CoNLL). The HDF5 file has the
 layout of bilm-tf and AllenNLP: arrays "0", "1", ... with the vectors of one sentence each, of shape
-[layers, tokens, 2P] (--layers all) or [tokens, 2P], and `sentence_to_index`. An empty line is a
-sentence without tokens. --resume continues after an interruption. Published biLMs that read token
-ids need --vocabulary FILE, which holds the token of each id.
+[layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension, and
+`sentence_to_index`. An empty line is a sentence without tokens. --resume continues after an
+interruption. Published biLMs that read token ids need --vocabulary FILE, which contains the token
+of each id.
 """
 
 import collections
@@ -124,7 +125,9 @@ def check(options):
     if options.resume and options.overwrite:
         raise ValueError("--resume cannot be combined with --overwrite.")
     if (options.mix is None) == (options.layers == "mix"):
-        raise ValueError("--mix and --layers mix need each other: give both or neither.")
+        raise ValueError(
+            "--mix requires --layers mix, and --layers mix requires --mix. Give both or neither."
+        )
 
 
 def inputs(options):
@@ -134,7 +137,7 @@ def inputs(options):
 
 
 def chosen_layers(options, num_layers):
-    """Returns `layers` for the encoder: a name, or a factor for each layer, float32 `[L+1]`."""
+    """Returns `layers` for the encoder: a name, or one factor per layer, float32 `[L + 1]`."""
     if options.layers != "mix":
         return options.layers
     try:
@@ -173,9 +176,10 @@ def read_conll(options):
             width = width or len(columns)
             if len(columns) != width or width < options.column or not columns[options.column - 1]:
                 raise ValueError(
-                    f"{options.text}, line {number}: expected {width} columns as in the previous "
-                    f"lines, at least {options.column}; got {len(columns)}: {line[:60]!r}. "
-                    "Remove comment lines first."
+                    f"{options.text}, line {number}: every line must have the same number of "
+                    f"columns ({width} so far), with a token in column {options.column} "
+                    f"(--column); got {len(columns)} columns: {line[:60]!r}. Remove comment lines "
+                    "first."
                 )
             tokens.append(columns[options.column - 1])
     if tokens:
@@ -183,7 +187,7 @@ def read_conll(options):
 
 
 def first_pass(options):
-    """Reads the text once; returns its token counts, number of sentences and hash."""
+    """Reads the text once, and returns its token counts, number of sentences and hash."""
     counts, sentences, digest = collections.Counter(), 0, hashlib.sha256()
     for _, tokens in read_sentences(options):
         counts.update(tokens)
@@ -191,13 +195,13 @@ def first_pass(options):
         if len(tokens) > options.max_sentence_tokens:
             place = "line" if options.column is None else "sentence"
             raise ValueError(
-                f"{options.text}, {place} {sentences}: the sentence has {len(tokens):,} tokens, "
-                "and a sentence is processed as a whole. Split it, or raise "
-                "--max-sentence-tokens."
+                f"{options.text}, {place} {sentences}: the sentence has {len(tokens):,} tokens. At "
+                f"most {options.max_sentence_tokens:,} are allowed, because it is processed as a "
+                "whole. Split it, or raise --max-sentence-tokens."
             )
         digest.update(("\0".join(tokens) + "\n").encode())
     if not sentences:
-        raise ValueError(f"{options.text} is empty; expected at least one sentence.")
+        raise ValueError(f"{options.text} contains no sentences. Expected at least one.")
     return counts, sentences, digest.hexdigest()
 
 
@@ -236,7 +240,7 @@ def write(options, file, encoder, counts):
 
 
 def windows(sentences):
-    """Yields lists of consecutive sentences of about `WINDOW` tokens."""
+    """Yields lists of consecutive sentences, with about `WINDOW` tokens per list."""
     window, size = [], 0
     for sentence in sentences:
         window.append(sentence)

@@ -97,7 +97,7 @@ def make_parser():
 
 
 def check_fit(given, is_tagger):
-    """Raises a ValueError for flags that have no effect on the data of this kind of model."""
+    """Raises ValueError for flags that have no effect on the data of this kind of model."""
     for name in FIELDS if is_tagger else COLUMNS:
         if name in given:
             flag, kinds = as_flag(name), ["a tagger", "a classifier"]

@@ -1,8 +1,8 @@
 """Measures the perplexity of a biLM on text, over the full softmax.
 
 By default, each sentence starts from the model's fixed state, so that the perplexity does not
-depend on the batch size. --state carry carries the state of a row from sentence to sentence as
-bilm-tf does, for comparison.
+depend on the batch size. For comparison, --state carry starts each sentence from the state after
+the previous sentence in the same row of the batch, as bilm-tf does.
 """
 
 import math
@@ -45,11 +45,14 @@ def main(argv=None):
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(
-            f"{run.path} holds a {type(model).__name__} without a softmax, which cannot predict "
+            f"{run.path} contains a {type(model).__name__} without a softmax, which cannot predict "
             f"tokens. Train a softmax with tfreps pretrain-elmo --init {run.path}."
         )
     if vocabulary is None:
-        raise ValueError(f"{run.path} has no vocabulary.txt. Restore the file.")
+        raise ValueError(
+            f"{run.path} does not contain vocabulary.txt, which is needed to read --text. Restore "
+            "the file."
+        )
     run.results()  # raises an error now if they cannot be read
     counts = count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None
@@ -118,7 +121,7 @@ def reading(bilm):
 
 
 def sentence_totals(model, vocabulary, options):
-    """Returns the NLL and the number of tokens per direction, float64 `[2, G]`."""
+    """Returns the total NLL and the number of tokens of each direction, float64 `[2, G]`."""
     batches = sentence_batches(
         options.text,
         vocabulary,
@@ -134,10 +137,13 @@ def sentence_totals(model, vocabulary, options):
 
 
 def carried_totals(model, vocabulary, options):
-    """Returns the same for rows that carry their state from sentence to sentence, as in bilm-tf.
+    """Measures what `sentence_totals` measures, with the state carried between sentences.
 
-    Returns two such arrays: over all tokens, and over the batches before the first incomplete one,
-    which are those that bilm-tf counts (with `--unroll-steps 1`, exactly as in `run_test.py`).
+    Returns:
+        Tuple `(totals, full_totals)` of two arrays like that of `sentence_totals`. `totals` is over
+        all tokens. `full_totals` is over the batches before the first incomplete one, which are
+        those that bilm-tf counts (with `--unroll-steps 1`, exactly as in its `run_test.py`), and is
+        NaN if there are none.
     """
     batches = LMBatches(
         options.text,
@@ -175,7 +181,7 @@ def totals_of(model, batch, nll):
 
 
 def perplexities(totals):
-    """Returns exp(sum of NLL / tokens) of each direction, and of the mean of both."""
+    """Returns exp(NLL / tokens) of each direction, and exp of the mean of these exponents."""
     means = totals[0] / totals[1]
     names = ["forward_perplexity", "backward_perplexity"][: len(means)]
     each = {name: math.exp(mean) for name, mean in zip(names, means, strict=True)}
@@ -183,7 +189,7 @@ def perplexities(totals):
 
 
 def unigram_perplexity(vocabulary, train, counts):
-    """Returns the perplexity under the training counts plus one, sentence ends included."""
+    """Returns the perplexity of a unigram model with add-one smoothing, sentence ends included."""
     smoothed = _with_ends(vocabulary, train).astype(np.float64) + 1.0
     log_probabilities = np.log(smoothed / smoothed.sum())
     seen = _with_ends(vocabulary, counts)

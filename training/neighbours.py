@@ -1,8 +1,8 @@
 """Prints the nearest neighbours of a word in several contexts.
 
-The program embeds sentences, takes a word (by default, one that occurs in varied contexts), and
-prints for its most different occurrences the nearest tokens of other sentences, by the cosine of
-the top-layer vectors after their mean is subtracted.
+The program embeds sentences and selects a word (by default, one that occurs in varied contexts).
+For the most different occurrences of the word, it prints the nearest tokens of other sentences, by
+the cosine of the top-layer vectors after their mean is subtracted.
 """
 
 import collections
@@ -73,14 +73,14 @@ def make_parser():
 
 
 def read_sentences(path, limit):
-    """Returns the first distinct sentences as lists of tokens."""
+    """Returns the distinct sentences among the first `limit`, as lists of tokens."""
     lines = (line for block in read_blocks(path) for line in block.text.split("\n"))
     sentences = (tuple(line.split()) for line in lines)
     fitting = (sentence for sentence in sentences if 0 < len(sentence) <= LONGEST)
     distinct = list(dict.fromkeys(itertools.islice(fitting, limit)))
     if len(distinct) < 2:
         raise ValueError(
-            f"--text must have at least two distinct sentences of 1 to {LONGEST} tokens; {path} "
+            f"--text must contain at least two distinct sentences of 1 to {LONGEST} tokens; {path} "
             "has fewer."
         )
     return [list(sentence) for sentence in distinct]
@@ -122,7 +122,7 @@ def mean_cosine(vectors):
 
 
 def most_different(vectors, count):
-    """Returns the places of dissimilar vectors: the farthest pair, then the farthest from those."""
+    """Returns the indices of dissimilar vectors, chosen greedily from the least similar pair."""
     cosines = vectors @ vectors.T  # [n, n]
     chosen = list(np.unravel_index(cosines.argmin(), cosines.shape)) if len(vectors) > 1 else [0]
     while len(chosen) < min(count, len(vectors)):
@@ -133,7 +133,7 @@ def most_different(vectors, count):
 
 
 def nearest(vectors, token, places, sentences, count):
-    """Yields `(token, cosine)` of the nearest tokens of other sentences, each context once."""
+    """Yields pairs `(token, cosine)` of the nearest tokens of other sentences, one per context."""
     cosines = vectors @ vectors[token]  # [N]
     shown = {in_context(sentences, places[token])}
     for other in np.argsort(-cosines, kind="stable").tolist():

@@ -202,7 +202,7 @@ def draw_positions(options):
 
 
 def table_and_title(options):
-    """Returns the position vectors, float32 `[P, D]`, and their name."""
+    """Returns the position vectors, float32 `[P, D]`, and the title of the picture."""
     from tfreps.inference.attention import POSITIONS, position_table
     from tfreps.inference.load import load
     from tfreps.layers.position_embedding import sinusoids
@@ -230,7 +230,7 @@ def draw_curves(options):
     }
     for history in histories.values():
         if not history.is_file():
-            raise ValueError(f"The run has no metrics yet: {history} does not exist.")
+            raise ValueError(f"RUN must be a run with logged metrics; {history} does not exist.")
     return plots.learning_curves_figure(histories, options.figures, options.over)
 
 

@@ -53,7 +53,7 @@ def train(options, earlier):
     fit_options.prepare(options)
     model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
-        raise ValueError("--whole-words has no effect with --tokens characters.")
+        raise ValueError("--whole-words has no effect with --tokens characters. Omit it.")
     check_length(options, model.encoder)
     batches = {"train": make_batches(options, model, tokenizer, "train")}
     if options.validation:
@@ -85,7 +85,7 @@ def train(options, earlier):
 
 
 def make_model(options, run):
-    """Returns a new pretrainer, or that of --init, and its tokenizer."""
+    """Returns the pretrainer, new or loaded from --init, and its tokenizer."""
     sizes = {name: getattr(options, name) for name in SIZES}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     next_sentence = options.next_sentence
@@ -105,7 +105,7 @@ def make_model(options, run):
 
 
 def check_labels(options):
-    """Raises a ValueError if --next-label differs from the convention of the model of --init."""
+    """Raises ValueError if --next-label differs from the convention of the --init model."""
     init = pathlib.Path(options.init)
     if not options.next_sentence or not init.exists():
         return
@@ -180,7 +180,7 @@ def say_text(part, documents, batches):
 
 
 def make_optimizer(options, total_steps):
-    """Returns AdamW or Lamb. Steps are batches, even if gradients are accumulated over several."""
+    """Returns AdamW or Lamb. A step is one batch, even if gradients are accumulated over more."""
     accumulated = options.gradient_accumulation_steps
     if accumulated > total_steps:
         raise ValueError(

@@ -30,7 +30,7 @@ from tfreps.runs.bilm_continuation import (
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
-MAY_CHANGE = "train", "histograms"  # text that was moved is recognised by its contents
+MAY_CHANGE = "train", "histograms"  # text that was moved is recognized by its contents
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
 EXAMPLES = (
@@ -90,17 +90,17 @@ def train(options, earlier):
 
 
 def read_vocabulary(options, earlier):
-    """Reads the vocabulary of the run to resume, else that of the flag, else that of --init."""
+    """Reads the vocabulary from the run to resume, else from --vocabulary, else from --init."""
     if earlier and earlier.vocabulary_path.exists():
         return earlier.vocabulary()
     inherited = pathlib.Path(options.init or "", "vocabulary.txt")
     if options.vocabulary is None and not (options.init and inherited.exists()):
-        raise ValueError("--vocabulary is missing. Create one with tfreps build-vocabulary.")
+        raise ValueError("--vocabulary is missing. Create the file with tfreps build-vocabulary.")
     return Vocabulary.read(options.vocabulary or inherited)
 
 
 def make_model(options, vocabulary):
-    """Returns a new pretrainer, or that of --init, and Adagrad's accumulators by path."""
+    """Returns the pretrainer, new or loaded from --init, and Adagrad's accumulators by path."""
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     # Fixed names, which Keras does not number: names of the optimizer variables contain them.
@@ -165,7 +165,7 @@ def make_data(options, model, vocabulary):
 
 
 def make_optimizer(options, total_steps):
-    """Returns the Adagrad of bilm-tf, or Adam. The model clips the gradient of both directions."""
+    """Returns bilm-tf's Adagrad, or Adam. The gradients are clipped by the model instead."""
     rate = options.learning_rate or {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
     if options.schedule == "cosine":
         rate = keras.optimizers.schedules.CosineDecay(

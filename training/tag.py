@@ -1,7 +1,7 @@
 """Tags raw text: prints a tag and its probability for every token.
 
-Raw text has one sentence per line, which is tokenized as chosen when the tagger was trained
-(--tokens of train-tagger).
+Raw text has one sentence per line. Sentences are tokenized as chosen in training (see --tokens of
+tfreps train-tagger).
 """
 
 import json
@@ -36,7 +36,8 @@ def main(argv=None):
     options = parse_options(make_parser(), argv)
     if options.input != "conll" and (options.token_column, options.encoding) != (None, None):
         raise ValueError(
-            "--token-column and --encoding have no effect with --input text; they apply to conll."
+            "--token-column and --encoding have no effect with --input text; they apply to --input "
+            "conll."
         )
     check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
     trained = load_as(TextTagger, options.run)
@@ -81,7 +82,7 @@ def make_parser():
 
 
 def blocks(options, trained):
-    """Yields the places and the tokens of some sentences at a time."""
+    """Yields groups of sentences: their locations in the file, and their tokens."""
     if options.input == "conll":
         sentences = read_columns(options)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
@@ -98,7 +99,7 @@ def blocks(options, trained):
 def read_columns(options):
     """Reads the sentences of a CoNLL file with the options of the run's training data."""
     if options.text == "-":
-        raise ValueError("--input conll needs a file. Give its name after the run.")
+        raise ValueError("--input conll cannot read standard input. Give a file after the run.")
     kept, reading = RunFolder.open(options.run).options, {}
     for name in ("token_column", "encoding"):
         given = getattr(options, name)

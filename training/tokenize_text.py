@@ -1,6 +1,6 @@
 """Tokenizes raw texts: writes one text per line, with a space between tokens.
 
-build-vocabulary, pretrain-elmo, evaluate-lm and embed read this format. train-tagger and
+tfreps build-vocabulary, pretrain-elmo, evaluate-lm and embed read this format. train-tagger and
 train-classifier tokenize raw texts by the same rules.
 """
 

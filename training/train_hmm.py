@@ -1,6 +1,6 @@
 """Trains a hidden Markov model as a tagger from smoothed counts.
 
-Training takes seconds, so the model is a baseline for neural taggers. By default, the
+Training takes seconds, so the model serves as a baseline for neural taggers. By default, the
 smoothing is chosen on the dev data. With --unlabelled TEXT, training continues on sentences without
 tags (Baum-Welch). tfreps evaluate, tag and export read the run folder.
 """
@@ -197,16 +197,16 @@ def make_parser():
 
 
 def check(options):
-    """Raises a ValueError if the smoothing is tuned without dev data."""
+    """Raises ValueError if the smoothing is to be tuned without dev data."""
     tuned = options.smoothing == "tuned" and options.floor is None
     if tuned and not options.dev:
         raise ValueError(
-            "--smoothing tuned needs held-out data. Give --dev or a number: --smoothing 0.1."
+            "--smoothing tuned needs held-out data. Give --dev, or a number, as in --smoothing 0.1."
         )
 
 
 def read(options, part):
-    """Reads the sentences of one part of the data; `[]` if it is not given."""
+    """Returns the sentences of one part of the data, or `[]` if it is not given."""
     files = getattr(options, part)
     if not files:
         return []
@@ -223,7 +223,9 @@ def read_unlabelled(options):
     lines = [line for path in find_files(options.unlabelled) for line in read_lines(path)]
     sentences = tokenize_texts(lines, options.tokens)
     if not any(sentences):
-        raise ValueError(f"There are no tokens in {' '.join(options.unlabelled)}.")
+        raise ValueError(
+            f"--unlabelled must contain text; found no tokens in {' '.join(options.unlabelled)}."
+        )
     return sentences
 
 
@@ -235,7 +237,7 @@ def token_ids(indexer, sentences):
 
 
 def make_score(model, indexer, tag_set, sentences):
-    """Returns a function that measures the token-weighted F1 on dev; None without dev data."""
+    """Returns a function that measures the token-weighted F1 on dev, or `None` without dev data."""
     if not sentences:
         return None
     ids = token_ids(indexer, [s.tokens for s in sentences])
@@ -254,7 +256,7 @@ def smooth(model, counts, options, score):
     """Sets the probabilities; with "tuned", searches for the best smoothing of one table at a time.
 
     Returns:
-        dict of the table -> smoothing, or of `"floor"` -> floor.
+        dict. Maps the name of each table to its smoothing, or `"floor"` to the floor.
     """
     tables = ["emission", "transition", "initial"] + ["end"] * options.use_end
     if options.floor is not None:
@@ -281,7 +283,7 @@ def smooth(model, counts, options, score):
 
 
 def learn_more(model, ids, counts, smoothing, options, score):
-    """Runs Baum-Welch and selects the step that is best on dev, or the last without dev data."""
+    """Runs Baum-Welch and keeps the step that is best on dev, or the last without dev data."""
     steps, kept = [], (score() if score else None, 0, model.get_weights())
 
     def progress(step, log_likelihood):

@@ -1,9 +1,8 @@
 """Trains a tagger, which assigns a tag to every token.
 
 The data are CoNLL columns, JSON lines or Python dict literals. The tags mark spans in one of the
-schemes; with --scheme none, they are independent of one another, such as parts of speech. --resume
-continues an interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run
-folder.
+schemes or, with --scheme none, single tokens, as parts of speech do. --resume continues an
+interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run folder.
 """
 
 import pathlib
@@ -133,7 +132,7 @@ def train(options, earlier):
 
 
 def read(options, part):
-    """Reads the sentences of one part of the data; `[]` if it is not given."""
+    """Returns the sentences of one part of the data, or `[]` if it is not given."""
     files = getattr(options, part)
     if not files:
         return []
@@ -144,7 +143,7 @@ def read(options, part):
 
 
 def check_tags(data, scheme, constrain):
-    """Checks that all tags belong to the scheme, and warns about transitions that it forbids."""
+    """Checks that all tags are valid in the scheme; warns about transitions that it forbids."""
     for part, sentences in data.items():
         illegal = [(tags.check(s.tags, scheme, s.file, s.line), s) for s in sentences]
         broken = [(count, s) for count, s in illegal if count]
@@ -161,7 +160,7 @@ def check_tags(data, scheme, constrain):
 
 
 def make_batches(options, data, part, indexer, tag_set):
-    """Returns the batches of one part of the data; None if there is no data."""
+    """Returns the batches of one part of the data, or `None` if there is no data."""
     if not data[part]:
         return None
     order = {"vectors": getattr(options, f"{part}_vectors")}

@@ -140,7 +140,7 @@ def test_config_is_complete():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"tags": ["O", "X"], "scheme": "bio"}, "'X' is outside the scheme 'bio'"),
+        ({"tags": ["O", "X"], "scheme": "bio"}, "'X' is not valid in the scheme 'bio'"),
         ({"tags": ["NN"], "scheme": None}, "Plain tags"),
         ({"tags": ["O"], "scheme": "BIO"}, "`scheme` must be one of"),
         ({"tags": ["O"], "scheme": "bio", "mode": "loose"}, "`mode` must be"),

@@ -200,9 +200,9 @@ def test_examples_of_bert():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="one of spaces, characters, words; got 'bpe'"):
+    with pytest.raises(ValueError, match="`how` must be .*'words' or a BERT .*; got 'bpe'"):
         tokenize(["a"], "bpe")
-    with pytest.raises(ValueError, match="one of spaces, characters, words; got 'bpe'"):
+    with pytest.raises(ValueError, match="`how` must be .*'words' or a BERT .*; got 'bpe'"):
         tokenize_texts(["a"], "bpe")
     with pytest.raises(ValueError, match="a list of strings; got the string 'a b'"):
         tokenize_texts("a b")

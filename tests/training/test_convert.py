@@ -243,7 +243,7 @@ def test_vocabularies(training_folder, tmp_path, capsys):
     path, model = make_run(tmp_path / "run", **WORDS)
     pair = spoiled(tmp_path, model.bilm, lambda *_: None)
     new = tmp_path / "new"
-    assert "--vocabulary is missing: " in refused(capsys, *pair, "--to-run", new)
+    assert "--vocabulary is missing. " in refused(capsys, *pair, "--to-run", new)
     vocabulary = training_folder / "vocabulary.txt"
     err = refused(capsys, *pair, "--vocabulary", vocabulary, "--to-run", new)
     assert "weights.hdf5 has 19 tokens, but" in err and "vocabulary.txt has 20" in err

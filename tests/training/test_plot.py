@@ -124,7 +124,7 @@ def test_mistakes(line, message, run, tmp_path, monkeypatch, capsys):
 def test_a_run_without_figures(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
     assert draw("curves", path, "--output", tmp_path / "a.png") == 2
-    assert "has no metrics yet" in capsys.readouterr().err
+    assert "must be a run with logged metrics" in capsys.readouterr().err
 
 
 def test_help(capsys):

@@ -61,7 +61,7 @@ def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     (tmp_path / "b.conll").write_text("Zürich\n", encoding="utf-8")
     more = "--input", "conll", "--token-column", 0, "--encoding", "utf-8"
     assert ask("tag", run, tmp_path / "b.conll", *more).startswith("Zürich\t")
-    assert "Give its name after the run" in refused(capsys, "tag", run, "--input", "conll")
+    assert "Give a file after the run" in refused(capsys, "tag", run, "--input", "conll")
     assert "have no effect with --input text" in refused(capsys, "tag", run, "--token-column", 1)
 
 

@@ -213,12 +213,12 @@ def _room(max_characters: int) -> int:
 def _check_sentence(sentence: Sequence[str], index: int) -> None:
     if isinstance(sentence, str | bytes):
         raise ValueError(
-            f"Every sentence must be a list of tokens; sentence {index} is the string "
+            f"`sentences` must contain lists of tokens; sentence {index} is the string "
             f"{sentence[:40]!r}. Split it first, for example with `.split()`."
         )
     for position, token in enumerate(sentence):
         if not isinstance(token, str):
             raise ValueError(
-                f"Every token must be a str; token {position} of sentence {index} is "
+                f"`sentences` must contain lists of str; token {position} of sentence {index} is "
                 f"{token!r} of type {type(token).__name__}."
             )

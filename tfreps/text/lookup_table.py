@@ -1,4 +1,4 @@
-"""Creates TensorFlow tables that look up token ids, from constants or a file."""
+"""Creates TensorFlow tables that map tokens to ids, stored as constants or in a file."""
 
 import tensorflow as tf
 

@@ -12,7 +12,7 @@ from tfreps.text.vocabulary import Vocabulary
 
 
 class TokenIndexer(tf.Module):
-    """Converter from strings to ids in a TensorFlow graph, for training and for exported models.
+    """Converter from tokens to ids in a TensorFlow graph, for training and for exported models.
 
     It works eagerly, in a `tf.function`, in `tf.data.Dataset.map` and in a SavedModel. It is a
     `tf.Module` that owns its lookup table. Make it an attribute of the `tf.Module` or Keras
@@ -35,12 +35,13 @@ class TokenIndexer(tf.Module):
     Returns:
         dict of tensors:
 
-        - `token_ids`: int32 `[B, T]`. The vocabulary id plus 1, with the id of `<UNK>` for tokens
-          outside the vocabulary; 0 on padding.
-        - `character_ids`: int32 `[B, T, C]`. See `tfreps.text.character_ids`; 0 on padding.
+        - `token_ids`: int32 `[B, T]`. The id in the vocabulary plus 1, with the id of `<UNK>`
+          for tokens outside the vocabulary; 0 on padding.
+        - `character_ids`: int32 `[B, T, C]`. The ids that `tfreps.text.character_ids` returns; 0
+          on padding.
         - `mask`: bool `[B, T]`.
 
-    Masking: `mask` is True where the token is not `""`.
+    Masking: `mask` is `True` where the token is not `""`.
 
     Raises:
         ValueError: If `Vocabulary` rejects the list of tokens, `vocabulary` is a string, or
@@ -69,7 +70,7 @@ class TokenIndexer(tf.Module):
             if isinstance(vocabulary, str | bytes):
                 raise ValueError(
                     "`vocabulary` must be a Vocabulary or a list of tokens; got the string "
-                    f"{vocabulary[:60]!r}. Read a file with Vocabulary.read."
+                    f"{vocabulary[:60]!r}. To read a file, use `Vocabulary.read`."
                 )
             vocabulary = Vocabulary(vocabulary)
         if max_characters is not None:
@@ -93,7 +94,7 @@ class TokenIndexer(tf.Module):
     ) -> "TokenIndexer":
         """Creates an indexer whose vocabulary is built from sentences.
 
-        Tokens are normalized by `lowercase` and `digits_to_zero` before they are counted. Tokens
+        Tokens are counted after they are normalized (`lowercase` and `digits_to_zero`). Tokens
         that a vocabulary file cannot represent, such as those that contain a line feed, are left
         out of the vocabulary and are therefore unknown.
 
@@ -109,7 +110,8 @@ class TokenIndexer(tf.Module):
             `TokenIndexer`.
 
         Raises:
-            ValueError: If no token occurs `min_count` times, or an argument is out of range.
+            ValueError: If there are tokens but none occurs `min_count` times, or an argument is
+                out of range.
 
         Example:
             >>> from tfreps.text import TokenIndexer
@@ -141,7 +143,7 @@ class TokenIndexer(tf.Module):
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenIndexer":
-        """Returns a copy whose table is stored as a file in a SavedModel; see `lookup_table`."""
+        """Returns a copy that stores its vocabulary in the file `path`; see `lookup_table`."""
         copy = TokenIndexer(None, self.lowercase, self.digits_to_zero, self.max_characters)
         if self.vocabulary is not None:
             copy.vocabulary = self.vocabulary
@@ -158,11 +160,11 @@ class TokenIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int | None:
-        """Number of tokens in the vocabulary, which is the largest value of `token_ids`."""
+        """Number of tokens in the vocabulary (the largest value of `token_ids`), or `None`."""
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def get_config(self) -> dict:
-        """Returns the arguments of the constructor as JSON types."""
+        """Returns the arguments of the constructor as values that JSON can represent."""
         return {
             "vocabulary": None if self.vocabulary is None else self.vocabulary.tokens,
             "lowercase": self.lowercase,

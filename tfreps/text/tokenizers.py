@@ -12,7 +12,7 @@ def split_tokens(sentences):
     """Splits sentences at white space, as `str.split()` does.
 
     The function uses only core TensorFlow operations, so that an exported model splits strings
-    in the same way as the training text.
+    in the same way as in training.
 
     Args:
         sentences: str tensor, shape `[N]`, UTF-8.
@@ -64,10 +64,10 @@ def tokenize(texts, how="spaces"):
     - "characters": every Unicode character except white space is a token.
     - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
       character except white space. `don't!` becomes `don ' t !`.
-    - a BERT tokenizer: splits texts into the words whose pieces it computes; see its `word_rules`.
+    - a BERT tokenizer: splits texts into its words, which `word_rules` defines, not into pieces.
 
     The function uses only core TensorFlow operations, so that an exported model splits texts in
-    the same way as the training text. Letters, digits and marks are those of Unicode 15. Bytes
+    the same way as in training. Letters, digits and marks are those of Unicode 15. Bytes
     that are not UTF-8 are not removed; they stay attached to the text that follows.
 
     Args:
@@ -168,7 +168,10 @@ def check_tokenizer(how) -> None:
         how: str or tokenizer. One of `TOKENIZERS`, or an object that has `word_rules`.
 
     Raises:
-        ValueError: If it is neither.
+        ValueError: If `how` is neither.
     """
     if how not in TOKENIZERS if isinstance(how, str) else not hasattr(how, "word_rules"):
-        raise ValueError(f"A tokenizer must be one of {', '.join(TOKENIZERS)}; got {how!r}.")
+        raise ValueError(
+            f"`how` must be one of {', '.join(map(repr, TOKENIZERS))} or a BERT tokenizer; "
+            f"got {how!r}."
+        )

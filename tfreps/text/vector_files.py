@@ -1,4 +1,4 @@
-"""Reads the rows of text or binary word vector files, which may be compressed."""
+"""Reads word vectors from text or binary files, which may be compressed, row by row."""
 
 import os
 from collections.abc import Iterator
@@ -16,9 +16,10 @@ FORMATS = ("text", "binary")
 
 
 class VectorRow(NamedTuple):
-    """One row of a file: its token, its numbers as stored, and its location for error messages.
+    """Row of a word vector file: a token, its vector, and their location in the file.
 
-    `numbers` are decimal numbers separated by white space or, if `binary`, little-endian float32.
+    `numbers` contains the vector as it is stored: `dimension` decimal numbers separated by white
+    space or, if `binary` is `True`, little-endian float32 values. Error messages contain `place`.
     """
 
     token: bytes
@@ -33,8 +34,8 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
 
     Args:
         path: str. Path of the file; `*.gz` files are decompressed.
-        file_format: str or None. `"text"` (GloVe; word2vec and fastText `.vec`, whose first line
-            gives the number of rows and the dimension) or `"binary"` (word2vec `.bin`). If
+        file_format: str or None. `"text"` (GloVe, or word2vec and fastText `.vec`, whose first
+            line gives the number of rows and the dimension) or `"binary"` (word2vec `.bin`). If
             `None`, files named `*.bin` and `*.bin.gz` are read as binary and others as text.
             Defaults to `None`.
 
@@ -42,8 +43,8 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
         `VectorRow`s in the order of the file.
 
     Raises:
-        ValueError: If the file is malformed. The message names the file and the line or row; see
-            `WordVectors.read`.
+        ValueError: If the file is malformed or cannot be read, or `file_format` is unknown. The
+            message names the file and the line or row.
     """
     if file_format not in (*FORMATS, None):
         raise ValueError(f"`file_format` must be one of {(*FORMATS, None)}; got {file_format!r}.")
@@ -59,7 +60,7 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
         raise damaged_gzip(path, error) from error
     except OSError as error:
         raise ValueError(
-            f"Cannot read the word vectors {path}: {error.strerror or error}."
+            f"Cannot read the word vectors in {path}: {error.strerror or error}."
         ) from error
 
 
@@ -97,7 +98,7 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
 
 
 def _first_line(file: BinaryIO, path: str) -> bytes:
-    """Returns the first line; raises an error if it does not look like a text file."""
+    """Returns the first line; raises an error if the file does not look like a text file."""
     first = file.readline(LONGEST_LINE)
     if not first.strip():
         what = "line 1 is blank" if first else "the file is empty"
@@ -115,7 +116,7 @@ def _first_line(file: BinaryIO, path: str) -> bytes:
 
 
 def _header(first: bytes, place: str) -> tuple[int, int] | None:
-    """Returns the number of rows and the dimension if a line has two integers, otherwise None."""
+    """Returns the number of rows and the dimension, or `None` if a line is not two integers."""
     fields = first.split()
     if len(fields) != 2 or not all(field.lstrip(b"-").isdigit() for field in fields):
         return None
@@ -146,7 +147,7 @@ def _dimension(data: bytes, place: str) -> int:
 
 
 def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes, bytes]:
-    """Returns the token and numbers of a row. Tokens may contain spaces, as some of GloVe's do."""
+    """Returns the token and the numbers of a row. Tokens may contain spaces, as in GloVe."""
     row = data.rstrip()
     if row.count(b" ") == dimension and b"\t" not in row:
         token, _, numbers = row.partition(b" ")
@@ -181,7 +182,10 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
     if not first:
-        raise ValueError(f"{path}: the file is empty. {_HEADER}")
+        raise ValueError(
+            f"{path}: the file is empty. Expected a binary word2vec file, which starts with the "
+            "number of vectors and their dimension."
+        )
     header = _header(first, f"{path}, line 1") if first.endswith(b"\n") else None
     if header is None:
         raise ValueError(
@@ -231,8 +235,8 @@ def _check_size(path: str, count: int, dimension: int) -> None:
 
 
 _HEADER = (
-    "Expected the number of vectors and their dimension, "
-    f"each at least 1 and the dimension at most {LARGEST_DIMENSION}."
+    "The header must consist of the number of vectors, at least 1, and their dimension, from 1 to "
+    f"{LARGEST_DIMENSION}."
 )
 _NOT_TEXT = (
     "The file is not a text file of word vectors; for a binary word2vec file, set `file_format` "

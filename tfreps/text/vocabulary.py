@@ -101,7 +101,8 @@ class Vocabulary:
             `Vocabulary`.
 
         Raises:
-            ValueError: If no token occurs `min_count` times, or an argument is out of range.
+            ValueError: If there are tokens but none occurs `min_count` times, or an argument is
+                out of range.
         """
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
@@ -138,8 +139,9 @@ class Vocabulary:
             max_characters: int, at least 3. Number of ids C per token. Defaults to 50.
 
         Returns:
-            int32 NumPy array, shape `[V, C]`. No id is 0. `<S>` and `</S>` have the ids of the
-            sentence boundaries; `<UNK>` has the ids of its characters.
+            int32 NumPy array, shape `[V, C]`, where V is the number of tokens. No id is 0. `<S>`
+            and `</S>` have the ids of the sentence boundaries; `<UNK>` has the ids of its
+            characters.
 
         Raises:
             ValueError: If `max_characters` is less than 3.
@@ -149,8 +151,8 @@ class Vocabulary:
     def check_order(self, counts: Mapping[str, int] | Sequence[int]) -> None:
         """Checks that no token is more frequent than a token before it.
 
-        Sampled softmax draws its negatives on this assumption. If it does not hold, the reported
-        loss is far too low. The special tokens may be in any position.
+        Sampled softmax draws negative samples under this assumption. If it does not hold, the
+        reported loss is far too low. The special tokens may be in any position.
 
         Args:
             counts: mapping or sequence of int. Number of occurrences of each token in the

@@ -14,8 +14,8 @@ class WordVectors(NamedTuple):
 
     Attributes:
         matrix: float32 array, shape `[V, D]`. One vector per token.
-        found: bool array, shape `[V]`. True for rows that come from the file.
-        num_found: int. Number of tokens that have a vector in the file.
+        found: bool array, shape `[V]`. `True` for tokens whose vector comes from the file.
+        num_found: int. Number of tokens whose vector comes from the file.
     """
 
     matrix: np.ndarray
@@ -36,21 +36,21 @@ class WordVectors(NamedTuple):
 
         Supported files are GloVe text files, word2vec text and binary files, and fastText `.vec`
         files. Only the matrix is held in memory, whatever the size of the file. Tokens in the
-        file may contain spaces. If a token is repeated, its first row is used. Tokens that are
-        not UTF-8 are never matched.
+        file may contain spaces. If a token is repeated in the file, its first vector is used.
+        Tokens in the file that are not UTF-8 are never matched.
 
         Args:
             path: str or path-like object. Path of the file; `*.gz` files are decompressed.
-            tokens: iterable of str. The V tokens in the order of the rows, such as
+            tokens: iterable of str. The V tokens in the order of the rows of the matrix, such as
                 `vocabulary.tokens`.
             file_format: str or None. `"text"` or `"binary"`. If `None`, files named `*.bin` and
                 `*.bin.gz` are read as binary and others as text. Defaults to `None`.
             lowercase_fallback: bool. Whether a token that is not in the file gets the vector of
                 its lower-case form. Defaults to `False`.
             missing_std: float, non-negative. Standard deviation of the normal distribution from
-                which the rows of missing tokens are drawn. If 0, these rows are zero. Defaults
-                to 0.0.
-            seed: int. Random seed for these rows. Defaults to 0.
+                which the vectors of missing tokens are drawn. If 0, these vectors are zero.
+                Defaults to 0.0.
+            seed: int. Random seed for these vectors. Defaults to 0.
 
         Returns:
             `WordVectors`.
@@ -59,8 +59,7 @@ class WordVectors(NamedTuple):
             ValueError: If rows have different lengths; the header does not match the file or
                 contains numbers that are too large; a requested row contains a value that is not a
                 finite number; the file is empty, unreadable, truncated or damaged; or an argument
-                is out of range.
-                The message names the file and the line.
+                is out of range. The message names the file and the line.
 
         Reference: `distance.c` of word2vec, and the releases of GloVe and fastText.
 
@@ -99,12 +98,12 @@ class WordVectors(NamedTuple):
 
     @property
     def num_found(self) -> int:
-        """Number of tokens that have a vector in the file."""
+        """Number of tokens whose vector comes from the file."""
         return int(self.found.sum())
 
 
 def _wanted(tokens: list[str], lowercase_fallback: bool):
-    """Maps the bytes of tokens, and of their lower-case forms, to positions in the list."""
+    """Returns two dicts: from the bytes of tokens, and of lower-case forms, to positions."""
     exact: dict[bytes, list[int]] = {}
     lower: dict[bytes, list[int]] = {}
     for place, token in enumerate(tokens):

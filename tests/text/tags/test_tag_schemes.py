@@ -102,15 +102,15 @@ def test_detect_scheme(tags, expected):
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("tag", ["X", "X-B", "B-", "", "O-X", "B_X", "b-X", "-X", "BX"])
 def test_tags_outside_a_scheme(scheme, tag):
-    with pytest.raises(ValueError, match="outside the scheme"):
+    with pytest.raises(ValueError, match="not valid in the scheme"):
         tag_schemes.tag_parts(tag, scheme)
-    with pytest.raises(ValueError, match="In the list of 2 tags, the tag"):
+    with pytest.raises(ValueError, match="`tags` must match `scheme`; the tag"):
         tag_schemes.allowed_transitions(["O", tag], scheme)
 
 
 def test_letters_of_other_schemes_are_refused():
     for scheme, tag in [("bio", "E-X"), ("bioes", "M-X"), ("bmes", "I-X"), ("bilou", "S-X")]:
-        with pytest.raises(ValueError, match=f"{tag}.* outside the scheme '{scheme}'"):
+        with pytest.raises(ValueError, match=f"{tag}.* not valid in the scheme '{scheme}'"):
             tag_schemes.tag_parts(tag, scheme)
 
 

@@ -93,7 +93,7 @@ def test_illegal_transitions_are_the_forbidden_ones():
 def test_check_counts_and_names_the_place():
     assert tags.check(["I-X", "O", "I-Y"], "bio") == 2
     assert tags.check(["whatever", "I-X"], None) == 0
-    with pytest.raises(ValueError, match="train.txt, line 8: the tag 'M-X' is outside .*'bioes'"):
+    with pytest.raises(ValueError, match="train.txt, line 8: the tag 'M-X' is not valid .*'bioes'"):
         tags.check(["O", "M-X"], "bioes", "train.txt", line=[7, 8])
     with pytest.raises(ValueError, match="train.json, line 3, token 2: the tag"):
         tags.check(["O", "M-X"], "bioes", "train.json", line=3)

@@ -23,9 +23,9 @@ def test_ids_and_back():
     assert tags.ids(["I-X", "O"]) == [2, 0] and tags.decode(np.array([2, 0])) == ["I-X", "O"]
     assert len(tags) == 3 and "B-X" in tags and "B-Y" not in tags
     assert tags.allowed_transitions().shape == (5, 5)
-    with pytest.raises(ValueError, match="3 is not the id of a tag; expected 0 to 2"):
+    with pytest.raises(ValueError, match="`ids` must be ids of tags, from 0 to 2; got 3"):
         tags.decode([3])
-    with pytest.raises(ValueError, match="-1 is not the id"):
+    with pytest.raises(ValueError, match="`ids` must be ids of tags, .*; got -1"):
         tags.decode([-1])
 
 
@@ -56,7 +56,7 @@ def test_labels_may_hold_spaces(tmp_path):
         (b"O\n\nB-X\n", "line 2: the line is blank"),
         (b"O\nB-X\nO\n", "line 3: 'O' is already on line 1"),
         (b"O\n B-X\n", "line 2: a tag must not start or end with white space"),
-        (b"O\nB-X\nX\n", "tags.txt, line 3: the tag 'X' is outside the scheme 'bio'"),
+        (b"O\nB-X\nX\n", "tags.txt, line 3: the tag 'X' is not valid in the scheme 'bio'"),
         (b"O\nB-\xe9\n", "line 2: expected UTF-8 text"),
         (b"\xef\xbb\xbfO\n", "line 1: starts with a byte order mark"),
     ],
@@ -76,7 +76,7 @@ def test_names_that_are_none():
         TagSet([3])
     with pytest.raises(ValueError, match="`scheme` must be one of"):
         TagSet(["O"], "iob2")
-    with pytest.raises(ValueError, match="train.txt: found no labels. Expected at least one"):
+    with pytest.raises(ValueError, match="train.txt: found no labels. Expected one label per line"):
         TagSet.from_sequences([], source="train.txt", word="label")
 
 

@@ -37,7 +37,7 @@ _NAMES = {
     "tokenize_chinese_chars": ("split_chinese", bool),
     "handle_chinese_chars": ("split_chinese", bool),
 }
-# Classes of transformers that are BERT tokenizers, or whose files must show that they are.
+# Tokenizer classes of transformers that are BERT's, or whose files must show that they are.
 _CLASSES = (
     "BertTokenizer",
     "BertTokenizerFast",
@@ -107,8 +107,8 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     known = isinstance(kind, str) and kind in KINDS
     if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
-            f"{path} does not contain a tokenizer written by tfreps. Expected a file from a run of "
-            "`tfreps pretrain-bert`, or from the run of a tagger or classifier with BERT."
+            f"{path} does not contain a tokenizer written by tfreps. Expected tokenizer.json from "
+            "a run of `tfreps pretrain-bert`, or from a run of a tagger or classifier with BERT."
         )
     return KINDS[kind].from_config({**config, "source": str(path)})
 
@@ -121,9 +121,9 @@ def checkpoint_tokenizer(
 ) -> PieceTokenizer:
     """Reads the tokenizer of a checkpoint folder.
 
-    The vocabulary of a `WordPieceTokenizer` is read from vocab.txt, or from tokenizer.json in
-    newer folders without vocab.txt, and its options from tokenizer_config.json and
-    tokenizer.json. A `CharacterTokenizer` is read from tfreps_tokenizer.json, which
+    The vocabulary of a `WordPieceTokenizer` is read from vocab.txt, and its options from
+    tokenizer_config.json. In newer folders without vocab.txt, the vocabulary and further options
+    are read from tokenizer.json. A `CharacterTokenizer` is read from tfreps_tokenizer.json, which
     `write_checkpoint_tokenizer` writes, or from aespresso's dictionary
     (bert_word2idx_extend.json or bert_word2idx.json).
 
@@ -134,9 +134,9 @@ def checkpoint_tokenizer(
             files is used; without such an option, as in Google's checkpoints, text is lowercased
             if and only if no piece of the vocabulary contains a capital letter. Defaults to
             `None`.
-        vocabulary_size: int or None. Number of rows of the model's embedding table. Tokens of a
-            dictionary with this id or a larger one are treated as unknown. It has no effect on
-            other vocabularies. If `None`, all tokens are known. Defaults to `None`.
+        vocabulary_size: int or None. Number of rows in the model's embedding table. Tokens of
+            aespresso's dictionary with this id or a larger one are treated as unknown. It has no
+            effect on other vocabularies. If `None`, all tokens are known. Defaults to `None`.
         **options: Options of the tokenizer that override those in the files.
 
     Returns:
@@ -203,7 +203,7 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
     The vocabulary is written to vocab.txt. The options of a `WordPieceTokenizer` are written to
     tokenizer_config.json, with `max_length` as `model_max_length`; this format cannot represent
     `max_characters_per_word`. Hugging Face has no tokenizer like `CharacterTokenizer`, which is
-    therefore written to tfreps_tokenizer.json. `checkpoint_tokenizer` reads both.
+    therefore written to tfreps_tokenizer.json. `checkpoint_tokenizer` reads both formats.
 
     Args:
         tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer to write.
@@ -242,8 +242,8 @@ def _options(config: dict, path: pathlib.Path) -> dict:
     kind = config.get("tokenizer_class")
     if kind not in _CLASSES:
         raise ValueError(
-            f"{path}: 'tokenizer_class' is {kind!r}, which splits text differently from BERT's "
-            "WordPiece. tfreps has no such tokenizer."
+            f"{path}: 'tokenizer_class' must be the class of a WordPiece tokenizer, such as "
+            f"'BertTokenizer', because tfreps supports no others; got {kind!r}."
         )
     if config.get("truncation_side", "right") != "right":
         raise ValueError(
@@ -252,8 +252,9 @@ def _options(config: dict, path: pathlib.Path) -> dict:
         )
     if config.get("do_basic_tokenize", True) is not True or config.get("never_split"):
         raise ValueError(
-            f"{path}: 'do_basic_tokenize' must be true and 'never_split' must be empty; tfreps "
-            "does not support other values."
+            f"{path}: 'do_basic_tokenize' must be true and 'never_split' must be empty, because "
+            "tfreps does not support other values; got "
+            f"{config.get('do_basic_tokenize', True)!r} and {config.get('never_split')!r}."
         )
     _refuse_added(_part(config, "added_tokens_decoder", dict, path).values(), path)
     for theirs, (ours, kind) in _NAMES.items():
@@ -267,7 +268,7 @@ def _options(config: dict, path: pathlib.Path) -> dict:
 
 
 def _longest(config: dict, path: pathlib.Path) -> int | None:
-    """Returns `model_max_length`, or None if it is a huge number, which means no limit."""
+    """Returns `model_max_length`, or `None` if it is missing or huge, which means no limit."""
     longest = config.get("model_max_length")
     if longest is None or isinstance(longest, int | float) and longest > _NO_LIMIT:
         return None
@@ -306,7 +307,7 @@ def _content(token):
 
 
 def _refuse_added(tokens, path: pathlib.Path) -> None:
-    """Raises ValueError for tokens that are matched in a text before it is split."""
+    """Rejects added tokens, which are matched before a text is split, other than BERT's own."""
     specials = WordPieceTokenizer.SPECIAL_TOKENS
     more = [repr(token) for token in map(_content, tokens) if token not in specials]
     if more:
@@ -329,21 +330,23 @@ def _part(config: dict, name: str, kind: type, path: pathlib.Path):
 
 
 def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
-    """Returns the pieces and options in a tokenizer.json."""
+    """Returns the pieces of a tokenizer.json in the order of their ids, and its options."""
     config = read_json(path)
     model, normalizer = (_part(config, name, dict, path) for name in ("model", "normalizer"))
     kinds = model.get("type"), normalizer.get("type")
     if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):
         raise ValueError(
-            f"{path}: expected a WordPiece model after a BertNormalizer; got {kinds[0]} after "
-            f"{kinds[1]}. tfreps reads only BERT's own tokenizers."
+            f"{path}: 'model' must be of type 'WordPiece' and contain a 'vocab', and 'normalizer' "
+            f"must be of type 'BertNormalizer'; got the types {kinds[0]!r} and {kinds[1]!r}. "
+            "tfreps supports only BERT's own tokenizers."
         )
     _check_ends(_part(config, "post_processor", dict, path), path)
     _refuse_added(_part(config, "added_tokens", list, path), path)
     ids = model["vocab"]
     if {type(n) for n in ids.values()} != {int} or sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(
-            f"{path}: the ids of 'vocab' must be 0 to {len(ids) - 1}, one for each piece."
+            f"{path}: the ids in 'vocab' must be the integers from 0 to {len(ids) - 1}, each of "
+            "them used once."
         )
     found = _options(normalizer, path)
     if "max_input_chars_per_word" in model:

@@ -33,29 +33,31 @@ class WordPieceTokenizer(PieceTokenizer):
 
     The Python implementation and the graph of core operations agree on every text. They agree
     with Hugging Face's `BertTokenizer` on texts whose characters are in its older Unicode tables,
-    with two exceptions: it does not separate 256 ideographs from U+2B820 onwards, and it
-    recognizes `[MASK]` and other special tokens in a text. The graph with tensorflow-text (a call
-    without `core_ops`) limits words to `max_characters_per_word` bytes instead of characters.
+    with two exceptions: `BertTokenizer` does not separate 256 ideographs from U+2B820 onwards, and
+    it recognizes `[MASK]` and other special tokens in a text. The graph with tensorflow-text (a
+    call without `core_ops`) limits words to `max_characters_per_word` bytes instead of characters.
 
     Args:
         vocabulary: iterable of str. The pieces in the order of their ids, including `[PAD]`,
             `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`.
         lowercase: bool. Whether text is lowercased. Defaults to `True`.
         strip_accents: bool or None. Whether accents are stripped. If `None`, they are stripped
-            if `lowercase` is True. Defaults to `None`.
+            if `lowercase` is `True`. Defaults to `None`.
         split_chinese: bool. Whether every Chinese character is a separate word. Defaults to
             `True`.
         max_characters_per_word: int, positive. Maximum length of a word. Longer words become
             `[UNK]`. Hugging Face uses 100, and Google uses 200. Defaults to 100.
         max_length: int or None. Maximum number of ids per text that models use, special tokens
-            included. If `None`, the number is not limited. Defaults to `None`.
+            included. The tokenizer itself does not apply it. If `None`, the number is not limited.
+            Defaults to `None`.
         source: str or path-like object. Name of the vocabulary in error messages. Defaults to
             `"vocabulary"`.
 
     Attributes:
         vocabulary: list of str. The pieces in the order of their ids.
         padding_id, unknown_id, start_id, separator_id, mask_id: int. Ids of the special tokens.
-        special_ids: list of int. Ids that no text produces, in ascending order.
+        special_ids: list of int. Ids of the special tokens and of the unused pieces, such as
+            `[unused1]`, in ascending order.
 
     Raises:
         ValueError: If a special token is missing, a piece is repeated, empty or not a string,

@@ -29,7 +29,8 @@ class WordPieceGraph(tf.Module):
         strings: str tensor, shape `[B]`.
 
     Returns:
-        int32 `RaggedTensor`, shape `[B, None]`.
+        int32 `RaggedTensor`, shape `[B, None]`. The piece ids of each text, without the start and
+        separator tokens.
 
     Raises:
         ValueError: If tensorflow-text is needed but not installed.
@@ -65,7 +66,7 @@ class WordPieceGraph(tf.Module):
         return words.with_flat_values(pieces).merge_dims(1, 2)
 
     def _pieces(self, words):
-        """Returns the piece ids of distinct words `[W]`: ragged int32 `[W, (pieces)]`."""
+        """Returns the piece ids of distinct words `[W]`, a ragged int32 tensor `[W, (pieces)]`."""
         lengths = tf.strings.length(words, "UTF8_CHAR")
         known = lengths <= self.max_characters
         ids = tf.zeros([tf.size(words), 0], tf.int32)  # one column per step; -1 means no piece
@@ -83,7 +84,7 @@ class WordPieceGraph(tf.Module):
         """Takes the longest possible next piece of each word that has characters left."""
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         places = tf.where(known & (starts < lengths))  # [A, 1]
-        # [A]
+        # [A], where A is the number of words that have characters left
         words = tf.gather_nd(words, places)
         start = tf.gather_nd(starts, places)
         rest = tf.gather_nd(lengths, places) - start

@@ -15,8 +15,9 @@ def ended_spans(tags, rules):
         rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
 
     Returns:
-        tuple of two int32 tensors of shape `[N]`: the index of the type in `rules.type_names`,
-        or -1 where no span ends, and the position where the span starts.
+        Tuple `(types, starts)` of int32 tensors, shape `[N]`. `types` contains the index of the
+        span's type in `rules.type_names`, or -1 where no span ends. `starts` contains the position
+        where the span starts, and is meaningful only where a span ends.
 
     Example:
         >>> from tfreps.text.tags.graph_spans import ended_spans
@@ -40,7 +41,7 @@ def ended_spans(tags, rules):
 
 
 def padded_spans(tags, lengths, rules):
-    """Returns the spans of each sentence of a batch in order.
+    """Returns the spans of each sentence in a batch, from left to right.
 
     Args:
         tags: int32 tensor, shape `[B, T]`. Tag ids.
@@ -49,9 +50,10 @@ def padded_spans(tags, lengths, rules):
         rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
 
     Returns:
-        tuple of three int32 tensors of shape `[B, S]`: the types, as indices in
-        `rules.type_names`, with -1 after the last span of a sentence; the starts; and the ends
-        (exclusive).
+        Tuple `(types, starts, ends)` of int32 tensors, shape `[B, S]`, where S is the largest
+        number of spans in a sentence. `types` contains the indices of the types in
+        `rules.type_names`, and -1 after the last span of a sentence. `starts` and `ends`
+        (exclusive) contain token positions, and 0 after the last span.
 
     Example:
         >>> from tfreps.text.tags.graph_spans import padded_spans

@@ -33,11 +33,18 @@ NOTHING = TagParts(OUTSIDE, "")  # represents the start and the end of a sentenc
 def tag_parts(tag: str, scheme: str) -> TagParts:
     """Splits a tag into its role and its type.
 
-    A tag is `O`, a letter of the scheme alone (its type is then `""`), or a letter, a hyphen and
-    a type.
+    A tag is `O`; a letter of the scheme by itself, in which case its type is `""`; or a letter, a
+    hyphen and a type.
+
+    Args:
+        tag: str. The tag.
+        scheme: str. The tag scheme.
+
+    Returns:
+        `TagParts`.
 
     Raises:
-        ValueError: If the tag is outside the scheme.
+        ValueError: If the tag is not valid in the scheme, or the scheme is unknown.
 
     Example:
         >>> from tfreps.text.tags import tag_schemes
@@ -50,8 +57,8 @@ def tag_parts(tag: str, scheme: str) -> TagParts:
     letter, hyphen, kind = tag.partition("-")
     if letter not in LETTERS[scheme] or (hyphen and not kind):
         raise ValueError(
-            f"the tag {tag!r} is outside the scheme {scheme!r}: expected O or one of "
-            f"{', '.join(LETTERS[scheme])}, followed by a hyphen and a type"
+            f"the tag {tag!r} is not valid in the scheme {scheme!r}: expected O, or one of "
+            f"{', '.join(LETTERS[scheme])} followed by a hyphen and a type"
         )
     return TagParts(LETTERS[scheme][letter], kind)
 
@@ -64,7 +71,7 @@ def check_scheme(scheme: str | None, plain: bool = True) -> None:
         plain: bool. Whether `None` is allowed. Defaults to `True`.
 
     Raises:
-        ValueError: If the scheme is not one of `SCHEMES`, or is `None` and `plain` is False.
+        ValueError: If the scheme is not one of `SCHEMES`, or is `None` and `plain` is `False`.
     """
     if scheme not in SCHEMES:
         raise ValueError(f"`scheme` must be one of {SCHEMES}; got {scheme!r}.")
@@ -108,7 +115,7 @@ def detect_scheme(tags: Iterable[str]) -> str | None:
 
 
 def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
-    """Returns True if `tag` may directly follow `after`; `NOTHING` represents the boundaries."""
+    """Returns True if `tag` may directly follow `after`. `NOTHING` is a sentence boundary."""
     same = tag.type == after.type
     if scheme == "bio":
         return tag.role != "I" or (after.role in "BI" and same)
@@ -119,7 +126,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Returns True if a span starts at `tag`, unless `tag` continues a span (see `continues`)."""
+    """Returns True if a span starts at `tag`, which follows `after`, unless it continues one."""
     same = tag.type == after.type
     if mode == "conlleval":
         return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)
@@ -139,7 +146,7 @@ def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def closes(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Returns True if a span that ends at the tag `after` is complete."""
+    """Returns True if a span that ends at the tag `after`, before `tag`, is complete."""
     if mode == "conlleval" or scheme == "bio":
         return True
     if scheme == "iob1":
@@ -160,7 +167,7 @@ def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
         allowed.
 
     Raises:
-        ValueError: If the scheme is unknown or a tag is outside it.
+        ValueError: If the scheme is unknown or a tag is not valid in it.
 
     Example:
         >>> from tfreps.text import tags
@@ -181,10 +188,11 @@ def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
 
 
 class SpanRules(NamedTuple):
-    """Arrays that define the spans of tag ids, indexed `[before, tag]`; id K is the boundary.
+    """Arrays that define the spans in sequences of tag ids; id K is the sentence boundary.
 
-    `starts`, `continues` and `closes` are bool `[K + 1, K + 1]`. `types`, int32 `[K + 1]`, is the
-    index in `type_names` of each tag's type, or -1 for `O` and the boundary.
+    `starts`, `continues` and `closes`, bool `[K + 1, K + 1]`, are indexed `[before, tag]` and
+    contain the results of the functions of these names. `types`, int32 `[K + 1]`, contains the
+    index of each tag's type in `type_names`, or -1 for `O` and the boundary.
     """
 
     starts: np.ndarray
@@ -221,9 +229,9 @@ def check_mode(mode: str) -> None:
 
 
 def _all_parts(tags: Sequence[str], scheme: str) -> list[TagParts]:
-    """Returns the parts of all tags of a list."""
+    """Returns the role and the type of every tag in a list."""
     check_scheme(scheme, plain=False)
     try:
         return [tag_parts(tag, scheme) for tag in tags]
     except ValueError as error:
-        raise ValueError(f"In the list of {len(tags)} tags, {error}.") from None
+        raise ValueError(f"`tags` must match `scheme`; {error}.") from None

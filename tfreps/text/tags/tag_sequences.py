@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Span(NamedTuple):
-    """Span of a sentence: its type and its tokens from `start` to `end` (exclusive)."""
+    """Span of a sentence: a type and the positions `start` and `end` (exclusive) of its tokens."""
 
     type: str
     start: int
@@ -64,7 +64,7 @@ def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
         Spans never overlap, and `end` is exclusive.
 
     Raises:
-        ValueError: If a tag is outside the scheme, or `scheme` or `mode` is unknown.
+        ValueError: If a tag is not valid in the scheme, or `scheme` or `mode` is unknown.
 
     Example:
         >>> from tfreps.text import tags
@@ -118,8 +118,8 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
         first_free = before.end if before else 0
         if not first_free <= start < end <= length:
             raise ValueError(
-                f"The span {kind!r} from {start} to {end} is empty, overlaps another span, or "
-                f"extends beyond the sentence of {length} tokens."
+                f"The span {kind!r} from {start} to {end} in `found` is empty, overlaps another "
+                f"span, or extends beyond the sentence of {length} tokens."
             )
         roles = ["B"] + ["I"] * (end - start - 1)
         if scheme == "iob1" and (before is None or before[::2] != (kind, start)):
@@ -144,8 +144,8 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
         list of str. One tag per token.
 
     Raises:
-        ValueError: If a scheme is unknown, a tag is outside `from_scheme`, or there is an illegal
-            transition. Illegal transitions are not repaired.
+        ValueError: If a scheme is unknown, a tag is not valid in `from_scheme`, or there is an
+            illegal transition. Illegal transitions are not repaired.
 
     Example:
         >>> from tfreps.text import tags
@@ -158,9 +158,9 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
         before = repr(tags[at - 1]) if at else "the start of the sentence"
         after = repr(tags[at]) if at < len(tags) else "the end of the sentence"
         raise ValueError(
-            f"Cannot convert tags that are not legal in {from_scheme!r}: {after} follows {before} "
-            f"(token {at + 1} of {len(tags)}). Correct the tags, or read the spans with "
-            "`spans(..., mode='conlleval')` and convert them with `spans_to_tags`."
+            f"`tags` must be legal in {from_scheme!r} to be converted: {after} follows {before} "
+            f"(token {min(at + 1, len(tags))} of {len(tags)}). Correct the tags, or read the spans "
+            "with `spans(..., mode='conlleval')` and convert them with `spans_to_tags`."
         )
     return spans_to_tags(spans(tags, from_scheme), len(tags), to_scheme)
 
@@ -178,7 +178,7 @@ def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
         sequence.
 
     Raises:
-        ValueError: If the scheme is unknown or a tag is outside it.
+        ValueError: If the scheme is unknown or a tag is not valid in it.
 
     Example:
         >>> from tfreps.text import tags
@@ -199,7 +199,7 @@ def check(
     source: str = "tags",
     line: int | Sequence[int] | None = None,
 ) -> int:
-    """Checks that the tags of a sentence belong to the scheme, and counts illegal transitions.
+    """Checks that the tags of a sentence are valid in a scheme; counts illegal transitions.
 
     Illegal transitions do not raise an error, because published corpora contain them. The caller
     decides how to treat them.
@@ -216,7 +216,7 @@ def check(
         sentence.
 
     Raises:
-        ValueError: If a tag is blank, not a string, or outside the scheme, or the scheme is
+        ValueError: If a tag is blank, not a string or not valid in the scheme, or the scheme is
             unknown. The message names the tag, the file and the line.
 
     Example:
@@ -225,7 +225,7 @@ def check(
         1
         >>> tags.check(["O", "PER"], "bio", "train.txt", line=[17, 18])
         Traceback (most recent call last):
-        ValueError: train.txt, line 18: the tag 'PER' is outside the scheme 'bio': ...
+        ValueError: train.txt, line 18: the tag 'PER' is not valid in the scheme 'bio': ...
     """
     check_scheme(scheme)
     for position, tag in enumerate(tags):
@@ -245,7 +245,8 @@ def check(
 def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
     """Returns the location of a tag for error messages.
 
-    It consists of the line of the tag, or of the line of the sentence and the token number.
+    The location is the line of the tag if `line` is a sequence. Otherwise, it is the line of the
+    sentence, if given, and the number of the token.
     """
     if line is None:
         return f"{source}, token {position + 1}"

@@ -28,8 +28,8 @@ class TagSet:
 
     Raises:
         ValueError: If there are no names; a name is repeated, blank or not a string, starts or
-            ends with white space, contains a line break or NUL, or is outside the scheme; or the
-            scheme is unknown.
+            ends with white space, contains a line break or NUL, or is not valid in the scheme; or
+            the scheme is unknown.
 
     Example:
         >>> from tfreps.text import TagSet
@@ -70,7 +70,7 @@ class TagSet:
 
         Args:
             sequences: iterable of iterables of str. The tags of each sentence.
-            scheme: str or None. Tag scheme; see the class. Defaults to `None`.
+            scheme: str or None. Tag scheme; see `TagSet`. Defaults to `None`.
             source: str. Name of the corpus in error messages. Defaults to `"tags"`.
             word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to
                 `"tag"`.
@@ -101,7 +101,7 @@ class TagSet:
 
         Args:
             path: str or path-like object. Path of the file.
-            scheme: str or None. Tag scheme; see the class. Defaults to `None`.
+            scheme: str or None. Tag scheme; see `TagSet`. Defaults to `None`.
             word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to
                 `"tag"`.
 
@@ -132,12 +132,12 @@ class TagSet:
         source: str | None = None,
         line: int | Sequence[int] | None = None,
     ) -> list[int]:
-        """Returns the ids of the tags of a sentence, or of one label in a list of length 1.
+        """Returns the ids of tags or labels.
 
         Args:
-            names: sequence of str. The tags.
+            names: sequence of str. The tags of a sentence, or labels.
             source: str or None. Name of their file in error messages. Defaults to `None`.
-            line: int, sequence of int, or None. Line number of the sentence or of each tag in
+            line: int, sequence of int, or None. Line number of the sentence, or of each name, in
                 error messages. Defaults to `None`.
 
         Returns:
@@ -162,7 +162,7 @@ class TagSet:
         )
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Returns the names of ids.
+        """Returns the names that have the given ids.
 
         Args:
             ids: iterable of int. The ids.
@@ -171,13 +171,13 @@ class TagSet:
             list of str. The tags or labels.
 
         Raises:
-            ValueError: If an id is not in [0, number of names).
+            ValueError: If an id is negative, or not less than the number of names.
         """
         ids = [int(index) for index in ids]
         for index in ids:
             if not 0 <= index < len(self):
                 raise ValueError(
-                    f"{index} is not the id of a {self.word}; expected 0 to {len(self) - 1}."
+                    f"`ids` must be ids of {self.word}s, from 0 to {len(self) - 1}; got {index}."
                 )
         return [self.names[index] for index in ids]
 
@@ -188,7 +188,7 @@ class TagSet:
 
 def _check_names(names: list[str], source: str, word: str) -> None:
     if not names:
-        raise ValueError(f"{source}: found no {word}s. Expected at least one, one per line.")
+        raise ValueError(f"{source}: found no {word}s. Expected one {word} per line.")
     first_line: dict[str, int] = {}
     for line, name in enumerate(names, 1):
         if not isinstance(name, str):
