@@ -197,7 +197,7 @@ def make_parser():
 
 
 def check(options):
-    """Raises ValueError if the smoothing is to be tuned without dev data."""
+    """Raises ValueError if the smoothing must be tuned without dev data."""
     tuned = options.smoothing == "tuned" and options.floor is None
     if tuned and not options.dev:
         raise ValueError(
