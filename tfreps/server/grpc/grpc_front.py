@@ -77,7 +77,7 @@ class GrpcFront:
         threading.Thread(target=self._watch_health, name="tfreps-health", daemon=True).start()
 
     def tell_health(self):
-        """Informs the health service whether the server, its services and every model are serving."""
+        """Reports to the health service whether the server, services and models are serving."""
         core = self._core
         for service in ("", *SERVICES):
             self._health.set(service, serving(core.ready))
