@@ -84,7 +84,7 @@ def test_what_the_file_does_not_tell_is_an_option(tmp_path):
         ),
         (
             lambda found: found.pop("bert.embeddings.word_embeddings.weight"),
-            "with a matrix bert.embeddings.word_embeddings.weight; got none",
+            "in which bert.embeddings.word_embeddings.weight is a matrix; got no such array",
         ),
         (
             lambda found: found.pop("bert.encoder.layer.1.attention.self.key.bias"),

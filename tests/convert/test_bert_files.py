@@ -42,7 +42,7 @@ def test_a_vocabulary_of_another_size(tmp_path):
         vocabulary.write_text(text)
         bert_files.open_checkpoint(tmp_path)
     vocabulary.write_text("a\n" * 20)
-    with pytest.raises(ValueError, match="vocab.txt has 20 tokens, but the table of .* 19 rows"):
+    with pytest.raises(ValueError, match="vocab.txt has 20 tokens, but the token table of .* 19 rows"):
         BertEncoder.from_pretrained(tmp_path)
 
 
@@ -70,8 +70,8 @@ def with_pickles(path):
         (lambda path: None, "does not exist. Expected a Hugging Face folder"),
         (without("config.json"), "expected config.json next to the weights; there is none"),
         (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
-        (only("readme.md"), "found readme.md. Expected a Hugging Face folder"),
-        (lambda path: path.mkdir(), "found nothing. Expected a Hugging Face folder"),
+        (only("readme.md"), "contains readme.md. Expected a Hugging Face folder"),
+        (lambda path: path.mkdir(), "contains nothing. Expected a Hugging Face folder"),
         (with_pickles, "pytorch_model-1.bin is a pickle, which tfreps never(.|\n)*weights_only"),
         (only("config.json", "{"), "config.json is not a JSON file"),
         (only("config.json", "[]"), "config.json: expected a JSON object .* of type list"),

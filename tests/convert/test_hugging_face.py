@@ -151,7 +151,7 @@ def test_what_hugging_face_has_no_place_for(tmp_path):
     quantized = encoder()
     quantized.quantize("int8")
     for model, message in (
-        (encoder(normalization="pre"), "made with normalization='pre'"),
+        (encoder(normalization="pre"), "created with normalization='pre'"),
         (quantized, "token_embedding was quantized .int8."),
         (Classifier(encoder(), ["a", "b"]), "`pooling` must be 'pooled'.* has 'mean'"),
         (
@@ -161,7 +161,7 @@ def test_what_hugging_face_has_no_place_for(tmp_path):
         (Tagger(encoder(), ["a", "b"]), "`use_crf` must be False"),
         (
             Tagger(other_encoder(), ["a", "b"], use_crf=False),
-            "encoder must be a BertEncoder .*; this Tagger has a Other",
+            "`encoder` must be a BertEncoder .*; this Tagger has a Other",
         ),
     ):
         with pytest.raises(ValueError, match=message):

@@ -20,7 +20,7 @@ def test_find_files(tmp_path):
         find_files([f"{path}/a.txt", f"{path}/nothing*"])
     with pytest.raises(ValueError, match="is a folder"):
         find_files(path)
-    with pytest.raises(ValueError, match="No text files"):
+    with pytest.raises(ValueError, match="`files` must contain at least one path"):
         find_files([])
 
 

@@ -181,13 +181,13 @@ def test_carried_states_are_not_exported(tmp_path):
     bilm = models.BiLM(
         **{"units": 4, "projection_dim": 2, "vocabulary_size": 9, "initial_state": "carry"}
     )
-    with pytest.raises(ValueError, match='has `initial_state="carry"`.*`with_initial_state`'):
+    with pytest.raises(ValueError, match='has `initial_state="carry"`.*`with_initial_state'):
         models.Elmo(bilm).export(tmp_path / "elmo")
     assert not (tmp_path / "elmo").exists()
 
 
 def test_options_of_other_formats():
-    with pytest.raises(ValueError, match="the options .'opset_version'.; omit them"):
+    with pytest.raises(ValueError, match="the options .'opset_version'.*Omit them"):
         words().export("nowhere", opset_version=18)
 
 
