@@ -21,7 +21,9 @@ def test_modes(monitor, mode, expected):
 
 
 def test_what_auto_cannot_tell():
-    with pytest.raises(ValueError, match="cannot infer whether smaller or larger values of 'val_distance'"):
+    with pytest.raises(
+        ValueError, match="cannot infer whether smaller or larger values of 'val_distance'"
+    ):
         check_mode("val_distance", "auto")
     with pytest.raises(ValueError, match="`mode` must be one of auto, min, max; got 'least'"):
         check_mode("val_loss", "least")

@@ -89,7 +89,9 @@ def test_what_is_no_run_has_no_options(tmp_path, head):
 
 def test_json_that_is_nested_without_end_is_refused(tmp_path):
     (tmp_path / "options.json").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="options.json is not a JSON file .* nested too dee"):
+    with pytest.raises(
+        ValueError, match="options.json cannot be read as JSON: it is nested too dee"
+    ):
         parse_resumed("--run", str(tmp_path), "--resume")
 
 

@@ -42,7 +42,9 @@ def test_a_vocabulary_of_another_size(tmp_path):
         vocabulary.write_text(text)
         bert_files.open_checkpoint(tmp_path)
     vocabulary.write_text("a\n" * 20)
-    with pytest.raises(ValueError, match="vocab.txt has 20 tokens, but the token table of .* 19 rows"):
+    with pytest.raises(
+        ValueError, match="vocab.txt has 20 tokens, but the token table of .* 19 rows"
+    ):
         BertEncoder.from_pretrained(tmp_path)
 
 

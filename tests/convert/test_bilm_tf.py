@@ -177,7 +177,10 @@ BROKEN = {
         replaced("char_embed", lambda a: np.concatenate([a[:1], a])),
         "char_embed: expected \\(261, 3\\), got \\(262, 3\\)",
     ),
-    "NaN": (with_value("CNN_proj/W_proj", np.nan), "1 of the 48 values of array CNN_proj/W_proj are not"),
+    "NaN": (
+        with_value("CNN_proj/W_proj", np.nan),
+        "1 of the 48 values of array CNN_proj/W_proj are not",
+    ),
     "infinite": (with_value("char_embed", -np.inf), "1 of the 783 values of array char_embed"),
     "integers": (
         replaced("CNN/b_cnn_1", lambda a: a.astype(int)),

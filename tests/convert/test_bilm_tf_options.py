@@ -144,7 +144,10 @@ WRONG = {
         "`lstm.use_skip_connections` must be true or false; got 1",
     ),
     "char_cnn null": (changed(char_cnn=None), "`char_cnn` must be an object; got None"),
-    "no embedding": (changed(char_cnn__embedding=...), "`char_cnn.embedding` must be an object; got None"),
+    "no embedding": (
+        changed(char_cnn__embedding=...),
+        "`char_cnn.embedding` must be an object; got None",
+    ),
     "embedding dim": (changed(char_cnn__embedding__dim=0), "`char_cnn.embedding.dim` must be"),
     "no filters": (changed(char_cnn__filters=...), "`char_cnn.filters` is missing"),
     "filters empty": (changed(char_cnn__filters=[]), "`char_cnn.filters` must be a list of"),
@@ -175,7 +178,10 @@ WRONG = {
     "not JSON": ("{lstm: ", "options.json is not a JSON file: Expecting property name"),
     "empty": ("", "options.json is not a JSON file: Expecting value"),
     "a list": ("[1, 2]", "expected a JSON object .* got a value of type list"),
-    "nested without end": ("[" * 100000, "options.json cannot be read as JSON: it is nested too deeply"),
+    "nested without end": (
+        "[" * 100000,
+        "options.json cannot be read as JSON: it is nested too deeply",
+    ),
 }
 
 

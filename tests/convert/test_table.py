@@ -113,7 +113,10 @@ def test_a_weight_may_not_be_filled_twice():
     [
         (np.array([1.0, np.nan]), "1 of the 2 values of array theirs/b are not finite"),
         (np.array([np.inf, -np.inf]), "2 of the 2 values of array theirs/b are not finite"),
-        (np.array([1e300, 1.0]), "1 of the 2 values of array theirs/b are not finite"),  # overflows float32
+        (
+            np.array([1e300, 1.0]),
+            "1 of the 2 values of array theirs/b are not finite",
+        ),  # overflows float32
         (np.array([1, 2]), "array theirs/b must contain floats; got int64"),
         (np.array([b"x", b"y"]), "array theirs/b must contain floats; got \\|S1"),
     ],

@@ -127,7 +127,9 @@ def test_character_ids_that_do_not_fit(signatures):
     hole = batch_to_ids([["a", "b", "c"]])
     hole[0, 1] = 0
     ask = signatures["character_ids"]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="within sequence_len has no ids"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="within `sequence_len` must have an id"
+    ):
         ask(character_ids=tf.constant(hole), sequence_len=tf.constant([3]))
     assert ask(character_ids=tf.constant(hole), sequence_len=tf.constant([1]))["sequence_len"] == 1
     with pytest.raises(tf.errors.InvalidArgumentError, match="0..261"):

@@ -21,7 +21,10 @@ def test_a_round_trip(tmp_path):
         ('{"a": 1', "a.json is not a JSON file: Expecting ',' delimiter in line 1, column 8"),
         ('{\n"a": x}', "a.json is not a JSON file: Expecting value in line 2, column 6"),
         ("[" * 100_000, "a.json cannot be read as JSON: it is nested too deeply"),
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "a.json is not .* read: the key 'c' occurs more"),
+        (
+            '{"a": 1, "b": {"c": 1, "c": 2}}',
+            "a.json cannot be read as JSON: the key 'c' occurs more",
+        ),
         ('{"a": 1' + "0" * 5000 + "}", "a.json cannot be read as JSON: Exceeds"),
         (b"\xff", "a.json, line 1: expected UTF-8 text, found the byte 0xff"),
         ('{"a": 1}'.encode("utf-16"), "a.json, line 1: expected UTF-8 text, .* UTF-16"),

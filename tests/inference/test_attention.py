@@ -70,7 +70,7 @@ def test_a_tagger_with_bert_cuts_words_first():
     ids = tokenizer.ids("the river") + [1, tokenizer.vocabulary.index("bank")]
     read = tagger.attention("the river \u200b bank")
     np.testing.assert_allclose(read.probabilities, attention_of(encoder, [2, *ids, 3]), atol=1e-6)
-    with pytest.raises(ValueError, match="expected at most 22 pieces"):
+    with pytest.raises(ValueError, match="positions for at most 22 pieces"):
         tagger.attention("the " * 23)
     with pytest.raises(ValueError, match="one text at a time"):
         tagger.attention("the", "bank")

@@ -33,7 +33,7 @@ def test_layout(tmp_path):
     assert read_vectors(file.path, "c c").shape == (2, 4)
     assert read_options(file.path) == OPTIONS
     assert [path.name for path in file.path.parent.iterdir()] == ["v.hdf5"]
-    with pytest.raises(ValueError, match="no sentence 'd'"):
+    with pytest.raises(ValueError, match="does not contain the sentence 'd'"):
         read_vectors(file.path, "d")
 
 

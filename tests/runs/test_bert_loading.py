@@ -160,7 +160,7 @@ def test_freezing():
     assert trained() == {"block_1"}
     freeze_blocks(encoder, 2)
     assert trained() == set()
-    with pytest.raises(ValueError, match=r"frozen blocks .* must be in \[0, 2\]; got 3"):
+    with pytest.raises(ValueError, match=r"frozen blocks must be in \[0, 2\]; got 3"):
         freeze_blocks(encoder, 3)
 
 

@@ -161,7 +161,7 @@ def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
     pieces = path.read_text()
     path.write_text(pieces + "more\n")
     convert_error = refused(capsys, "convert", folder, "--to-run", tmp_path / "run")
-    assert "vocab.txt has" in convert_error and "that is another model's" in convert_error
+    assert "vocab.txt has" in convert_error and "this is another model's" in convert_error
     path.write_text(pieces.removesuffix(pieces.splitlines()[-1] + "\n"))
     convert(folder, "--to-run", tmp_path / "run")
     assert "1 rows of the embedding table belong to no token" in capsys.readouterr().out

@@ -90,7 +90,10 @@ def test_create_refuses_options_that_json_cannot_hold(tmp_path):
         ("[]", "expected a JSON object"),
         ('{"batch_size": 3}', "not written by a tfreps program"),
         (json.dumps(head(options=[])), "not written by a tfreps program"),
-        (json.dumps(head(format_version=1)), r"an earlier version of tfreps \(format 1; this one"),
+        (
+            json.dumps(head(format_version=1)),
+            r"an earlier version of tfreps \(format 1; this version",
+        ),
         (json.dumps(head(format_version=3)), r"another version of tfreps \(format 3; this ver"),
         (json.dumps(head(program="train-tagger")), "run of `tfreps train-tagger`"),
     ],

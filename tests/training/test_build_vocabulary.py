@@ -29,7 +29,7 @@ def test_falling_counts(corpus, capsys):
     specials = ["<S>", "</S>", "<UNK>"]
     assert build(corpus) == [*specials, "the", "a", "b", "é"]
     printed = capsys.readouterr().out
-    assert "7 tokens, of 5 distinct" in printed
+    assert "7 tokens, out of 5 distinct" in printed
     assert "10 tokens, 90.00 % of them" in printed and "Next: tfreps pretrain-elmo" in printed
     assert build(corpus, "--min-count", "2") == [*specials, "the", "a", "b"]
     assert build(corpus, "--max-size", "5") == [*specials, "the", "a"]

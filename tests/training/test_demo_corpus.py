@@ -128,7 +128,7 @@ def test_text_that_is_none(tmp_path, content, message):
 def test_wrong_options(tmp_path):
     with pytest.raises(ValueError, match="absent.txt does not exist"):
         demo_corpus.main(["--output", str(tmp_path), "--text", str(tmp_path / "absent.txt")])
-    with pytest.raises(ValueError, match="no .txt file"):
+    with pytest.raises(ValueError, match="a folder with .txt files"):
         demo_corpus.main(["--output", str(tmp_path / "out"), "--text", str(tmp_path)])
     with pytest.raises(ValueError, match="--shards"):
         demo_corpus.main(["--output", str(tmp_path), "--shards", "0"])

@@ -89,14 +89,14 @@ def test_curves(run, tmp_path):
     [
         ("attention RUN --text the --output a.jpg", "--output must end in .png"),
         ("attention RUN --text the --output nowhere/a.png", "there is no folder nowhere"),
-        ("attention RUN --text the --layer 3 --output a.png", "`layer` must be in [1, 2]; got 3"),
-        ("attention RUN --text the --head 3 --output a.png", "`head` must be in [1, 2]; got 3"),
+        ("attention RUN --text the --layer 3 --output a.png", "--layer must be in [1, 2]; got 3"),
+        ("attention RUN --text the --head 3 --output a.png", "--head must be in [1, 2]; got 3"),
         ("attention RUN --text the --head 0 --output a.png", "--head must be at least 1; got 0"),
         ("attention nowhere --text the --output a.png", "nowhere does not exist"),
         ("positions --length 0 --output a.png", "--length must be at least 1"),
         (
             "positions --hidden-dim 4 --view curves --dimensions 4 --output a.png",
-            "must be in [0, 3]",
+            "--dimensions must be one or more numbers in [0, 3]",
         ),
         (
             "positions RUN --hidden-dim 4 --output a.png",

@@ -7,7 +7,7 @@ from tfreps.cli.option_rules import with_flags
 from tfreps.cli.standard_streams import say
 
 # Options of the server whose flag has a different name.
-FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin"}
+FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin", "labels": "label"}
 
 
 class ServerLog(logging.Handler):

@@ -43,7 +43,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
             wanted = " or ".join(_WANTED[kind] for kind in tried)
             hint = ""
             if tried == ("json",) and _is_python(line):
-                hint = " It looks like a Python dict; set `format` (--format) to python."
+                hint = " It looks like a Python dict; set `format` to python."
             raise ValueError(
                 f"{place}: expected one {wanted} per line; got {line[:60]!r} ({error}).{hint}"
             ) from None

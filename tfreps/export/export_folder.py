@@ -63,7 +63,7 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     """
     base = pathlib.Path(base)
     if base.is_file():
-        raise ValueError(f"`base` (--to) must be a folder; {base} is a file. Choose another path.")
+        raise ValueError(f"`base` must be a folder; {base} is a file. Choose another path.")
     check_notes(base, overwrite)
     functions = signatures.functions()
     version = next_version(base)

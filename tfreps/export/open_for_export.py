@@ -48,8 +48,7 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     if isinstance(loaded, TextBiLM):
         if not core_ops:
             raise ValueError(
-                "`core_ops=False` (--wordpiece) applies only to BERT models; a biLM reads whole "
-                "tokens. Omit it."
+                "`core_ops=False` applies only to BERT models; a biLM reads whole tokens. Omit it."
             )
         if isinstance(loaded.model, BiLMPretrainer) and loaded.vocabulary is None:
             raise ValueError(

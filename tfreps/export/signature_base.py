@@ -85,7 +85,7 @@ def with_vocabulary(indexer, assets, core_ops=True):
         return indexer.with_vocabulary_file(path)
     if not isinstance(indexer, PieceIndexer):
         raise ValueError(
-            "`core_ops=False` (--wordpiece) applies only to BERT models; this model reads whole "
+            "`core_ops=False` applies only to BERT models; this model reads whole "
             "tokens, which need no WordPiece. Omit it."
         )
     return indexer.with_vocabulary_file(path, core_ops=False)

@@ -125,7 +125,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         if data.startswith(codecs.BOM_UTF8):
             raise ValueError(
                 f"{path}, line 1: expected {encoding} text, found the byte order mark of "
-                "UTF-8. Set `encoding` (--encoding) to utf-8."
+                "UTF-8. Set `encoding` to utf-8."
             )
         text = data.decode(encoding)
     except LookupError:
@@ -135,13 +135,13 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
     except UnicodeError as error:
         line = _line(data, getattr(error, "start", 0), 1)
         raise ValueError(
-            f"{path}, line {line}: expected {encoding} text ({error}). Set `encoding` (--encoding) "
-            "to the encoding of the file."
+            f"{path}, line {line}: expected {encoding} text ({error}). Set `encoding` to "
+            "the encoding of the file."
         ) from None
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
         wide = wide_encoding(data)
-        hint = f" The file looks like {wide}. Set `encoding` (--encoding) to it." if wide else ""
+        hint = f" The file looks like {wide}. Set `encoding` to it." if wide else ""
         raise ValueError(
             f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
         )

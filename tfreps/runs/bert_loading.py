@@ -169,8 +169,7 @@ def freeze_blocks(encoder, number: int) -> None:
     """
     if not 0 <= number <= encoder.num_layers:
         raise ValueError(
-            "The number of frozen blocks (--freeze-blocks) must be in "
-            f"[0, {encoder.num_layers}]; got {number}."
+            f"The number of frozen blocks must be in [0, {encoder.num_layers}]; got {number}."
         )
     if number:
         tables = encoder.token_embedding, encoder.add_positions, encoder.segment_embedding
@@ -208,7 +207,7 @@ def changed_encoder(old, path, changes):
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no pooler. Choose "
-            "another pooling (--pooling) or set `pooler` to `False`."
+            "another pooling, or set `pooler` to `False`."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = (
@@ -230,7 +229,7 @@ def _continued(old, path, next_sentence, changes):
     if next_sentence and not old.next_sentence:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no head for it. Set "
-            "`next_sentence` to `False` (--no-next-sentence), or start a new run."
+            "`next_sentence` to `False`, or start a new run."
         )
     config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)

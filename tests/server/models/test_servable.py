@@ -139,7 +139,7 @@ def test_too_much_text(models):
         models / "zoo" / "7", BatchOptions(), limits=RequestLimits(text_bytes=1_000)
     )
     for inputs in (texts("x" * 1_001), texts("x" * 600, "y"), texts(*["abc"] * 400)):
-        with pytest.raises(ServingError, match="more than the 1000 bytes") as caught:
+        with pytest.raises(ServingError, match="more than the 1000 that are allowed") as caught:
             servable.run("", inputs)
         assert (caught.value.code, caught.value.http_status) == ("RESOURCE_EXHAUSTED", 413)
     assert servable.run("", texts("x" * 1_000))["length"].tolist() == [1_000]

@@ -239,7 +239,9 @@ def test_a_folder_with_one_file_for_all(tmp_path):
         with pytest.raises(ValueError, match=message):
             checkpoint_tokenizer(tmp_path)
     path.write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="tokenizer.json cannot be read as JSON: it is nested too deeply"):
+    with pytest.raises(
+        ValueError, match="tokenizer.json cannot be read as JSON: it is nested too deeply"
+    ):
         checkpoint_tokenizer(tmp_path)
     model["vocab"]["a"] = 77
     path.write_text(json.dumps(config))

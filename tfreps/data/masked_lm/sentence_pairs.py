@@ -97,8 +97,8 @@ class SentencePairs:
                 "Next-sentence prediction needs at least two documents with two or more sentences, "
                 "because half of the second segments come from another document; got "
                 f"{documents.num_documents:,} documents, {self.num_left_out:,} of them with one "
-                "sentence. Separate documents by blank lines, or set `next_sentence=False` "
-                "(--no-next-sentence)."
+                "sentence. Separate documents by blank lines, or set `next_sentence` to "
+                "`False`."
             )
 
     def texts(self, epoch: int) -> Stretches:

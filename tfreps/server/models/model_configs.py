@@ -59,8 +59,8 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
     Args:
         folders: List of base paths such as `"exports/ner"`. A model is named after its folder,
             unless a name precedes the path, as in `"tagger=exports/ner"`.
-        labels: List of str in the form `"NAME:LABEL=VERSION"`, the values of `--label`.
-        versions: List of str in the form `"NAME:POLICY"`, the values of `--versions`. The format of
+        labels: List of str in the form `"NAME:LABEL=VERSION"`, such as `"tagger:canary=2"`.
+        versions: List of str in the form `"NAME:POLICY"`, such as `"tagger:latest"`. The format of
             the policy is that of `read_policy`.
 
     Returns:
@@ -83,25 +83,25 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
             )
         configs[name] = ModelConfig(name, path)
     for text in labels:
-        name, rest = known(text, configs, "--label", "NAME:LABEL=VERSION")
+        name, rest = known(text, configs, "labels", "NAME:LABEL=VERSION")
         label, _, version = rest.partition("=")
         if not (version.isascii() and version.isdigit()):
-            raise ValueError(f"--label must have the form NAME:LABEL=VERSION; got {text!r}.")
+            raise ValueError(f"`labels` must have the form NAME:LABEL=VERSION; got {text!r}.")
         check_name(label, "label")
         configs[name].labels[label] = int(version)
     for text in versions:
-        name, rest = known(text, configs, "--versions", "NAME:POLICY")
+        name, rest = known(text, configs, "versions", "NAME:POLICY")
         configs[name].policy = read_policy(rest)
     return list(configs.values())
 
 
-def known(text, configs, flag, form):
+def known(text, configs, argument, form):
     name, colon, rest = text.partition(":")
     if not colon:
-        raise ValueError(f"{flag} must have the form {form}; got {text!r}.")
+        raise ValueError(f"`{argument}` must have the form {form}; got {text!r}.")
     if name not in configs:
         raise ValueError(
-            f"{flag} {text!r}: no model is called {name!r}; known models: "
+            f"`{argument}` {text!r}: no model is called {name!r}; known models: "
             f"{', '.join(configs) or 'none'}."
         )
     return name, rest

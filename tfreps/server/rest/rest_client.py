@@ -108,8 +108,8 @@ class RestClient:
             raise ValueError(f"{url} sent no answer within {self._seconds:g} seconds.") from None
         except requests.exceptions.SSLError as error:
             raise ValueError(
-                f"The certificate of {self._address} is not trusted. Pass its PEM file as `ca` "
-                f"(--tls-ca in tfreps query). The reason is: {error}"
+                f"The certificate of {self._address} is not trusted. Pass its PEM file as "
+                f"`ca`. The reason is: {error}"
             ) from None
         except requests.ConnectionError:
             raise ValueError(
