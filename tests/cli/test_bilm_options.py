@@ -49,7 +49,7 @@ def test_a_bilm_and_nothing_else(tmp_path):
     path, _ = make_run(tmp_path / "elmo")
     assert open_bilm(path, {"initial_state": "warm"}).bilm.initial_state == "warm"
     run = known_models.tagger_run(tmp_path / "tagger")
-    with pytest.raises(ValueError, match=r"holds a tagger \(Tagger\); expected a biLM"):
+    with pytest.raises(ValueError, match=r"contains a tagger \(Tagger\); expected a biLM"):
         open_bilm(run.path, {})
-    with pytest.raises(ValueError, match="--state applies only to a biLM, but .* holds a tagger"):
+    with pytest.raises(ValueError, match="--state applies only to a biLM, .* contains a tagger"):
         open_bilm(run.path, {"initial_state": "warm"})

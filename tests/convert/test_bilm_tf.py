@@ -188,11 +188,11 @@ BROKEN = {
     ),
     "strings": (
         replaced("CNN/b_cnn_0", lambda a: np.array([b"x"] * 3)),
-        r"CNN/b_cnn_0 cannot be read \(it must hold numbers; got .S1",
+        r"CNN/b_cnn_0 cannot be read \(it must contain numbers; got .S1",
     ),
     "complex": (
         replaced("CNN/b_cnn_0", lambda a: a.astype("complex64")),
-        r"CNN/b_cnn_0 cannot be read \(it must hold numbers; got complex64",
+        r"CNN/b_cnn_0 cannot be read \(it must contain numbers; got complex64",
     ),
 }
 

@@ -70,7 +70,7 @@ def test_both_lists_of_leftovers_are_told():
     with pytest.raises(ValueError) as error:
         check_names(ROWS, shapes, "some.hdf5")
     message = str(error.value)
-    assert message.startswith("some.hdf5 does not contain the arrays")
+    assert message.startswith("The arrays in some.hdf5 are not those that")
     assert "missing: theirs/b\n" in message and "not used: strange/c, strange/d\n" in message
 
 

@@ -30,7 +30,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         "tfreps serve toy\ntfreps query toy ",
         '-v "$PWD/toy:/models/toy:ro" tensorflow/serving:2.20.0',
         '"signature_name": "explain"',
-        "## Cost of a request\n\nThe time and memory of a request",
+        "## Cost of a request\n\nThe time and memory that a request",
         "These count as tokens: every run",
         "## Training\n\nNot recorded",
     ):

@@ -61,7 +61,7 @@ def virtual(file):
         (outside, "its values are stored in another file"),
         (virtual, "its values are stored in another file"),
         (lambda file: file.update({"a": h5py.Empty("f4")}), "it has no shape"),
-        (lambda file: file.update({"a": "text"}), "it must hold numbers; got object"),
+        (lambda file: file.update({"a": "text"}), "it must contain numbers; got object"),
         (
             lambda file: file.create_dataset("a", (2**40, 4), "f4", chunks=(2**14, 4)),
             "it claims 17,592,186,044,416 bytes, of which 0 are stored",

@@ -49,5 +49,5 @@ def test_forms(tmp_path):
 
 
 def test_what_json_cannot_hold():
-    with pytest.raises(ValueError, match="must have JSON types: set .* cannot be written"):
+    with pytest.raises(ValueError, match="must be JSON-serializable: set .* cannot be written"):
         as_json({"a": {1}})

@@ -83,7 +83,7 @@ def test_the_transformer_inside():
     for model in encoder, BertPretrainer(encoder), Classifier(encoder, ["a", "b"]):
         assert transformer_of(model) is encoder
     words = Tagger(TokenEmbedder(vocabulary_size=9), ["A"])
-    with pytest.raises(ValueError, match="runs/x holds a Tagger with TokenEmbedder, which has no"):
+    with pytest.raises(ValueError, match="runs/x contains a Tagger with TokenEmbedder, which"):
         transformer_of(words, "runs/x")
 
 

@@ -85,7 +85,7 @@ def test_files_that_are_damaged(tmp_path):
     with h5py.File(file.path, "a") as changed:
         del changed["sentence_to_index"]
         changed["sentence_to_index"] = np.ones([3])
-    with pytest.raises(ValueError, match="v.hdf5: array sentence_to_index .*it must hold text"):
+    with pytest.raises(ValueError, match="v.hdf5: array sentence_to_index .*it must contain text"):
         read_vectors(file.path, "b")
     for text in np.bytes_(b"[1]"), json.dumps(OPTIONS):
         with h5py.File(file.path, "a") as changed:

@@ -204,18 +204,18 @@ def test_a_published_classifier(tmp_path):
 def test_options_of_other_models(tmp_path):
     run = known_models.tagger_run(tmp_path / "tagger")
     for name, value in {"initial_state": "warm", "num_layers": 1, "scheme": "bio"}.items():
-        message = f"`{name}` applies only to .* holds a tagger. Omit `{name}`"
+        message = f"`{name}` applies only to .* contains a tagger. Omit `{name}`"
         with pytest.raises(ValueError, match=message):
             load(run.path, **{name: value})
     path, _ = make_run(tmp_path / "bilm")
-    with pytest.raises(ValueError, match="holds a biLM with its own vocabulary. Omit `vocabulary`"):
+    with pytest.raises(ValueError, match="contains a biLM with its own vocabulary. Omit"):
         load(path, vocabulary=VOCABULARY)
 
 
 def test_one_kind_alone(tmp_path):
     run = known_models.tagger_run(tmp_path / "tagger")
     assert isinstance(load_as(TextTagger, run.path), TextTagger)
-    with pytest.raises(ValueError, match=r"holds a tagger \(Tagger\); expected a biLM"):
+    with pytest.raises(ValueError, match=r"contains a tagger \(Tagger\); expected a biLM"):
         load_as(TextBiLM, run.path)
 
 
@@ -231,11 +231,11 @@ def test_nothing_to_load(tmp_path):
     with pytest.raises(ValueError, match="has not saved a model yet"):
         load(run.path)
     run.save_model(TokenEmbedder(vocabulary_size=9, embedding_dim=2))
-    with pytest.raises(ValueError, match="holds a TokenEmbedder; expected one of: Tagger, HMM"):
+    with pytest.raises(ValueError, match="contains a TokenEmbedder; expected one of: Tagger, HMM"):
         load(run.path)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Dense(1)(inputs)))
-    with pytest.raises(ValueError, match="holds a Functional"):
+    with pytest.raises(ValueError, match="contains a Functional"):
         load(run.path)
 
 

@@ -18,7 +18,7 @@ def test_what_it_is():
 def test_no_transformer():
     bilm = TextBiLM(make_pretrainer(), source="runs/elmo")
     assert repr(bilm) == "<TextBiLM: BiLMPretrainer of runs/elmo>"
-    with pytest.raises(ValueError, match="runs/elmo holds a BiLMPretrainer with .* no positions"):
+    with pytest.raises(ValueError, match="runs/elmo contains a BiLMPretrainer .* no positions"):
         assert bilm.transformer
     with pytest.raises(ValueError, match="runs/elmo is a biLM, which has no attention"):
         bilm.attention("the bank")

@@ -89,7 +89,7 @@ def test_output_whole_or_not_at_all(run, tmp_path, capsys):
 
 def test_runs_of_another_kind(tmp_path, capsys):
     run = known_models.tagger_run(tmp_path / "tags").path
-    assert "holds a tagger (Tagger); expected a classifier" in refused(capsys, "classify", run)
+    assert "contains a tagger (Tagger); expected a classifier" in refused(capsys, "classify", run)
     assert "absent does not exist" in refused(capsys, "classify", tmp_path / "absent")
 
 

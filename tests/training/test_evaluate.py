@@ -108,6 +108,6 @@ def test_flags_that_say_nothing_about_such_data(tags, labels, capsys):
 def test_runs_of_another_kind(tmp_path, capsys):
     path, _ = tiny_run.make_run(tmp_path / "bilm")
     err = refused(capsys, "evaluate", path, "--data", "x")
-    assert "holds a biLM (BiLMPretrainer); expected a tagger or classifier" in err
+    assert "contains a biLM (BiLMPretrainer); expected a tagger or classifier" in err
     with pytest.raises(SystemExit):
         main(["evaluate", path])

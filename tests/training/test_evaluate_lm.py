@@ -206,4 +206,4 @@ def test_bad_runs(heldout, tmp_path, capsys):
     run.model_path.write_bytes(b"PK torn")
     assert "model.keras is damaged" in refused(capsys, run.path, "--text", heldout)
     other = known_models.tagger_run(tmp_path / "other").path
-    assert "holds a tagger (Tagger); expected a biLM" in refused(capsys, other, "--text", heldout)
+    assert "contains a tagger (Tagger); expected a" in refused(capsys, other, "--text", heldout)

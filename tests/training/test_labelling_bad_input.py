@@ -311,7 +311,7 @@ def test_an_elmo_that_is_none(files, tmp_path, capsys):
     flags = ["--train", files("a", GOOD), "--scheme", "bio", "--elmo"]
     run = known_models.tagger_run(tmp_path / "tagger").path
     err = refuse(capsys, tmp_path, "train-tagger", *flags, run)
-    assert "holds a tagger (Tagger); expected a biLM" in err
+    assert "contains a tagger (Tagger); expected a biLM" in err
     path, _ = tiny_run.make_run(
         tmp_path / "ids", vocabulary_size=19, sentence_start_id=1, sentence_end_id=2
     )

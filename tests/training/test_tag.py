@@ -141,9 +141,9 @@ def test_a_line_that_is_too_long(run, tmp_path, capsys):
 
 def test_runs_of_another_kind(tmp_path, capsys):
     run = known_models.classifier_run(tmp_path / "labels").path
-    assert "holds a classifier (Classifier); expected a tagger" in refused(capsys, "tag", run)
+    assert "contains a classifier (Classifier); expected a tagger" in refused(capsys, "tag", run)
     path, _ = tiny_run.make_run(tmp_path / "bilm")
-    assert "holds a biLM (BiLMPretrainer); expected a tagger" in refused(capsys, "tag", path)
+    assert "contains a biLM (BiLMPretrainer); expected a tagger" in refused(capsys, "tag", path)
     assert "absent does not exist" in refused(capsys, "tag", tmp_path / "absent")
 
 

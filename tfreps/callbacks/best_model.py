@@ -73,7 +73,7 @@ class BestModel(CountedSteps):
         return self.patience is not None and self.waited >= self.patience
 
     def state(self):
-        """Returns the state that `restore_state` needs, a dict of JSON types."""
+        """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
         return {**super().state(), "best": dict(self.best), "waited": self.waited}
 
     def restore_state(self, state):

@@ -35,7 +35,7 @@ def save_checkpoint(
             `step-00000123.safetensors`. A checkpoint of the same step is replaced.
         arrays: dict from names to arrays of any shape, including 0-d. Their data type must be float
             (including bfloat16), int or bool.
-        state: dict of JSON types. Any other state that resuming needs.
+        state: JSON-serializable dict. Any other state that resuming needs.
         keep: int, at least 1. Number of newest checkpoints to keep. Checkpoints of later steps are
             counted, but never deleted. Defaults to 2.
 
@@ -45,8 +45,8 @@ def save_checkpoint(
     Raises:
         OSError: If the file cannot be written, for example because the disk is full. Older
             checkpoints are not changed.
-        ValueError: If `state` contains values other than JSON types, an array has an unsupported
-            type, or `keep` or `step` is out of range.
+        ValueError: If `state` changes in a JSON round trip or is not JSON-serializable, an array
+            has an unsupported type, or `keep` or `step` is out of range.
 
     Example:
     >>> import numpy as np, tempfile
@@ -104,7 +104,7 @@ def as_metadata(step: int, state: dict) -> dict[str, str]:
         text = json.dumps(state, allow_nan=False)
         changed = json.loads(text) != state
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`state` must contain only JSON types: {error}.") from error
+        raise ValueError(f"`state` must be JSON-serializable: {error}.") from error
     if changed:
         raise ValueError(
             f"`state` must not change in a JSON round trip; got {state!r}. Use str keys, and lists "

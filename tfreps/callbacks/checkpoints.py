@@ -33,8 +33,8 @@ class Checkpoints(CountedSteps):
 
     Args:
         folder: str or path. Folder of the checkpoints.
-        position: function that takes a step number and returns the position in the data, as JSON
-            types. If `None` (the default), the position is the step number.
+        position: function that takes a step number and returns the position in the data, a
+            JSON-serializable value. If `None` (the default), the position is the step number.
         every: int. Number of steps between checkpoints. A checkpoint is also saved at the end of
             each epoch. Defaults to 1000.
         callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as

@@ -22,7 +22,7 @@ class CountedSteps(keras.callbacks.Callback):
         self.step += 1
 
     def state(self):
-        """Returns the state that `restore_state` needs, a dict of JSON types."""
+        """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
         return {"step": self.step}
 
     def restore_state(self, state):

@@ -109,7 +109,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self):
-        """Returns a list with a text about speed and remaining time; empty without a speed."""
+        """Returns a list of one str, the speed and the remaining time; empty without a speed."""
         if not self.rate:
             return []
         done = self._tokens(self.first_batch + self.batches)

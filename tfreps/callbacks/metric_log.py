@@ -84,7 +84,7 @@ def check_finite(logs, step, metrics=("loss", "perplexity")):
             Defaults to `("loss", "perplexity")`.
 
     Raises:
-        ValueError: If a training metric is not finite.
+        ValueError: If one of these metrics is not finite. Validation metrics are not checked.
     """
     for name, value in logs.items():
         if name.endswith(metrics) and not name.startswith("val_") and not math.isfinite(value):

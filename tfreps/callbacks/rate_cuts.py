@@ -59,7 +59,7 @@ class RateCuts(keras.callbacks.Callback):
             self._set()
 
     def state(self):
-        """Returns the state that `restore_state` needs, a dict of JSON types."""
+        """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
         return {"best": self.best, "cuts": self.cuts}
 
     def restore_state(self, state):

@@ -27,7 +27,7 @@ UNTOLD = ("num_heads", "normalize_positions")
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Opens a state dict of aespresso's code that was converted to safetensors.
+    """Opens the state dict of an aespresso model that was converted to safetensors.
 
     The sizes of the model follow from the shapes of the arrays. The labels of the next-sentence
     head are reversed: label 1 means that the second sentence follows the first.

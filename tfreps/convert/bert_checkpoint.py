@@ -38,7 +38,7 @@ FIXED = (
 
 
 class Checkpoint(NamedTuple):
-    """Open BERT checkpoint: its config and the shapes of its arrays, which are read later.
+    """Open BERT checkpoint: its config, the shapes of its arrays, and a function that reads them.
 
     Args:
         source: str. Name of the checkpoint in error messages.
@@ -69,7 +69,7 @@ def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
 def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
 ) -> BertPretrainer:
-    """Reads the encoder and heads of pre-training, as in `BertPretrainer.from_pretrained`."""
+    """Reads the encoder and the pre-training heads, as `BertPretrainer.from_pretrained` does."""
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     heads, second = (
@@ -115,9 +115,8 @@ def read_classifier(
     problem = checkpoint.config.get("problem_type")
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
-            f"The head of {checkpoint.source} must choose one of at least two labels, which is the "
-            f"only task that Classifier supports; got `problem_type` {problem!r} and the number of "
-            f"labels {len(found)}."
+            "Classifier supports only heads that choose one of at least two labels; the head of "
+            f"{checkpoint.source} has {len(found)} labels and the `problem_type` {problem!r}."
         )
     for name, only in ("pooling", "pooled"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:

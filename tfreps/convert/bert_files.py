@@ -20,8 +20,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     """Opens a BERT checkpoint in the format of Google, Hugging Face or aespresso.
 
     Args:
-        path: str or path-like. A folder, a `.safetensors` file, or a TF 1 checkpoint without its
-            file extensions.
+        path: str or path-like. Path of a folder, of a `.safetensors` file, or of a TF 1 checkpoint
+            without its file extensions.
 
     Returns:
         `Checkpoint`. Its arrays are not read yet.
@@ -75,7 +75,7 @@ def check_vocabulary(path: Path, checkpoint: Checkpoint) -> None:
     if count > size:
         raise ValueError(
             f"{path} has {count} tokens, but the token table of {checkpoint.source} has {size} "
-            "rows: this is another model's vocabulary. Put the original file back."
+            "rows, so it is the vocabulary of another model. Put the original file back."
         )
 
 

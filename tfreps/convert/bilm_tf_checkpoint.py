@@ -24,7 +24,7 @@ UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Restored(NamedTuple):
-    """A model, and a dict of Adagrad's accumulators by the paths of the weights."""
+    """A model, and a dict that maps the path of each weight to its Adagrad accumulator."""
 
     model: BiLMPretrainer
     accumulators: dict[str, np.ndarray]
@@ -56,9 +56,9 @@ def read(
             `options.json`.
 
     Returns:
-        `Restored`, a tuple `(model, accumulators)`. `accumulators` are those for `TF1Adagrad`; the
-        dict is empty if the checkpoint has none. If the model reads characters, the caller must
-        set its character table from the vocabulary.
+        `Restored`, a tuple `(model, accumulators)`. `model` is the `BiLMPretrainer`. If it reads
+        characters, the caller must set its character table from the vocabulary. `accumulators` is
+        a dict of the accumulators for `TF1Adagrad`; it is empty if the checkpoint has none.
 
     Raises:
         ValueError: If the folder has no checkpoint, if a file is missing or damaged, or if the

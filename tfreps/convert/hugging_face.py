@@ -45,7 +45,7 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
 
 
 def names_in(shapes: Mapping) -> HuggingFaceNames:
-    """Detects the naming scheme of arrays: the prefix, the layer norms and the output bias."""
+    """Detects the naming scheme: the prefix, and the names of layer norms and the output bias."""
     prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
     norm = ("gamma", "beta") if early else ("weight", "bias")
@@ -55,7 +55,7 @@ def names_in(shapes: Mapping) -> HuggingFaceNames:
 
 
 def write_encoder(encoder: BertEncoder, folder: str | os.PathLike) -> None:
-    """Writes an encoder as transformers' `BertModel`; see `BertEncoder.save_pretrained`."""
+    """Writes an encoder as a `BertModel`; see `BertEncoder.save_pretrained`."""
     _write(folder, encoder, "BertModel", HuggingFaceNames(prefix=""), [], {})
 
 

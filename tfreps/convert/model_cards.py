@@ -86,7 +86,7 @@ def _bert_card(model, name: str) -> dict:
 
 
 def _kind(model) -> tuple[str, str, str]:
-    """Returns the class in transformers, the task on the Hugging Face Hub and a description."""
+    """Returns a tuple of the transformers class, the task on the model hub, and a description."""
     if isinstance(model, Tagger):
         description = "A BERT model that tags tokens."
         return "BertForTokenClassification", "token-classification", description

@@ -68,7 +68,7 @@ def check_names(
     extra = sorted(set(shapes) - set(wanted) - {item.foreign for item in ignored})
     if missing or extra:
         raise ValueError(
-            f"{source} does not contain the arrays that its options require.\n"
+            f"The arrays in {source} are not those that its options require.\n"
             f"  missing: {_listed(missing)}\n  not used: {_listed(extra)}\n"
             "Check that the options belong to these weights."
         )

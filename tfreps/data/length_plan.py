@@ -6,7 +6,12 @@ import numpy as np
 
 
 class PlannedBatch(NamedTuple):
-    """Numbers of the sentences in a batch, int64 `[B]`, and the length to which they are padded."""
+    """Sentences of a batch, and the length to which they are padded.
+
+    Attributes:
+        sentences: int64 array, shape `[B]`. Numbers of the sentences.
+        length: int. The padded length.
+    """
 
     sentences: np.ndarray
     length: int
@@ -17,8 +22,9 @@ class LengthPlan:
 
     Sentences are sorted by length. Starting with the shortest, sentences are added to a batch
     while its number of sentences times the longest length is at most `batch_tokens`; a sentence
-    longer than that forms a batch of its own. Lengths are first rounded up to a multiple of
-    `length_multiple`, or, if that is 1 and `shuffle` is `True`, in steps of about 10 %.
+    longer than that forms a batch of its own. Lengths are first rounded up: to a multiple of
+    `length_multiple` if it is greater than 1, otherwise in steps of about 10 % if `shuffle` is
+    `True`.
 
     If `shuffle` is `True`, sentences of equal rounded length are permuted in every epoch, and so
     are the batches. Because lengths are rounded before sentences are grouped, all epochs have the
@@ -33,7 +39,7 @@ class LengthPlan:
             only a few shapes occur, the same ones in every epoch.
         shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long, and
             sentences of equal rounded length keep their original order.
-        seed: int, non-negative. Random seed. The order depends only on it and on the epoch.
+        seed: int, non-negative. Random seed. The order depends only on the seed and the epoch.
 
     Attributes:
         num_batches: int. Number of batches in each epoch.

@@ -81,7 +81,10 @@ def docstrings_of_file(path: str) -> list[str]:
 
 
 def documented(tree: ast.Module) -> list[ast.AST]:
-    """Returns the nodes of a module, its classes, functions and methods, not of inner functions."""
+    """Returns the AST nodes of a module and of its classes, functions and methods.
+
+    Functions inside other functions are left out.
+    """
     found = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):

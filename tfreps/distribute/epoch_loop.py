@@ -47,8 +47,8 @@ def fit_epochs(
         batches: `tfreps.data.SequenceBatches` of training data, or another object that has
             `dataset(epoch, first_batch)` and `num_batches(epoch)`, and `num_tokens` unless `log` is
             given. If the epoch and the batch do not determine the position in the data,
-            `state(epoch, batch)` must return the position as JSON types, and `restore(state)` must
-            restore it.
+            `state(epoch, batch)` must return the position as a JSON-serializable dict, and
+            `restore(state)` must restore it.
         validation: Validation data of the same kind. If `None`, no epoch is evaluated and the
             newest model is saved.
         run: `tfreps.runs.run_folder.RunFolder`.
@@ -154,7 +154,10 @@ class Place:
         return found
 
     def restore(self, position, is_unmeasured):
-        """Restores a position; a finished epoch is left unless it must still be evaluated."""
+        """Restores a position.
+
+        If its epoch is complete and need not be evaluated, the next epoch begins.
+        """
         if position is None:
             return
         self.epoch, self.batch = position["epoch"], position["batch"]

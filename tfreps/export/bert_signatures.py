@@ -59,7 +59,7 @@ class BertSignatures(StringSignatures):
         super().__init__(
             with_vocabulary(PieceIndexer(bert.tokenizer), asset_folder(self), core_ops),
             StoredWeights([self.encoder]),
-            f"a BERT with {size:,} parameters ({type(self.encoder).__name__})",
+            f"a BERT model with {size:,} parameters ({type(self.encoder).__name__})",
             explain,
         )
 

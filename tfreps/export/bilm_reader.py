@@ -33,7 +33,10 @@ class TokenReader:
             self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
 
     def to_ids(self, tokens, sequence_len):
-        """Returns the input ids of the biLM; 0 after the first `sequence_len` tokens."""
+        """Converts tokens to input ids of the biLM.
+
+        The ids after the first `sequence_len` tokens are 0.
+        """
         inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:
             return tf.where(inside, self.lookup(tokens) + 1, 0)
@@ -74,7 +77,10 @@ class TokenReader:
 
 
 def real_tokens(tokens, sequence_len):
-    """Returns the mask, bool `[N, T]`, of tokens `[N, T, ...]` within their sentence's length."""
+    """Returns the mask of tokens `[N, T, ...]`.
+
+    The mask is bool `[N, T]` and True within the length of each sentence.
+    """
     rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
     fits &= tf.size(sequence_len) == rows
@@ -87,7 +93,7 @@ def real_tokens(tokens, sequence_len):
 
 
 def _surround(ids, lengths, start, end):
-    """Adds `start` before and `end` after the tokens; returns `[N, T+2, ...]` and the mask."""
+    """Adds `start` before and `end` after the tokens; returns ids `[N, T+2, ...]` and the mask."""
     ids = tf.pad(ids, [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2))
     positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
     is_start, is_end = positions == 0, positions == lengths[:, None] + 1

@@ -71,15 +71,16 @@ class Scoring:
             sequence_len: int32 tensor of shape `[N]`.
 
         Returns:
-            dict of float32 tensors in nats: `forward_surprise` `[N, T]`, -log p(token | all tokens
-            before it), and `backward_surprise` `[N, T]`, -log p(token | all tokens after it), both
-            0 on padding; and `end_surprise` `[N]`, -log p(the sentence ends | all its tokens), and
-            `start_surprise` `[N]`, -log p(the sentence starts | all its tokens). If `score` starts
-            from the initial states, its `forward_nll` is the sum of `forward_surprise` and
-            `end_surprise`, and its `backward_nll` is the sum of `backward_surprise` and
-            `start_surprise`. The dict also has `in_vocabulary`, int32 `[N, T]`, which is 0 on
-            padding and on tokens that are read as `<UNK>`, and 1 on other tokens. A model that is
-            not bidirectional has no `backward_surprise` and `start_surprise`.
+            dict of float32 tensors in nats. `forward_surprise` `[N, T]` is -log p(token | all
+            tokens before it), and `backward_surprise` `[N, T]` is -log p(token | all tokens after
+            it); both are 0 on padding. `end_surprise` `[N]` is -log p(the sentence ends | all its
+            tokens), and `start_surprise` `[N]` is -log p(the sentence starts | all its tokens). If
+            `score` starts from the initial states, its `forward_nll` is the sum of
+            `forward_surprise` and `end_surprise`, and its `backward_nll` is the sum of
+            `backward_surprise` and `start_surprise`. The dict also has `in_vocabulary`, int32
+            `[N, T]`, which is 0 on padding and on tokens that are read as `<UNK>`, and 1 on other
+            tokens. A model that is not bidirectional has no `backward_surprise` and
+            `start_surprise`.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])

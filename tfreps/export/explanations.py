@@ -16,12 +16,13 @@ def explain_tags(model, features):
         features: dict. The features, as passed to `call` of the model.
 
     Returns:
-        dict of `path_tags` str `[N, k, T]`, the best tag sequences, best first, `""` on padding;
-        `path_scores` float32 `[N, k]`, the log-probability of each sequence; `path_probabilities`
-        float32 `[N, k]`, its probability; `marginals` float32 `[N, T, K]`, the probability of each
-        tag, 0 on padding; and `tag_names` str `[N, K]`, the same in every row. If there are fewer
-        than k sequences, the remaining ones have `""` as tags, the score -3.4e38 (which JSON can
-        represent) and the probability 0.
+        dict of tensors. `path_tags` is str `[N, k, T]`: the k best tag sequences, best first, with
+        `""` on padding. `path_scores` is float32 `[N, k]`: the log-probability of each sequence.
+        `path_probabilities` is float32 `[N, k]`: its probability. `marginals` is float32
+        `[N, T, K]`: the probability of each tag, which is 0 on padding. `tag_names` is str
+        `[N, K]`: the K tags, the same in every row. If there are fewer than k sequences, the
+        remaining ones have `""` as tags, the score -3.4e38 (which JSON can represent) and the
+        probability 0.
     """
     outputs = model(features)
     mask = outputs["mask"]  # [N, T]
@@ -47,8 +48,8 @@ def explain_label(model, features):
         features: dict. The features, as passed to `call` of the model.
 
     Returns:
-        dict of `token_weights` float32 `[N, T]`, 0 on padding, if the classifier was created with
-        `pooling="attention"`; otherwise, an empty dict.
+        dict. If the classifier was created with `pooling="attention"`, it contains
+        `token_weights`, float32 `[N, T]`, which are 0 on padding. Otherwise, it is empty.
     """
     if model.pooling != "attention":
         return {}
@@ -66,10 +67,10 @@ def explain_attention(model, features, tokens, strings=None):
             Defaults to `None`.
 
     Returns:
-        dict of `attention` float32 `[N, L, H, P, P]` (layer, head, from, to), whose rows sum to 1
-        for real tokens and are 0 on padding; and `attention_tokens` str `[N, P]`, the tokens or
-        pieces that the Transformer reads, `""` on padding. The dict is empty if the model has no
-        Transformer.
+        dict of two tensors. `attention` is float32 `[N, L, H, P, P]` (layer, head, from, to); its
+        rows sum to 1 for real tokens and are 0 on padding. `attention_tokens` is str `[N, P]`: the
+        tokens or pieces that the Transformer reads, with `""` on padding. The dict is empty if the
+        model has no Transformer.
     """
     pieces = model.find(PieceEncoder)
     if pieces is not None:

@@ -57,9 +57,9 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
         `WrittenExport`.
 
     Raises:
-        ValueError: If `base` is a file, if it contains files with these names that tfreps did not
-            write and `overwrite` is `False`, if the signatures cannot be built, or if a check
-            fails.
+        ValueError: If `base` is a file, if it contains a README.md, models.config or
+            batching.config that tfreps did not write and `overwrite` is `False`, if the signatures
+            cannot be built, or if a check fails.
     """
     base = pathlib.Path(base)
     if base.is_file():

@@ -82,7 +82,7 @@ class TextSignatures(StringSignatures):
             f"{kind} with {size:,} parameters ({' on '.join(parts)})",
             explain,
         )
-        # A classifier on a BERT reads the pieces of texts; all other models read tokens.
+        # A classifier on a BERT model reads the pieces of texts; all other models read tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
         self.text_counts = text_counts(trained)

@@ -11,15 +11,15 @@ LEAST = 1024  # smallest number of values of an array that is stored in fewer bi
 class StoredWeights:
     """Weights of an export's models, stored as float32, bfloat16 or int8.
 
-        bfloat16    w = float32(stored)                 half the size, 8 bits of precision
-        int8        w = scale * float32(stored)         a quarter of the size, 127 steps per sign
+        bfloat16    w = float32(stored)             half the size, 8 bits of precision
+        int8        w = scale * float32(stored)     a quarter of the size, integers from -127 to 127
 
-    Arrays with at least two axes and at least 1,024 values are stored in this way; others, such as
-    biases, stay float32. `int8` has one scale per row if an array has more rows than columns
-    (embeddings), otherwise one per column (kernels). Every call converts the weights back to
-    float32, which takes time. The weights of the models themselves are rounded too, so that their
-    outputs are those of the export. (Keras's `model.quantize("int8")` also rounds the inputs of
-    products, and supports only dense layers and embeddings.)
+    Arrays with at least two axes and at least 1,024 values are stored in the chosen type; others,
+    such as biases, stay float32. `int8` has one scale per row if an array has more rows than
+    columns (embeddings), otherwise one per column (kernels). Every call converts the weights back
+    to float32, which takes time. The weights of the models themselves are rounded too, so that the
+    models and the export give the same outputs. (Keras's `model.quantize("int8")` also rounds the
+    inputs of matrix multiplications, and supports only dense layers and embeddings.)
 
     Args:
         models: list of `keras.Model`. The models whose weights the export stores.

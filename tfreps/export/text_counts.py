@@ -21,11 +21,11 @@ def write_counts(folder, counts):
 
     Args:
         folder: str or path-like. Folder of the version.
-        counts: dict with four keys: `tokens`, a key of `UNITS`; `most_per_text`, int or `None`, the
-            number of tokens to which the model truncates a text, if it does; `added_per_text`, int,
-            the number of tokens that the model adds to each text; and `attends`, bool, whether each
-            token of a text attends to all others, so that the cost of a long text grows with the
-            square of the number of its tokens.
+        counts: dict with four keys. `tokens` is a key of `UNITS`. `most_per_text` is the number of
+            tokens to which the model truncates a text, or `None` if it does not truncate texts.
+            `added_per_text` is the number of tokens that the model adds to each text. `attends` is
+            `True` if each token of a text attends to all others, so that the cost of a long text
+            grows with the square of its number of tokens.
     """
     path = pathlib.Path(folder) / PLACE
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def about_cost(counts) -> str:
     Example:
     >>> counts = {"tokens": "words", "most_per_text": 512, "added_per_text": 2, "attends": False}
     >>> print(about_cost(counts))
-    The time and memory of a request grow with its tokens after padding: texts x tokens of the...
+    The time and memory that a request needs grow with its number of tokens after padding, ...
     """
     cut = ""
     if counts["most_per_text"] is not None:
@@ -52,8 +52,9 @@ def about_cost(counts) -> str:
             "token attends to all others."
         )
     text = (
-        "The time and memory of a request grow with its tokens after padding: texts x tokens of "
-        "the longest text. An empty text counts as one token. These count as tokens: "
+        "The time and memory that a request needs grow with its number of tokens after padding, "
+        "which is the number of texts times the number of tokens in the longest text. An empty "
+        "text counts as one token. These count as tokens: "
         f"{UNITS[counts['tokens']]}{added}{cut}.{squares} `tfreps serve` rejects requests beyond "
         "`--max-tokens` and `--max-text-tokens`. TensorFlow Serving has no such limit, so limit "
         "requests before they reach it."

@@ -77,7 +77,7 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
         elif found.shape is None:
             reason = "it has no shape"
         elif found.dtype.kind not in ("O" if is_text else "fiu"):
-            reason = f"it must hold {'text' if is_text else 'numbers'}; got {found.dtype}"
+            reason = f"it must contain {'text' if is_text else 'numbers'}; got {found.dtype}"
         else:
             reason = _lie(found, os.path.getsize(path))
             if reason is None:
@@ -144,7 +144,7 @@ def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
-    """Returns True if a heap ends within the file; HDF5 would never finish reading another one.
+    """Returns True if a heap ends within the file. HDF5 would never finish reading other heaps.
 
     Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
     """

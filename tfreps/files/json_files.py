@@ -52,8 +52,7 @@ def write_json(
 
     Args:
         path: str or path-like object. Path of the file.
-        values: dict. The object to write, with values of JSON types only; `as_json` converts
-            other types.
+        values: JSON-serializable dict. The object to write; `as_json` converts other types.
         indent: int or None. Number of spaces per level. If `None`, the object is written on one
             line. Defaults to 2.
         ensure_ascii: bool. Whether to escape characters outside ASCII. Defaults to `True`.
@@ -63,7 +62,7 @@ def write_json(
 
 
 def as_json(values: dict) -> dict:
-    """Converts a dict to JSON types: paths to strings, and NumPy values to numbers and lists.
+    """Converts a dict for JSON: paths to strings, and NumPy values to numbers and lists.
 
     Raises:
         ValueError: If a value cannot be converted.
@@ -84,7 +83,7 @@ def as_json(values: dict) -> dict:
     try:
         return json.loads(json.dumps(values, default=plain))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Options and results must have JSON types: {error}.") from error
+        raise ValueError(f"Options and results must be JSON-serializable: {error}.") from error
 
 
 def _object(pairs: list[tuple]) -> dict:

@@ -23,7 +23,7 @@ SAMPLE = 4096  # bytes
 def decode_utf8(
     data: bytes, path: str | os.PathLike, first_line: int = 1, skip_mark: bool = False
 ) -> str:
-    """Decodes a part of a text file that starts at the beginning of a line.
+    """Decodes a part of a text file; the part must start at the beginning of a line.
 
     Args:
         data: bytes. The part of the file.

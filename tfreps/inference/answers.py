@@ -18,7 +18,7 @@ class TextSpan(NamedTuple):
         start: int. Index of its first token.
         end: int. Index of its last token plus 1.
         text: str. The part of the raw text from its first to its last token. If there is no raw
-            text, or the tokens do not occur in it, the tokens of the span joined by spaces.
+            text, or the tokens do not occur in it, it consists of the tokens joined by spaces.
         confidence: float. The lowest confidence of its tokens.
     """
 
@@ -152,7 +152,8 @@ def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | No
 
     Returns:
         list of tuples `(start, end)` of two int, the index of the first character of a token and
-        the index after its last; or `None` if the tokens do not occur in the text in this order.
+        the index after its last character; or `None` if the tokens do not occur in the text in this
+        order.
 
     Example:
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])

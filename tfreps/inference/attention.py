@@ -52,8 +52,8 @@ def transformer_of(model, source="The model"):
     if found is None:
         kinds = " with ".join(type(part).__name__ for part in model.all_parts())
         raise ValueError(
-            f"{source} holds a {kinds}, which has no attention and no positions. Expected a model "
-            "with a TransformerEncoder or a BertEncoder."
+            f"{source} contains a {kinds}, which has no attention and no positions. Expected a "
+            "model with a TransformerEncoder or a BertEncoder."
         )
     return found
 

@@ -31,7 +31,7 @@ class EmbeddingsFile:
 
     Args:
         path: str or path-like. Path of the file.
-        options: dict of JSON values. All options that the vectors depend on. They are stored in
+        options: JSON-serializable dict. All options that the vectors depend on. They are stored in
             the file as the attribute `tfreps_options`.
         resume: bool. Whether to continue an earlier run with the same options. Defaults to
             `False`.
@@ -203,7 +203,7 @@ def _read_marker(path: pathlib.Path) -> dict:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{path.parent} must be the folder of an unfinished run of tfreps, but its "
+            f"{path.parent} exists but does not contain an unfinished run of tfreps: its "
             "options.json is missing or damaged. Remove the folder or choose another path."
         ) from error
 

@@ -135,12 +135,12 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
         **options: Options of `load`.
 
     Raises:
-        ValueError: If the model has a different class, or if `load` raises a ValueError.
+        ValueError: If the object is not of this class, or if `load` raises a ValueError.
     """
     found = load(path, **options)
     if not isinstance(found, kind):
         name = type(found.model).__name__
-        raise ValueError(f"{path} holds {found.kind} ({name}); expected {kind.kind}.")
+        raise ValueError(f"{path} contains {found.kind} ({name}); expected {kind.kind}.")
     return found
 
 
@@ -180,7 +180,7 @@ def _open_run(path, given):
             found.run = run
             return found
     expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
-    raise ValueError(f"{path} holds a {type(model).__name__}; expected one of: {expected}.")
+    raise ValueError(f"{path} contains a {type(model).__name__}; expected one of: {expected}.")
 
 
 def _open_training_folder(path, given):
@@ -280,7 +280,8 @@ def _check_options(path, what, given, *known):
     for name in given:
         if name not in known:
             raise ValueError(
-                f"`{name}` applies only to {ABOUT[name]}, but {path} holds {what}. Omit `{name}`."
+                f"`{name}` applies only to {ABOUT[name]}, but {path} contains {what}. Omit "
+                f"`{name}`."
             )
 
 

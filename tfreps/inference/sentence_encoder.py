@@ -26,9 +26,9 @@ class SentenceEncoder:
         vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids. Defaults to
             `None`.
         batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
-        layers: str or list of float. Vectors to compute. `"all"`: those of every layer. `"top"`:
-            those of the last layer. `"average"`: the average of all layers. A list with one factor
-            per layer: the weighted sum of the layers. Defaults to `"all"`.
+        layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those of
+            the last layer (`"top"`), the average of all layers (`"average"`), or, for a list with
+            one factor per layer, the weighted sum of the layers. Defaults to `"all"`.
         dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
     Raises:
@@ -222,7 +222,7 @@ def batches_by_length(lengths, budget):
     """Groups sentences of similar length, shortest first.
 
     Args:
-        lengths: int array of shape `[N]`. Tokens per sentence.
+        lengths: int array of shape `[N]`. Number of tokens of each sentence.
         budget: int. Maximum number of tokens of a group, including padding and two boundaries
             per sentence. A sentence that exceeds it forms its own group.
 

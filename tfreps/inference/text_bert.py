@@ -27,7 +27,7 @@ class TextBert(LoadedModel):
         max_length: int or None. Maximum number of pieces of a text, including `[CLS]` and `[SEP]`.
 
     Raises:
-        ValueError: If `model` has a different class.
+        ValueError: If `model` is not a `BertEncoder` or `BertPretrainer`.
 
     Example:
     >>> from tfreps.text.bert import WordPieceTokenizer

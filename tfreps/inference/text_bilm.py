@@ -27,7 +27,7 @@ class TextBiLM(LoadedModel):
         bilm: `BiLM`. The biLM inside the model, with the given initial state.
 
     Raises:
-        ValueError: If `model` has a different class.
+        ValueError: If `model` is not a `BiLM`, `BiLMPretrainer` or `Elmo`.
 
     Example:
     >>> encode = TextBiLM(BiLM(filters=[[1, 8]], units=8, projection_dim=4))

@@ -20,10 +20,10 @@ class TextClassifier(TextModel):
     Args:
         model: `Classifier`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
-            BERT.
+            BERT model.
         tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. Defaults to
             `"spaces"`.
-        max_length: int. Texts are truncated to this number of tokens (for a BERT, pieces
+        max_length: int. Texts are truncated to this number of tokens (for a BERT model, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
         source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
@@ -32,7 +32,7 @@ class TextClassifier(TextModel):
         num_cut: int. Number of texts truncated to `max_length` so far.
 
     Raises:
-        ValueError: If `model` has a different class.
+        ValueError: If `model` is not a `Classifier`.
 
     Example:
     >>> from tfreps.models import TokenEmbedder
@@ -78,8 +78,8 @@ class TextClassifier(TextModel):
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
 
-        For a BERT, the tokens are pieces, including `[CLS]` and `[SEP]`. Texts that are too long
-        for a BERT are truncated and counted in `num_cut`.
+        For a BERT model, the tokens are pieces, including `[CLS]` and `[SEP]`, and texts that are
+        too long for the model are truncated and counted in `num_cut`.
         """
         if self.tokenizer is None:
             return super().tokenize(texts)
@@ -96,8 +96,8 @@ class TextClassifier(TextModel):
 
         Args:
             text: str. Raw text, which is tokenized as in training.
-            second: str. Second text, which a classifier on a BERT reads as the second segment.
-                Defaults to `None`.
+            second: str. Second text, which a classifier on a BERT model reads as the second
+                segment. Defaults to `None`.
 
         Returns:
             `TextAttention` with T tokens and float32 probabilities of shape `[L, H, T, T]` (layer,

@@ -19,15 +19,16 @@ class TextModel(LoadedModel):
     Args:
         model: `Tagger`, `HMMTagger` or `Classifier`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
-            BERT.
+            BERT model.
         tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. `"bert"` uses the word
             boundaries of the BERT tokenizer. Defaults to `"spaces"`.
-        max_length: int. A classifier truncates texts to this number of tokens (for a BERT, pieces
-            including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
+        max_length: int. A classifier truncates texts to this number of tokens (for a BERT model,
+            pieces including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to
+            `None`.
         source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
-        tokenizer: Tokenizer of a BERT, or `None` for other models.
+        tokenizer: Tokenizer of a BERT model, or `None` for other models.
         num_cut: int. Number of texts truncated to `max_length` so far.
     """
 
@@ -51,8 +52,8 @@ class TextModel(LoadedModel):
 
         Args:
             tokens: list of lists of str. The tokens of each sentence or text.
-            targets: list. The tag ids or the label id of each. If `None`, the batches have no
-                targets. Defaults to `None`.
+            targets: list. The tag ids or the label id of each sentence or text. If `None`, the
+                batches have no targets. Defaults to `None`.
             **options: Options of `tfreps.data.SequenceBatches`.
         """
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
@@ -63,8 +64,8 @@ class TextModel(LoadedModel):
 
         Args:
             text: str. Raw text, which is tokenized as in training.
-            second: str. Second text, which a classifier on a BERT reads as the second segment.
-                Defaults to `None`.
+            second: str. Second text, which a classifier on a BERT model reads as the second
+                segment. Defaults to `None`.
 
         Returns:
             `TextAttention` with T tokens and float32 probabilities of shape `[L, H, T, T]` (layer,

@@ -20,12 +20,12 @@ class TextTagger(TextModel):
 
     Args:
         model: `Tagger` or `HMMTagger`.
-        indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or for a BERT a
-            `PieceIndexer` with `words=True`.
+        indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or for a BERT
+            model a `PieceIndexer` with `words=True`.
         tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. `"bert"` uses the word
             boundaries of the BERT tokenizer. Defaults to `"spaces"`.
-        max_length: int. Maximum number of pieces of a sentence for a BERT. If `None`, the length
-            is not limited. Defaults to `None`.
+        max_length: int. Maximum number of pieces of a sentence for a BERT model. If `None`, the
+            length is not limited. Defaults to `None`.
         source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
@@ -33,7 +33,7 @@ class TextTagger(TextModel):
         scheme: str or None. Tag scheme of the spans, as defined in `tfreps.text.tags`.
 
     Raises:
-        ValueError: If `model` has a different class.
+        ValueError: If `model` is not a `Tagger` or `HMMTagger`.
 
     Example:
     >>> from tfreps.models import HMMTagger
@@ -80,7 +80,7 @@ class TextTagger(TextModel):
             list of `TaggedText`, one per text.
 
         Raises:
-            ValueError: If a sentence has more pieces than the BERT has positions.
+            ValueError: If a sentence has more pieces than the BERT model has positions.
         """
         sentences = self._tokens_of(texts)
         if self.tokenizer is not None:
@@ -102,7 +102,7 @@ class TextTagger(TextModel):
             second: str. Must be `None`: a tagger reads one text. Defaults to `None`.
 
         Returns:
-            `TextAttention` with T tokens (for a BERT, the pieces of the words) and float32
+            `TextAttention` with T tokens (for a BERT model, the pieces of the words) and float32
             probabilities of shape `[L, H, T, T]` (layer, head, from, to). Each row sums to 1.
 
         Raises:

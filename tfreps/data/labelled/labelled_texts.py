@@ -16,7 +16,7 @@ _EMPTY_TEXTS = ("error", "skip", "keep")
 
 
 class LabelledText(NamedTuple):
-    """A text with its label, file and line; `line` is its first line, counted from 1."""
+    """A text, its label, its file and the number of its first line, counted from 1."""
 
     text: str
     label: str
@@ -161,7 +161,7 @@ def _read_csv(path, encoding, fields, delimiter) -> Iterator[LabelledText]:
             "quotes of the row."
         ) from None
     if is_empty:
-        raise ValueError(f"{path} contains no text.")
+        raise ValueError(f"{path} contains no text; expected at least one labelled text.")
 
 
 def _check_header(row, fields, place):
@@ -212,7 +212,7 @@ def _visible(folder):
 
 def _check_some(path, lines):
     if not any(line.strip() for line in lines):
-        raise ValueError(f"{path} contains no text.")
+        raise ValueError(f"{path} contains no text; expected at least one labelled text.")
 
 
 def _label(value, place) -> str:
@@ -235,10 +235,10 @@ def _without_empty(texts, empty_texts) -> list[LabelledText]:
         first = next(example for example in texts if not example.text.strip())
         raise ValueError(
             f"{first.file}, line {first.line}: the text is empty ({len(texts) - len(filled)} of "
-            f'{len(texts)} are). Remove it, or set `empty_texts` to "skip" or "keep".'
+            f'{len(texts)} texts are empty). Remove it, or set `empty_texts` to "skip" or "keep".'
         )
     if not filled:
         raise ValueError(
-            f"{texts[0].file}: every text is empty; expected at least one that is not."
+            f"{texts[0].file}: every text is empty; expected at least one that is not empty."
         )
     return filled

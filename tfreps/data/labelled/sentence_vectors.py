@@ -1,4 +1,4 @@
-"""SentenceVectors: reads the vectors of `tfreps embed` for batches of sentences."""
+"""SentenceVectors: reads vectors written by `tfreps embed`, for batches of sentences."""
 
 import os
 from collections.abc import Sequence

@@ -27,7 +27,7 @@ class SequenceBatches:
     - `features`: dict of tensors. The features that `indexer` computes from the tokens, such as
       `token_ids` int32 `[B, T]`, `character_ids` int32 `[B, T, C]` and `mask` bool `[B, T]`;
       `vectors` float32 `[B, L, T, D]`, if `vectors` is given; and the arrays of `extra`.
-    - `y`: int32 `[B, T]` of tag ids, 0 on padding, or int32 `[B]` of label ids.
+    - `y`: tag ids, int32 `[B, T]`, or label ids, int32 `[B]`. Tag ids are 0 on padding.
     - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its number of rows, so a
       sentence counts more in a small batch. In shuffled batches, which are meant for training, the
       weight compensates for this: it is the number of rows of the batch divided by the mean number
@@ -66,7 +66,7 @@ class SequenceBatches:
             sentences are numbered from 0. Defaults to `None`.
         extra: dict or None. Maps the name of an additional feature to its values: for each
             sentence, an array with one value or row per token. The feature is an int32, float32
-            or bool tensor `[B, T, ...]`, 0 on padding. Defaults to `None`.
+            or bool tensor `[B, T, ...]`, which is 0 or False on padding. Defaults to `None`.
         cuts: `TextCuts` or None. Selects the tokens to remove from each sentence in each epoch. It
             must have been created from the same sentences and with the same `max_length`. Sentences
             are grouped by their lengths before the removal, and `num_tokens` includes the removed
@@ -174,7 +174,7 @@ class SequenceBatches:
         if epoch < 0 or not 0 <= first_batch <= self.num_batches() or too_few:
             raise ValueError(
                 f"`epoch` must be at least 0, `first_batch` in [0, {self.num_batches()}], and "
-                f"`epochs` at least 1; got {epoch}, {first_batch} and {epochs}."
+                f"`epochs` at least 1, or None; got {epoch}, {first_batch} and {epochs}."
             )
         dataset = tf.data.Dataset.from_generator(
             lambda: self._elements(epoch, first_batch, epochs), output_signature=self._signature()
@@ -189,7 +189,7 @@ class SequenceBatches:
         return self._plan.num_batches
 
     def order(self, epoch: int = 0) -> np.ndarray:
-        """Returns the positions in `tokens` of the sentences in epoch order: int64 `[N]`."""
+        """Returns the order of an epoch's sentences, as int64 positions in `tokens`, `[N]`."""
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
     def in_order(self, rows: Sequence, epoch: int = 0) -> list:

@@ -9,14 +9,14 @@ import tensorflow as tf
 class TokenValues:
     """One value, or one row of values, for every token of every sentence.
 
+    Numbers are stored as int32 or float32.
+
     Args:
         values: sequence. For each sentence, an array or list `[n, ...]`.
         lengths: int array, shape `[N]`. Number of tokens n of each sentence.
         cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that remain after
             truncation.
         name: str. Name of the values in error messages.
-
-    Numbers are stored as int32 or float32.
 
     Raises:
         ValueError: If a sentence has different numbers of values and tokens, or the values are
@@ -92,7 +92,8 @@ def make_targets(
 
     Raises:
         ValueError: If a target is negative or not an integer, a sentence has different numbers of
-            tags and tokens, or there is not one target per sentence, all of the same kind.
+            tags and tokens, there is not exactly one target per sentence, or only some of the
+            targets are lists.
     """
     check_number(targets, lengths, "`targets`")
     are_labels = [np.ndim(target) == 0 for target in targets]
@@ -129,4 +130,4 @@ def _check_ids(ids: np.ndarray) -> None:
             "tfreps.text.TagSet."
         )
     if ids.min() < 0:
-        raise ValueError(f"`targets` must not be negative; got {ids.min()}.")
+        raise ValueError(f"`targets` must not contain negative ids; got {ids.min()}.")

@@ -9,7 +9,7 @@ import numpy as np
 def stratified_split(
     labels: Sequence[Hashable], fraction: float, seed: int = 0, single: str = "error"
 ) -> tuple[list[int], list[int]]:
-    """Splits examples in two so that every class keeps its share to within one example.
+    """Splits examples into two parts, so that every class keeps its share to within one example.
 
     The smaller part has `round(fraction * N)` examples (halves are rounded up). It takes
     `fraction * n` examples, rounded down, of a class with n examples, and one more of each of

@@ -101,7 +101,7 @@ def read_tagged(
         else:
             found = _read_records(path, lines, token_field, tag_field, format)
         if not found:
-            raise ValueError(f"{path} contains no sentence.")
+            raise ValueError(f"{path} contains no sentence; expected at least one.")
         sentences += found
     return sentences
 

@@ -69,7 +69,7 @@ class TokenRows:
     def batch(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Returns the features of the given sentences, `[B, T, ...]`, with T = `length`.
+        """Returns the features of the given sentences as arrays `[B, T, ...]`; T is `length`.
 
         The arguments are those of `places`.
         """

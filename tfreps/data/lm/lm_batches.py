@@ -41,14 +41,14 @@ class LMBatches:
     - `next_token_id`: int32 `[B, T]`. Targets.
     - `mask`: bool `[B, T]`. False on padding, where ids are 0. Padding occurs only in the last
       batches of a finite number of passes.
-    - `tokens_characters`, with `characters="ids"`: int32 `[B, T, C]`. Character ids as defined
+    - `tokens_characters`, if `characters` is `"ids"`: int32 `[B, T, C]`. Character ids as defined
       by `tfreps.text`: 0 is padding, and all other ids are 1 greater than in bilm-tf's training
       arrays. Words outside the vocabulary keep their own characters.
-    - `character_rows` and `unknown_characters`, with `characters="table"`: int32 `[B, T]` and
+    - `character_rows` and `unknown_characters`, if `characters` is `"table"`: int32 `[B, T]` and
       `[U, C]`. The same character ids in less space. `character_rows` are row numbers of the
-      table made of `vocabulary.character_table()` followed by `unknown_characters`, which has one
-      row for each of the U words of this batch outside the vocabulary, in order of appearance.
-      Padding has row 0. The model looks up the characters on its device.
+      table that consists of `vocabulary.character_table()` and `unknown_characters`. The latter
+      has one row for each of the U words of this batch outside the vocabulary, in order of
+      appearance. Padding has row 0. The model looks up the characters on its device.
     - If `bidirectional` is `True`, the same keys with the suffix `_reverse` (`unknown_characters`
       is shared): inputs `</S> wn .. w1`, targets `wn .. w1 <S>`.
 
@@ -184,7 +184,7 @@ class LMBatches:
                 restored state.
 
         Returns:
-            dict of JSON types.
+            JSON-serializable dict.
 
         Raises:
             ValueError: If `num_batches` is negative.

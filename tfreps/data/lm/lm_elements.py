@@ -32,7 +32,7 @@ def to_dataset(
             `unknown_characters` is int32 `[U, C]` and contains the character ids of the U unknown
             words. Up to eight consecutive batches of equal shape are passed to TensorFlow together.
         vocabulary: `tfreps.text.Vocabulary` of V tokens.
-        shape: tuple. B and T; `None` if they vary.
+        shape: tuple `(B, T)`. An element is `None` if it varies.
         bidirectional: bool. Whether there are two directions.
         characters: str or None. `"ids"`, `"table"` or `None`, the form of the character ids.
         max_characters: int. Number of character ids C per token.

@@ -61,7 +61,7 @@ class LMEpochs:
         return self.batches.dataset(self._position(number))
 
     def state(self, epoch: int, batch: int) -> dict:
-        """Returns the position after `batch` batches of an epoch, as a dict of JSON types."""
+        """Returns the position after `batch` batches of an epoch, as a JSON-serializable dict."""
         number = epoch * self.steps_per_epoch + batch
         return {"number": number, "batches": self._position(number)}
 
@@ -70,7 +70,7 @@ class LMEpochs:
         self._restored = state["number"], state["batches"]
 
     def _position(self, number: int) -> dict:
-        """Returns the state of `LMBatches` after `number` batches, the restored one if it fits.
+        """Returns the state of `LMBatches` after `number` batches: the restored state if it fits.
 
         If the restored state were not used, a resumed data set that has not been read yet would
         read all text before this position again.

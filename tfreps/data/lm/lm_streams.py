@@ -63,8 +63,9 @@ class LMStream:
         """Returns the next batch, or `None` at the end of the stream.
 
         Returns:
-            Tuple `(inputs, targets)`, both int32 `[B, T]`. `inputs` are the numbers that `words`
-            assigns to the input words, 0 on padding. `targets` are vocabulary ids, -1 on padding.
+            Tuple `(inputs, targets)`, both int32 `[B, T]`. `inputs` contains the numbers that
+            `words` assigns to the input words, and 0 on padding. `targets` contains vocabulary
+            ids, and -1 on padding.
         """
         own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
         need = self.unroll_steps - own

@@ -13,7 +13,7 @@ _POSITIONS_PER_SLICE = 1 << 13
 
 
 class Corpus(NamedTuple):
-    """Files of a corpus and options of their order, as described in `LMBatches`."""
+    """Files of a corpus and the options for reading them, as described in `LMBatches`."""
 
     files: list[str]
     shuffle: bool

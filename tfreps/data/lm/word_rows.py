@@ -86,8 +86,9 @@ class WordRows(dict):
             keep: int32 array. Rows of words outside the vocabulary, sorted, without duplicates.
 
         Returns:
-            int32 array, shape `[U]` for U words outside the vocabulary before the call. The new
-            row of each remaining word, and 0 for dropped words.
+            int32 array, shape `[U]`, where U is the number of words outside the vocabulary before
+            the call. Entry `i` is the new row of the word whose row was `V + i`, or 0 if the word
+            was dropped.
         """
         for word in self.unknown:
             del self[word]

@@ -63,9 +63,9 @@ class SentencePairs:
 
     Attributes:
         num_texts: int. Number of texts per epoch.
-        num_left_out: int. Number of documents with one sentence; 0 if `pairs` is `False`.
+        num_left_out: int. Number of documents with one sentence. It is 0 if `pairs` is `False`.
         num_cut: int. Number of texts that are longer than `max_tokens` before second segments are
-            replaced; 0 if `pairs` is `False`.
+            replaced. It is 0 if `pairs` is `False`.
 
     Raises:
         ValueError: If `pairs` is `True` and fewer than two documents have two or more sentences.
@@ -134,7 +134,7 @@ def _draw(bits, ends: np.ndarray) -> np.ndarray:
 
 
 def _texts(documents: TokenDocuments, max_tokens: int, least: int):
-    """Returns each text's first sentence, end sentence (exclusive) and document, int64 `[N]`."""
+    """Returns each text's first sentence, end sentence (exclusive) and document: int64 `[3, N]`."""
     texts = []
     starts = documents.starts.tolist()
     bounds = documents.documents.tolist()

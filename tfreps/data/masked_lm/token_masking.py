@@ -10,7 +10,7 @@ _NO_LIMIT = 2**31 - 1
 
 
 class StatelessSelector(tf_text.RandomItemSelector):
-    """Random item selector from tensorflow-text that draws its random numbers from a given seed.
+    """Variant of tensorflow-text's `RandomItemSelector` that draws from a given seed.
 
     Of n selectable items, it selects the `floor(rate * n + u)` items with the smallest random
     numbers, where u is uniform in [0, 1). The expected number is exactly `rate * n`. (The
@@ -30,14 +30,14 @@ class StatelessSelector(tf_text.RandomItemSelector):
         self.seed = seed
 
     def get_selectable(self, input_ids, axis=1):
-        """Returns True for items without special ids: ragged bool `[B, (items)]`."""
+        """Returns a ragged bool tensor `[B, (items)]`, True for items without special ids."""
         special = tf.ragged.map_flat_values(lambda ids: tf.gather(self.is_special, ids), input_ids)
         while special.ragged_rank > axis:
             special = tf.reduce_any(special, axis=-1)
         return tf.ragged.map_flat_values(tf.logical_not, special)
 
     def get_selection_mask(self, input_ids, axis=1):
-        """Returns True for items that are selected: ragged bool `[B, (items)]`."""
+        """Returns a ragged bool tensor `[B, (items)]`, True for items that are selected."""
         selectable = self.get_selectable(input_ids, axis)
         lengths = selectable.row_lengths()
         selectable = selectable.to_tensor(False)  # [B, W]
@@ -52,7 +52,7 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
-    """Mask value chooser from tensorflow-text that uses a given seed and draws no special ids.
+    """Variant of tensorflow-text's `MaskValuesChooser` with a given seed and without special ids.
 
     Args:
         mask_id: int. Id of the mask token.
@@ -69,7 +69,7 @@ class StatelessChooser(tf_text.MaskValuesChooser):
         self.seed = seed
 
     def get_mask_values(self, masked_lm_ids):
-        """Returns the replacements of the masked tokens, in the same ragged shape."""
+        """Returns the replacements of the masked tokens as a ragged tensor of the same shape."""
         ids = masked_lm_ids.flat_values
         case = tf.random.stateless_uniform(tf.shape(ids), self.seed)
         own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)
@@ -130,10 +130,10 @@ class TokenMasking:
             seed: int tensor, shape `[2]`. Random seed. All random choices depend only on it.
 
         Returns:
-            dict of tensors: `token_ids`, int32 `[B, T]`, after masking; `masked_positions`, int32
-            `[B, M]`, the positions of the masked tokens in ascending order; `masked_ids`, int32
-            `[B, M]`, their original ids; and `masked_weights`, float32 `[B, M]`, 1 for masked
-            tokens and 0 on padding.
+            dict of tensors. `token_ids` is int32 `[B, T]`: the token ids after masking.
+            `masked_positions` is int32 `[B, M]`: the positions of the masked tokens in ascending
+            order. `masked_ids` is int32 `[B, M]`: their original ids. `masked_weights` is float32
+            `[B, M]`: 1 for masked tokens and 0 on padding.
         """
         rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # [B, (T)]
         seeds = tf.random.experimental.stateless_split(seed, 2)
@@ -151,7 +151,7 @@ class TokenMasking:
         }
 
     def _words(self, rows):
-        """Groups the ids of each row by word: ragged `[B, (W), (pieces)]`."""
+        """Groups the ids of each row by word; returns a ragged tensor `[B, (W), (pieces)]`."""
         ids = rows.flat_values
         special = tf.gather(self._is_special, ids)
         behind_special = tf.concat([[True], special], 0)[:-1]
@@ -163,6 +163,9 @@ class TokenMasking:
 
 
 def _replace_front(token_ids, rows):
-    """Replaces the beginning of each row of `token_ids` with the same row of `rows`, ragged."""
+    """Returns `token_ids` with the start of each row replaced.
+
+    The replacement is the corresponding row of the ragged tensor `rows`.
+    """
     real = tf.sequence_mask(rows.row_lengths(), tf.shape(token_ids)[1])
     return tf.where(real, rows.to_tensor(0, shape=tf.shape(token_ids, tf.int64)), token_ids)
